@@ -268,7 +268,7 @@ impl PagesContext {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at {high}, so \
-     it was deleted and recreated, or truncated. Its new pages would count as already read; raise kafka.epoch to process \
+     it was deleted and created again, or truncated. Its new pages would count as already read; raise kafka.epoch to process \
      all pages of the topic"
 )]
 pub(super) struct TopicReplaced {

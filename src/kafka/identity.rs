@@ -1,4 +1,4 @@
-//! Watches that topics are not deleted and recreated while this process runs: see [`crate::log::identity`].
+//! Watches that topics are not deleted and created again while this process runs: see [`crate::log::identity`].
 //!
 //! ```text
 //! start:                 ask brokers ─► the ids that all offsets of this process belong to (`ids`)
@@ -68,7 +68,7 @@ impl TopicWatch {
         watch.ids = ids(&described);
         if described.contains(&Described::WithoutId) {
             tracing::warn!(
-                "a topic that is deleted and recreated may go unnoticed, since the brokers have no topic ids (KIP-516, Apache \
+                "a topic that is deleted and created again may go unnoticed, since the brokers have no topic ids (KIP-516, Apache \
                  Kafka 2.8 and later); such a page topic is recognised only by its messages' timestamps, a log or changelog \
                  by its offsets; stop all instances before you delete a topic"
             );
