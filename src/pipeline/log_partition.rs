@@ -60,7 +60,7 @@ pub struct Decided {
     /// Of each record, in order.
     pub accepted: Vec<Accepted>,
     /// The first record that is of a topic which was deleted
-    /// and created anew; nothing from it on was taken.
+    /// and created again; nothing from it on was taken.
     pub replaced: Option<Box<Origin>>,
 }
 
@@ -83,7 +83,7 @@ impl LogPartition {
 
     /// Takes the records at these places, in order, and decides on all that count at once; `now` is
     /// the time of the decisions. Gives as many results as there are records, unless one of them is
-    /// of a topic that was deleted and created anew, in the present `epoch` or a later one: then it
+    /// of a topic that was deleted and created again, in the present `epoch` or a later one: then it
     /// stops before that record.
     pub fn take_batch(
         &mut self,

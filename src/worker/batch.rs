@@ -205,7 +205,7 @@ fn whole_ms(time: Duration) -> Duration {
 #[derive(Debug, Error)]
 #[error(
     "topic {topic}, partition {partition}, offset {offset}: pages were taken from another topic of this name before: \
-     the topic was deleted and created anew, so its pages would count as read already; raise kafka.epoch to have all \
+     the topic was deleted and created again, so its pages would count as read already; raise kafka.epoch to have all \
      pages of the topic processed",
     topic = .0.topic, partition = .0.partition, offset = .0.offset
 )]

@@ -52,7 +52,7 @@ impl Replayed {
     /// Counts what became of records, and gives the conclusions to `sink`.
     ///
     /// # Errors
-    /// The sink's; or a page topic was deleted and created anew.
+    /// The sink's; or a page topic was deleted and created again.
     fn write(&mut self, decided: Decided, sink: &mut impl Sink) -> anyhow::Result<()> {
         let records = decided.accepted.len();
         let concluded = |accepted| match accepted {

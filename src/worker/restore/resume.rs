@@ -86,7 +86,7 @@ pub(super) enum Refusal {
     },
     /// The log ends before the position.
     #[error(
-        "the log ends at offset {log_end}, and {next} is the next to read: the log was deleted, created anew or \
+        "the log ends at offset {log_end}, and {next} is the next to read: the log was deleted, created again or \
          cut; use other topics and another kafka.app"
     )]
     LogShorter {
