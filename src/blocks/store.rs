@@ -27,6 +27,7 @@ use super::manifest::Manifest;
 use super::reads::Counted;
 use super::seal::Sealer;
 use super::shared::Shared;
+use super::view::View;
 use super::{BlockError, StoreOptions};
 use crate::cluster::{Centroid, Handed, Near, Nearest, OldCentroids, Purpose, Query, SeenTexts, is_in_full};
 use crate::fingerprint::{Detector, LookUp as By};
@@ -245,15 +246,18 @@ impl BlockStore {
         keep: impl Fn(&mut Vec<Near>, &mut K) + Send + Sync,
     ) -> Vec<K> {
         let view = self.shared.view();
-        let look_up = LookUp {
-            view: &view,
+        self.or_fault(self.look_up(&view, purpose, first).find(queries, keep))
+    }
+
+    fn look_up<'a>(&'a self, view: &'a View, purpose: Purpose, first: u64) -> LookUp<'a> {
+        LookUp {
+            view,
             detector: &*self.shared.detector,
             first,
             pool: self.pool.as_ref(),
             reads: &self.shared.reads,
             purpose,
-        };
-        self.or_fault(look_up.find(queries, keep))
+        }
     }
 
     /// How long whoever decides is to pause, with so many centroids waiting. From half of what may wait on
@@ -379,14 +383,7 @@ impl OldCentroids for BlockStore {
 
     fn find_texts(&self, keys: &[Option<u128>], first: u64) -> Vec<Option<u64>> {
         let view = self.shared.view();
-        let look_up = LookUp {
-            view: &view,
-            detector: &*self.shared.detector,
-            first,
-            pool: self.pool.as_ref(),
-            reads: &self.shared.reads,
-            purpose: Purpose::ProbeEqual,
-        };
+        let look_up = self.look_up(&view, Purpose::ProbeEqual, first);
         let found = self.or_fault(look_up.find_texts(self.shared.table_id, keys));
         if found.is_empty() { vec![None; keys.len()] } else { found }
     }

@@ -16,7 +16,7 @@ use crate::pipeline::page_reader::PageReader;
 use crate::segment::Terms;
 use crate::source::inputs::Inputs;
 use crate::source::open::Input;
-use crate::source::{Payload, Source};
+use crate::source::{Payload, Record, Source};
 use crate::telemetry::terminal;
 use crate::work::Work;
 
@@ -32,6 +32,28 @@ pub(super) struct Counted {
     /// Input files, in any format that `dedup` reads
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
+}
+
+/// Calls `take` with each record of `source`, in order, until it fails.
+pub(super) fn for_each_record(
+    mut source: Inputs,
+    mut take: impl FnMut(Record) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut more = true;
+    while more {
+        let mut batch = Vec::new();
+        more = source.read_batch(&mut batch, 1 << 20).context("cannot read the inputs")?;
+        batch.into_iter().try_for_each(&mut take)?;
+    }
+    Ok(())
+}
+
+/// Returns the label of a record, if it is a JSON line that has one.
+pub(super) fn label(record: &Record) -> Option<Label> {
+    match &record.payload {
+        Payload::Json(line) => Label::of_line(line),
+        _ => None,
+    }
 }
 
 impl Counted {
@@ -71,31 +93,24 @@ pub(super) fn for_each(
     config: &Config,
     mut take: impl FnMut(String, Document, Option<Label>),
 ) -> anyhow::Result<()> {
-    let mut source = source(inputs, config)?;
+    let source = source(inputs, config)?;
     let reader = PageReader::new(config, false).map_err(Wrong::from)?;
     let mut extractor = Extractor::new(&config.extract);
     let mut left_out = 0_u64;
-    let mut more = true;
-    while more {
-        let mut batch = Vec::new();
-        more = source.read_batch(&mut batch, 1 << 20).context("cannot read the inputs")?;
-        for record in batch {
-            let label = match &record.payload {
-                Payload::Json(line) => Label::of_line(line),
-                _ => None,
-            };
-            let page = reader.page(&record.place, record.payload);
-            let mut work = Work::up_to(config.page.work_max);
-            let mut document = |page: &_| {
-                let reading = document::read(page, &mut extractor, &mut work).ok()?;
-                reading.no_content.is_none().then_some(reading.document)
-            };
-            match page.and_then(|page| Some((document(&page)?, page.id))) {
-                Some((document, id)) => take(id, document, label),
-                None => left_out += 1,
-            }
+    for_each_record(source, |record| {
+        let label = label(&record);
+        let page = reader.page(&record.place, record.payload);
+        let mut work = Work::up_to(config.page.work_max);
+        let mut document = |page: &_| {
+            let reading = document::read(page, &mut extractor, &mut work).ok()?;
+            reading.no_content.is_none().then_some(reading.document)
+        };
+        match page.and_then(|page| Some((document(&page)?, page.id))) {
+            Some((document, id)) => take(id, document, label),
+            None => left_out += 1,
         }
-    }
+        Ok(())
+    })?;
     if left_out > 0 {
         terminal::note(format_args!("{left_out} records are skipped: they are not pages with a main text"));
     }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use anyhow::Context;
 use serde::Serialize;
 
 use super::documents;
@@ -15,7 +14,7 @@ use crate::eval::report::labelled_streams;
 use crate::eval::stream::StreamScore;
 use crate::eval::verdicts::{self, GivenVerdict};
 use crate::pipeline::page_reader::PageReader;
-use crate::source::{Payload, Source};
+use crate::source::Payload;
 use crate::telemetry::terminal;
 
 /// A file of verdicts, and the name that it has in the table.
@@ -84,32 +83,25 @@ pub(super) fn run(
 
 /// Ids and labels of all pages. Every page needs a label, but not a main text: a verdict says `UNDECIDABLE` then.
 fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<(String, Label)>> {
-    let mut source = documents::source(inputs, config)?;
+    let source = documents::source(inputs, config)?;
     let reader = PageReader::new(config, false).map_err(Wrong::from)?;
     let mut pages = Vec::new();
     let mut unreadable = 0_u64;
-    let mut more = true;
-    while more {
-        let mut batch = Vec::new();
-        more = source.read_batch(&mut batch, 1 << 20).context("cannot read on")?;
-        for record in batch {
-            let place = record.place;
-            let label = match &record.payload {
-                Payload::Json(line) => Label::of_line(line),
-                _ => None,
-            };
-            match (reader.page(&place, record.payload), label) {
-                (Some(page), Some(label)) => pages.push((page.id, label)),
-                (Some(_), None) => {
-                    return Err(wrong(format_args!(
-                        "{place}: the page has no label; give JSON lines with the fields `cluster` and `label` (new, dup, \
-                         ambiguous)"
-                    )));
-                }
-                (None, _) => unreadable += 1,
+    documents::for_each_record(source, |record| {
+        let label = documents::label(&record);
+        match (reader.page(&record.place, record.payload), label) {
+            (Some(page), Some(label)) => pages.push((page.id, label)),
+            (Some(_), None) => {
+                return Err(wrong(format_args!(
+                    "{}: the page has no label; give JSON lines with the fields `cluster` and `label` (new, dup, \
+                     ambiguous)",
+                    record.place
+                )));
             }
+            (None, _) => unreadable += 1,
         }
-    }
+        Ok(())
+    })?;
     if unreadable > 0 {
         terminal::note(format_args!("{unreadable} records are no pages, and are not scored"));
     }
@@ -121,27 +113,23 @@ fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<(St
 
 /// Reads a verdict from each line of a file.
 fn given_verdicts(path: &Path, config: &Config) -> anyhow::Result<Vec<GivenVerdict>> {
-    let mut source = documents::source(&[path.to_owned()], config)?;
+    let source = documents::source(&[path.to_owned()], config)?;
     let mut given = Vec::new();
-    let mut more = true;
-    while more {
-        let mut batch = Vec::new();
-        more = source.read_batch(&mut batch, 1 << 20).context("cannot read on")?;
-        for record in batch {
-            let verdict = match &record.payload {
-                Payload::Json(line) => {
-                    serde_json::from_slice::<GivenVerdict>(line).map_err(|error| error.to_string())
-                }
-                _ => Err("it is no line of JSON".to_owned()),
-            };
-            given.push(verdict.map_err(|error| {
-                wrong(format_args!(
-                    "{}: no verdict: {error}; give a JSON object with the fields page_id, kind (UNIQUE, EXACT_DUPLICATE, \
-                     NEAR_DUPLICATE, UNDECIDABLE) and, of duplicates, canonical_page_id",
-                    record.place
-                ))
-            })?);
-        }
-    }
+    documents::for_each_record(source, |record| {
+        let verdict = match &record.payload {
+            Payload::Json(line) => {
+                serde_json::from_slice::<GivenVerdict>(line).map_err(|error| error.to_string())
+            }
+            _ => Err("it is no line of JSON".to_owned()),
+        };
+        given.push(verdict.map_err(|error| {
+            wrong(format_args!(
+                "{}: no verdict: {error}; give a JSON object with the fields page_id, kind (UNIQUE, EXACT_DUPLICATE, \
+                 NEAR_DUPLICATE, UNDECIDABLE) and, of duplicates, canonical_page_id",
+                record.place
+            ))
+        })?);
+        Ok(())
+    })?;
     Ok(given)
 }

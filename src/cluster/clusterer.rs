@@ -109,7 +109,7 @@ impl Clusterer {
         shards: usize,
     ) -> Self {
         let ClusterRules { expiry, canonical, recrawls } = rules;
-        let table = Tiers::in_memory(Table::new(&*detector, shards, 0, None));
+        let table = Tiers::in_memory(Table::new(&*detector, shards, 0, None), expiry.centroids_max);
         let crawls = Crawls::new(&recrawls);
         Self {
             detector,
@@ -161,7 +161,7 @@ impl Clusterer {
         (old, first): (Arc<dyn OldCentroids>, u64),
     ) -> Self {
         let young = Table::new(&*detector, SHARDS, old.end(), Some(old.leaving()));
-        let table = Tiers::with_old(young, old, first);
+        let table = Tiers::with_old(young, old, first, expiry.centroids_max);
         Self { table, first_time, ..Self::new(detector, ClusterRules::expiry_only(expiry), position) }
     }
 
@@ -353,13 +353,7 @@ impl Clusterer {
             related => related,
         };
         let related = related.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
-        let unexpired = Unexpired::new(
-            &self.table,
-            self.crawls.as_ref(),
-            &*self.detector,
-            self.alive.0,
-            self.expiry.centroids_max,
-        );
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         let part = unexpired.part(query, &mut self.scratch);
         let part = part.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
         let centroid = Centroid {
@@ -387,13 +381,7 @@ impl Clusterer {
 
     /// The nearest centroid of a query, of those that were `found` and of those that have come since.
     fn nearest(&mut self, query: Query<'_>, found: (&[Near], bool)) -> Option<(Centroid, Near)> {
-        let unexpired = Unexpired::new(
-            &self.table,
-            self.crawls.as_ref(),
-            &*self.detector,
-            self.alive.0,
-            self.expiry.centroids_max,
-        );
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         if let Some(first) = found.0.first().filter(|first| first.is_equal()) {
             // Those that have come since are no nearer, and younger.
             let equal = unexpired.in_full(query, *first, &mut self.scratch);
@@ -402,13 +390,7 @@ impl Clusterer {
             }
         }
         let recent = self.table.find_recent(query, &*self.detector);
-        let unexpired = Unexpired::new(
-            &self.table,
-            self.crawls.as_ref(),
-            &*self.detector,
-            self.alive.0,
-            self.expiry.centroids_max,
-        );
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         unexpired.nearest(query, found, recent, &mut self.scratch)
     }
 
@@ -513,7 +495,7 @@ impl Clusterer {
     /// Bounds follow what was founded and log time, and never fall.
     fn raise_bounds(&mut self) {
         self.bounds = self.bounds.raised(&self.expiry, self.founded(), self.position.log_time);
-        self.table.seen.raise(self.expiry.centroids_max);
+        self.table.seen.raise();
     }
 
     /// Takes the settings to be in force from here on, and all that has expired out of a table that
@@ -616,19 +598,11 @@ struct Unexpired<'a> {
     detector: &'a dyn Detector,
     /// Number of the oldest one.
     first: u64,
-    /// How many texts of members count.
-    texts_max: u64,
 }
 
 impl<'a> Unexpired<'a> {
-    fn new(
-        table: &'a Tiers,
-        crawls: Option<&'a Crawls>,
-        detector: &'a dyn Detector,
-        first: u64,
-        texts_max: u64,
-    ) -> Self {
-        Self { table, crawls, detector, first, texts_max }
+    fn new(table: &'a Tiers, crawls: Option<&'a Crawls>, detector: &'a dyn Detector, first: u64) -> Self {
+        Self { table, crawls, detector, first }
     }
 
     fn has(&self, number: u64) -> bool {
@@ -651,7 +625,7 @@ impl<'a> Unexpired<'a> {
 
     /// The number of the cluster that a page whose text has this key is in, as far as memory says.
     fn cluster_of(&self, key: u128) -> Option<u64> {
-        let member = || self.table.seen.find(key, self.texts_max, |number| self.has(number));
+        let member = || self.table.seen.find(key, |number| self.has(number));
         self.table.young_text(key).filter(|number| self.has(*number)).or_else(member)
     }
 

@@ -80,8 +80,10 @@ impl Kept {
 }
 
 /// The texts of one log partition.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Seen {
+    /// How many texts count at most, the youngest.
+    texts_max: u64,
     /// Blocks of [`BLOCK`] texts, oldest first, of which the first one begins with number `origin`.
     blocks: VecDeque<Vec<Kept>>,
     origin: u64,
@@ -96,6 +98,21 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// An empty ring of which at most `texts_max` texts count. After a restart it may keep more, if the setting was
+    /// lowered.
+    pub(super) fn new(texts_max: u64) -> Self {
+        Self {
+            texts_max,
+            blocks: VecDeque::new(),
+            origin: 0,
+            first: 0,
+            end: 0,
+            dead_below: 0,
+            index: TextIndex::default(),
+            marks: VecDeque::new(),
+        }
+    }
+
     /// What a saved state says of its texts; clusters below this number have expired.
     pub(super) fn bounds(&self, first_cluster: u64) -> TextBounds {
         let mut sequences = self.first..self.end;
@@ -120,16 +137,15 @@ impl Seen {
         needed_from >= counted || (self.first <= needed_from && counted <= self.end)
     }
 
-    /// Raises the bound of what is kept: at most so many texts count, the youngest.
-    pub(super) fn raise(&mut self, texts_max: u64) {
-        self.dead_below = self.dead_below.max(self.end.saturating_sub(texts_max));
+    /// Raises the bound of what is kept to what counts.
+    pub(super) fn raise(&mut self) {
+        self.dead_below = self.dead_below.max(self.end.saturating_sub(self.texts_max));
         self.forget_surplus();
     }
 
-    /// Returns the cluster of the text with this key, if `counts` is true for it. At most `texts_max` texts count,
-    /// the youngest: after a restart there may be more, if the setting was lowered.
-    pub(super) fn find(&self, key: u128, texts_max: u64, counts: impl Fn(u64) -> bool) -> Option<u64> {
-        let oldest = self.end.saturating_sub(texts_max);
+    /// Returns the cluster of the text with this key, if the text and the cluster count, which `counts` says.
+    pub(super) fn find(&self, key: u128, counts: impl Fn(u64) -> bool) -> Option<u64> {
+        let oldest = self.end.saturating_sub(self.texts_max);
         let cluster_of = |slot: u32| {
             let sequence = self.first + u64::from(slot.wrapping_sub(self.first as u32));
             let text = self.get(sequence).filter(|text| text.text().key == key && sequence >= oldest)?;

@@ -38,15 +38,16 @@ pub(super) struct Tiers {
 }
 
 impl Tiers {
-    /// An empty table in memory.
-    pub(super) fn in_memory(young: Table) -> Self {
+    /// An empty table in memory, in which at most `texts_max` texts of members count.
+    pub(super) fn in_memory(young: Table, texts_max: u64) -> Self {
         let first = young.first();
-        Self { first, young, old: None, articles: Articles::default(), seen: Seen::default() }
+        Self { first, young, old: None, articles: Articles::default(), seen: Seen::new(texts_max) }
     }
 
-    /// A table whose old centroids, from number `first` on, are in `old`; `young` goes on there.
-    pub(super) fn with_old(young: Table, old: Arc<dyn OldCentroids>, first: u64) -> Self {
-        let mut seen = Seen::default();
+    /// A table whose old centroids, from number `first` on, are in `old`; `young` goes on there. At most
+    /// `texts_max` texts of members count.
+    pub(super) fn with_old(young: Table, old: Arc<dyn OldCentroids>, first: u64, texts_max: u64) -> Self {
+        let mut seen = Seen::new(texts_max);
         old.each_seen(&mut |SeenTexts { first, texts }| seen.restore(first, texts.into_iter()));
         seen.mark(old.end());
         Self { young, old: Some(old), first, articles: Articles::default(), seen }

@@ -14,10 +14,9 @@ leitong=${LEITONG:-target/release/leitong}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# MinHash comes from a package, in an environment of its own beside the build.
-python=target/tools/measure/bin/python
-[ -x "$python" ] || python3 -m venv target/tools/measure
-"$python" -c 'import datasketch' 2>/dev/null || "$python" -m pip install --quiet 'datasketch==2.0.0'
+# MinHash, and two packages that read what pages say of their source.
+# (lxml has its cleaner, which trafilatura imports, in a package of its own by now.)
+python=$(tools/measure/python.sh datasketch==2.0.0 trafilatura==2.3.1 gne==0.4.3 lxml_html_clean==0.4.6)
 
 # Two more cells of a row: F1 and precision of MinHash from two similarities on.
 minhash() { # PAGES
@@ -27,11 +26,6 @@ minhash() { # PAGES
     python3 tools/measure/quality_sets.py score "$1" "$work/$verdicts.jsonl" | awk -F ' *[|] *' '{ printf " %s (%s) |", $5, $3 }'
   done
 }
-
-# What pages say of their source, with two packages beside.
-# (lxml has its cleaner, which trafilatura imports, in a package of its own by now.)
-"$python" -c 'import trafilatura, gne' 2>/dev/null ||
-  "$python" -m pip install --quiet 'trafilatura==2.3.1' 'gne==0.4.3' 'lxml_html_clean==0.4.6'
 
 # One row: verdicts on a set of pages, scored.
 verdicts() { # SET CONFIG...

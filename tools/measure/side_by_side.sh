@@ -5,7 +5,7 @@
 #     tools/measure/side_by_side.sh PAGES.jsonl[.gz]
 #
 # Pages are JSON lines with the fields `id`, `text` or `html`, `cluster` and `label` (new, dup, ambiguous), in the order of
-# time. `leitong eval --verdicts` adds any other tool to the table: docs/quality.md says how.
+# time. `leitong eval --verdicts` adds any other tool to the table: docs/coming-from.md says how.
 set -euo pipefail
 [ $# = 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 pages=$1
@@ -14,10 +14,7 @@ leitong=${LEITONG:-target/release/leitong}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# MinHash comes from a package, in an environment of its own next to the build.
-python=target/tools/measure/bin/python
-[ -x "$python" ] || python3 -m venv target/tools/measure
-"$python" -c 'import datasketch' 2> /dev/null || "$python" -m pip install --quiet 'datasketch==2.0.0'
+python=$(tools/measure/python.sh datasketch==2.0.0)
 
 "$leitong" dedup --output "$work/leitong.jsonl" "$pages" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
 "$leitong" dedup --config examples/simhash-paper.toml --output "$work/paper.jsonl" "$pages" 2> "$work/log" ||

@@ -74,13 +74,7 @@ impl Clusterer {
         let keys: Vec<Option<u128>> = texts.iter().map(|text| Some(text.key)).collect();
         let old = self.table.old_texts(&keys);
         for (at, text) in texts.iter().enumerate() {
-            let unexpired = Unexpired::new(
-                &self.table,
-                self.crawls.as_ref(),
-                &*self.detector,
-                self.alive.0,
-                self.expiry.centroids_max,
-            );
+            let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
             let old = old.get(at).copied().flatten().filter(|number| unexpired.has(*number));
             if unexpired.cluster_of(text.key).or(old).is_none() && unexpired.has(text.cluster) {
                 self.enter_text(self.position.next_log_offset, text.key, text.cluster);

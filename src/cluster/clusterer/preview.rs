@@ -43,13 +43,7 @@ impl Clusterer {
             return undecidable;
         };
         let first = self.first_unexpired_with(record);
-        let unexpired = Unexpired::new(
-            &self.table,
-            self.crawls.as_ref(),
-            &*self.detector,
-            first,
-            self.expiry.centroids_max,
-        );
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
         let found = self.table.find(&[Some(query)], &*self.detector, scratch);
         let (found, more) = found.of(0);
         let nearest = found.iter().filter_map(|near| unexpired.in_full(query, *near, scratch));
@@ -120,13 +114,7 @@ impl Clusterer {
             (centroid.page_id, centroid.url) = (page_id.into(), url.into());
         }
         let first = self.alive_at(self.bounds, self.first_time).0;
-        let unexpired = Unexpired::new(
-            &self.table,
-            self.crawls.as_ref(),
-            &*self.detector,
-            first,
-            self.expiry.centroids_max,
-        );
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
         (unexpired.has(low) && centroid.log_offset == id.log_offset).then_some(centroid)
     }
 }

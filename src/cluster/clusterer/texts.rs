@@ -38,13 +38,7 @@ impl Clusterer {
         self.insert_pending();
         // A text of a cluster that has expired must not keep the look-up from the one that counts.
         self.find_alive();
-        let unexpired = Unexpired::new(
-            &self.table,
-            self.crawls.as_ref(),
-            &*self.detector,
-            self.alive.0,
-            self.expiry.centroids_max,
-        );
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         let mut open: Vec<Option<u128>> = asked.iter().map(|asked| asked.map(|(_, key)| key)).collect();
         let mut by_text = vec![false; asked.len()];
         for (key, known) in open.iter_mut().zip(&mut by_text) {
@@ -69,13 +63,7 @@ impl Clusterer {
         key: u128,
         old: Option<u64>,
     ) -> Option<(Centroid, Near)> {
-        let unexpired = Unexpired::new(
-            &self.table,
-            self.crawls.as_ref(),
-            &*self.detector,
-            self.alive.0,
-            self.expiry.centroids_max,
-        );
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         unexpired.with_text((query, key), old, &mut self.scratch)
     }
 
@@ -83,7 +71,7 @@ impl Clusterer {
     pub(super) fn enter_text(&mut self, log_offset: u64, key: u128, cluster: u64) {
         let text = SeenText { key, cluster };
         let sequence = self.table.seen.enter(text);
-        self.table.seen.raise(self.expiry.centroids_max);
+        self.table.seen.raise();
         if let Some(journal) = &mut self.journal {
             journal.texts.push(NewText { log_offset, sequence, text });
         }
