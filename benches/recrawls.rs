@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Instant;
 use std::{env, fs};
 
-use leitong::cluster::{ClusterRules, Clusterer, Position, RecrawlsConfig};
 use leitong::config::Config;
-use leitong::detectors::simhash::SimHash;
-use leitong::fingerprint::Detector;
-use leitong::record::{FingerprintRecord, TextDigest};
+use leitong_base::record::{FingerprintRecord, TextDigest};
+use leitong_cluster::{ClusterRules, Clusterer, Position, RecrawlsConfig};
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::simhash::SimHash;
 use xxhash_rust::xxh3::xxh3_64;
 
 const URLS: usize = 1_000_000;

@@ -19,7 +19,7 @@ fn html_of(page: &Value) -> anyhow::Result<String> {
     let encoded = page["html_b64"].as_str().context("a page has neither html nor html_b64")?;
     let bytes = base64::engine::general_purpose::STANDARD.decode(encoded)?;
     let hints = leitong::page::Hints::default();
-    Ok(leitong::decode::decode(&bytes, &hints)
+    Ok(leitong_text::decode::decode(&bytes, &hints)
         .map_or_else(|_| String::new(), |decoded| decoded.text.into_owned()))
 }
 

@@ -9,23 +9,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::IDENTITY;
-use leitong::changelog::{canonical_record, centroid_record, position_message, position_record};
-use leitong::cluster::{
-    Canonical, Centroid, ClusterRules, Clusterer, NewCanonical, NewCentroid, Position, Rank,
-};
 use leitong::config::Config;
-use leitong::fingerprint::Detector;
-use leitong::log::entry::{Sent, encode};
-use leitong::log::watermarks::{Watermark, Watermarks};
-use leitong::proto;
-use leitong::record::timestamp::Timestamp;
-use leitong::record::{
+use leitong_base::proto;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{
     Carried, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Received, TextDigest,
     Unreadable,
 };
-use leitong::record::{Cause, Reason};
-use leitong::snapshot::changelog_snapshot::SnapshotPlace;
-use leitong::snapshot::{TableDir, TableSettings};
+use leitong_base::record::{Cause, Reason};
+use leitong_cluster::changelog::{canonical_record, centroid_record, position_message, position_record};
+use leitong_cluster::log::entry::{Sent, encode};
+use leitong_cluster::log::watermarks::{Watermark, Watermarks};
+use leitong_cluster::{
+    Canonical, Centroid, ClusterRules, Clusterer, NewCanonical, NewCentroid, Position, Rank,
+};
+use leitong_fingerprint::Detector;
+use leitong_store::snapshot::changelog_snapshot::SnapshotPlace;
+use leitong_store::snapshot::{TableDir, TableSettings};
 use prost::Message;
 
 fn main() {
@@ -207,7 +207,7 @@ fn messages() {
 /// The first sample message of each preset, as the tests have it.
 fn mappings() {
     use base64::Engine;
-    for (at, preset) in leitong::page::mapping::PRESETS.iter().enumerate() {
+    for (at, preset) in leitong_text::page::mapping::PRESETS.iter().enumerate() {
         let samples =
             fs::read_to_string(format!("tests/data/presets/{}.jsonl", preset.name)).expect("samples");
         let line = samples.lines().next().expect("a sample");

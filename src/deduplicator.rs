@@ -10,19 +10,19 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
 use crate::config::load::ConfigError;
-use crate::fingerprint::Detector;
-use crate::log::entry::EntryError;
-use crate::log::unplaced::Unplaced;
-use crate::page::Page;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
-use crate::record::timestamp::Timestamp;
-use crate::record::{LogRecord, Place};
-use crate::snapshot::{SnapshotError, TableDir, TableSettings};
-use crate::verdict::{Conclusion, Verdict};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{LogRecord, Place};
+use leitong_cluster::log::entry::EntryError;
+use leitong_cluster::log::unplaced::Unplaced;
+use leitong_cluster::verdict::{Conclusion, Verdict};
+use leitong_cluster::{Clusterer, Position};
+use leitong_fingerprint::Detector;
+use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
+use leitong_text::page::Page;
 
 /// Decides for one page after another whether it is new or a near-duplicate of an earlier one.
 ///
@@ -77,7 +77,7 @@ impl Deduplicator {
     ) -> Result<Self, E> {
         let fingerprint_stage = FingerprintStage::new(config.clone())?;
         let detector = fingerprint_stage.detector();
-        let settings = TableSettings::of(config, detector, fingerprint_stage.fingerprint_hash());
+        let settings = config.table_settings(detector, fingerprint_stage.fingerprint_hash());
         let clusterer = begin(&settings)?;
         Ok(Self {
             blocks_in,

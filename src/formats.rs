@@ -5,12 +5,13 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::proto::{
+use crate::checkpoint;
+use leitong_base::proto::{
     CHANGELOG_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION_MAX, FORMAT_VERSION, SNAPSHOT_FORMAT_VERSION,
 };
-use crate::snapshot::FORMAT_WITH_TEXTS;
-use crate::snapshot::lines::LINES_FORMAT_VERSION;
-use crate::{blocks, checkpoint};
+use leitong_store::blocks;
+use leitong_store::snapshot::FORMAT_WITH_TEXTS;
+use leitong_store::snapshot::lines::LINES_FORMAT_VERSION;
 
 /// A format of data that outlives the process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,75 +31,18 @@
     allow(dead_code, reason = "telemetry that only the worker uses has no user without it")
 )]
 
-// Basics that all other modules use.
 mod backoff;
-mod hashed;
-#[doc(hidden)]
-pub mod limits;
-mod mix;
-#[doc(hidden)]
-pub mod proto;
-#[doc(hidden)]
-pub mod random;
-#[doc(hidden)]
-pub mod record;
-mod varint;
-#[doc(hidden)]
-pub mod work;
 
-// From a page to its fingerprint.
-pub mod page;
-
-#[doc(hidden)]
-pub mod decode;
-
-pub mod extract;
-
-pub mod segment;
-
-pub mod fingerprint;
-
-#[doc(hidden)]
-pub mod detectors;
-
-// From fingerprints to verdicts.
-#[doc(hidden)]
-pub mod log;
-
-#[doc(hidden)]
-pub mod cluster;
-
-pub mod verdict;
-
-// Input and output.
+// Input, output, and what is observed.
 #[doc(hidden)]
 pub mod telemetry;
 
 #[doc(hidden)]
-pub mod source;
-
-#[doc(hidden)]
-pub mod sink;
-
-#[doc(hidden)]
-pub mod keep;
-
-#[doc(hidden)]
 pub mod kafka;
 
-// Settings, and saved tables.
 pub mod config;
 
-#[doc(hidden)]
-pub mod changelog;
-
-#[doc(hidden)]
-pub mod blocks;
-
-#[doc(hidden)]
-pub mod snapshot;
-
-// Complete programs, put together from the modules above.
+// Complete programs, put together from the crates and the modules above.
 #[doc(hidden)]
 pub mod pipeline;
 
@@ -138,13 +81,13 @@ pub use config::Config;
 pub use config::detectors::detector;
 pub use config::load::ConfigError;
 pub use deduplicator::{Deduplicator, Table};
-pub use extract::{Document, ExtractConfig, Extractor};
-pub use fingerprint::{Comparison, Detector};
-pub use page::{Body, Page};
-pub use record::{Credits, PublicationTime, Reason};
-pub use segment::{Segmenter, Terms};
-pub use snapshot::SnapshotError;
-pub use verdict::{Kind, Verdict};
+pub use leitong_base::record::{Credits, PublicationTime, Reason};
+pub use leitong_cluster::verdict::{self, Kind, Verdict};
+pub use leitong_fingerprint::{self as fingerprint, Comparison, Detector};
+pub use leitong_store::snapshot::SnapshotError;
+pub use leitong_text::{
+    Body, Document, ExtractConfig, Extractor, Page, Segmenter, Terms, extract, page, segment,
+};
 
 #[cfg(test)]
 #[path = "../tests/golden/mod.rs"]

@@ -18,27 +18,25 @@ commits() {
   sed 's/#.*//' "$versions" | awk 'NF { print $1 }'
 }
 
-# Today's manifest in place of the former one, so that all dependencies are those that are built already; without the
-# benches, which the former source may not have. Its version is one of its own, since Cargo tells packages of one target
-# folder by name and version; and so is the program's name, since it is put beside today's. Former versions need httparse,
-# which today's does without.
+# Gives all packages of a former source a version of their own, since Cargo tells packages of one target folder apart by
+# name and version; and the program a name of its own, since it is put beside today's. Its dependencies are those that its
+# own Cargo.lock names: the ones that have not changed since are built already.
 overlay() {
-  local source=$1 version=$2
+  local source=$1 version=$2 file
+  for file in Cargo.toml python/Cargo.toml; do
+    awk -v version="$version" '
+      /^\[/ { package = /^\[(workspace\.)?package\]/; program = /^\[\[bin\]\]/ }
+      package && /^version = / { print "version = \"" version "\""; next }
+      program && /^name = / { print "name = \"leitong-former\""; next }
+      /^leitong[a-z-]* = \{ version = / { sub(/version = "[^"]*"/, "version = \"" version "\"") }
+      { print }' "$source/$file" > "$source/$file.new"
+    mv "$source/$file.new" "$source/$file"
+  done
   awk -v version="$version" '
-    /^\[/ { package = /^\[package\]/; bench = /^\[\[bench\]\]/; program = /^\[\[bin\]\]/ }
-    bench { next }
-    package && /^version = / { print "version = \"" version "\""; next }
-    program && /^name = / { print "name = \"leitong-former\""; next }
-    { print }
-    /^\[dependencies\]/ { print "httparse = \"1.10\"" }' Cargo.toml > "$source/Cargo.toml"
-  awk -v version="$version" '
-    /^name = / { ours = /"leitong"/ }
+    /^name = / { ours = /"leitong/ && !/"leitong-fuzz"/ }
     ours && /^version = / { print "version = \"" version "\""; next }
-    ours && / "hyper",/ { print " \"httparse\"," }
-    { print }' Cargo.lock > "$source/Cargo.lock"
-  rm -rf "$source/fuzz" "$source/python" "$source/benches"
-  cp rust-toolchain.toml "$source/"
-  cp -r fuzz python "$source/"
+    { print }' "$source/Cargo.lock" > "$source/Cargo.lock.new"
+  mv "$source/Cargo.lock.new" "$source/Cargo.lock"
 }
 
 build() {

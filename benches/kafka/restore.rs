@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leitong::changelog::{Identity, centroid_record, position_message, position_record};
-use leitong::cluster::{Centroid, ClusterRules, Clusterer, NewCentroid, Position};
 use leitong::config::Config;
 use leitong::config::hash::cluster_hash;
-use leitong::log::identity::TopicIds;
-use leitong::log::watermarks::Watermarks;
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
-use leitong::proto;
+use leitong_base::proto;
+use leitong_cluster::changelog::{Identity, centroid_record, position_message, position_record};
+use leitong_cluster::log::identity::TopicIds;
+use leitong_cluster::log::watermarks::Watermarks;
+use leitong_cluster::{Centroid, ClusterRules, Clusterer, NewCentroid, Position};
 use rdkafka::producer::Producer;
 
 use crate::broker::topics::{self, Row};
@@ -45,7 +45,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
             (state >> 33) as u8
         };
         let mut fingerprint: Vec<u8> = (0..length).map(|_| random()).collect();
-        // Hardly any page is a part of a paged article (src/detectors/simhash/encoding.rs).
+        // Hardly any page is a part of a paged article (crates/fingerprint/src/detectors/simhash/encoding.rs).
         fingerprint[70..74].fill(0);
         let centroid = Centroid {
             log_offset,

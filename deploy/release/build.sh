@@ -30,9 +30,9 @@ image() {
     | gzip -9n > "$output/leitong-$version-x86_64-image.tar.gz"
 }
 
-crate() {
+crates() {
   folder=$(mktemp -d)
-  cargo package --quiet --locked --no-verify --target-dir "$folder"
+  cargo package --quiet --locked --no-verify --workspace --exclude leitong-fuzz --exclude leitong-python --target-dir "$folder"
   mv "$folder"/package/*.crate "$output"
   rm -rf "$folder"
 }
@@ -48,7 +48,7 @@ step "program for the Debian package and the image" cargo build --locked --profi
 step "Debian package" deploy/debian/package.sh "$built/leitong" "$output"
 step "image" image
 
-step "crate" crate
+step "crates" crates
 step "list of components" deploy/release/sbom.py "$output"/leitong-*-manylinux*x86_64.whl "$output"
 (cd "$output" && sha256sum -- leitong* > SHA256SUMS)
 step "done" ls -l "$output"

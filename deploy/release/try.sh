@@ -114,9 +114,17 @@ build_from_sources() {
   CARGO_TARGET_DIR=$target/trial CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 "$@"
 }
 
-try_crate() {
-  unpack "$(file 'leitong-*.crate')"
-  (cd "$work/$what" && build_from_sources cargo build --quiet --locked --bin leitong)
+# The crates that the program is made of are taken from the release as well, as Cargo would take them from a registry.
+try_crates() {
+  local crate name
+  mkdir -p "$work/$what/.cargo"
+  echo '[patch.crates-io]' > "$work/$what/.cargo/config.toml"
+  for crate in "$output"/leitong*.crate; do
+    tar -xzf "$crate" -C "$work/$what"
+    name=$(basename "$crate" .crate)
+    [[ $name == leitong-[0-9]* ]] || echo "${name%-*} = { path = \"$work/$what/$name\" }" >> "$work/$what/.cargo/config.toml"
+  done
+  (cd "$work/$what"/leitong-[0-9]* && build_from_sources cargo build --quiet --bin leitong)
   gives_the_verdicts "$target/trial/debug/leitong" dedup -
 }
 
@@ -140,7 +148,7 @@ print(f"sbom: {len(names)} components")
 PYTHON
 }
 
-[ $# != 0 ] || set -- sums static static_arm64 wheel wheel_arm64 debian crate image sbom
+[ $# != 0 ] || set -- sums static static_arm64 wheel wheel_arm64 debian crates image sbom
 for what; do
   (try_"$what")
 done

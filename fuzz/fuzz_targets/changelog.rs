@@ -10,12 +10,12 @@ mod common;
 use std::sync::{Arc, LazyLock};
 
 use common::IDENTITY;
-use leitong::changelog::restore::{Restoration, Restored};
-use leitong::changelog::{
+use leitong_cluster::changelog::restore::{Restoration, Restored};
+use leitong_cluster::changelog::{
     POSITION_KEY, canonical_record, centroid_record, position_message, position_record,
 };
-use leitong::cluster::{CanonicalConfig, ClusterRules, NewCanonical, NewCentroid, Preference};
-use leitong::fingerprint::Detector;
+use leitong_cluster::{CanonicalConfig, ClusterRules, NewCanonical, NewCentroid, Preference};
+use leitong_fingerprint::Detector;
 use libfuzzer_sys::fuzz_target;
 
 static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);

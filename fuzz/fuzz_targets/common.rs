@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use leitong::changelog::Identity;
 use leitong::config::Config;
-use leitong::detectors::simhash::SimHash;
-use leitong::fingerprint::Detector;
-use leitong::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
-use leitong::log::identity::TopicIds;
-use leitong::page::{Body, Page, passthrough};
+use leitong_base::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
+use leitong_cluster::changelog::Identity;
+use leitong_cluster::log::identity::TopicIds;
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::simhash::SimHash;
+use leitong_text::page::{Body, Page, passthrough};
 
 /// Whose changelog the target `changelog` reads: its seeds are written under the same identity.
 pub(crate) const IDENTITY: Identity = Identity {

@@ -3,8 +3,8 @@
 //! The first byte chooses the hints. Run: `fuzz/run.sh 60 decode`.
 #![no_main]
 
-use leitong::decode::decode;
-use leitong::page::Hints;
+use leitong_text::decode::decode;
+use leitong_text::page::Hints;
 use libfuzzer_sys::fuzz_target;
 
 const LABELS: [&str; 8] =

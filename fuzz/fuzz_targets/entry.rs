@@ -8,10 +8,10 @@ mod common;
 
 use std::sync::{Arc, LazyLock};
 
-use leitong::fingerprint::Detector;
-use leitong::log::entry::{Sent, decode, encode};
-use leitong::record::Reason;
-use leitong::record::{LogRecord, Outcome};
+use leitong_base::record::Reason;
+use leitong_base::record::{LogRecord, Outcome};
+use leitong_cluster::log::entry::{Sent, decode, encode};
+use leitong_fingerprint::Detector;
 use libfuzzer_sys::fuzz_target;
 
 static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);

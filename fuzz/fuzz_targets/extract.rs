@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use leitong::extract::{ExtractConfig, Extractor, Known, extract};
+use leitong_text::extract::{ExtractConfig, Extractor, Known, extract};
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {

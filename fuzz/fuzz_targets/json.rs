@@ -10,10 +10,10 @@ use std::io::BufReader;
 
 use common::{assert_readable, assert_within_limits};
 use leitong::config::{Config, PageConfig};
-use leitong::page::mapping::Taken;
 use leitong::pipeline::page_reader::PageReader;
-use leitong::source::Source;
-use leitong::source::json_lines::JsonLines;
+use leitong_corpora::source::Source;
+use leitong_corpora::source::json_lines::JsonLines;
+use leitong_text::page::mapping::Taken;
 use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 2048;

@@ -12,11 +12,11 @@ use common::assert_within_limits;
 use leitong::config::InputConfig;
 use leitong::kafka::config::PagesConfig;
 use leitong::kafka::page_message::Message;
-use leitong::page::config::PageConfig;
-use leitong::page::mapping::detect::Recognizer;
-use leitong::page::mapping::survey::Survey;
-use leitong::page::mapping::{Mapping, PRESETS, Taken};
-use leitong::record::Received;
+use leitong_base::record::Received;
+use leitong_text::page::config::PageConfig;
+use leitong_text::page::mapping::detect::Recognizer;
+use leitong_text::page::mapping::survey::Survey;
+use leitong_text::page::mapping::{Mapping, PRESETS, Taken};
 use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 2048;

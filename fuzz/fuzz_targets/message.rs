@@ -9,10 +9,10 @@ mod common;
 use common::assert_within_limits;
 use leitong::kafka::config::{PageFormat, PagesConfig, UrlFrom};
 use leitong::kafka::page_message::Message;
-use leitong::page::config::PageConfig;
-use leitong::page::mapping::{Mapping, Taken};
-use leitong::proto;
-use leitong::record::Received;
+use leitong_base::proto;
+use leitong_base::record::Received;
+use leitong_text::page::config::PageConfig;
+use leitong_text::page::mapping::{Mapping, Taken};
 use libfuzzer_sys::fuzz_target;
 use prost::Message as _;
 

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use leitong::config::Config;
-use leitong::fingerprint::Detector;
-use leitong::snapshot::changelog_snapshot::SnapshotPlace;
-use leitong::snapshot::{TableDir, TableSettings};
+use leitong_fingerprint::Detector;
+use leitong_store::snapshot::changelog_snapshot::SnapshotPlace;
+use leitong_store::snapshot::{TableDir, TableSettings};
 use libfuzzer_sys::fuzz_target;
 
 static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);

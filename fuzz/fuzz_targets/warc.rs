@@ -10,11 +10,11 @@ use std::io::BufReader;
 
 use common::{assert_readable, assert_within_limits};
 use leitong::config::{Config, PageConfig};
-use leitong::page::mapping::Taken;
 use leitong::pipeline::page_reader::PageReader;
-use leitong::record::Place;
-use leitong::source::Source;
-use leitong::source::warc::WarcReader;
+use leitong_base::record::Place;
+use leitong_corpora::source::Source;
+use leitong_corpora::source::warc::WarcReader;
+use leitong_text::page::mapping::Taken;
 use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 1024;

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use leitong::pipeline::document;
-use leitong::work::Work;
 use leitong::{Config, Extractor, Page};
+use leitong_base::work::Work;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};

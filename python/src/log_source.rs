@@ -1,7 +1,7 @@
 //! Records made on many machines → records of the fingerprint log.
 
 use leitong::kafka::log_source;
-use leitong::record::timestamp::Timestamp;
+use leitong_base::record::timestamp::Timestamp;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

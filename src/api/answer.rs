@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 
 use super::problem::Problem;
 use super::tables::{AsOf, KnownCluster};
-use crate::cluster::{CanonicalPage, Centroid, ClusterId};
-use crate::fingerprint::{Detector, Shares, to_display};
-use crate::record::timestamp::Timestamp;
-use crate::verdict::{Number, Relation, Verdict};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::verdict::{Number, Relation, Verdict};
+use leitong_cluster::{CanonicalPage, Centroid, ClusterId};
+use leitong_fingerprint::{Detector, Shares, to_display};
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,12 +17,12 @@ use tokio::sync::{mpsc, oneshot};
 use super::problem::{Kind, Problem};
 use super::store::{Store, journal_head, place};
 use crate::config::ApiConfig;
-use crate::log::entry::page_message;
-use crate::proto::JournalBatch;
-use crate::record::FingerprintRecord;
-use crate::record::timestamp::Timestamp;
-use crate::snapshot::journal::Journal;
-use crate::snapshot::{SnapshotError, TableDir, TableSettings};
+use leitong_base::proto::JournalBatch;
+use leitong_base::record::FingerprintRecord;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::log::entry::page_message;
+use leitong_store::snapshot::journal::Journal;
+use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
 
 /// Number of pages from which a group accepts no more submissions, so look-ups never wait for long.
 const GROUP_PAGES: usize = 1_000;

@@ -16,16 +16,16 @@ use super::problem::{Kind, Problem};
 use super::records::{self, Form, Records};
 use super::store::place;
 use super::tables::{LookedUp, Tables};
-use crate::cluster::{ClusterId, Scratch};
 use crate::config::Config;
 use crate::config::load::ConfigError;
-use crate::page::mapping::Taken;
-use crate::page::{Body, Hints, Page, id, json, wrapped};
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace, corpus_name};
 use crate::pipeline::page_reader::{NoPage, PageReader};
-use crate::record::timestamp::Timestamp;
-use crate::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinting};
-use crate::source::Payload;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinting};
+use leitong_cluster::{ClusterId, Scratch};
+use leitong_corpora::source::Payload;
+use leitong_text::page::mapping::Taken;
+use leitong_text::page::{Body, Hints, Page, id, json, wrapped};
 
 /// Converter of requests to answers, shared by all threads.
 pub struct Core {

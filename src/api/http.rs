@@ -301,7 +301,7 @@ impl Edge {
 
     async fn submitted(
         &self,
-        pages: Vec<crate::record::FingerprintRecord>,
+        pages: Vec<leitong_base::record::FingerprintRecord>,
     ) -> Result<Vec<Box<[u8]>>, Problem> {
         let stopping =
             || Problem::new(Kind::Stopping, "the server is stopping; no page of this request is stored");

@@ -4,7 +4,7 @@
 use url::form_urlencoded;
 
 use super::problem::{Kind, Problem};
-use crate::cluster::Asked;
+use leitong_cluster::Asked;
 
 /// Largest number of nearest centroids that can be requested, which is the number that a look-up keeps.
 pub(super) const TOP_MAX: usize = 8;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::verdict::Verdict;
+use leitong_cluster::verdict::Verdict;
 
 /// Approximate bytes of a verdict in addition to its JSON, for its entries in the maps.
 const ENTRY_BYTES: usize = 200;

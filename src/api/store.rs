@@ -11,18 +11,18 @@ use super::committer::Committer;
 use super::problem::{Kind, Problem};
 use super::recent::{Named, Recent};
 use super::tables::{AsOf, KnownCluster, LookedUp, Tables};
-use crate::cluster::{Asked, ClusterId, Position, Scratch};
 use crate::config::Config;
-use crate::hashed::Seed;
-use crate::log::entry::page_from_message;
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
-use crate::record::timestamp::Timestamp;
-use crate::record::{FingerprintRecord, LogRecord, Place};
-use crate::snapshot::journal::{Journal, Torn};
-use crate::snapshot::{SnapshotError, TableDir, TableSettings};
 use crate::telemetry::metrics;
-use crate::verdict::{Conclusion, Verdict};
+use leitong_base::hashed::Seed;
+use leitong_base::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{FingerprintRecord, LogRecord, Place};
+use leitong_cluster::log::entry::page_from_message;
+use leitong_cluster::verdict::{Conclusion, Verdict};
+use leitong_cluster::{Asked, ClusterId, Position, Scratch};
+use leitong_store::snapshot::journal::{Journal, Torn};
+use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
 
 /// A table, and the recent verdicts.
 pub struct Store {

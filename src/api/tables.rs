@@ -6,10 +6,10 @@
 use serde::Serialize;
 
 use super::problem::Problem;
-use crate::cluster::{Asked, CanonicalPage, Centroid, ClusterId, Position, Scratch};
-use crate::record::FingerprintRecord;
-use crate::record::timestamp::Timestamp;
-use crate::verdict::Verdict;
+use leitong_base::record::FingerprintRecord;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::verdict::Verdict;
+use leitong_cluster::{Asked, CanonicalPage, Centroid, ClusterId, Position, Scratch};
 
 /// Tables to look up, and recent verdicts.
 pub trait Tables: Send + Sync {

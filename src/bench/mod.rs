@@ -8,7 +8,6 @@
 //! Everything runs on one core, so figures can be multiplied by the number of cores for parallel work. They
 //! are medians of many rounds.
 
-pub mod fingerprints;
 pub mod machine;
 pub mod on_disk;
 mod raw_reads;

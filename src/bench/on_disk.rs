@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use serde::Serialize;
 
-use super::fingerprints::Fingerprints;
 use super::raw_reads::raw_reads;
 use super::table::{BATCH, Plan, Queries, centroid, look_ups};
-use crate::blocks::{BlockStore, Files, Folder, Manifest, StoreOptions};
-use crate::cluster::{Centroid, Clusterer, OldCentroids, Position};
 use crate::config::{ExpiryConfig, TableConfig};
-use crate::fingerprint::Detector;
-use crate::random::Random;
+use leitong_base::random::Random;
+use leitong_cluster::{Centroid, Clusterer, OldCentroids, Position};
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
+use leitong_store::blocks::{BlockStore, Files, Folder, Manifest, StoreOptions};
 
 /// Limit on centroids, so large that none expires.
 const CENTROIDS_MAX: u64 = u32::MAX as u64;
@@ -181,7 +181,7 @@ impl fmt::Display for OnDiskFigures {
 }
 
 fn options() -> StoreOptions {
-    StoreOptions::of_table(TableConfig::default().block_centroids, CENTROIDS_MAX)
+    StoreOptions::for_table(TableConfig::default().block_centroids, CENTROIDS_MAX)
 }
 
 /// A table on disk.

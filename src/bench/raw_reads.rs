@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::random::Random;
+use leitong_base::random::Random;
 
 /// Bytes of a read, the size of a page of keys.
 const READ_BYTES: usize = 4 << 10;

@@ -4,20 +4,20 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
-use crate::detectors::simhash::simhash_of;
-use crate::fingerprint::digest::text_digest;
-use crate::fingerprint::secret::DigestHash;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::document;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
-use crate::record::timestamp::Timestamp;
-use crate::record::{LogRecord, Outcome};
-use crate::segment::{Segmenter, Terms};
-use crate::source::Record;
-use crate::verdict::Conclusion;
-use crate::work::Work;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{LogRecord, Outcome};
+use leitong_base::work::Work;
+use leitong_cluster::verdict::Conclusion;
+use leitong_cluster::{Clusterer, Position};
+use leitong_corpora::source::Record;
+use leitong_fingerprint::detectors::simhash::simhash_of;
+use leitong_fingerprint::digest::text_digest;
+use leitong_fingerprint::secret::DigestHash;
+use leitong_text::segment::{Segmenter, Terms};
 
 /// Number of rounds over all pages. Only the shortest time of each page and stage counts, to limit the effect
 /// of other work on the machine.

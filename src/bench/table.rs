@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::fingerprints::Fingerprints;
 use super::median;
-use crate::cluster::{Centroid, ClusterRules, Clusterer, Position, Query};
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
-use crate::detectors::simhash::SimHash;
-use crate::fingerprint::Detector;
-use crate::random::Random;
-use crate::record::FingerprintRecord;
+use leitong_base::random::Random;
+use leitong_base::record::FingerprintRecord;
+use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position, Query};
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::simhash::SimHash;
+use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 
 /// Number of look-ups or insertions in a batch.
 pub(super) const BATCH: usize = 1_024;

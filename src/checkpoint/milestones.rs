@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::{Checkpoint, CheckpointDir};
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::record::Place;
-use crate::sink::Milestone;
-use crate::snapshot::TableSettings;
+use leitong_base::record::Place;
+use leitong_corpora::sink::Milestone;
+use leitong_store::snapshot::TableSettings;
 
 /// Saves the table at regular intervals.
 pub struct Milestones<'a> {

@@ -12,7 +12,7 @@
 //! The folder contains:
 //! * `checkpoint.json`, replaced atomically;
 //! * `table-N`, the table of checkpoint `N`;
-//! * `decisions`, if documents are chosen only at the end of the run ([`keep`](crate::keep));
+//! * `decisions`, if documents are chosen only at the end of the run ([`keep`](leitong_corpora::keep));
 //! * `referents`, for revisit records;
 //! * `….part`, the finished parts of Parquet files, which cannot be truncated ([`parts`]).
 
@@ -29,12 +29,12 @@ use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::cluster::Clusterer;
-use crate::keep::parts;
-use crate::record::timestamp::Timestamp;
-use crate::sink::Extents;
-use crate::snapshot::{TableDir, TableSettings, Unfinished, forget_mark};
-use crate::source::reading::{self, ReadPart};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::Clusterer;
+use leitong_corpora::keep::parts;
+use leitong_corpora::sink::Extents;
+use leitong_corpora::source::reading::{self, ReadPart};
+use leitong_store::snapshot::{TableDir, TableSettings, Unfinished, forget_mark};
 
 pub use milestones::Milestones;
 pub use sink::CheckpointSink;
@@ -374,10 +374,10 @@ fn difference(found: &RunId, wanted: &RunId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::Position;
     use crate::config::Config;
     use crate::pipeline::fingerprint_stage::FingerprintStage;
-    use crate::proto::FinishedRun;
+    use leitong_base::proto::FinishedRun;
+    use leitong_cluster::Position;
 
     /// A run without a mark of its own, such as one over objects without versions, was continued from its
     /// checkpoint. The table that it saved had lost the marks of earlier runs.
@@ -386,7 +386,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let config = Config::default();
         let stage = FingerprintStage::new(config.clone()).expect("settings");
-        let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+        let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
         let open = || {
             let table =
                 TableDir::open_for_checkpoints(&folder.path().join("table")).expect("a table's folder");

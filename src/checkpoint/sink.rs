@@ -5,10 +5,10 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::{Checkpoint, CheckpointDir, FORMAT_VERSION, RunId};
-use crate::sink::{Extents, Milestone, Sink};
-use crate::source::inputs::InputNames;
-use crate::source::reading::Reading;
-use crate::verdict::Conclusion;
+use leitong_cluster::verdict::Conclusion;
+use leitong_corpora::sink::{Extents, Milestone, Sink};
+use leitong_corpora::source::inputs::InputNames;
+use leitong_corpora::source::reading::Reading;
 
 /// A sink that turns milestones into checkpoints and forwards everything to another sink.
 pub struct CheckpointSink<S> {

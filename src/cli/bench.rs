@@ -9,7 +9,6 @@ use clap::Args;
 
 use super::documents;
 use super::settings::{self, Wrong, wrong};
-use crate::bench::fingerprints::Fingerprints;
 use crate::bench::machine::{self, Machine};
 use crate::bench::on_disk::{self, OnDiskFigures};
 use crate::bench::report::Report;
@@ -17,9 +16,10 @@ use crate::bench::stages;
 use crate::bench::table::{self, Plan, TableFigures};
 use crate::config::Config;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::record::Place;
-use crate::source::{Payload, Record, Source};
-use crate::telemetry::terminal;
+use leitong_base::record::Place;
+use leitong_base::terminal;
+use leitong_corpora::source::{Payload, Record, Source};
+use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 
 /// Limit on the bytes of pages read, since they are held in memory.
 const BYTES_MAX: usize = 256 << 20;

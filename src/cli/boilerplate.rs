@@ -11,8 +11,8 @@ use clap::{Args, Subcommand};
 #[cfg(feature = "kafka")]
 use super::boilerplate_of_site;
 use super::documents::Counted;
-use crate::detectors::paragraph::boilerplate::{HEADER, letters_hash};
-use crate::telemetry::terminal;
+use leitong_base::terminal;
+use leitong_fingerprint::detectors::paragraph::boilerplate::{HEADER, letters_hash};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

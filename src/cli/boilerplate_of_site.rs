@@ -19,19 +19,20 @@ use super::interrupt::Interrupt;
 use super::settings::{self, Wrong};
 use super::tap::{From, from};
 use crate::config::Config;
-use crate::detectors::paragraph::boilerplate::HEADER;
-use crate::extract::Extractor;
 use crate::kafka::page_message::Message;
 use crate::kafka::received::Received as OfTopic;
 use crate::kafka::tail::Tail;
-use crate::page::mapping::Taken;
 use crate::pipeline::document;
 use crate::pipeline::page_reader::PageReader;
-use crate::record::Received;
-use crate::segment::{Segmenter, Terms};
 use crate::telemetry::shared_paragraphs::{Shared, Site};
-use crate::telemetry::{templates, terminal};
-use crate::work::Work;
+use crate::telemetry::templates;
+use leitong_base::record::Received;
+use leitong_base::terminal;
+use leitong_base::work::Work;
+use leitong_fingerprint::detectors::paragraph::boilerplate::HEADER;
+use leitong_text::extract::Extractor;
+use leitong_text::page::mapping::Taken;
+use leitong_text::segment::{Segmenter, Terms};
 
 /// Longest wait for a message before Ctrl-C is checked again.
 const WAIT: Duration = Duration::from_millis(200);

@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-use crate::page::mapping::config::FieldsConfig;
+use leitong_text::page::mapping::config::FieldsConfig;
 
 #[derive(Debug, Args)]
 #[group(id = "columns")]

@@ -17,10 +17,10 @@ use crate::console::evidence::plain;
 use crate::console::pages;
 use crate::console::render::file_of_comparison;
 use crate::console::render::language::Language;
-use crate::page::Page;
-use crate::record::Outcome;
-use crate::segment::Terms;
-use crate::telemetry::terminal;
+use leitong_base::record::Outcome;
+use leitong_base::terminal;
+use leitong_text::page::Page;
+use leitong_text::segment::Terms;
 
 /// Number of terms that are shown of each page.
 const TOP_TERMS: usize = 12;

@@ -14,7 +14,7 @@ use crate::console::comparison::Comparer;
 use crate::console::saved::{Saved, Wanted};
 use crate::console::server::ConsolePort;
 use crate::console::site::Site;
-use crate::telemetry::terminal;
+use leitong_base::terminal;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -19,28 +19,28 @@ use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
 use super::summary::summary;
 use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Milestones, RunId, RunInput};
-use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
 use crate::config::hash::reading_hash;
-use crate::keep::KeepSink;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
 use crate::pipeline::page_reader::PageReader;
-use crate::record::Unreadable;
-use crate::sink::files::{DeadLetters, FileSink};
-use crate::sink::whole_lines::WholeLines;
-use crate::snapshot::{TableDir, TableSettings};
-use crate::source::folders::{self, Files};
-use crate::source::index::WarcBase;
-use crate::source::inputs::{InputNames, Inputs, Resumed};
-use crate::source::location::can_be_read_again;
-use crate::source::open::Input;
-use crate::source::page_file;
-use crate::source::reading::Reading;
-use crate::source::rules::InputRules;
-use crate::source::{ReadSoFar, WithoutRecords};
-use crate::telemetry::counts::Counts;
-use crate::telemetry::terminal;
+use leitong_base::record::Unreadable;
+use leitong_base::terminal;
+use leitong_cluster::{Clusterer, Position};
+use leitong_corpora::keep::KeepSink;
+use leitong_corpora::sink::counts::Counts;
+use leitong_corpora::sink::files::{DeadLetters, FileSink};
+use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_corpora::source::folders::{self, Files};
+use leitong_corpora::source::index::WarcBase;
+use leitong_corpora::source::inputs::{InputNames, Inputs, Resumed};
+use leitong_corpora::source::location::can_be_read_again;
+use leitong_corpora::source::open::Input;
+use leitong_corpora::source::page_file;
+use leitong_corpora::source::reading::Reading;
+use leitong_corpora::source::rules::InputRules;
+use leitong_corpora::source::{ReadSoFar, WithoutRecords};
+use leitong_store::snapshot::{TableDir, TableSettings};
 
 /// Dead letters of one cause that are shown one by one; further ones are only counted.
 const TOLD_MAX: u64 = 20;
@@ -125,8 +125,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             .for_each(|(input, below)| input.url = Some(page_file::url_below(base, below)));
     }
     let fingerprint_stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
-    let table =
-        TableSettings::of(&config, fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
+    let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     let run_id = run_id(arguments, &inputs, (&config, &table));
     let (table_dir, checkpoints) = folders_of(arguments)?;
     let mark = match &arguments.table {

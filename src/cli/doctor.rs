@@ -13,10 +13,11 @@ use crate::config::Config;
 use crate::formats::{FORMATS, Format, VERDICT, Versions};
 use crate::pipeline::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::telemetry::{redact, terminal};
+use crate::telemetry::redact;
 use crate::worker::check::check;
 use crate::worker::resources::Limits;
 use crate::worker::{Accepted, Roles};
+use leitong_base::terminal;
 
 /// Settings whose values may be secrets, and are left out.
 const NOT_SHOWN: [&str; 1] = ["kafka.properties"];

@@ -10,15 +10,15 @@ use super::outputs::refuse_overwriting;
 use super::settings::{self, Wrong};
 use crate::config::Config;
 use crate::eval::pages::Label;
-use crate::extract::{Document, Extractor};
 use crate::pipeline::document;
 use crate::pipeline::page_reader::PageReader;
-use crate::segment::Terms;
-use crate::source::inputs::Inputs;
-use crate::source::open::Input;
-use crate::source::{Payload, Record, Source};
-use crate::telemetry::terminal;
-use crate::work::Work;
+use leitong_base::terminal;
+use leitong_base::work::Work;
+use leitong_corpora::source::inputs::Inputs;
+use leitong_corpora::source::open::Input;
+use leitong_corpora::source::{Payload, Record, Source};
+use leitong_text::extract::{Document, Extractor};
+use leitong_text::segment::Terms;
 
 /// Arguments of a command that counts something over all pages.
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! Recognises a `dedup` run that is already part of its table, so it is not repeated.
 //!
 //! A repeated run would compare each page with itself, and would empty the outputs. So a run that writes
-//! files leaves a mark in its table ([`finished`](crate::snapshot)), in the same step in which its pages
+//! files leaves a mark in its table ([`finished`](leitong_store::snapshot)), in the same step in which its pages
 //! become part of the table. Its outputs are complete and on disk before that. If a process is killed at any
 //! time, the next one finds either no mark and a table without these pages, or the mark and complete outputs.
 
@@ -14,14 +14,14 @@ use anyhow::{Context, bail};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::checkpoint::RunId;
-use crate::proto::{FinishedRun, WrittenOutput};
-use crate::record::timestamp::Timestamp;
-use crate::snapshot::{TableDir, sync_parent};
-use crate::source::location::is_object;
-use crate::source::open::Input;
-use crate::source::reading::{self, Reading};
-use crate::telemetry::counts::Counts;
-use crate::telemetry::terminal;
+use leitong_base::proto::{FinishedRun, WrittenOutput};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::terminal;
+use leitong_corpora::sink::counts::Counts;
+use leitong_corpora::source::location::is_object;
+use leitong_corpora::source::open::Input;
+use leitong_corpora::source::reading::{self, Reading};
+use leitong_store::snapshot::{TableDir, sync_parent};
 
 /// Advice for a user who wants to repeat a finished run.
 const REMEDY: &str = "to run it again, name a table that does not have these pages, such as an empty folder";

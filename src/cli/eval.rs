@@ -20,8 +20,8 @@ use crate::eval::recall::{self, Recall};
 use crate::eval::recommend::{Recommendation, recommend};
 use crate::eval::report::{DetectorReport, Report, markdown};
 use crate::eval::{self, EvaluatedDetector, Plan, html, stream};
-use crate::segment::Segmenter;
-use crate::telemetry::terminal;
+use leitong_base::terminal;
+use leitong_text::segment::Segmenter;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -12,16 +12,16 @@ use super::documents;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::console::pages::is_text_file;
-use crate::extract::{Document, Extractor, Paragraph, ParagraphKind};
-use crate::page::mapping::Taken;
-use crate::page::{Hints, Page};
 use crate::pipeline::document::{self, Charset, Reading};
 use crate::pipeline::page_reader::PageReader;
-use crate::sink::whole_lines::WholeLines;
-use crate::source::Source;
-use crate::source::open::Input;
-use crate::telemetry::terminal;
-use crate::work::Work;
+use leitong_base::terminal;
+use leitong_base::work::Work;
+use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_corpora::source::Source;
+use leitong_corpora::source::open::Input;
+use leitong_text::extract::{Document, Extractor, Paragraph, ParagraphKind};
+use leitong_text::page::mapping::Taken;
+use leitong_text::page::{Hints, Page};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

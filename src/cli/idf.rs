@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::documents::Counted;
-use crate::fingerprint::idf::IdfBuilder;
-use crate::telemetry::terminal;
+use leitong_base::terminal;
+use leitong_fingerprint::idf::IdfBuilder;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

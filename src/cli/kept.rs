@@ -13,20 +13,20 @@ use clap::Args;
 
 use super::settings::wrong;
 use crate::checkpoint::{Checkpoint, CheckpointDir};
-use crate::keep::copy::{Outputs, Ranked, Ranker, Walk, collect_referents};
-use crate::keep::forms;
-use crate::keep::output::{Output, Plan};
-use crate::keep::prefer::{Choice, Rules};
-use crate::keep::referents::Referents;
-use crate::keep::report::{self, Report};
-use crate::keep::sink::Kept;
-use crate::keep::spool::Spool;
-use crate::keep::{Copied, Copier, Prefer, clusters};
-use crate::sink::whole_lines::WholeLines;
-use crate::source::location::{can_be_read_again, is_object};
-use crate::source::reading::Reading;
-use crate::source::rules::InputRules;
-use crate::telemetry::terminal;
+use leitong_base::terminal;
+use leitong_corpora::keep::copy::{Outputs, Ranked, Ranker, Walk, collect_referents};
+use leitong_corpora::keep::forms;
+use leitong_corpora::keep::output::{Output, Plan};
+use leitong_corpora::keep::prefer::{Choice, Rules};
+use leitong_corpora::keep::referents::Referents;
+use leitong_corpora::keep::report::{self, Report};
+use leitong_corpora::keep::sink::Kept;
+use leitong_corpora::keep::spool::Spool;
+use leitong_corpora::keep::{Copied, Copier, Prefer, clusters};
+use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_corpora::source::location::{can_be_read_again, is_object};
+use leitong_corpora::source::reading::Reading;
+use leitong_corpora::source::rules::InputRules;
 
 #[derive(Debug, Args)]
 #[group(id = "documents")]

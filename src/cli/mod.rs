@@ -56,7 +56,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::telemetry::terminal::{self, LogLines};
+use leitong_base::terminal::{self, LogLines};
 
 /// Exit status if the reader of the output has closed it: 128 and the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;

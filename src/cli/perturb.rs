@@ -13,7 +13,7 @@ use super::settings::{self, wrong};
 use super::{documents, eval};
 use crate::eval::pages::{Sample, founders};
 use crate::eval::perturb::{Condition, Family, Perturber};
-use crate::random::Random;
+use leitong_base::random::Random;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -13,11 +13,11 @@ use super::settings;
 use crate::config::Config;
 #[cfg(feature = "kafka")]
 use crate::kafka::sample;
-use crate::page::mapping::PRESETS;
-use crate::page::mapping::survey::{Sample, Survey};
+use leitong_corpora::source::{Payload, Source};
+use leitong_text::page::mapping::PRESETS;
+use leitong_text::page::mapping::survey::{Sample, Survey};
 #[cfg(feature = "kafka")]
-use crate::page::wrapped::{unpacked, without_schema_head};
-use crate::source::{Payload, Source};
+use leitong_text::page::wrapped::{unpacked, without_schema_head};
 
 /// Number of messages that are examined.
 const SAMPLES_MAX: usize = 200;

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use crate::source::ReadSoFar;
-use crate::telemetry::counts::Counts;
-use crate::telemetry::terminal;
+use leitong_base::terminal;
+use leitong_corpora::sink::counts::Counts;
+use leitong_corpora::source::ReadSoFar;
 
 /// A bar that draws itself ten times a second. It shows nothing if standard error is no terminal.
 #[derive(Clone)]

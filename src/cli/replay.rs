@@ -9,16 +9,16 @@ use clap::Args;
 
 use super::outputs::refuse_overwriting;
 use super::settings::{self, Wrong, wrong};
-use crate::cluster::Position;
 use crate::kafka::topics::Topics;
-use crate::log::watermarks::Watermarks;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::sink::files::{DeadLetters, FileSink};
-use crate::sink::whole_lines::WholeLines;
-use crate::snapshot::{TableDir, TableSettings};
-use crate::telemetry::counts::Counts;
-use crate::telemetry::terminal;
 use crate::worker::replay::{Start, replay};
+use leitong_base::terminal;
+use leitong_cluster::Position;
+use leitong_cluster::log::watermarks::Watermarks;
+use leitong_corpora::sink::counts::Counts;
+use leitong_corpora::sink::files::{DeadLetters, FileSink};
+use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_store::snapshot::{TableDir, TableSettings};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     // Without a folder, all centroids are in memory; verdicts are the same.
     config.table.on_disk &= blocks_in.is_some();
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
-    let table = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+    let table = config.table_settings(stage.detector(), stage.fingerprint_hash());
     let partitions = match arguments.partition {
         Some(partition) => partition..partition + 1,
         None => 0..log_partitions(&config.kafka)?,

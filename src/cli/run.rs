@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 use super::documents;
 use super::settings::{self, detector_fault, wrong};
 use crate::kafka::client;
-use crate::telemetry::terminal;
 use crate::worker::check::{Finding, Grade, check};
 use crate::worker::{self, Accepted, Roles};
+use leitong_base::terminal;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -14,8 +14,8 @@ use crate::eval::report::labelled_streams;
 use crate::eval::stream::StreamScore;
 use crate::eval::verdicts::{self, GivenVerdict};
 use crate::pipeline::page_reader::PageReader;
-use crate::source::Payload;
-use crate::telemetry::terminal;
+use leitong_base::terminal;
+use leitong_corpora::source::Payload;
 
 /// A file of verdicts, and the name that it has in the table.
 #[derive(Debug, Clone)]

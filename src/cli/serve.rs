@@ -19,8 +19,9 @@ use crate::api::token::Token;
 use crate::config::Config;
 use crate::pipeline::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::snapshot::{TableDir, TableSettings};
-use crate::telemetry::{metrics, terminal};
+use crate::telemetry::metrics;
+use leitong_base::terminal;
+use leitong_store::snapshot::TableDir;
 
 /// Time between two runs of the metrics recorder's upkeep.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -48,7 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = configuration(arguments)?;
     let token = Token::of(&config.api).map_err(wrong)?;
     let stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
-    let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+    let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     let folder = TableDir::open_beside_journal(&arguments.table)?;
     let (store, committer, found) = Store::open(folder, settings, &config)?;
     report_found(found);

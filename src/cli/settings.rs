@@ -8,9 +8,9 @@ use clap::Args;
 use crate::config::detectors::{BASELINES, DETECTORS};
 use crate::config::load::{self, ConfigError};
 use crate::config::{Config, THREADS_MAX, load::detectors_hint};
-use crate::page::mapping::Mapping;
-use crate::segment::Segmenter;
-use crate::source::rules::InputRules;
+use leitong_corpora::source::rules::InputRules;
+use leitong_text::page::mapping::Mapping;
+use leitong_text::segment::Segmenter;
 
 /// An error in arguments or configuration; the exit status is 2.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::source::Skipped;
-use crate::telemetry::counts::Counts;
-use crate::verdict::Kind;
+use leitong_cluster::verdict::Kind;
+use leitong_corpora::sink::counts::Counts;
+use leitong_corpora::source::Skipped;
 
 /// Formats the counts of a run.
 #[must_use]

@@ -13,12 +13,12 @@ use super::interrupt::Interrupt;
 use super::settings::{self, wrong};
 use crate::kafka::received::Received;
 use crate::kafka::tail::{Start, Tail};
-use crate::page::host::host;
-use crate::record::timestamp::Timestamp;
-use crate::record::{Cause, Reason};
 use crate::tap::{Choice, DEAD_LETTER, Filter, Tapped, UNREADABLE, line};
-use crate::telemetry::terminal;
-use crate::verdict;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Cause, Reason};
+use leitong_base::terminal;
+use leitong_cluster::verdict;
+use leitong_text::page::host::host;
 
 /// Wait for new messages before the topics and Ctrl-C are checked again.
 const WAIT: Duration = Duration::from_millis(100);

@@ -13,8 +13,8 @@ use super::documents;
 use super::interrupt::Interrupt;
 use super::settings::{self, wrong};
 use crate::console::frame::{Answer, Seen, frame};
-use crate::record::timestamp::Timestamp;
 use ask::Port;
+use leitong_base::record::timestamp::Timestamp;
 use screen::Screen;
 
 /// Limit on admin ports, since each is asked by a thread of its own.

@@ -19,9 +19,9 @@ use crate::eval::pages::{EvalPage, are_labelled, founders, labelled_pairs};
 use crate::eval::parallel::Workers;
 use crate::eval::threshold::{Labelled, curve, suggest};
 use crate::eval::{self, pairs};
-use crate::fingerprint::Detector;
-use crate::segment::{Segmenter, Terms};
-use crate::telemetry::terminal;
+use leitong_base::terminal;
+use leitong_fingerprint::Detector;
+use leitong_text::segment::{Segmenter, Terms};
 
 /// Number of columns that are shown of each page, and of passages that only one page has.
 const SHOWN_COLUMNS: usize = 240;

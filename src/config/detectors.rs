@@ -1,11 +1,11 @@
 //! All detectors by name, each with a function that builds it from a configuration.
 
 use super::Config;
-use crate::detectors::{
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::{
     agglomerate_term, i_match, network, paragraph, punctuation, sentence_ends, shingle, simhash, tf_idf,
 };
-use crate::fingerprint::Detector;
-use crate::fingerprint::resources::{ResourceError, Resources};
+use leitong_fingerprint::resources::{ResourceError, Resources};
 
 /// Builds a detector with the settings of a configuration and the contents of the files it names.
 pub type Build = fn(&Config, &Resources) -> Result<Box<dyn Detector>, ResourceError>;

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Config, CorpusBy};
-use crate::fingerprint::Detector;
-use crate::fingerprint::secret::Secret;
-use crate::segment::{self, Lexicons};
-use crate::{decode, extract};
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::secret::Secret;
+use leitong_text::segment::{self, Lexicons};
+use leitong_text::{decode, extract};
 
 /// Returns a hash of everything before the log that can change a fingerprint or digest: settings, contents of
 /// dictionaries and stop words, versions of the algorithms, and the secret, which the hash does not reveal.

@@ -17,12 +17,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::env::substitute;
 use super::{CanonicalConfig, Config, PipelineConfig};
-use crate::cluster::Preference;
 use crate::config::detectors::DETECTORS;
-use crate::fingerprint::resources::{ConceptFile, ResourceError, Resources};
-use crate::fingerprint::secret::Secret;
-use crate::page::mapping::Mapping;
-use crate::segment::{Lexicons, SegmentError};
+use leitong_cluster::Preference;
+use leitong_fingerprint::resources::{ConceptFile, ResourceError, Resources};
+use leitong_fingerprint::secret::Secret;
+use leitong_text::page::mapping::Mapping;
+use leitong_text::segment::{Lexicons, SegmentError};
 
 /// Limit on the characters of a message that quotes the file.
 const MESSAGE_CHARS_MAX: usize = 1000;

@@ -17,9 +17,9 @@ use super::live::{Context, History, Live, MOMENT_S};
 use super::render::layout::{self, Delivery, Frame};
 use super::render::live as rendered;
 use crate::api::site::Site;
-use crate::record::timestamp::Timestamp;
 use crate::telemetry::health::Health;
 use crate::telemetry::{tally, templates};
+use leitong_base::record::timestamp::Timestamp;
 
 /// Path of the console on the port.
 const BASE: &str = "/console/";

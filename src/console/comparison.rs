@@ -9,19 +9,19 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::marks::{Marked, Piece, marked};
-use crate::cluster::{Clusterer, Decision, Position};
 use crate::config::Config;
 use crate::config::detectors::DETECTORS;
 use crate::config::load::{self, ConfigError};
-use crate::extract::{PageBlock, Wall};
-use crate::fingerprint::relation::Relation;
-use crate::fingerprint::{Detector, Shares};
-use crate::page::Page;
 use crate::pipeline::document::{self, Charset};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
-use crate::segment::Terms;
-use crate::work::Work;
+use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
+use leitong_base::work::Work;
+use leitong_cluster::{Clusterer, Decision, Position};
+use leitong_fingerprint::relation::Relation;
+use leitong_fingerprint::{Detector, Shares};
+use leitong_text::extract::{PageBlock, Wall};
+use leitong_text::page::Page;
+use leitong_text::segment::Terms;
 
 /// Compares pages. Dictionaries and detectors are loaded once.
 pub struct Comparer {

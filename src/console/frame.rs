@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::exposition::Metrics;
 use super::live::{Context, History, Live};
 use crate::telemetry::tally::Tally;
-use crate::telemetry::terminal::escape;
+use leitong_base::terminal::escape;
 
 /// Period of rates and delays, in seconds.
 pub const WINDOW_S: f64 = 60.0;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::alignment::{Alignment, TOKENS_MAX, tokens};
 use super::comparison::Side;
-use crate::extract::PageBlock;
-use crate::segment::Segmenter;
+use leitong_text::extract::PageBlock;
+use leitong_text::segment::Segmenter;
 
 /// A stretch of a block with its mark.
 #[derive(Debug, Clone, PartialEq, Eq)]

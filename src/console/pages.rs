@@ -9,12 +9,12 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use crate::config::Config;
-use crate::page::Page;
 use crate::pipeline::page_reader::PageReader;
-use crate::source::Source;
-use crate::source::inputs::Inputs;
-use crate::source::open::Input;
-use crate::source::rules::InputRules;
+use leitong_corpora::source::Source;
+use leitong_corpora::source::inputs::Inputs;
+use leitong_corpora::source::open::Input;
+use leitong_corpora::source::rules::InputRules;
+use leitong_text::page::Page;
 
 /// Bytes that are read at once.
 const BATCH_BYTES: usize = 1 << 20;

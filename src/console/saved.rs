@@ -12,10 +12,10 @@ use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::cluster::ClusterId;
-use crate::proto;
-use crate::record::timestamp::Timestamp;
-use crate::snapshot;
+use leitong_base::proto;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::ClusterId;
+use leitong_store::snapshot;
 
 /// Limit on the members of a cluster that are shown.
 pub const MEMBERS_MAX: usize = 100;

@@ -14,7 +14,7 @@ use super::render::layout::{self, Delivery, Frame};
 use super::render::saved::{self as looked_up, Links};
 use super::render::start::{self, Offers};
 use super::saved::{Saved, Wanted};
-use crate::page::{Body, Hints, Page};
+use leitong_text::page::{Body, Hints, Page};
 
 /// The pages of the console, and the data that they show.
 pub struct Site {

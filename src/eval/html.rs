@@ -6,7 +6,7 @@ use super::interval::Estimate;
 use super::perturb::Family;
 use super::report::{DetectorReport, Report, best_threshold, recommended};
 use super::svg::{self, Axes, Line};
-use crate::telemetry::markup::escape;
+use leitong_base::markup::escape;
 
 /// Colours that people with colour blindness can distinguish (Okabe & Ito). From the ninth line on, lines
 /// also differ by their dashes.

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::random::Random;
+use leitong_base::random::Random;
 
 /// Number of samples that are drawn.
 const SAMPLES: usize = 400;

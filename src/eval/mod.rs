@@ -29,9 +29,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::extract::Document;
-use crate::fingerprint::Detector;
-use crate::segment::{Segmenter, Terms};
+use leitong_fingerprint::Detector;
+use leitong_text::extract::Document;
+use leitong_text::segment::{Segmenter, Terms};
 use pages::EvalPage;
 use parallel::Workers;
 

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::extract::Document;
-use crate::random::Random;
+use leitong_base::random::Random;
+use leitong_text::extract::Document;
 
 /// Number of texts from which text is taken to perturb others (paper 002 uses 50).
 const OTHER_TEXTS: usize = 50;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::passages::Passages;
-use crate::fingerprint::Detector;
-use crate::random::Random;
+use leitong_base::random::Random;
+use leitong_fingerprint::Detector;
 
 /// Number of steps of a threshold curve.
 const STEPS: usize = 48;

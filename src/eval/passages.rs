@@ -75,7 +75,7 @@ fn hashes(text: &str) -> Box<[u64]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::Document;
+    use leitong_text::extract::Document;
 
     #[test]
     fn twenty_letters_in_a_row_are_a_passage_whatever_is_in_between() {

@@ -8,8 +8,8 @@ use super::pairs::Compared;
 use super::parallel::Workers;
 use super::perturb::{Condition, Perturber};
 use super::{EvaluatedDetector, document};
-use crate::random::Random;
-use crate::segment::{Segmenter, Terms};
+use leitong_base::random::Random;
+use leitong_text::segment::{Segmenter, Terms};
 
 /// The result of one detector under one condition.
 #[derive(Debug, Clone, Serialize)]

@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::interval::{Estimate, estimate, ratio};
 use super::pages::{EvalPage, Label, LabelKind};
-use crate::cluster::{ClusterRules, Clusterer, Decision, Position};
 use crate::config::ExpiryConfig;
-use crate::fingerprint::Detector;
-use crate::record::FingerprintRecord;
+use leitong_base::record::FingerprintRecord;
+use leitong_cluster::{ClusterRules, Clusterer, Decision, Position};
+use leitong_fingerprint::Detector;
 
 /// The scores of a stream.
 #[derive(Debug, Clone, Serialize)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::telemetry::markup::escape;
+use leitong_base::markup::escape;
 
 /// A line of a chart.
 pub(super) struct Line<'a> {

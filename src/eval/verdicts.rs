@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::pages::Label;
 use super::stream::{StreamScore, Tally};
-use crate::verdict::Kind;
+use leitong_cluster::verdict::Kind;
 
 /// A verdict as `leitong dedup` writes it, reduced to what is scored. Other fields are ignored.
 #[derive(Debug, Clone, Deserialize)]

@@ -23,10 +23,10 @@ use crate::backoff::backoff;
 use crate::kafka::client::CALL_TIMEOUT;
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::identity::TopicWatch;
-use crate::log::identity::{Replaced, TopicIds};
-use crate::log::losses::{Losses, Lost};
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
+use leitong_cluster::log::identity::{Replaced, TopicIds};
+use leitong_cluster::log::losses::{Losses, Lost};
 
 /// Longest wait for the records in flight of a revoked partition. The next owner sends later ones again.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -4,7 +4,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::log_origin::LogOrigin;
-use crate::verdict::Verdict;
+use leitong_cluster::verdict::Verdict;
 
 /// Type of the events: verdicts of this major format version.
 pub const TYPE: &str = "leitong.verdict.v1";

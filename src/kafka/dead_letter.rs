@@ -3,7 +3,7 @@
 
 use rdkafka::message::{Header, OwnedHeaders};
 
-use crate::record::{Place, Unreadable};
+use leitong_base::record::{Place, Unreadable};
 
 /// Header of a letter whose value was left out. It tells where the value is.
 pub const VALUE_LEFT_OUT: &str = "leitong.value.left.out";
@@ -45,7 +45,7 @@ mod tests {
     use rdkafka::message::Headers;
 
     use super::*;
-    use crate::record::{Cause, Received};
+    use leitong_base::record::{Cause, Received};
 
     #[test]
     fn headers_keep_those_received_and_tell_where_the_value_is() {

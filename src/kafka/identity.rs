@@ -1,4 +1,4 @@
-//! Watches that topics are not deleted and created again while this process runs: see [`crate::log::identity`].
+//! Watches that topics are not deleted and created again while this process runs: see [`leitong_cluster::log::identity`].
 //!
 //! ```text
 //! start:                 ask brokers ─► the ids that all offsets of this process belong to (`ids`)
@@ -20,7 +20,7 @@ use super::topic_id::{Described, describe};
 use crate::backoff::backoff;
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
-use crate::log::identity::{Replaced, TopicId, TopicIds};
+use leitong_cluster::log::identity::{Replaced, TopicId, TopicIds};
 
 /// Interval at which brokers are asked.
 const INTERVAL: Duration = Duration::from_secs(3);

@@ -14,10 +14,10 @@
 use std::sync::Arc;
 
 use crate::kafka::log_writer::log_partition;
-use crate::log::entry::{EntryError, Sent};
-use crate::log::unplaced::Unplaced;
-use crate::record::Place;
-use crate::record::timestamp::Timestamp;
+use leitong_base::record::Place;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::log::entry::{EntryError, Sent};
+use leitong_cluster::log::unplaced::Unplaced;
 
 /// Limit on the number of log partitions, above any useful number.
 pub const LOG_PARTITIONS_MAX: u32 = 10_000;
@@ -70,11 +70,11 @@ impl LogSource {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::log::entry::{Entry, decode};
-    use crate::log::watermarks::{Admission, Watermarks};
-    use crate::page::Page;
     use crate::pipeline::fingerprint_stage::FingerprintStage;
-    use crate::record::LogRecord;
+    use leitong_base::record::LogRecord;
+    use leitong_cluster::log::entry::{Entry, decode};
+    use leitong_cluster::log::watermarks::{Admission, Watermarks};
+    use leitong_text::page::Page;
 
     const TIME: i64 = 1_700_000_000_000;
 

@@ -19,11 +19,11 @@ use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::PageOrigin;
 use crate::kafka::polled::PolledProducer;
-use crate::log::entry::{self, Sent};
-use crate::log::session::Ticket;
-use crate::record::LogRecord;
 use crate::telemetry::metrics;
 use crate::telemetry::traces::{self, page::PageTrace};
+use leitong_base::record::LogRecord;
+use leitong_cluster::log::entry::{self, Sent};
+use leitong_cluster::log::session::Ticket;
 
 /// One producer session.
 pub struct LogProducer {

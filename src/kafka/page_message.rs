@@ -8,15 +8,15 @@
 use std::io::BufReader;
 
 use crate::kafka::config::{PageFormat, PagesConfig, UrlFrom};
-use crate::page::config::PageConfig;
-use crate::page::json::{PageError, Rules, checked_url};
-use crate::page::mapping::preset::Framing;
-use crate::page::mapping::{self, Mapping, Reading, Skip, Taken};
-use crate::page::wrapped::{StillWrapped, unpacked, without_schema_head};
-use crate::page::{Body, Hints, Page, protobuf};
-use crate::record::{Cause, Received};
-use crate::source::warc::WarcReader;
-use crate::source::{Payload, Source};
+use leitong_base::record::{Cause, Received};
+use leitong_corpora::source::warc::WarcReader;
+use leitong_corpora::source::{Payload, Source};
+use leitong_text::page::config::PageConfig;
+use leitong_text::page::json::{PageError, Rules, checked_url};
+use leitong_text::page::mapping::preset::Framing;
+use leitong_text::page::mapping::{self, Mapping, Reading, Skip, Taken};
+use leitong_text::page::wrapped::{StillWrapped, unpacked, without_schema_head};
+use leitong_text::page::{Body, Hints, Page, protobuf};
 
 /// A message as received.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,7 +154,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::proto;
+    use leitong_base::proto;
 
     const LIMITS: PageConfig =
         PageConfig { bytes_max: 100, line_bytes_max: 200, work_max: 1_000_000, text_chars_min: 1 };

@@ -22,12 +22,12 @@ use crate::kafka::events::ClientEvents;
 use crate::kafka::headers;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::page_message::Message;
-use crate::log::identity::TopicId;
-use crate::log::session::AssignmentId;
-use crate::record::timestamp::Timestamp;
-use crate::record::{Place, Received};
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::traces::{self, context::TraceContext};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Place, Received};
+use leitong_cluster::log::identity::TopicId;
+use leitong_cluster::log::session::AssignmentId;
 
 /// A record that was read under an assignment.
 pub struct Assigned<'a> {

@@ -18,8 +18,8 @@ use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers::AsBorrowed;
 use crate::kafka::ports::{Reader, Step};
-use crate::log::LogPlace;
 use crate::telemetry::metrics;
+use leitong_cluster::log::LogPlace;
 
 /// Reader of one partition.
 pub struct PartitionReader {

@@ -16,7 +16,7 @@ use rdkafka::ClientContext;
 use rdkafka::bindings as sys;
 use rdkafka::client::Client;
 
-use crate::log::identity::TopicId;
+use leitong_cluster::log::identity::TopicId;
 
 /// A broker's answer about one topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! `docs/asyncapi.yaml` describes them, and a test compares it with this module. Values are UTF-8.
 
 use super::log_origin::{LOG_ORIGIN, LogOrigin};
-use crate::proto::FORMAT_VERSION;
-use crate::verdict::Verdict;
+use leitong_base::proto::FORMAT_VERSION;
+use leitong_cluster::verdict::Verdict;
 
 /// `application/json` or `application/protobuf`.
 pub const CONTENT_TYPE: &str = "content-type";

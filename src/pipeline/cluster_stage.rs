@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::cluster::{Asked, CanonicalPage, ClusterId, Clusterer, Decision, Preview, Scratch};
-use crate::fingerprint::Detector;
-use crate::record::timestamp::Timestamp;
-use crate::record::{FingerprintRecord, LogRecord};
-use crate::verdict::{Conclusion, Judge, Verdict};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{FingerprintRecord, LogRecord};
+use leitong_cluster::verdict::{Conclusion, Judge, Verdict};
+use leitong_cluster::{Asked, CanonicalPage, ClusterId, Clusterer, Decision, Preview, Scratch};
+use leitong_fingerprint::Detector;
 
 /// Turns records of the log into what the user gets.
 pub struct ClusterStage {

@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::page::json::{self, Rules};
+    use leitong_text::page::json::{self, Rules};
 
     #[cfg(target_os = "linux")]
     #[test]
@@ -197,7 +197,7 @@ mod tests {
                 gate.lock().expect("no panic").recv().expect("the test goes on");
                 let rules = Rules { page_bytes_max: 100, url_required: true };
                 let page = json::parse(br#"{"url": "http://x/", "text": "t"}"#, rules).expect("a page");
-                let place = crate::record::Place::Line { input: "test".into(), line: item };
+                let place = leitong_base::record::Place::Line { input: "test".into(), line: item };
                 stage.process_page(place, page, workspace)
             };
             let cpu = CpuStages::start(scope, 1, Priority::Background, &stage, &activity, process)

@@ -3,16 +3,16 @@
 
 use std::borrow::Cow;
 
-use crate::decode::{self, DecodeError, Decoded};
-use crate::extract::{
+use crate::telemetry::traces::page::{Marks, Step};
+use leitong_base::record::Reason;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::work::{TooMuchWork, Work};
+use leitong_text::decode::{self, DecodeError, Decoded};
+use leitong_text::extract::{
     Document, ExtractConfig, ExtractError, Extractor, Known, PageBlock, PageKind, Paragraph, Syntax,
 };
-use crate::page::address::Address;
-use crate::page::{Body, Page};
-use crate::record::Reason;
-use crate::record::timestamp::Timestamp;
-use crate::telemetry::traces::page::{Marks, Step};
-use crate::work::{TooMuchWork, Work};
+use leitong_text::page::address::Address;
+use leitong_text::page::{Body, Page};
 
 /// Steps of work for a byte that is decoded, or divided into lines.
 const BYTE_STEPS: u64 = 10;

@@ -2,7 +2,7 @@
 //! A pure function of one record, so any number of threads and instances may run it.
 //!
 //! Invariants: every record has an outcome, since whatever is done with one record is guarded
-//! against panics; no page costs more than `page.work_max` steps of [work](crate::work); what a
+//! against panics; no page costs more than `page.work_max` steps of [work](leitong_base::work); what a
 //! thread keeps from page to page is bounded, since after a page of more than [`KEPT_AFTER_BYTES`]
 //! it begins with new buffers.
 
@@ -16,29 +16,29 @@ use super::page_reader::{NoPage, PageReader, bounded};
 use crate::config::detectors;
 use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
-use crate::extract::{Document, Extractor};
-use crate::fingerprint::Detector;
-use crate::fingerprint::digest::{letters, text_digest};
-use crate::fingerprint::secret::DigestHash;
 use crate::kafka::config::VerdictKey;
 use crate::kafka::page_message::Message;
-use crate::limits::{
+use crate::telemetry::traces::page::{Marks, PageTrace, Step};
+use leitong_base::limits::{
     CARRIED_HEADERS_BYTES_MAX, CARRIED_KEY_BYTES_MAX, CORPUS_BYTES_MAX, DEAD_LETTER_HEADERS_BYTES_MAX,
 };
-use crate::page::host::host;
-use crate::page::json::PageError;
-use crate::page::mapping::{Skip, Taken};
-use crate::page::{Body, Page, Repaired};
-use crate::record::timestamp::Timestamp;
-use crate::record::{
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{
     Carried, Credits, FingerprintRecord, HEADERS_LEFT_OUT, LogRecord, Outcome, Place, Received, TextDigest,
     Unreadable,
 };
-use crate::record::{Cause, Reason};
-use crate::segment::{Segmenter, Terms};
-use crate::source::Record;
-use crate::telemetry::traces::page::{Marks, PageTrace, Step};
-use crate::work::{TooMuchWork, Work};
+use leitong_base::record::{Cause, Reason};
+use leitong_base::work::{TooMuchWork, Work};
+use leitong_corpora::source::Record;
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::digest::{letters, text_digest};
+use leitong_fingerprint::secret::DigestHash;
+use leitong_text::extract::{Document, Extractor};
+use leitong_text::page::host::host;
+use leitong_text::page::json::PageError;
+use leitong_text::page::mapping::{Skip, Taken};
+use leitong_text::page::{Body, Page, Repaired};
+use leitong_text::segment::{Segmenter, Terms};
 
 /// Bytes of a page after which its buffers, up to 60 times as large, are
 /// given back. Allocating them again costs nothing beside such a page.
@@ -101,7 +101,7 @@ pub struct Fingerprinted {
     pub repaired: Repaired,
     /// The record was none of a page without a body.
     pub has_body: bool,
-    /// Steps of [work](crate::work) that were counted.
+    /// Steps of [work](leitong_base::work) that were counted.
     pub work: u64,
     /// Its trace, where it has one that goes on.
     pub(crate) trace: Option<Box<PageTrace>>,
@@ -429,9 +429,9 @@ mod tests {
     use std::sync::LazyLock;
 
     use super::*;
-    use crate::page::Body;
-    use crate::page::json::{self, Rules};
-    use crate::record::Received;
+    use leitong_base::record::Received;
+    use leitong_text::page::Body;
+    use leitong_text::page::json::{self, Rules};
 
     static STAGE: LazyLock<FingerprintStage> =
         LazyLock::new(|| FingerprintStage::new(Config::default()).expect("defaults"));

@@ -18,20 +18,20 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::cluster_stage::ClusterStage;
 use super::shared_stage::{SharedStage, StageReader};
-use crate::changelog::restore::Restored;
-use crate::changelog::{
+use leitong_base::proto;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Cause, LogRecord, Place, Unreadable};
+use leitong_cluster::Clusterer;
+use leitong_cluster::changelog::restore::Restored;
+use leitong_cluster::changelog::{
     ChangelogRecord, Identity, canonical_record, centroid_record, crawl_record, position_message,
     position_record, text_records,
 };
-use crate::cluster::Clusterer;
-use crate::fingerprint::Detector;
-use crate::log::LogPlace;
-use crate::log::entry::{Entry, EntryError};
-use crate::log::watermarks::{Admission, Origin, Watermarks};
-use crate::proto;
-use crate::record::timestamp::Timestamp;
-use crate::record::{Cause, LogRecord, Place, Unreadable};
-use crate::verdict::Conclusion;
+use leitong_cluster::log::LogPlace;
+use leitong_cluster::log::entry::{Entry, EntryError};
+use leitong_cluster::log::watermarks::{Admission, Origin, Watermarks};
+use leitong_cluster::verdict::Conclusion;
+use leitong_fingerprint::Detector;
 
 /// The state of one partition.
 pub struct LogPartition {
@@ -269,14 +269,14 @@ impl LogPartition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changelog::POSITION_KEY;
-    use crate::cluster::{ClusterRules, Position};
     use crate::config::{Config, ExpiryConfig};
-    use crate::detectors::simhash::SimHash;
-    use crate::fingerprint::Detector;
-    use crate::log::identity::TopicIds;
-    use crate::record::Reason;
-    use crate::record::{FingerprintRecord, Outcome, TextDigest};
+    use leitong_base::record::Reason;
+    use leitong_base::record::{FingerprintRecord, Outcome, TextDigest};
+    use leitong_cluster::changelog::POSITION_KEY;
+    use leitong_cluster::log::identity::TopicIds;
+    use leitong_cluster::{ClusterRules, Position};
+    use leitong_fingerprint::Detector;
+    use leitong_fingerprint::detectors::simhash::SimHash;
 
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -365,9 +365,9 @@ mod tests {
     }
 
     /// The texts in a record of the changelog, with their sequences.
-    fn texts_of(record: &ChangelogRecord) -> Option<Vec<(u64, crate::cluster::SeenText)>> {
+    fn texts_of(record: &ChangelogRecord) -> Option<Vec<(u64, leitong_cluster::SeenText)>> {
         let message = <proto::Centroid as prost::Message>::decode(record.value.as_deref()?).ok()?.texts?;
-        let texts = crate::changelog::texts::from_message(&message).expect("texts");
+        let texts = leitong_cluster::changelog::texts::from_message(&message).expect("texts");
         Some((message.first..).zip(texts).collect())
     }
 

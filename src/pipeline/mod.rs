@@ -31,15 +31,15 @@ use anyhow::{Context, bail};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::config::PipelineConfig;
-use crate::record::Place;
-use crate::record::timestamp::Timestamp;
-use crate::sink::{Milestone, Sink};
-use crate::source::{Record, Source};
-use crate::verdict::Conclusion;
 use budget::{Budget, Permit};
 use cluster_stage::ClusterStage;
 use cpu::{CpuStages, Pending, Priority};
 use fingerprint_stage::{FingerprintStage, Fingerprinted};
+use leitong_base::record::Place;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::verdict::Conclusion;
+use leitong_corpora::sink::{Milestone, Sink};
+use leitong_corpora::source::{Record, Source};
 
 /// Bytes from which on a batch is full: large enough that
 /// handing it over costs nothing beside its pages.

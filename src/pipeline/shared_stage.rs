@@ -85,11 +85,11 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::cluster::{ClusterRules, Clusterer, Position};
     use crate::config::Config;
-    use crate::detectors::simhash::SimHash;
-    use crate::fingerprint::Detector;
     use crate::wait::HANG_LIMIT;
+    use leitong_cluster::{ClusterRules, Clusterer, Position};
+    use leitong_fingerprint::Detector;
+    use leitong_fingerprint::detectors::simhash::SimHash;
 
     fn shared() -> SharedStage {
         let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));

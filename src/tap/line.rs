@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::message::{DEAD_LETTER, Tapped, UNREADABLE};
-use crate::telemetry::terminal::escape;
+use leitong_base::terminal::escape;
 
 /// Longest url, id or explanation that is shown, in characters.
 const FIELD_CHARS_MAX: usize = 160;
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::kafka::received::Received;
-    use crate::telemetry::terminal::is_control;
+    use leitong_base::terminal::is_control;
 
     fn shown(verdict: &Value) -> String {
         let value = Some(verdict.to_string().into_bytes());

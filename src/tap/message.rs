@@ -5,14 +5,14 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{ClusterId, RecrawlOutcome};
-use crate::fingerprint::relation::Relation;
 use crate::kafka::received::Received;
-use crate::proto::{self, FORMAT_VERSION, source};
-use crate::record::Reason;
-use crate::record::timestamp::Timestamp;
-use crate::telemetry::terminal::is_control;
-use crate::verdict::{Kind, LeftCluster, Number};
+use leitong_base::proto::{self, FORMAT_VERSION, source};
+use leitong_base::record::Reason;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::terminal::is_control;
+use leitong_cluster::verdict::{Kind, LeftCluster, Number};
+use leitong_cluster::{ClusterId, RecrawlOutcome};
+use leitong_fingerprint::relation::Relation;
 
 /// Value of the field `kind` for a dead letter.
 pub const DEAD_LETTER: &str = "DEAD_LETTER";

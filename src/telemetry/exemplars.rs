@@ -11,8 +11,8 @@ use std::fmt::Write;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::metrics::{self, Outcome};
-use crate::record::timestamp::Timestamp;
-use crate::verdict::Conclusion;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::verdict::Conclusion;
 
 /// Limit of OpenMetrics on the characters of all names and values of an exemplar's labels.
 const LABELS_CHARS_MAX: usize = 128;

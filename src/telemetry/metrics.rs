@@ -7,13 +7,13 @@ use std::time::Duration;
 use metrics::{counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use crate::cluster::RecrawlOutcome;
-use crate::log::watermarks::Admission;
-use crate::page::mapping::Skip;
-use crate::record::timestamp::Timestamp;
-use crate::record::{Cause, Reason};
-use crate::verdict::Conclusion;
-use crate::verdict::Kind;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Cause, Reason};
+use leitong_cluster::RecrawlOutcome;
+use leitong_cluster::log::watermarks::Admission;
+use leitong_cluster::verdict::Conclusion;
+use leitong_cluster::verdict::Kind;
+use leitong_text::page::mapping::Skip;
 
 /// A metric, for the documentation and the scrape.
 #[derive(Debug)]
@@ -519,7 +519,7 @@ impl Outcome {
         match conclusion {
             Conclusion::Verdict(verdict) => Self::Verdict {
                 kind: verdict.kind.as_str(),
-                reason: verdict.reason.map(crate::record::Reason::as_str),
+                reason: verdict.reason.map(leitong_base::record::Reason::as_str),
                 recrawl: verdict.recrawl.as_ref().map(|recrawl| recrawl.outcome.as_str()),
             },
             Conclusion::DeadLetter(letter) => Self::DeadLetter { cause: letter.cause.label() },
@@ -610,16 +610,6 @@ pub fn disk(log_partition: u32, centroids: u64, bytes: u64) {
 /// Counts a failed attempt to write or save a table's blocks.
 pub fn disk_failed() {
     counter!("leitong_disk_failures_total").increment(1);
-}
-
-/// Counts bytes that the background check has read.
-pub fn disk_checked(bytes: u64) {
-    counter!("leitong_disk_checked_bytes_total").increment(bytes);
-}
-
-/// Counts a file that the background check has found damaged or unreadable.
-pub fn disk_damaged() {
-    counter!("leitong_disk_damaged_total").increment(1);
 }
 
 /// Counts a snapshot that cannot be used.

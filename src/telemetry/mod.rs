@@ -4,14 +4,11 @@
 pub mod admin;
 pub mod config;
 pub(crate) mod connections;
-pub mod counts;
 pub(crate) mod exemplars;
 pub mod health;
-pub mod markup;
 pub mod metrics;
 pub mod redact;
 pub mod shared_paragraphs;
 pub mod tally;
 pub mod templates;
-pub mod terminal;
 pub mod traces;

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::page::host::host;
-use crate::verdict::{Conclusion, Kind};
+use leitong_cluster::verdict::{Conclusion, Kind};
+use leitong_text::page::host::host;
 
 /// Number of names that are kept of each kind.
 const NAMES_MAX: usize = 256;

@@ -27,9 +27,9 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{metrics, shared_paragraphs};
-use crate::record::{LogRecord, Outcome};
-use crate::segment::Terms;
-use crate::verdict::{Conclusion, Kind};
+use leitong_base::record::{LogRecord, Outcome};
+use leitong_cluster::verdict::{Conclusion, Kind};
+use leitong_text::segment::Terms;
 
 /// Number of pages from which a cluster may be a template, as in the report of `leitong dedup`.
 const CLUSTER_PAGES_MIN: u32 = 10;

@@ -18,15 +18,15 @@ use crate::kafka::headers::{AsBorrowed, trace_context};
 use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::partition_reader::place;
 use crate::kafka::ports::{Reader, Step};
-use crate::log::LogPlace;
-use crate::log::entry::{self, Entry, EntryError};
-use crate::log::watermarks::Origin;
 use crate::pipeline::log_partition::{Accepted, LogPartition};
-use crate::record::LogRecord;
-use crate::record::timestamp::Timestamp;
 use crate::telemetry::traces::page::{LogRead, LogTrace};
 use crate::telemetry::{metrics, traces};
 use crate::worker::outputs::Outputs;
+use leitong_base::record::LogRecord;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::log::LogPlace;
+use leitong_cluster::log::entry::{self, Entry, EntryError};
+use leitong_cluster::log::watermarks::Origin;
 
 /// Bytes of the log in one transaction: what is no page travels whole, so records may be large.
 const BATCH_BYTES: usize = 4 << 20;

@@ -14,7 +14,6 @@ use rdkafka::producer::{BaseProducer, Producer};
 
 use super::{Accepted, Roles, resources, startup};
 use crate::api::token::Token;
-use crate::blocks::check_keys;
 use crate::config::{ApiConfig, Config};
 use crate::kafka::client;
 use crate::kafka::config::KafkaConfig;
@@ -23,6 +22,7 @@ use crate::kafka::identity::TopicWatch;
 use crate::kafka::topic_id::{Operation, allowed};
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
+use leitong_store::blocks::check_keys;
 
 /// How long brokers may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);

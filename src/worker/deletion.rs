@@ -5,7 +5,7 @@
 //! ```
 //! Invariants: nothing that the last committed position needs is ever asked to be deleted, so a late
 //! request of an owner that has lost its partition deletes nothing either: what has expired stays so
-//! ([`Bounds`](crate::cluster::Bounds)). Owners never wait for it, and whatever fails here is counted
+//! ([`Bounds`](leitong_cluster::Bounds)). Owners never wait for it, and whatever fails here is counted
 //! and logged alone: brokers then keep more, and a restore skips it.
 //!
 //! How often: a partition's records are deleted when those that are not needed any more are a

@@ -19,13 +19,13 @@ use anyhow::{Context, bail};
 use super::owner::Trouble;
 use super::ports::{TableFolder, World};
 use super::role::ClusterRole;
-use crate::blocks::{BlockStore, Files, Manifest};
-use crate::changelog::restore::RestoreError;
-use crate::cluster::{Clusterer, OldCentroids, Position};
-use crate::fingerprint::Detector;
-use crate::proto;
-use crate::snapshot::changelog_blocks;
 use crate::telemetry::metrics;
+use leitong_base::proto;
+use leitong_cluster::changelog::restore::RestoreError;
+use leitong_cluster::{Clusterer, OldCentroids, Position};
+use leitong_fingerprint::Detector;
+use leitong_store::blocks::{BlockStore, Files, Manifest};
+use leitong_store::snapshot::changelog_blocks;
 
 /// How long a former owner in this process is waited for.
 const LET_GO_TIMEOUT: Duration = Duration::from_secs(2);

@@ -20,9 +20,9 @@ use std::time::Duration;
 use super::owner::{Owner, Trouble};
 use super::ports::World;
 use super::transaction::outgoing;
-use crate::changelog::POSITION_KEY;
 use crate::kafka::ports::{Delivered, Reader, Record};
 use crate::worker::outputs::Outputs;
+use leitong_cluster::changelog::POSITION_KEY;
 
 /// How long to wait for transactions of others that hold back what is visible.
 const VISIBLE_TIMEOUT: Duration = Duration::from_secs(60);

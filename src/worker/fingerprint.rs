@@ -24,13 +24,13 @@ use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_writer::LogProducer;
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::{Assigned, PageConsumer, PageOrigin};
-use crate::log::identity::{Replaced, Which};
 use crate::pipeline::budget::{Budget, Permit};
 use crate::pipeline::cpu::{CpuStages, Pending, Priority};
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::traces::page::Seen;
 use crate::telemetry::{metrics, templates, traces};
+use leitong_cluster::log::identity::{Replaced, Which};
 
 /// Bytes from which on a batch is full.
 const BATCH_BYTES: usize = 256 * 1024;

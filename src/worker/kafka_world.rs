@@ -10,18 +10,18 @@ use anyhow::Context;
 
 use super::ports::{TableFolder, World};
 use super::stop::Stop;
-use crate::blocks::{Folder, StoreOptions};
 use crate::config::Config;
-use crate::hashed::Seed;
 use crate::kafka::client::ClientError;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::open_ranges::{OpenRange, OutputEnds};
 use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::topics::Topics;
 use crate::kafka::transactions::KafkaTransactions;
-use crate::log::identity::{Replaced, TopicIds};
-use crate::record::timestamp::Timestamp;
-use crate::snapshot::changelog_snapshot::SnapshotPlace;
+use leitong_base::hashed::Seed;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::log::identity::{Replaced, TopicIds};
+use leitong_store::blocks::{Folder, StoreOptions};
+use leitong_store::snapshot::changelog_snapshot::SnapshotPlace;
 
 /// What to do about a table on disk that cannot be read.
 const DISK_ADVICE: &str =
@@ -100,7 +100,7 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
         let options = StoreOptions {
             advice: DISK_ADVICE,
             check_bytes_per_second: table.check_bytes_per_second(),
-            ..StoreOptions::of_table(table.block_centroids, expiry.centroids_max)
+            ..StoreOptions::for_table(table.block_centroids, expiry.centroids_max)
         };
         Ok(Some(TableFolder { files: Arc::new(files), options }))
     }

@@ -17,7 +17,7 @@ use crate::api::recent::{Named, Recent};
 use crate::config::Config;
 use crate::pipeline::log_partition::LogPartition;
 use crate::pipeline::shared_stage::StageReader;
-use crate::verdict::Verdict;
+use leitong_cluster::verdict::Verdict;
 
 /// The tables and verdicts of this process' owners, by partition of the log.
 #[derive(Default)]

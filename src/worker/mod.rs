@@ -46,7 +46,6 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::blocks::check_keys;
 use crate::config::{Config, KafkaConfig};
 use crate::console::admin::AdminConsole;
 use crate::console::live::MOMENT_S;
@@ -59,6 +58,7 @@ use crate::telemetry::config::AdminConfig;
 use crate::telemetry::health::Health;
 use crate::telemetry::traces::config::Settings as TraceSettings;
 use crate::telemetry::{exemplars, metrics, templates, traces};
+use leitong_store::blocks::check_keys;
 use stop::Stop;
 
 /// Which stages run.

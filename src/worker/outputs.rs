@@ -3,23 +3,23 @@
 
 use rdkafka::message::{Header, OwnedHeaders};
 
-use crate::changelog::{ChangelogRecord, POSITION_KEY};
 use crate::kafka::cloud_events;
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::config::VerdictFormat;
 use crate::kafka::dead_letter;
 use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::verdict_headers;
-use crate::record::timestamp::Timestamp;
 use crate::telemetry::exemplars::Exemplar;
 use crate::telemetry::metrics::Outcome;
 use crate::telemetry::tally::Tallied;
 use crate::telemetry::templates::Noticed;
 use crate::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
 use crate::telemetry::traces::page::LogTrace;
-use crate::verdict::Conclusion;
-use crate::verdict::Verdict;
 use crate::worker::look_ups::{KeptVerdict, LookUps};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
+use leitong_cluster::verdict::Conclusion;
+use leitong_cluster::verdict::Verdict;
 
 /// A transaction's records, or a part of them.
 #[derive(Default)]

@@ -31,13 +31,13 @@ use super::stop::Stop;
 use super::transaction::{TransactionError, TransactionalProducer};
 use super::unended;
 use super::writer::Writer;
-use crate::changelog::restore::Restoration;
 use crate::config::Config;
 use crate::kafka::ports::Reader;
-use crate::log::identity::Replaced;
 use crate::pipeline::log_partition::LogPartition;
 use crate::telemetry::metrics;
 use crate::worker::outputs::Outputs;
+use leitong_cluster::changelog::restore::Restoration;
+use leitong_cluster::log::identity::Replaced;
 
 /// How long to wait before trying again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);

@@ -15,12 +15,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::stop::Stop;
-use crate::blocks::{Files, StoreOptions};
 use crate::kafka::client::ClientError;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader, TransactionClient};
-use crate::log::identity::{Replaced, TopicIds};
-use crate::record::timestamp::Timestamp;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::log::identity::{Replaced, TopicIds};
+use leitong_store::blocks::{Files, StoreOptions};
 
 /// The folder of a partition's table on disk; the lock on it goes with its files.
 pub(crate) struct TableFolder {

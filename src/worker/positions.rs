@@ -3,12 +3,12 @@
 
 use prost::Message as _;
 
-use crate::changelog::{POSITION_KEY, topic_ids};
 use crate::config::Config;
 use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::ports::{Reader, Record};
-use crate::log::identity::{TopicId, TopicIds};
-use crate::proto;
+use leitong_base::proto;
+use leitong_cluster::changelog::{POSITION_KEY, topic_ids};
+use leitong_cluster::log::identity::{TopicId, TopicIds};
 
 /// The position record is the last record of each transaction, with the
 /// transaction's mark behind it, so a little of the changelog's end

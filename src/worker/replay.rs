@@ -10,19 +10,19 @@ use std::time::Duration;
 use rdkafka::message::Message;
 
 use super::batch::Replaced;
-use crate::changelog::restore::Restored;
-use crate::cluster::{Clusterer, Position};
 use crate::config::KafkaConfig;
 use crate::kafka::partition_reader::{PartitionReader, place};
 use crate::kafka::ports::{Reader, Step};
-use crate::log::LogPlace;
-use crate::log::entry::{self, Entry, EntryError};
-use crate::log::watermarks::Watermarks;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::log_partition::{Accepted, Decided, LogPartition};
-use crate::record::timestamp::Timestamp;
-use crate::sink::Sink;
-use crate::snapshot::TableSettings;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::changelog::restore::Restored;
+use leitong_cluster::log::LogPlace;
+use leitong_cluster::log::entry::{self, Entry, EntryError};
+use leitong_cluster::log::watermarks::Watermarks;
+use leitong_cluster::{Clusterer, Position};
+use leitong_corpora::sink::Sink;
+use leitong_store::snapshot::TableSettings;
 
 /// Records of the log that are decided on at once.
 const BATCH: usize = 1000;

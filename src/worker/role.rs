@@ -9,11 +9,11 @@ use super::look_ups::LookUps;
 use super::ports::World;
 use super::standby::Standby;
 use super::stop::Stop;
-use crate::changelog::Identity;
 use crate::config::Config;
-use crate::fingerprint::Detector;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
+use leitong_cluster::changelog::Identity;
+use leitong_fingerprint::Detector;
 
 /// The cluster role of one process.
 pub(crate) struct ClusterRole<W> {
@@ -96,7 +96,7 @@ impl<W: World> ClusterRole<W> {
 
     /// What the tables of `log_partition` belong to.
     pub(crate) fn identity(&self, log_partition: u32) -> Identity {
-        let settings = (&*self.config, &*self.detector, self.fingerprint_hash);
-        Identity::of(settings, (log_partition, self.log_partitions), self.world.topic_ids())
+        let settings = (&*self.detector, self.fingerprint_hash);
+        self.config.table_identity(settings, (log_partition, self.log_partitions), self.world.topic_ids())
     }
 }

@@ -18,11 +18,13 @@ use super::ports::World;
 use super::restore::beginning;
 use super::role::ClusterRole;
 use super::stop::Stop;
-use crate::changelog::{POSITION_KEY, cluster_of};
 use crate::kafka::ports::{Reader, Record};
-use crate::proto;
-use crate::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
 use crate::telemetry::metrics;
+use leitong_base::proto;
+use leitong_cluster::changelog::{POSITION_KEY, cluster_of};
+use leitong_store::snapshot::changelog_snapshot::{
+    ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable,
+};
 
 /// A snapshot to which nothing has been added is written anew
 /// at this age, so that one sees that snapshots are made.

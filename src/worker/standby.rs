@@ -20,11 +20,11 @@ use super::ports::World;
 use super::restore::TableReplica;
 use super::role::ClusterRole;
 use super::stop::Stop;
-use crate::changelog::POSITION_KEY;
-use crate::changelog::restore::{Restoration, RestoreError};
 use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::ports::{Reader, Record, Step};
 use crate::telemetry::metrics;
+use leitong_cluster::changelog::POSITION_KEY;
+use leitong_cluster::changelog::restore::{Restoration, RestoreError};
 
 /// How long to wait before following a changelog again that made no sense.
 const UNFIT_PAUSE: Duration = Duration::from_secs(30);

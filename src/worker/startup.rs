@@ -9,12 +9,11 @@
 use anyhow::ensure;
 
 use super::{Accepted, positions};
-use crate::changelog::Identity;
-use crate::changelog::restore::check_identity;
 use crate::config::Config;
 use crate::kafka::identity::TopicWatch;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::proto::CHANGELOG_FORMAT_VERSION_MAX;
+use leitong_base::proto::CHANGELOG_FORMAT_VERSION_MAX;
+use leitong_cluster::changelog::restore::check_identity;
 
 /// Refuses settings that do not fit the tables.
 ///
@@ -32,8 +31,8 @@ pub(super) fn refuse_another(
         if found.format_version > CHANGELOG_FORMAT_VERSION_MAX {
             continue; // its owner says so, and which instance is to be updated
         }
-        let settings = (config, &**stage.detector(), stage.fingerprint_hash());
-        let identity = Identity::of(settings, (partition, log_partitions), topics.ids());
+        let settings = (&**stage.detector(), stage.fingerprint_hash());
+        let identity = config.table_identity(settings, (partition, log_partitions), topics.ids());
         check_identity(&found, &identity, accepted.cluster_hash)
             .map_err(|error| anyhow::anyhow!("log partition {partition}: {error}"))?;
         let same_corpus = found.corpus_hash.is_none_or(|hash| hash == identity.corpus_hash);

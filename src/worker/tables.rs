@@ -17,13 +17,13 @@ use crate::api::problem::{Kind, Problem};
 use crate::api::recent::Recent;
 use crate::api::store::place;
 use crate::api::tables::{AsOf, HeldAs, KnownCluster, LookedUp, Tables};
-use crate::changelog::restore::Restoration;
-use crate::cluster::{Asked, ClusterId, Clusterer, Scratch};
 use crate::kafka::log_writer::log_partition;
 use crate::pipeline::cluster_stage::TableView;
-use crate::record::FingerprintRecord;
-use crate::record::timestamp::Timestamp;
 use crate::telemetry::metrics;
+use leitong_base::record::FingerprintRecord;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::changelog::restore::Restoration;
+use leitong_cluster::{Asked, ClusterId, Clusterer, Scratch};
 
 /// The tables of one worker.
 pub(crate) struct WorkerTables<W> {

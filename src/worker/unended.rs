@@ -29,12 +29,12 @@ use super::owner::{Owner, Trouble};
 use super::ports::World;
 use super::positions;
 use super::transaction::TransactionalProducer;
-use crate::changelog::POSITION_KEY;
 use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Outgoing, Reader, Record, Step};
-use crate::proto;
 use crate::telemetry::metrics;
+use leitong_base::proto;
+use leitong_cluster::changelog::POSITION_KEY;
 
 /// How long the open transactions of other owners may hide
 /// what is behind them: longer than they may stay open.

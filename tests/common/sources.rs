@@ -1,10 +1,26 @@
-//! The sources under `src`, for tests that read them.
+//! The sources of the program and its crates, for tests that read them.
 
 use std::path::{Path, PathBuf};
 
-/// The folder of all sources.
-pub(crate) fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+/// Crates in the order in which they build on one another; the program, which uses all of them, is last.
+pub(crate) const CRATES: [&str; 7] = [
+    "crates/base",
+    "crates/text",
+    "crates/fingerprint",
+    "crates/cluster",
+    "crates/store",
+    "crates/corpora",
+    ".",
+];
+
+/// Returns the root folder of the repository.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the folders that hold the sources of each crate.
+pub(crate) fn folders() -> impl Iterator<Item = PathBuf> {
+    CRATES.iter().map(|name| root().join(name).join("src"))
 }
 
 /// The Rust files of a folder and those within it.

@@ -11,8 +11,8 @@ use std::path::Path;
 use crate::config::detectors::DETECTORS;
 use crate::config::{Config, load};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::record::{LogRecord, Outcome, Place};
-use crate::source::{Payload, Record};
+use leitong_base::record::{LogRecord, Outcome, Place};
+use leitong_corpora::source::{Payload, Record};
 
 const TEXTS: &str = include_str!("texts.jsonl");
 const GOLDEN: &str = "tests/golden/fingerprints.tsv";

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
-use leitong::proto;
+use leitong_base::proto;
 use prost::Message;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use leitong::proto;
+use leitong_base::proto;
 use prost::Message as _;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Whatever stands in the page topic: good pages get verdicts,
 //! the rest has the outcome that is its due, and nothing stops.
 
-use leitong::proto;
+use leitong_base::proto;
 use prost::Message;
 use serde_json::json;
 

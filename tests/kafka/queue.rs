@@ -1,7 +1,7 @@
 //! The changelog as a queue: what has expired is deleted, what has not is never missed
 //! unnoticed, and a changelog of an older version is gone on with.
 
-use leitong::proto;
+use leitong_base::proto;
 use prost::Message as _;
 
 use crate::admin::Admin;

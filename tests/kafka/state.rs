@@ -1,7 +1,7 @@
 //! The table is rebuilt from the broker alone; what does
 //! not fit is refused or handled, never begun anew.
 
-use leitong::proto;
+use leitong_base::proto;
 use prost::Message;
 
 use crate::admin::Admin;

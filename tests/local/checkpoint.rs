@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use arrow_array::{RecordBatch, StringArray};
-use leitong::random::Random;
+use leitong_base::random::Random;
 use serde_json::{Value, json};
 
 use crate::common::wait::{HANG_LIMIT, pause};

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use leitong::config::Config;
 use leitong::config::detectors::DETECTORS;
-use leitong::extract::{Document, Paragraph, ParagraphKind, Place};
-use leitong::fingerprint::Detector;
-use leitong::fingerprint::resources::Resources;
-use leitong::limits::EVIDENCE_BYTES_MAX;
-use leitong::segment::{Lexicons, Segmenter, Terms};
+use leitong_base::limits::EVIDENCE_BYTES_MAX;
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::resources::Resources;
+use leitong_text::extract::{Document, Paragraph, ParagraphKind, Place};
+use leitong_text::segment::{Lexicons, Segmenter, Terms};
 use proptest::prelude::*;
 
 static SEGMENTER: LazyLock<Segmenter> =

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 use base64::Engine;
-use leitong::decode::decode;
-use leitong::page::Hints;
+use leitong_text::decode::decode;
+use leitong_text::page::Hints;
 
 /// Names in the data → names that decode gives; an entry of
 /// its own where they differ in more than case.

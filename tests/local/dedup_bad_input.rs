@@ -478,7 +478,7 @@ fn outputs_that_cannot_be_written_are_errors() {
 fn inputs_that_cannot_be_read_are_errors() {
     for (arguments, status, message) in [
         (&["dedup", "no-such-file.jsonl"][..], 1, "no-such-file.jsonl"),
-        (&["dedup", "src/keep"], 1, "there is no file to read in this folder"),
+        (&["dedup", "src/pipeline"], 1, "there is no file to read in this folder"),
         (&["dedup", "examples/pages.jsonl", "--output", "examples/pages.jsonl"], 2, "--output"),
         (&["dedup", "--detector", "md5", "examples/pages.jsonl"], 2, "simhash"),
         (&["dedup", "--threads", "many"], 2, "--threads"),

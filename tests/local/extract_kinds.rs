@@ -2,7 +2,7 @@
 //! were learned from: what must stay, what must go, what sort of page it is.
 //! Each file of `tests/data/kinds` ends with a comment that says so.
 
-use leitong::extract::{Document, ExtractConfig, PageKind, extract};
+use leitong_text::extract::{Document, ExtractConfig, PageKind, extract};
 
 struct Page {
     name: String,

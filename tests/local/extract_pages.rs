@@ -1,7 +1,7 @@
 //! Extraction of small hand-written pages: what must stay,
 //! what must go, and what no markup may break.
 
-use leitong::extract::{Document, ExtractConfig, ExtractError, Extractor, ParagraphKind, extract};
+use leitong_text::extract::{Document, ExtractConfig, ExtractError, Extractor, ParagraphKind, extract};
 
 fn document(html: &str) -> Document {
     extract(html, &ExtractConfig::default()).expect("within the limits")

@@ -1,9 +1,9 @@
 //! Properties of extraction and decoding over mutated markup, on the stable toolchain: no
 //! panic, the same result twice, nothing invented. Seeds are the pages of `tests/data/markup`.
 
-use leitong::decode::decode;
-use leitong::extract::{ExtractConfig, Extractor, extract};
-use leitong::page::Hints;
+use leitong_text::decode::decode;
+use leitong_text::extract::{ExtractConfig, Extractor, extract};
+use leitong_text::page::Hints;
 use proptest::prelude::*;
 
 fn seeds() -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use leitong::extract::{ExtractConfig, Extractor};
+use leitong_text::extract::{ExtractConfig, Extractor};
 
 /// Words of names that speak against text, for code or for nothing, one or more of each kind.
 const WORDS: [&str; 36] = [

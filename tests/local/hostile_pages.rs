@@ -9,11 +9,11 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use leitong::config::{Config, PageConfig};
-use leitong::page::json::{self, Rules};
-use leitong::page::{Body, Page};
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
-use leitong::random::Random;
-use leitong::record::{LogRecord, Outcome, Place, Reason};
+use leitong_base::random::Random;
+use leitong_base::record::{LogRecord, Outcome, Place, Reason};
+use leitong_text::page::json::{self, Rules};
+use leitong_text::page::{Body, Page};
 
 use crate::common::wait::cpu_time;
 

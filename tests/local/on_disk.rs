@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use leitong::config::load;
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
-use leitong::snapshot::{TableDir, TableSettings};
 use leitong::{Config, Deduplicator, Page, Table};
+use leitong_store::snapshot::TableDir;
 
 use crate::common::wait::wait_until;
 use crate::common::{self, Run, article, page, placeless, run, run_with_input};
@@ -223,7 +223,7 @@ fn no_file_is_deleted_by_what_a_damaged_head_says() {
     assert_eq!(bench.dedup(&pages(0..150).concat(), true).status, 0);
     let config = load::load(&bench.config).expect("settings");
     let stage = FingerprintStage::new(config.clone()).expect("settings");
-    let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+    let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     let head = bench.table().join("centroids.leitong");
     let good = std::fs::read(&head).expect("a table");
     let files = || -> Vec<(PathBuf, u64)> {

@@ -1,8 +1,8 @@
 //! Articles that are spread over several pages: each page is told to be a part of the same article,
 //! and stays the original of its own text.
 
-use leitong::verdict::Relation;
 use leitong::{Config, Deduplicator, Kind, Page, Verdict};
+use leitong_cluster::verdict::Relation;
 
 use crate::common;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray, StructArray};
 use arrow_schema::Field;
-use leitong::random::Random;
+use leitong_base::random::Random;
 use parquet::basic::Compression;
 use serde_json::{Value, json};
 

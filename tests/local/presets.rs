@@ -13,13 +13,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use leitong::config::Config;
 use leitong::kafka::page_message::Message;
-use leitong::page::json::PageError;
-use leitong::page::mapping::preset::Preset;
-use leitong::page::mapping::{PRESETS, Taken};
-use leitong::page::{Body, Page};
 use leitong::pipeline::page_reader::PageReader;
-use leitong::record::{Place, Received};
-use leitong::source::Payload;
+use leitong_base::record::{Place, Received};
+use leitong_corpora::source::Payload;
+use leitong_text::page::json::PageError;
+use leitong_text::page::mapping::preset::Preset;
+use leitong_text::page::mapping::{PRESETS, Taken};
+use leitong_text::page::{Body, Page};
 use serde_json::{Value, json};
 
 use crate::common::{self, gzip, run, run_with_input, write};
@@ -90,7 +90,7 @@ fn shown(page: &Page) -> String {
         other => format!("{other:?}"),
     };
     let mut line = format!("page {}", page.url);
-    if page.id != leitong::page::id::from_url(&page.url) {
+    if page.id != leitong_text::page::id::from_url(&page.url) {
         let _ = write!(line, " id={}", page.id);
     }
     for (name, value) in [
@@ -106,7 +106,7 @@ fn shown(page: &Page) -> String {
         }
     }
     let _ = write!(line, " | {body}");
-    if page.repaired != leitong::page::Repaired::default() {
+    if page.repaired != leitong_text::page::Repaired::default() {
         let _ = write!(line, " | {:?}", page.repaired);
     }
     line
@@ -171,7 +171,7 @@ fn every_message_has_the_outcome_that_is_written_down() {
 /// Of each preset's samples the first is as its crawler writes it.
 #[test]
 fn every_preset_recognises_its_own_messages() {
-    use leitong::page::mapping::detect::Recognizer;
+    use leitong_text::page::mapping::detect::Recognizer;
     let recognizer = Recognizer::default();
     for Preset { name, .. } in PRESETS {
         let text = std::fs::read_to_string(samples(name)).expect("samples");

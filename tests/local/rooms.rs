@@ -1,26 +1,26 @@
-//! The modules of `src` build on one another in the order of `lib.rs`: no
-//! module uses one that stands below it, so a page's way through the code never
-//! climbs. This test reads the sources, so that nobody has to remember it.
+//! The modules of each crate build on one another in the order of its `lib.rs`: no module uses one that is listed
+//! below it. Crates build on one another in the order of [`CRATES`]. This test reads the sources, so nobody has to
+//! remember that.
 
 use std::path::Path;
 
-use crate::common::sources::{self, code, rust_files};
+use crate::common::sources::{CRATES, code, root, rust_files};
 
-/// The modules of `lib.rs` from top to bottom.
-fn rooms(source: &Path) -> Vec<String> {
+/// Returns the modules of a `lib.rs` from top to bottom.
+fn modules(source: &Path) -> Vec<String> {
     let lib = std::fs::read_to_string(source.join("lib.rs")).expect("lib.rs");
-    let lib = lib.split("#[cfg(test)]").next().unwrap_or_default();
+    let lib = lib.split("#[cfg(test)]\n#[path").next().unwrap_or_default();
     let name = |line: &str| {
-        let name = line.strip_prefix("pub ").unwrap_or(line).strip_prefix("mod ")?;
-        Some(name.strip_suffix(';')?.to_owned())
+        let name = ["pub ", "pub(crate) "].iter().find_map(|start| line.strip_prefix(start)).unwrap_or(line);
+        Some(name.strip_prefix("mod ")?.strip_suffix(';')?.to_owned())
     };
     lib.lines().filter_map(name).collect()
 }
 
-/// The first names of all paths in `code` that begin with `crate`.
-fn used(code: &str) -> Vec<String> {
+/// Returns the first names of all paths in `code` that begin with `start`.
+fn used(code: &str, start: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for rest in code.split("crate::").skip(1) {
+    for rest in code.split(start).skip(1) {
         let names = match rest.strip_prefix('{') {
             Some(list) => list.split('}').next().unwrap_or_default(),
             None => rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default(),
@@ -32,19 +32,35 @@ fn used(code: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_module_uses_one_that_stands_below_it() {
-    let source = sources::folder();
-    let rooms = rooms(&source);
-    assert!(rooms.len() > 20, "{rooms:?}");
-    let height = |name: &str| rooms.iter().position(|room| room == name);
+fn no_module_of_the_program_uses_one_below_it() {
+    let source = root().join("src");
+    let modules = modules(&source);
+    assert!(modules.len() > 12, "{modules:?}");
+    let height = |name: &str| modules.iter().position(|module| module == name);
     let mut climbs = Vec::new();
-    for (at, room) in rooms.iter().enumerate() {
-        let folder = source.join(room);
+    for (at, module) in modules.iter().enumerate() {
+        let folder = source.join(module);
         let files = if folder.is_dir() { rust_files(&folder) } else { vec![folder.with_extension("rs")] };
         for file in files.iter().filter(|file| !file.to_string_lossy().ends_with("tests.rs")) {
-            let below =
-                used(&code(file)).into_iter().filter(|name| height(name).is_some_and(|below| below > at));
+            let below = used(&code(file), "crate::").into_iter();
+            let below = below.filter(|name| height(name).is_some_and(|below| below > at));
             climbs.extend(below.map(|name| format!("{} uses {name}", file.display())));
+        }
+    }
+    assert!(climbs.is_empty(), "{}", climbs.join("\n"));
+}
+
+#[test]
+fn no_crate_uses_one_below_it() {
+    let mut climbs = Vec::new();
+    for (at, name) in CRATES.iter().enumerate() {
+        let manifest = std::fs::read_to_string(root().join(name).join("Cargo.toml")).expect("a manifest");
+        let manifest = manifest.split("[workspace").next().unwrap_or_default();
+        for below in &CRATES[at..] {
+            let below = below.trim_start_matches("crates/");
+            if manifest.contains(&format!("leitong-{below}.workspace")) {
+                climbs.push(format!("{name} uses {below}"));
+            }
         }
     }
     assert!(climbs.is_empty(), "{}", climbs.join("\n"));

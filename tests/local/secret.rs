@@ -5,12 +5,12 @@ use std::path::Path;
 
 use leitong::config::detectors::DETECTORS;
 use leitong::config::{Candidates, Config, Confirm, load};
-use leitong::detectors::simhash::{SimHash, simhash_of};
-use leitong::extract::Document;
-use leitong::fingerprint::Detector;
-use leitong::fingerprint::resources::Resources;
-use leitong::fingerprint::secret::Secret;
-use leitong::segment::{Lexicons, Segmenter, Terms};
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::simhash::{SimHash, simhash_of};
+use leitong_fingerprint::resources::Resources;
+use leitong_fingerprint::secret::Secret;
+use leitong_text::extract::Document;
+use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 use crate::common::{Run, leitong, run, write};
 

@@ -4,13 +4,13 @@
 //! often real pages are read rightly (`make quality`).
 
 use leitong::config::Config;
-use leitong::extract::Extractor;
-use leitong::limits;
-use leitong::page::Page;
 use leitong::pipeline::document;
-use leitong::record::timestamp::Timestamp;
-use leitong::work::Work;
 use leitong::{Credits, Deduplicator};
+use leitong_base::limits;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::work::Work;
+use leitong_text::extract::Extractor;
+use leitong_text::page::Page;
 use serde_json::{Value, json};
 
 use crate::common::{article, dedup, run_with_input};

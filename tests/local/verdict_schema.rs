@@ -6,9 +6,9 @@ use std::path::Path;
 
 use jsonschema::Validator;
 use leitong::kafka::{cloud_events, verdict_headers};
-use leitong::proto::FORMAT_VERSION;
-use leitong::record::Reason;
-use leitong::verdict::Kind;
+use leitong_base::proto::FORMAT_VERSION;
+use leitong_base::record::Reason;
+use leitong_cluster::verdict::Kind;
 use serde_json::{Value, json};
 
 use crate::common::{article, run, run_with_input};

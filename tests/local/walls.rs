@@ -5,7 +5,7 @@
 //! `learned_from.txt` was in sight while the rules were written, `held_back.txt`
 //! was not, `content.txt` holds short texts that must stay content.
 
-use leitong::extract::{Document, ExtractConfig, Extractor, Wall};
+use leitong_text::extract::{Document, ExtractConfig, Extractor, Wall};
 use serde_json::{Value, json};
 
 use crate::common::wait::cpu_time;

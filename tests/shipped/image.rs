@@ -53,16 +53,28 @@ fn run(command: &str, folder: &Path) {
     }
 }
 
-/// Gives the crate in `context` a version of its own. Cargo tells packages of one target folder by name, version and
-/// place in the workspace, so that it would take this copy for the crate itself, and compile that again after the test.
+/// Gives the crates in `context` a version of their own. Cargo tells packages of one target folder by name, version and
+/// place in the workspace, so it would take these copies for the crates themselves, and compile those again after the test.
 fn give_another_version(context: &Path) {
-    for file in ["Cargo.toml", "Cargo.lock"] {
+    let version = |version| format!("version = \"{version}\"");
+    let (today, other) = (version(env!("CARGO_PKG_VERSION")), version("0.0.0-image"));
+    for file in ["Cargo.toml", "Cargo.lock", "python/Cargo.toml"] {
         let path = context.join(file);
         let text = fs::read_to_string(&path).expect("it is in the context");
-        let version = |version| format!("name = \"leitong\"\nversion = \"{version}\"\n");
-        let other = text.replacen(&version(env!("CARGO_PKG_VERSION")), &version("0.0.0-image"), 1);
-        assert_ne!(text, other, "{file} names the crate's version");
-        fs::write(path, other).expect("it can be written");
+        let mut ours = file != "Cargo.lock";
+        let lines = text.lines().map(|line| {
+            if file == "Cargo.lock" && line.starts_with("name = ") {
+                ours = line.starts_with("name = \"leitong");
+            }
+            if ours && (line == today || line.starts_with("leitong")) {
+                line.replace(&today, &other)
+            } else {
+                line.to_owned()
+            }
+        });
+        let changed = lines.collect::<Vec<_>>().join("\n") + "\n";
+        assert_ne!(text, changed, "{file} names the version");
+        fs::write(path, changed).expect("it can be written");
     }
 }
 

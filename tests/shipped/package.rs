@@ -1,36 +1,39 @@
-//! The crate as it is published: what it holds builds by itself, and nothing else is in it.
+//! The crates as they are published: what each holds builds by itself, and nothing else is in it.
 //!
-//! `make package` builds it from that alone, which takes minutes. This asks Cargo for the list only, and compares it
-//! with the files that the sources and `build.rs` name.
+//! `make package` builds them from that alone, which takes minutes. This asks Cargo for the lists only, and compares them
+//! with the files that the sources and build scripts name.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use crate::image::{ROOT, read};
+use crate::common::sources::{CRATES, code};
+use crate::image::ROOT;
 
-fn listed() -> BTreeSet<String> {
+/// Returns the files of a crate, as paths within its folder.
+fn listed(folder: &Path) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         // Files that are not committed yet are listed as well.
         .args(["package", "--list", "--allow-dirty", "--locked", "--offline"])
-        .current_dir(ROOT)
+        .current_dir(folder)
         .output()
         .expect("cargo starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }
 
-/// The files whose text the compiler reads into this one, and those that stand elsewhere as modules.
-fn named_by(file: &str) -> Vec<String> {
-    let text = read(file);
+/// Returns the files whose text the compiler reads into this one when it builds the crate, and those that are modules of
+/// it in other folders.
+fn named_by(folder: &Path, file: &str) -> Vec<String> {
+    let code = code(&folder.join(file)).replace("#[cfg(test)]\n#[path", "");
     let literal = |rest: &str| rest.strip_prefix('"')?.split_once('"').map(|(path, _)| path.to_owned());
-    let after = |start| text.split(start).skip(1).filter_map(literal).collect::<Vec<_>>();
+    let after = |start| code.split(start).skip(1).filter_map(literal).collect::<Vec<_>>();
     let names = ["include_str!(", "include_bytes!(", "include!(", "#[path = "].into_iter().flat_map(after);
-    let folder = Path::new(file).parent().expect("a folder");
-    names.map(|name| plain(&folder.join(name))).collect()
+    let parent = Path::new(file).parent().expect("a folder");
+    names.map(|name| plain(&parent.join(name))).collect()
 }
 
-/// Without `..`.
+/// Resolves `..`.
 fn plain(path: &Path) -> String {
     let parts = path.components().fold(PathBuf::new(), |mut plain, part| {
         if part == Component::ParentDir {
@@ -44,40 +47,40 @@ fn plain(path: &Path) -> String {
 }
 
 #[test]
-fn the_crate_holds_all_that_it_is_built_from() {
-    let listed = listed();
-    let sources: Vec<&String> = listed.iter().filter(|file| file.ends_with(".rs")).collect();
-    let named: BTreeSet<String> = sources.iter().flat_map(|file| named_by(file)).collect();
-    // One of each kind, so that an empty list would be noticed.
-    for file in ["examples/pages.jsonl", "src/console/render/style.css", "tests/golden/mod.rs"] {
-        assert!(named.contains(file), "{file} is named: {named:?}");
+fn each_crate_holds_all_that_it_is_built_from() {
+    let mut all_named = BTreeSet::new();
+    for name in CRATES {
+        let folder = Path::new(ROOT).join(name);
+        let listed = listed(&folder);
+        let sources = listed.iter().filter(|file| file.ends_with(".rs") && !file.ends_with("tests.rs"));
+        let sources = sources.filter(|file| !file.starts_with("tests/"));
+        let named: BTreeSet<String> = sources.flat_map(|file| named_by(&folder, file)).collect();
+        let missing: Vec<&String> = named.difference(&listed).collect();
+        assert!(missing.is_empty(), "named by sources of {name}, and not in the crate: {missing:?}");
+        let of = |folder: &str| listed.iter().filter(|file| file.starts_with(folder)).count();
+        assert_eq!(of("src/"), walk(&folder.join("src")), "all of src of {name}");
+        // The build script names a folder; the compiler is not asked to read it.
+        assert_eq!(
+            of("proto/"),
+            if name == "crates/base" { walk(&folder.join("proto")) } else { 0 },
+            "{name}"
+        );
+        all_named.extend(named);
     }
-    let missing: Vec<&String> = named.difference(&listed).collect();
-    assert!(
-        missing.is_empty(),
-        "named by sources, and not in the crate: {missing:?}; see `include` in Cargo.toml"
-    );
-
-    // `build.rs` names folders; the compiler is not asked to read these.
-    let of = |folder: &str| listed.iter().filter(|file| file.starts_with(folder)).count();
-    let protocols = walk(Path::new(ROOT).join("proto").as_path());
-    assert!(
-        read("build.rs").contains("\"proto\"") && protocols > 0 && of("proto/") == protocols,
-        "{listed:?}"
-    );
-    assert_eq!(of("src/"), walk(Path::new(ROOT).join("src").as_path()), "all of src");
+    // One of each kind, so that an empty list would be noticed.
+    for file in ["examples/pages.jsonl", "src/console/render/style.css", "src/idf/default.tsv"] {
+        assert!(all_named.contains(file), "{file} is named: {all_named:?}");
+    }
 }
 
-/// How many files there are.
+/// Returns the number of files in a folder and those within it.
 fn walk(folder: &Path) -> usize {
     let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     entries.map(|path| if path.is_dir() { walk(&path) } else { 1 }).sum()
 }
 
 #[test]
-fn the_crate_holds_nothing_else() {
-    let at_the_top: BTreeSet<String> =
-        listed().iter().filter_map(|file| file.split('/').next()).map(str::to_owned).collect();
+fn the_crates_hold_nothing_else() {
     // The first few are Cargo's own.
     let wanted = [
         ".cargo_vcs_info.json",
@@ -93,6 +96,10 @@ fn the_crate_holds_nothing_else() {
         "src",
         "tests",
     ];
-    let unwanted: Vec<&String> = at_the_top.iter().filter(|name| !wanted.contains(&name.as_str())).collect();
-    assert!(unwanted.is_empty(), "{unwanted:?}; see `include` in Cargo.toml");
+    for name in CRATES {
+        let listed = listed(&Path::new(ROOT).join(name));
+        let at_the_top: BTreeSet<&str> = listed.iter().filter_map(|file| file.split('/').next()).collect();
+        let unwanted: Vec<&&str> = at_the_top.iter().filter(|name| !wanted.contains(name)).collect();
+        assert!(unwanted.is_empty(), "{name}: {unwanted:?}");
+    }
 }

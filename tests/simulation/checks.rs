@@ -6,23 +6,23 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::brokers::{Brokers, Status, Topic};
-use crate::changelog::Identity;
-use crate::changelog::restore::Restored;
-use crate::cluster::{
-    CanonicalConfig, ClusterRules, Clusterer, ExpiryConfig, Position, Preference, RecrawlsConfig,
-};
 use crate::config::Config;
-use crate::detectors::simhash::SimHash;
-use crate::fingerprint::Detector;
-use crate::log::LogPlace;
-use crate::log::entry;
-use crate::log::identity::TopicIds;
-use crate::log::watermarks::Watermarks;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::log_partition::{Accepted, LogPartition};
-use crate::record::Place;
-use crate::record::timestamp::Timestamp;
-use crate::verdict::Conclusion;
+use leitong_base::record::Place;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::changelog::Identity;
+use leitong_cluster::changelog::restore::Restored;
+use leitong_cluster::log::LogPlace;
+use leitong_cluster::log::entry;
+use leitong_cluster::log::identity::TopicIds;
+use leitong_cluster::log::watermarks::Watermarks;
+use leitong_cluster::verdict::Conclusion;
+use leitong_cluster::{
+    CanonicalConfig, ClusterRules, Clusterer, ExpiryConfig, Position, Preference, RecrawlsConfig,
+};
+use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::simhash::SimHash;
 
 /// Partition and offset of a page.
 type Source = (u64, u64);

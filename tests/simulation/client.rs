@@ -14,10 +14,10 @@ use super::faults::Fault;
 use super::reader::topic_of;
 use super::world::{Late, SimWorld};
 use super::{MS, Mistake};
-use crate::changelog::POSITION_KEY;
 use crate::kafka::log_origin::LOG_ORIGIN;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
-use crate::proto;
+use leitong_base::proto;
+use leitong_cluster::changelog::POSITION_KEY;
 
 /// Partitions of the verdict topic.
 pub(crate) const VERDICT_PARTITIONS: u32 = 2;

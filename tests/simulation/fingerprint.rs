@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::log::entry::{self, Sent};
-use crate::log::session::{Session, Ticket};
-use crate::record::timestamp::Timestamp;
-use crate::record::{Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Unreadable};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{
+    Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Unreadable,
+};
+use leitong_cluster::log::entry::{self, Sent};
+use leitong_cluster::log::session::{Session, Ticket};
 
 use super::brokers::{Brokers, Status, Stored, Topic};
 use super::{Mistake, Rng, Time};

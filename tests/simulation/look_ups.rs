@@ -7,17 +7,17 @@ use super::brokers::{Brokers, Topic};
 use super::world::SimWorld;
 use super::{Rng, checks};
 use crate::api::tables::{AsOf, HeldAs, LookedUp};
-use crate::cluster::{Asked, ClusterRules, Scratch};
-use crate::log::LogPlace;
-use crate::log::entry;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::log_partition::LogPartition;
-use crate::record::timestamp::Timestamp;
-use crate::record::{FingerprintRecord, LogRecord};
-use crate::verdict::Verdict;
 use crate::worker::ports::World;
 use crate::worker::role::ClusterRole;
 use crate::worker::tables::WorkerTables;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{FingerprintRecord, LogRecord};
+use leitong_cluster::log::LogPlace;
+use leitong_cluster::log::entry;
+use leitong_cluster::verdict::Verdict;
+use leitong_cluster::{Asked, ClusterRules, Scratch};
 
 /// What was asked of the tables of one run, and what they have answered.
 pub(crate) struct LookUps {

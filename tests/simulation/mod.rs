@@ -28,7 +28,7 @@ mod run;
 mod tests;
 mod world;
 
-use crate::random::Random;
+use leitong_base::random::Random;
 
 /// Random numbers, so that a seed is all it takes to see a run again.
 #[derive(Clone)]

@@ -10,12 +10,12 @@ use rdkafka::message::{Header, Message, OwnedHeaders, OwnedMessage, Timestamp};
 use super::brokers::{Status, Stored, Topic};
 use super::world::SimWorld;
 use super::{MS, Mistake, Time};
-use crate::changelog::POSITION_KEY;
 use crate::kafka::headers::AsBorrowed;
 use crate::kafka::log_origin::LOG_ORIGIN;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader, Step};
-use crate::proto;
+use leitong_base::proto;
+use leitong_cluster::changelog::POSITION_KEY;
 
 /// The simulation's topics are named as the default configuration names them.
 pub(crate) fn topic_of(name: &str) -> Topic {

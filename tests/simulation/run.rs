@@ -15,7 +15,6 @@ use super::look_ups::LookUps;
 use super::world::{LateDeletion, Process, Shared, SimWorld};
 use super::{MS, Mistake, Rng, SECOND, Time, checks};
 use crate::api::tables::HeldAs;
-use crate::cluster::ClusterRules;
 use crate::config::Config;
 use crate::telemetry::health::Health;
 use crate::worker::Accepted;
@@ -23,6 +22,7 @@ use crate::worker::owner::{self, Owner};
 use crate::worker::role::{ClusterRole, RoleSettings};
 use crate::worker::stop::Stop;
 use crate::worker::{deletion, snapshots, standby};
+use leitong_cluster::ClusterRules;
 
 const SOURCE_PARTITIONS: usize = 3;
 const LOG_PARTITIONS: u32 = 2;

@@ -11,16 +11,16 @@ use super::client::SimClient;
 use super::faults::{Fault, Faults};
 use super::reader::{self, SimReader};
 use super::{MS, Mistake, Rng, Time};
-use crate::blocks::StoreOptions;
-use crate::blocks::sim::SimFolder;
-use crate::changelog::POSITION_KEY;
 use crate::kafka::client::ClientError;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader as _, Record, Step};
-use crate::log::identity::{Replaced, TopicIds};
-use crate::record::timestamp::Timestamp;
 use crate::worker::ports::{TableFolder, World};
 use crate::worker::stop::Stop;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::changelog::POSITION_KEY;
+use leitong_cluster::log::identity::{Replaced, TopicIds};
+use leitong_store::blocks::StoreOptions;
+use leitong_store::blocks::sim::SimFolder;
 
 /// When the simulated clocks begin.
 pub(crate) const EPOCH_MS: i64 = 1_700_000_000_000;

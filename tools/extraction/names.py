@@ -10,7 +10,7 @@ gets the last and one of the others:
   none      no element has a class or an id
   half      a half of the names becomes meaningless
   strange   names stay, and three of the page's classes and one of its outer elements get one more word each,
-            drawn from the words that src/extract/parse/hints.rs knows
+            drawn from the words that crates/text/src/extract/parse/hints.rs knows
 
 The same page always gives the same forms.
 """
@@ -33,7 +33,7 @@ OUTER_MAX = 40
 
 def words():
     """The words of names that extraction knows."""
-    source = pathlib.Path(__file__).resolve().parents[2] / "src/extract/parse/hints.rs"
+    source = pathlib.Path(__file__).resolve().parents[2] / "crates/text/src/extract/parse/hints.rs"
     table = source.read_text(encoding="utf-8").split("const WORDS", 1)[1].split("];", 1)[0]
     lists = re.findall(r'"([a-z0-9|]+)"', table)
     # Each list counts the same, whatever its length.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Learn the weights in src/extract/score/trees from pages whose main text is known.
+"""Learn the weights in crates/text/src/extract/score/trees from pages whose main text is known.
 
 usage: train.py folds WRITING FEATURES_DIR [SCORES.json]   score each fifth of the pages with weights learned on the other four
        train.py ablate WRITING FEATURES_DIR             the same with the first weighing alone, without each group of features
@@ -43,7 +43,7 @@ from rapidfuzz.distance import LCSseq
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How weights are learned, and what src/extract/score/trees/mod.rs says beside them."""
+    """How weights are learned, and what crates/text/src/extract/score/trees/mod.rs says beside them."""
     tables: tuple
     rate: float
     # The second weighing is the mean of this many learned apart.
@@ -81,10 +81,10 @@ GROUPS = {
     "page": "Page.*",
 }
 CONTEXT_COLUMNS = 24
-# Lines that src/extract/features/block.rs keeps out.
+# Lines that crates/text/src/extract/features/block.rs keeps out.
 CREDIT = re.compile(r"(?i:by:?|written by)\s+[A-Z]|作者[：:]|文[/／]|来源[：:]|责任编辑|责编|编辑[：:]|记者[：:]|稿源")
 CJK = ("zh", "ja", "ko")
-# What src/extract/score/writing.rs counts.
+# What crates/text/src/extract/score/writing.rs counts.
 SYLLABLE, LETTER = re.compile("[\u3000-\udfff]"), re.compile(r"[^\W\d_]")
 
 
@@ -182,7 +182,7 @@ def load(writing, folder):
     return settings, names, pages + misnamed(pages, names)
 
 
-# Hints that count against text, among BOILERPLATE of src/extract/parse/hints.rs (`strong` in features/block.rs).
+# Hints that count against text, among BOILERPLATE of crates/text/src/extract/parse/hints.rs (`strong` in features/block.rs).
 AGAINST = {0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 18, 26, 27, 28}
 COMMENT, HINTS = 4, 31
 
@@ -247,7 +247,7 @@ def group(pages):
 
 
 def context(page, probabilities):
-    """The columns of src/extract/features/context.rs, in the same integers."""
+    """The columns of crates/text/src/extract/features/context.rs, in the same integers."""
     n = len(probabilities)
     if not n:
         return np.zeros((0, CONTEXT_COLUMNS), np.int32)
@@ -336,7 +336,7 @@ class Learner:
 
 
 def choose(settings, page, models, names):
-    """The blocks that src/extract/select.rs chooses."""
+    """The blocks that crates/text/src/extract/select.rs chooses."""
     s = likely(models[0], page["features"])
     if len(models) > 1:
         s = likely(models[1], np.concatenate([page["features"], context(page, s)], 1))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Make the IDF table that ships, src/fingerprint/idf/default.tsv.
+"""Make the IDF table that ships, crates/fingerprint/src/idf/default.tsv.
 
-usage: tools/idf/default.py JIEBA_IDF WORDNET_FOLDER > src/fingerprint/idf/default.tsv
+usage: tools/idf/default.py JIEBA_IDF WORDNET_FOLDER > crates/fingerprint/src/idf/default.tsv
 
 JIEBA_IDF is src/data/idf.txt of the crate jieba-rs (MIT): lines of `word idf`, natural logarithms, Chinese news.
 WORDNET_FOLDER holds data.noun, data.verb, data.adj, data.adv of WordNet 3.0 (Debian: wordnet-base); English

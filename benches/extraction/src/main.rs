@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
-use leitong::extract::{ExtractConfig, Extractor};
+use leitong_text::extract::{ExtractConfig, Extractor};
 
 /// The best round counts: others share the machine.
 const ROUNDS: usize = 3;
@@ -76,7 +76,7 @@ fn pages(path: &std::path::Path) -> std::io::Result<Vec<String>> {
             pages.push(html.to_owned());
         } else if let Some(encoded) = page["html_b64"].as_str() {
             let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).unwrap_or_default();
-            let decoded = leitong::decode::decode(&bytes, &leitong::page::Hints::default());
+            let decoded = leitong_text::decode::decode(&bytes, &leitong_text::page::Hints::default());
             pages.push(decoded.map_or_else(|_| String::new(), |decoded| decoded.text.into_owned()));
         }
     }

@@ -14,11 +14,11 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use gaoya::simhash::SimHashIndex;
-use leitong::bench::fingerprints::Fingerprints;
+use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 use leitong::bench::table::plain_detector;
-use leitong::cluster::{Centroid, ClusterRules, Clusterer, Position, Query};
+use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position, Query};
 use leitong::config::ExpiryConfig;
-use leitong::detectors::simhash::simhash_of;
+use leitong_fingerprint::detectors::simhash::simhash_of;
 
 const QUERIES: usize = 1_024;
 const ROUNDS: usize = 512;

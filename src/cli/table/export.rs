@@ -6,10 +6,10 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::cli::outputs::refuse_overwriting;
-use crate::proto;
-use crate::sink::whole_lines::WholeLines;
-use crate::snapshot::lines::{CentroidLine, CrawlLine, Head, TextLine};
-use crate::snapshot::{Saved, SnapshotError, inspect_all};
+use leitong_base::proto;
+use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_store::snapshot::lines::{CentroidLine, CrawlLine, Head, TextLine};
+use leitong_store::snapshot::{Saved, SnapshotError, inspect_all};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

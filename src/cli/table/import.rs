@@ -9,8 +9,8 @@ use super::unfinished;
 use crate::cli::documents;
 use crate::cli::settings::{self, Wrong};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::snapshot::{TableSettings, import};
-use crate::source::open::Input;
+use leitong_corpora::source::open::Input;
+use leitong_store::snapshot::import;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { output, config, detector, lines } = arguments;
     let config = settings::config(config.as_deref(), detector.as_deref(), None)?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
-    let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+    let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     let input = Input::open(lines).and_then(Input::into_reader);
     let input = input.with_context(|| format!("cannot read {}", lines.display()))?;
     let unfinished = unfinished::begin(output, "an import")?;

@@ -11,10 +11,10 @@ use super::unfinished;
 use crate::cli::documents;
 use crate::cli::outputs::refuse_overwriting;
 use crate::cli::settings::{self, Wrong, wrong};
-use crate::cluster::{ClusterId, Merged};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::sink::whole_lines::WholeLines;
-use crate::snapshot::{Merge, TableDir, TableSettings};
+use leitong_cluster::{ClusterId, Merged};
+use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_store::snapshot::{Merge, TableDir, TableSettings};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
     check(tables, output, clusters.as_ref())?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
-    let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+    let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     // The locks keep other processes from changing the tables.
     let _locks = tables.iter().map(|folder| TableDir::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let mut lines = clusters.as_deref().map(Lines::create).transpose()?;

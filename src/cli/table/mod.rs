@@ -17,9 +17,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::documents;
-use crate::proto;
-use crate::record::timestamp::Timestamp;
-use crate::snapshot::{inspect, unexpired, verify};
+use leitong_base::proto;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_store::snapshot::{inspect, unexpired, verify};
 
 /// Number of corpora that `info` lists by name.
 const CORPORA_MAX: usize = 10;

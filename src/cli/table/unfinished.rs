@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::snapshot::Unfinished;
+use leitong_store::snapshot::Unfinished;
 
 /// Creates the folder of a table that will be called `output`, for `maker` (such as "a merge").
 pub(super) fn begin(output: &Path, maker: &str) -> anyhow::Result<Unfinished> {

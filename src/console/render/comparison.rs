@@ -12,10 +12,10 @@ use super::opinion::{looks_at, percent, sentence};
 use super::texts;
 use crate::console::comparison::{Compared, Comparison, Decided, Opinion, Related, Side};
 use crate::console::evidence::plain;
-use crate::detectors::simhash::{simhash_of, sketch_of};
-use crate::extract::Wall;
-use crate::fingerprint::relation::Relation;
-use crate::record::Outcome;
+use leitong_base::record::Outcome;
+use leitong_fingerprint::detectors::simhash::{simhash_of, sketch_of};
+use leitong_fingerprint::relation::Relation;
+use leitong_text::extract::Wall;
 
 /// Longest name of a page in a title, in characters.
 const TITLE_CHARS: usize = 60;

@@ -115,7 +115,7 @@ fn header(frame: &Frame<'_>) -> Markup {
 /// Escapes characters in text from pages, urls and ids that could reorder or control the text around it.
 #[must_use]
 pub fn shown(text: &str) -> std::borrow::Cow<'_, str> {
-    crate::telemetry::terminal::escape_lines(text)
+    leitong_base::terminal::escape_lines(text)
 }
 
 /// Renders text from a page, isolated from the direction of the text around it.

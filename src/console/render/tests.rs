@@ -10,11 +10,11 @@ use super::*;
 use crate::console::comparison::{Compared, Decided, Opinion, Related, Side};
 use crate::console::live::{Lag, Live, Named, Table};
 use crate::console::marks::{Mark, Piece};
-use crate::extract::{PageBlock, ParagraphKind, Wall};
-use crate::fingerprint::Shares;
-use crate::fingerprint::relation::Relation;
-use crate::record::FingerprintRecord;
-use crate::segment::Terms;
+use leitong_base::record::FingerprintRecord;
+use leitong_fingerprint::Shares;
+use leitong_fingerprint::relation::Relation;
+use leitong_text::extract::{PageBlock, ParagraphKind, Wall};
+use leitong_text::segment::Terms;
 
 /// Returns a comparison in which every text is `says`.
 fn comparison(says: &str) -> Comparison {

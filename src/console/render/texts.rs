@@ -10,7 +10,7 @@ use super::language::Language;
 use super::layout::{quoted, shown};
 use crate::console::comparison::{Comparison, Side};
 use crate::console::marks::{Mark, Piece};
-use crate::extract::{PageBlock, ParagraphKind};
+use leitong_text::extract::{PageBlock, ParagraphKind};
 
 /// Limit on the blocks of a page that are shown.
 const BLOCKS_MAX: usize = 3_000;

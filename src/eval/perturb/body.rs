@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::random::Random;
-use crate::segment::sentences::sentences;
+use leitong_base::random::Random;
+use leitong_text::segment::sentences::sentences;
 
 /// A text as paragraphs of sentences.
 pub(super) struct Body {

@@ -1,6 +1,6 @@
 //! Adds lines of navigation and footers around a text.
 
-use crate::random::Random;
+use leitong_base::random::Random;
 
 /// Lines that pages have around their main text.
 const BOILERPLATE: [&str; 16] = [

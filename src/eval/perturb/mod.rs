@@ -13,8 +13,8 @@ use opencc_fmmseg::OpenCC;
 use self::body::Body;
 pub use self::condition::{Condition, ConditionError, Family};
 use self::synonyms::Synonyms;
-use crate::random::Random;
-use crate::segment::sentences::sentences;
+use leitong_base::random::Random;
+use leitong_text::segment::sentences::sentences;
 
 /// Generator of changed texts.
 pub struct Perturber<'a> {

@@ -1,6 +1,6 @@
 //! Replaces words by synonyms.
 
-use crate::random::Random;
+use leitong_base::random::Random;
 
 /// Words, and the words that can replace them.
 pub(super) struct Synonyms {

@@ -25,8 +25,10 @@ use url::Position;
 
 use super::config::Settings;
 use super::spans::{SCHEMA_URL, text};
-use crate::proto::otlp::{ExportRequest, ExportResponse, Resource, ResourceSpans, Scope, ScopeSpans, Span};
 use crate::telemetry::{metrics, redact};
+use leitong_base::proto::otlp::{
+    ExportRequest, ExportResponse, Resource, ResourceSpans, Scope, ScopeSpans, Span,
+};
 
 /// Number of attempts to send a batch.
 const ATTEMPTS: u32 = 5;
@@ -346,7 +348,7 @@ mod tests {
     #[tokio::test]
     async fn a_collector_that_refuses_or_is_unavailable_costs_only_spans() {
         let partial =
-            crate::proto::otlp::PartialSuccess { rejected_spans: 2, error_message: "no".to_owned() };
+            leitong_base::proto::otlp::PartialSuccess { rejected_spans: 2, error_message: "no".to_owned() };
         let partial = ExportResponse { partial_success: Some(partial) }.encode_to_vec();
         let (endpoint, kept) = collector(vec![(400, b"bad\r\n".to_vec()), (200, partial)]).await;
         let mut exporter =

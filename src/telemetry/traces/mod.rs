@@ -32,9 +32,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::{metrics, redact};
-use crate::proto::otlp::Span;
 use config::Settings;
 use context::TraceContext;
+use leitong_base::proto::otlp::Span;
 
 static OF_THIS_PROCESS: OnceLock<Tracer> = OnceLock::new();
 

@@ -11,11 +11,11 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 use super::context::TraceContext;
 use super::spans::{self, Operation, Time};
 use super::{Tracer, now};
-use crate::log::watermarks::Origin;
-use crate::page::mapping::Skip;
-use crate::proto::otlp::{KeyValue, Span, span};
-use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
-use crate::verdict::Conclusion;
+use leitong_base::proto::otlp::{KeyValue, Span, span};
+use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
+use leitong_cluster::log::watermarks::Origin;
+use leitong_cluster::verdict::Conclusion;
+use leitong_text::page::mapping::Skip;
 
 /// The part of a page's way that a span is about. The numbers are fixed, since span ids are computed from
 /// them.
@@ -421,7 +421,7 @@ mod tests {
 
     use super::super::tests::tracer;
     use super::*;
-    use crate::record::{Carried, Cause, Unreadable};
+    use leitong_base::record::{Carried, Cause, Unreadable};
 
     fn place(offset: u64) -> Place {
         Place::Message { topic: "pages".into(), partition: 3, offset, epoch: 1 }

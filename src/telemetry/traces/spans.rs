@@ -3,8 +3,8 @@
 //!
 //! Values that pages choose are cut after [`VALUE_BYTES_MAX`] bytes. User and password are removed from urls.
 
-use crate::proto::otlp::any_value::Value;
-use crate::proto::otlp::{AnyValue, KeyValue, Span, Status, span, status};
+use leitong_base::proto::otlp::any_value::Value;
+use leitong_base::proto::otlp::{AnyValue, KeyValue, Span, Status, span, status};
 
 use super::context::TraceContext;
 

@@ -6,16 +6,16 @@
 use std::sync::Arc;
 
 use super::TableReplica;
-use crate::changelog::restore::Restoration;
 use crate::kafka::ports::Reader;
-use crate::proto;
-use crate::snapshot::changelog_blocks::{ChangelogBlocks, OpenBlocks};
-use crate::snapshot::changelog_snapshot::{Unusable, Wanted};
 use crate::worker::disk::{DiskTable, set_aside};
 use crate::worker::ports::{TableFolder, World};
 use crate::worker::positions;
 use crate::worker::restore::{LOOK_AGAIN, STALE_LEADER};
 use crate::worker::role::ClusterRole;
+use leitong_base::proto;
+use leitong_cluster::changelog::restore::Restoration;
+use leitong_store::snapshot::changelog_blocks::{ChangelogBlocks, OpenBlocks};
+use leitong_store::snapshot::changelog_snapshot::{Unusable, Wanted};
 
 impl<W: World> ClusterRole<W> {
     /// The table in the blocks of `log_partition`, if there are some that fit; those that do not

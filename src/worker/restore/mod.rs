@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 use super::disk::{DiskTable, fault};
 use super::owner::{Owner, Trouble};
 use super::ports::World;
-use crate::changelog::restore::RestoreError;
-use crate::changelog::topic_ids;
 use crate::kafka::ports::{Reader, Record};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::log_partition::LogPartition;
 use crate::telemetry::metrics;
 use crate::worker::restore::resume::{Known, next_offset};
+use leitong_cluster::changelog::restore::RestoreError;
+use leitong_cluster::changelog::topic_ids;
 use source::Source;
 pub(crate) use source::{TableReplica, beginning};
 

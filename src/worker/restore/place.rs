@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::bail;
 
-use crate::cluster::ClusterId;
 use crate::kafka::ports::{Reader, Record, Step};
+use leitong_cluster::ClusterId;
 
 /// How long one step of reading waits.
 const STEP: Duration = Duration::from_millis(100);

@@ -12,17 +12,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::changelog::POSITION_KEY;
-use crate::changelog::restore::{Restoration, RestoreError};
 use crate::kafka::ports::{Reader, Record};
-use crate::proto;
-use crate::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 use crate::telemetry::metrics;
 use crate::worker::disk::{self, DiskTable};
 use crate::worker::ports::World;
 use crate::worker::positions;
 use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
+use leitong_base::proto;
+use leitong_cluster::changelog::POSITION_KEY;
+use leitong_cluster::changelog::restore::{Restoration, RestoreError};
+use leitong_store::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 
 /// Records after which a table on disk is asked whether all is well.
 const LOOKED_AT_EVERY: u64 = 1024;

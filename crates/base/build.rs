@@ -1,0 +1,18 @@
+//! Compiles `proto/`.
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    compile_protobuf()
+}
+
+/// With protox, a protobuf compiler in Rust, so that no system `protoc` is needed.
+fn compile_protobuf() -> Result<(), Box<dyn Error>> {
+    let names = ["page", "fingerprint", "centroid", "position", "snapshot", "journal", "verdict"];
+    let mut files = names.map(|name| format!("proto/leitong/v1/{name}.proto")).to_vec();
+    files.push("proto/leitong/otlp/trace.proto".to_owned());
+    println!("cargo:rerun-if-changed=proto");
+    let descriptors = protox::compile(&files, ["proto"])?;
+    prost_build::Config::new().bytes(["."]).compile_fds(descriptors)?;
+    Ok(())
+}

@@ -1,0 +1,603 @@
+//! Records of the changelog → the table they describe.
+//!
+//! Invariants: the table is the one whose last transaction was read, or there is an error; nothing
+//! is begun anew where anything was there; numbers are dense, so nothing is missing in between.
+//! Memory: the centroids that have not expired at the position that was read last.
+
+use std::sync::Arc;
+
+use prost::Message;
+use thiserror::Error;
+
+use super::{Identity, POSITION_KEY, bounds, cluster_of, text_bounds, topic_ids};
+use super::{centroid, crawl, texts};
+use crate::log::identity::{Replaced, TopicId};
+use crate::log::watermarks::{Watermark, Watermarks};
+use crate::{Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position};
+use leitong_base::proto::{self, CHANGELOG_FORMAT_VERSION_MAX};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_fingerprint::Detector;
+
+/// Far above any number that a centroid will ever have, so that counting on from a damaged one is safe.
+pub const NUMBER_MAX: u64 = 1 << 62;
+
+/// Why a table cannot be restored.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum RestoreError {
+    /// Written by a newer Leitong.
+    #[error(
+        "the changelog holds format version {found}, newer than {CHANGELOG_FORMAT_VERSION_MAX}, which this version of \
+         Leitong knows; update this instance"
+    )]
+    TooNew {
+        /// Its version.
+        found: u32,
+    },
+    /// Not what Leitong wrote.
+    #[error(
+        "the changelog is damaged: {0}; see `Rebuilding a table` in docs/kafka.md, and let nothing else write to \
+         this topic"
+    )]
+    Damaged(String),
+    /// Some of it is gone.
+    #[error(
+        "the centroids {first} to {last} are missing from the changelog, and they have not expired: somebody else has \
+         deleted records of it, or limited its retention. Do not go on without them, pages would get other verdicts, \
+         and do not reset the group's offset; see `Rebuilding a table` in docs/kafka.md, and let nothing but Leitong \
+         delete records of this topic"
+    )]
+    Hole {
+        /// Number of the first one.
+        first: u64,
+        /// Number of the last one.
+        last: u64,
+    },
+    /// The log had another number of partitions.
+    #[error(
+        "the table was made with {found} partitions of the log, and now there are {wanted}: pages of one corpus \
+         would be split over two tables; use the old topics, or other topics and another kafka.app"
+    )]
+    PartitionCount {
+        /// As the position record says.
+        found: u32,
+        /// As the topic has.
+        wanted: u32,
+    },
+    /// The log or the changelog is another topic than the one that the table was made with.
+    #[error(transparent)]
+    Replaced(#[from] Replaced),
+    /// Another installation writes to it.
+    #[error(
+        "the changelog was written under another kafka.app: two installations that share topics would give each page \
+         two verdicts; use the old name, or topics of its own (kafka.topics.*)"
+    )]
+    OtherApp,
+    /// The settings downstream of the log have changed.
+    #[error(
+        "the settings of clustering have changed: the table was made with cluster_hash {found:016x}, this \
+         instance has {wanted:016x}; run with the old settings, or accept the change from log offset {at} on with \
+         `leitong run --accept-cluster-hash {wanted:016x}`"
+    )]
+    ClusterHash {
+        /// As the position record says.
+        found: u64,
+        /// Ours.
+        wanted: u64,
+        /// Where the change would take effect.
+        at: u64,
+    },
+    /// Old centroids cannot be kept where they are to be, or not be read there.
+    #[error("{why}")]
+    Disk {
+        /// What is wrong, and what to do.
+        why: String,
+        /// It is what is there, and not that there is no room.
+        is_unreadable: bool,
+    },
+    /// What the table was begun with is not what the changelog has.
+    #[error("the table on disk ends with centroid {number}, and the changelog has another one there")]
+    OtherTable {
+        /// Its number.
+        number: u64,
+    },
+}
+
+/// A table that is being restored.
+pub struct Restoration {
+    clusterer: Clusterer,
+    detector: Arc<dyn Detector>,
+    position: Option<proto::Position>,
+    newest: Option<u64>,
+    log_generation: Option<u32>,
+    /// What the next centroid's number is, is known.
+    numbered: bool,
+    /// Centroids before this log offset had expired at the position that this was begun with.
+    skip_before: u64,
+    /// So many centroids were founded, as the position says that this was begun with.
+    founded: u64,
+    /// Number and log offset of the youngest centroid that this was begun with, until it has been
+    /// met in the changelog.
+    joint: Option<(u64, u64)>,
+}
+
+/// A restored table.
+pub struct Restored {
+    /// At its position.
+    pub clusterer: Clusterer,
+    /// What of the source is part of it.
+    pub watermarks: Watermarks,
+    /// Since when the settings are in force.
+    pub cluster_hash_since: u64,
+    /// The table's own number; none if it has none yet.
+    pub table_id: Option<u64>,
+}
+
+impl Restoration {
+    /// Nothing restored yet.
+    #[must_use]
+    pub fn new(detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
+        Self::of_empty(Clusterer::new(Arc::clone(&detector), rules, Position::default()), detector)
+    }
+
+    /// Nothing restored yet into this table, wherever it keeps its centroids.
+    #[must_use]
+    pub fn of_empty(clusterer: Clusterer, detector: Arc<dyn Detector>) -> Self {
+        Self {
+            clusterer,
+            detector,
+            position: None,
+            newest: None,
+            log_generation: None,
+            numbered: false,
+            skip_before: 0,
+            founded: 0,
+            joint: None,
+        }
+    }
+
+    /// Nothing restored yet of a table of which `last` is a position, the last one that is known:
+    /// what had expired there is left out.
+    #[must_use]
+    pub fn up_to(last: &proto::Position, detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
+        Self::new(detector, rules).going_up_to(last)
+    }
+
+    /// The same for a restoration of which nothing was taken yet.
+    #[must_use]
+    pub fn going_up_to(mut self, last: &proto::Position) -> Self {
+        if let Some(founded) = last.founded {
+            self.start_at(founded.min(NUMBER_MAX).saturating_sub(last.centroid_count));
+            self.skip_before = last.oldest_log_offset.unwrap_or(last.next_log_offset);
+            self.founded = founded;
+        }
+        self
+    }
+
+    /// A table whose older centroids are there, of which the youngest was founded at log offset
+    /// `newest`; what the changelog has of them is left out. `last` is the last position that is
+    /// known.
+    #[must_use]
+    pub fn of_old(
+        clusterer: Clusterer,
+        newest: u64,
+        last: &proto::Position,
+        detector: Arc<dyn Detector>,
+    ) -> Self {
+        Self {
+            joint: clusterer.founded().checked_sub(1).map(|number| (number, newest)),
+            log_generation: Some(last.log_generation).filter(|generation| *generation != 0),
+            numbered: true,
+            skip_before: newest + 1,
+            founded: last.founded.unwrap_or_default(),
+            ..Self::of_empty(clusterer, detector)
+        }
+    }
+
+    fn start_at(&mut self, number: u64) {
+        if self.clusterer.founded() != number {
+            self.clusterer.begin_at(number);
+        }
+        self.numbered = true;
+    }
+
+    /// A table that its owner has given back, with all that
+    /// it has committed; the records behind that may follow.
+    #[must_use]
+    pub fn resume(clusterer: Clusterer, position: proto::Position, detector: Arc<dyn Detector>) -> Self {
+        Self {
+            newest: position.next_log_offset.checked_sub(1),
+            log_generation: Some(position.log_generation).filter(|generation| *generation != 0),
+            numbered: true,
+            position: Some(position),
+            ..Self::of_empty(clusterer, detector)
+        }
+    }
+
+    /// Takes a centroid of a snapshot of the changelog; its position is to follow.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn apply_snapshot(
+        &mut self,
+        position: &proto::Position,
+        log_offset: u64,
+        value: &[u8],
+    ) -> Result<(), RestoreError> {
+        let proto::Position { log_generation, log_partition, .. } = *position;
+        let key = ClusterId { log_generation, log_partition, log_offset }.to_bytes();
+        self.take(Some(&key), Some(value))
+    }
+
+    /// Takes the position of a snapshot of the changelog.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn apply_snapshot_position(&mut self, position: proto::Position) -> Result<(), RestoreError> {
+        self.take_position(position)
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// [`RestoreError`], where it is none that Leitong wrote there.
+    pub fn take(&mut self, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<(), RestoreError> {
+        let damaged = |what: &str| RestoreError::Damaged(what.to_owned());
+        let key = key.ok_or_else(|| damaged("a record without a key"))?;
+        if key == POSITION_KEY {
+            let value = value.ok_or_else(|| damaged("the position record was deleted"))?;
+            let position = proto::Position::decode(value)
+                .map_err(|error| RestoreError::Damaged(format!("a position record is broken: {error}")))?;
+            return self.take_position(position);
+        }
+        let id = cluster_of(key).ok_or_else(|| {
+            let begin = key[..key.len().min(20)].escape_ascii();
+            RestoreError::Damaged(format!("a key of {} bytes, \"{begin}\"", key.len()))
+        })?;
+        if *self.log_generation.get_or_insert(id.log_generation) != id.log_generation {
+            return Err(damaged("centroids of two logs"));
+        }
+        match value {
+            Some(value) if key.ends_with(texts::SUFFIX) => self.take_texts(id.log_offset, value),
+            None => self.take_tombstone(id.log_offset),
+            Some(value) if id.log_offset < self.skip_before => self.skip_centroid(id.log_offset, value),
+            Some(value) => self.take_centroid(id.log_offset, value),
+        }
+    }
+
+    /// What stands before the place where this was begun has expired, or is there; the last one
+    /// of those that are there has to be the same.
+    fn skip_centroid(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
+        let Some((number, _)) = self.joint.filter(|(_, newest)| *newest == log_offset) else { return Ok(()) };
+        if decoded(value)?.number != Some(number) {
+            return Err(RestoreError::OtherTable { number });
+        }
+        self.joint = None;
+        Ok(())
+    }
+
+    fn take_centroid(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
+        if let Some((number, _)) = self.joint {
+            return Err(RestoreError::OtherTable { number });
+        }
+        let mut message = decoded(value)?;
+        known(message.format_version)?;
+        if let Some(change) =
+            crawl::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?
+        {
+            return self.take_crawl(change);
+        }
+        if message.rank.is_some() && message.fingerprint.is_none() {
+            return self.take_canonical(&message);
+        }
+        let centroid =
+            centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
+        if message.number > Some(NUMBER_MAX) {
+            return Err(RestoreError::Damaged(format!("centroid {log_offset} has an impossible number")));
+        }
+        let out_of_order = || RestoreError::Damaged(format!("centroid {log_offset} is out of order"));
+        if centroid.log_offset != log_offset || self.newest >= Some(log_offset) {
+            return Err(out_of_order());
+        }
+        match (message.number, self.clusterer.founded()) {
+            (Some(number), next) if self.numbered && number > next => {
+                return Err(RestoreError::Hole { first: next, last: number - 1 });
+            }
+            (Some(number), next) if self.numbered && number < next => return Err(out_of_order()),
+            // An older version wrote those before it.
+            (Some(number), next) if self.newest.is_some() && number != next => return Err(out_of_order()),
+            (Some(number), _) if !self.numbered && self.newest.is_none() => self.start_at(number),
+            _ => {}
+        }
+        self.newest = Some(log_offset);
+        self.clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
+        let canonical = centroid::canonical_of(&message).map_err(RestoreError::Damaged)?;
+        self.clusterer.restore_canonical(self.clusterer.founded() - 1, canonical);
+        Ok(())
+    }
+
+    /// From here on, another page stands for the cluster of a centroid that came before.
+    fn take_canonical(&mut self, message: &proto::Centroid) -> Result<(), RestoreError> {
+        let canonical = centroid::canonical_of(message).map_err(RestoreError::Damaged)?;
+        let at = message.log_offset;
+        match message.number {
+            Some(number) if number < self.clusterer.founded() => {
+                self.clusterer.restore_canonical(number, canonical);
+                Ok(())
+            }
+            _ => Err(RestoreError::Damaged(format!("a page stands for centroid {at}, which is not there"))),
+        }
+    }
+
+    /// From here on, something else is known of a url.
+    fn take_crawl(&mut self, change: CrawlChange) -> Result<(), RestoreError> {
+        let (at, next) = (change.log_offset, self.clusterer.founded());
+        if change.cluster >= next {
+            let problem = format!("the crawl at {at} is in cluster {}, which is not there", change.cluster);
+            return Err(RestoreError::Damaged(problem));
+        }
+        if let (Change::Crawled(crawl), Some((counted, _))) = (&change.what, self.clusterer.crawl_bounds())
+            && (crawl.sequence < counted || crawl.sequence > NUMBER_MAX)
+        {
+            return Err(RestoreError::Damaged(format!("the crawl at {at} is out of order")));
+        }
+        self.clusterer.restore_crawl(change);
+        Ok(())
+    }
+
+    /// From here on, these texts are known. Those that are there already are passed over, also where this
+    /// was begun behind them.
+    fn take_texts(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
+        let message = decoded(value)?;
+        known(message.format_version)?;
+        let wrong = |what: &str| RestoreError::Damaged(format!("the texts up to {log_offset} {what}"));
+        let texts = message.texts.ok_or_else(|| wrong("are missing"))?;
+        let seen = texts::from_message(&texts).map_err(RestoreError::Damaged)?;
+        let end = self.clusterer.founded();
+        if texts.first > NUMBER_MAX || seen.iter().any(|text| text.cluster >= end) {
+            return Err(wrong("have an impossible number"));
+        }
+        self.clusterer.restore_texts(texts.first, seen.into_iter());
+        Ok(())
+    }
+
+    /// A tombstone that an older version wrote takes the oldest centroid, or one that is compacted
+    /// away. Once a position names the first centroid that counts, it says nothing more.
+    fn take_tombstone(&mut self, log_offset: u64) -> Result<(), RestoreError> {
+        let known = self.clusterer.oldest_log_offset().is_some_and(|oldest| oldest <= log_offset);
+        let counts = known && !self.numbered && self.newest >= Some(log_offset);
+        if counts && !self.clusterer.forget_oldest(log_offset) {
+            return Err(RestoreError::Damaged(format!("centroid {log_offset} was evicted out of order")));
+        }
+        Ok(())
+    }
+
+    fn take_position(&mut self, position: proto::Position) -> Result<(), RestoreError> {
+        known(position.format_version)?;
+        let damaged = |what: String| Err(RestoreError::Damaged(what));
+        let known_id = self.position.as_ref().and_then(|position| position.table_id);
+        if known_id.is_some() && known_id != position.table_id {
+            return damaged("it holds the positions of two tables".to_owned());
+        }
+        if let Some(founded) = position.founded {
+            if founded > NUMBER_MAX {
+                return damaged("a position with an impossible number".to_owned());
+            }
+            if position.crawls > Some(NUMBER_MAX) || position.crawls_dead_below > NUMBER_MAX {
+                return damaged("a position with an impossible number of crawls".to_owned());
+            }
+            if self.newest.is_none() && !self.numbered {
+                self.start_at(founded);
+            }
+            let next = self.clusterer.founded();
+            if founded < next && self.newest.is_none() {
+                return Ok(()); // before the place where this was begun
+            }
+            if founded > next {
+                return Err(RestoreError::Hole { first: next, last: founded - 1 });
+            }
+            if founded < next || position.centroid_count > founded || position.dead_below > founded {
+                return damaged(format!("a position of {founded} centroids behind {next} of them"));
+            }
+            // Those that are of older versions are numbered backwards from here.
+            self.numbered = true;
+            self.clusterer.forget_below(founded - position.centroid_count);
+        }
+        if let Some(bounds) = text_bounds(&position) {
+            if bounds.counted > NUMBER_MAX || bounds.dead_below > bounds.counted {
+                return damaged("a position with an impossible number of texts".to_owned());
+            }
+            self.clusterer.restore_text_bounds(bounds);
+        }
+        if let Some(counted) = position.crawls {
+            self.clusterer.restore_crawl_bounds((counted, position.crawls_dead_below));
+        }
+        stand_at(&mut self.clusterer, &position);
+        self.position = Some(position);
+        Ok(())
+    }
+
+    /// How many centroids were founded, as a position said that was read before this was begun, and
+    /// how many were read, if these are fewer. A new leader may not know yet of the others; a table
+    /// without them must not be gone on with.
+    #[must_use]
+    pub fn missing(&self) -> Option<(u64, u64)> {
+        let read = self.clusterer.founded();
+        (self.founded > read || (self.founded > 0 && self.position.is_none())).then_some((self.founded, read))
+    }
+
+    /// The last position record.
+    #[must_use]
+    pub fn position(&self) -> Option<&proto::Position> {
+        self.position.as_ref()
+    }
+
+    /// Centroids so far.
+    #[must_use]
+    pub fn centroid_count(&self) -> usize {
+        self.clusterer.centroid_count()
+    }
+
+    /// Why nothing counts of what was restored; none if all is well.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        self.clusterer.fault()
+    }
+
+    /// Has look-ups find all that was taken, and old centroids leave memory.
+    pub fn insert_pending(&mut self) {
+        self.clusterer.insert_pending();
+    }
+
+    /// The table as far as it is restored.
+    #[must_use]
+    pub fn clusterer(&self) -> &Clusterer {
+        &self.clusterer
+    }
+
+    /// The table, at the changelog's end; an empty one where the changelog is empty. `accepted`
+    /// is a cluster hash that may replace the one that the table was made with.
+    ///
+    /// # Errors
+    /// [`RestoreError`], where the table is not whole or belongs to other settings.
+    pub fn finish(self, identity: &Identity, accepted: Option<u64>) -> Result<Restored, RestoreError> {
+        let Some(saved) = self.position else {
+            let clusterer = self.clusterer;
+            return match self.newest {
+                None => {
+                    let watermarks = Watermarks::default();
+                    Ok(Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None })
+                }
+                Some(_) => Err(RestoreError::Damaged("centroids without a position record".to_owned())),
+            };
+        };
+        // First of all: what else does not fit may follow from it.
+        topic_ids(&saved).verify(&identity.topic_ids)?;
+        if let Some((number, _)) = self.joint {
+            return Err(RestoreError::OtherTable { number });
+        }
+        let mut clusterer = self.clusterer;
+        if let Some(founded) = saved.founded {
+            // Centroids of a transaction whose position is missing.
+            if clusterer.founded() != founded || self.founded > founded {
+                let read = clusterer.founded();
+                return Err(RestoreError::Damaged(format!(
+                    "{read} centroids behind a position of {founded}"
+                )));
+            }
+            let first = founded.saturating_sub(saved.centroid_count);
+            clusterer.forget_below(first);
+            if text_bounds(&saved).is_some_and(|bounds| !clusterer.has_all_texts(bounds)) {
+                return Err(RestoreError::Damaged(
+                    "texts of pages that joined clusters are missing".to_owned(),
+                ));
+            }
+            let held = founded - clusterer.centroid_count() as u64;
+            if held > first {
+                return Err(RestoreError::Hole { first, last: held - 1 });
+            }
+        }
+        if saved.founded.is_none() && self.numbered {
+            return Err(RestoreError::Damaged(
+                "a position of an older version behind newer records".to_owned(),
+            ));
+        }
+        let count = clusterer.centroid_count() as u64;
+        if saved.centroid_count != count {
+            let message =
+                format!("{count} centroids where the position record says {}", saved.centroid_count);
+            return Err(RestoreError::Damaged(message));
+        }
+        // A centroid and a tombstone of a transaction whose
+        // position is missing would leave the count as it was.
+        if let Some(newest) = self.newest.filter(|newest| *newest >= saved.next_log_offset) {
+            return Err(RestoreError::Damaged(format!(
+                "centroid {newest} where the position record says that the log was read up to {}",
+                saved.next_log_offset
+            )));
+        }
+        if self.log_generation.is_some_and(|generation| generation != saved.log_generation) {
+            return Err(other_log());
+        }
+        check_identity(&saved, identity, accepted)?;
+        let same_settings = saved.cluster_hash == identity.cluster_hash;
+        let cluster_hash_since = if same_settings { saved.cluster_hash_since } else { saved.next_log_offset };
+        stand_at(&mut clusterer, &saved);
+        // Other settings count from here on, where they are accepted.
+        clusterer.evict_expired();
+        let watermarks = watermarks(&saved);
+        Ok(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id })
+    }
+}
+
+/// Has a table that is as far as the position record `saved` know so.
+fn stand_at(clusterer: &mut Clusterer, saved: &proto::Position) {
+    clusterer.restore_bounds(bounds(saved));
+    clusterer.set_position(Position {
+        log_generation: saved.log_generation,
+        log_partition: saved.log_partition,
+        next_log_offset: saved.next_log_offset,
+        log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
+    });
+}
+
+/// Whether the table of the position record `saved` belongs
+/// to `identity`, or to other settings that are `accepted`.
+///
+/// # Errors
+/// [`RestoreError`], where it does not.
+pub fn check_identity(
+    saved: &proto::Position,
+    identity: &Identity,
+    accepted: Option<u64>,
+) -> Result<(), RestoreError> {
+    if saved.log_partition != identity.log_partition {
+        return Err(other_log());
+    }
+    if saved.log_partition_count != identity.log_partition_count {
+        let (found, wanted) = (saved.log_partition_count, identity.log_partition_count);
+        return Err(RestoreError::PartitionCount { found, wanted });
+    }
+    if saved.app_hash.is_some_and(|found| found != identity.app_hash) {
+        return Err(RestoreError::OtherApp);
+    }
+    let (found, wanted, at) = (saved.cluster_hash, identity.cluster_hash, saved.next_log_offset);
+    if found != wanted && accepted != Some(wanted) {
+        return Err(RestoreError::ClusterHash { found, wanted, at });
+    }
+    Ok(())
+}
+
+fn decoded(value: &[u8]) -> Result<proto::Centroid, RestoreError> {
+    proto::Centroid::decode(value)
+        .map_err(|error| RestoreError::Damaged(format!("a centroid is broken: {error}")))
+}
+
+fn other_log() -> RestoreError {
+    RestoreError::Damaged("it belongs to another log or partition".to_owned())
+}
+
+/// The watermarks in a position record.
+#[must_use]
+pub fn watermarks(position: &proto::Position) -> Watermarks {
+    let mut watermarks = Watermarks::default();
+    watermarks.restore_gaps_accepted_before(position.gaps_accepted_before);
+    for saved in &position.watermarks {
+        let watermark = Watermark {
+            epoch: saved.epoch,
+            offset: saved.offset,
+            newest_timestamp_ms: saved.newest_timestamp_ms,
+            gap_accepted: saved.gap_accepted,
+            topic_id: saved.topic_id.as_ref().and_then(|id| TopicId::from_bytes(id)),
+        };
+        watermarks.restore(&saved.topic, saved.partition, watermark);
+    }
+    watermarks
+}
+
+fn known(format_version: u32) -> Result<(), RestoreError> {
+    match format_version {
+        0 => Err(RestoreError::Damaged("a record without a format version".to_owned())),
+        found if found > CHANGELOG_FORMAT_VERSION_MAX => Err(RestoreError::TooNew { found }),
+        _ => Ok(()),
+    }
+}

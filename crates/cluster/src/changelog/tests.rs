@@ -1,0 +1,507 @@
+//! Tables that are restored, of which brokers have deleted what has expired, and whose settings
+//! change, against a list of all centroids that ever were and are never deleted.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use prost::Message as _;
+use serde_json::{Map, Value};
+
+use super::restore::{Restoration, RestoreError, Restored};
+use super::*;
+use crate::{CanonicalConfig, ClusterRules, Decision, ExpiryConfig, NewText, Position, Preference, SeenText};
+use leitong_base::record::{FingerprintRecord, Outcome, Place, TextDigest};
+use leitong_fingerprint::Comparison;
+use leitong_text::segment::Terms;
+
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// What tables of tests belong to.
+pub(crate) const IDENTITY: Identity = Identity {
+    log_partition: 0,
+    log_partition_count: 1,
+    fingerprint_hash: 1,
+    cluster_hash: 2,
+    corpus_hash: 0,
+    app_hash: 0,
+    topic_ids: TopicIds { pages: None, log: None, changelog: None },
+};
+
+/// Fingerprints of one byte, near if they are equal.
+pub(super) struct Equal;
+
+impl Detector for Equal {
+    fn name(&self) -> &'static str {
+        "equal"
+    }
+    fn fingerprint_settings(&self) -> Value {
+        Value::Null
+    }
+    fn near_settings(&self) -> Value {
+        Value::Null
+    }
+    fn fingerprint(&self, _: &Terms) -> Option<Box<[u8]>> {
+        None
+    }
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        bytes.len() == 1
+    }
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        keys.push(u64::from(fingerprint[0]));
+    }
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        keys.push(u64::from(fingerprint[0]));
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        Comparison { distance: 0, near: a == b }
+    }
+    fn distance(&self, distance: u32) -> f64 {
+        f64::from(distance)
+    }
+    fn similarity(&self, _: &[u8], _: &[u8]) -> f64 {
+        0.0
+    }
+    fn evidence(&self, _: &[u8], _: &[u8]) -> Map<String, Value> {
+        Map::new()
+    }
+    fn display(&self, fingerprint: &[u8]) -> String {
+        format!("{:02x}", fingerprint[0])
+    }
+    fn threshold_setting(&self, _: u32) -> Option<String> {
+        None
+    }
+}
+
+/// A page, and what happens behind it.
+#[derive(Debug, Clone)]
+struct Step {
+    corpus: u8,
+    text: u8,
+    /// Of its text: pages with one digest may have other fingerprints, and the reverse.
+    digest: u8,
+    /// Characters of its text, and its page id.
+    chars: u32,
+    day: i64,
+    act: Act,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Act {
+    Nothing,
+    /// Brokers delete what an owner asks for that knows of so many transactions less.
+    Delete(usize),
+    /// A new owner restores the table; from its first centroid, or from all that is left.
+    Restore(bool),
+    /// The same with other settings, which are accepted.
+    Settings(ExpiryConfig),
+}
+
+pub(super) fn expiry() -> impl Strategy<Value = ExpiryConfig> {
+    (prop::option::of(1..12_u32), 1..20_u64)
+        .prop_map(|(max_age_days, centroids_max)| ExpiryConfig { max_age_days, centroids_max })
+}
+
+pub(super) fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        6 => Just(Act::Nothing),
+        2 => (0..4_usize).prop_map(Act::Delete),
+        1 => any::<bool>().prop_map(Act::Restore),
+        1 => expiry().prop_map(Act::Settings),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let digest = prop_oneof![0..200_u8, 0..12_u8];
+    let step = (0..2_u8, 0..25_u8, digest, 90..100_u32, 0..60_i64, act());
+    let step = step.prop_map(|(corpus, text, digest, chars, day, act)| Step {
+        corpus,
+        text,
+        digest,
+        chars,
+        day,
+        act,
+    });
+    prop::collection::vec(step, 1..150)
+}
+
+fn record(step: &Step) -> FingerprintRecord {
+    FingerprintRecord {
+        source: Place::Line { input: "test".into(), line: 1 },
+        page_id: step.chars.to_string(),
+        url: "http://a/".to_owned(),
+        corpus: step.corpus.to_string(),
+        fingerprint_hash: 1,
+        fetched_at: None,
+        log_time: Timestamp::from_ms(step.day * DAY_MS),
+        passthrough: None,
+        carried: None,
+        credits: None,
+        text: Some(TextDigest { digest: step.digest.into(), chars: step.chars }),
+        outcome: Outcome::Fingerprint([step.text].into()),
+    }
+}
+
+/// Where in the log the centroid was founded that a page joins or founds; of one that joins the
+/// page that stands for the cluster, and the one whose place it takes.
+type Verdict = (u64, Option<String>, Option<String>);
+
+fn outcome(decision: &Decision) -> Verdict {
+    match decision {
+        Decision::Founded(id, _) => (id.log_offset, None, None),
+        Decision::Joined(page) => {
+            let replaced = page.replaces.clone().map(|(page_id, _)| page_id);
+            (page.cluster_id.log_offset, Some(page.page_id.clone()), replaced)
+        }
+        Decision::Undecidable => (u64::MAX, None, None),
+    }
+}
+
+/// The longest page stands for a cluster, or the one that founded it.
+fn rules(expiry: &ExpiryConfig, longest: bool) -> ClusterRules {
+    let prefer = if longest { vec![Preference::Longest] } else { Vec::new() };
+    let canonical = CanonicalConfig { prefer, hosts: Vec::new() };
+    ClusterRules { expiry: expiry.clone(), canonical, ..ClusterRules::default() }
+}
+
+/// The definition: all centroids that ever were, in order of founding, and two bounds; those may
+/// fall where `falls`, as they must not.
+struct Naive {
+    /// Log offset, corpus, text, day, and the page that stands for the cluster.
+    founded: Vec<(u64, u8, u8, i64, u32)>,
+    /// The digest of each founder's text.
+    digests: Vec<u8>,
+    /// Of pages that joined with a digest of their own: corpus, digest, and the place of the cluster.
+    members: Vec<(u8, u8, usize)>,
+    members_dead_below: usize,
+    longest: bool,
+    dead_below: usize,
+    dead_before: i64,
+    day: i64,
+    falls: bool,
+}
+
+impl Naive {
+    fn new(longest: bool, falls: bool) -> Self {
+        Self {
+            founded: Vec::new(),
+            digests: Vec::new(),
+            members: Vec::new(),
+            members_dead_below: 0,
+            longest,
+            dead_below: 0,
+            dead_before: i64::MIN,
+            day: i64::MIN,
+            falls,
+        }
+    }
+
+    fn raise(&mut self, expiry: &ExpiryConfig) {
+        if self.falls {
+            (self.dead_below, self.dead_before, self.members_dead_below) = (0, i64::MIN, 0);
+        }
+        let surplus = self.founded.len().saturating_sub(expiry.centroids_max as usize);
+        self.dead_below = self.dead_below.max(surplus);
+        let surplus = self.members.len().saturating_sub(expiry.centroids_max as usize);
+        self.members_dead_below = self.members_dead_below.max(surplus);
+        if let Some(days) = expiry.max_age_days.filter(|_| self.day > i64::MIN) {
+            self.dead_before = self.dead_before.max(self.day - i64::from(days));
+        }
+    }
+
+    fn decide(&mut self, log_offset: u64, step: &Step, expiry: &ExpiryConfig) -> Verdict {
+        self.day = self.day.max(step.day);
+        self.raise(expiry);
+        let (first, before, founded) = (self.dead_below, self.dead_before, &self.founded);
+        let is_alive = |at: &usize| *at >= first && founded[*at].3 >= before;
+        let by_founder =
+            (0..founded.len()).filter(|at| (founded[*at].1, self.digests[*at]) == (step.corpus, step.digest));
+        let is_text =
+            |(corpus, digest, _): &&(u8, u8, usize)| (*corpus, *digest) == (step.corpus, step.digest);
+        let by_member = self.members[self.members_dead_below..].iter().filter(is_text).map(|(.., at)| *at);
+        let known = by_founder.chain(by_member).find(is_alive);
+        let near = || {
+            let alike = |at: &usize| (founded[*at].1, founded[*at].2) == (step.corpus, step.text);
+            (0..founded.len()).filter(is_alive).find(alike)
+        };
+        if let Some(at) = known.or_else(near) {
+            if known.is_none() {
+                self.members.push((step.corpus, step.digest, at));
+                self.raise(expiry);
+            }
+            let (founded, .., canonical) = &mut self.founded[at];
+            let former = *canonical;
+            if self.longest {
+                *canonical = former.max(step.chars);
+            }
+            let replaced = (*canonical != former).then(|| former.to_string());
+            return (*founded, Some(canonical.to_string()), replaced);
+        }
+        self.founded.push((log_offset, step.corpus, step.text, self.day, step.chars));
+        self.digests.push(step.digest);
+        self.raise(expiry);
+        (log_offset, None, None)
+    }
+}
+
+/// A changelog as brokers keep it: offset and record.
+pub(super) type Kept = Vec<(usize, ChangelogRecord)>;
+
+fn position_of(record: &ChangelogRecord) -> Option<proto::Position> {
+    let value = record.value.as_deref().filter(|_| record.key == POSITION_KEY)?;
+    Some(proto::Position::decode(value).expect("a position"))
+}
+
+fn last_position(kept: &Kept) -> Option<proto::Position> {
+    kept.iter().rev().find_map(|(_, record)| position_of(record))
+}
+
+/// Where the first centroid stands that was founded at `log_offset` or behind it.
+fn place(kept: &Kept, log_offset: u64) -> Option<usize> {
+    kept.iter().position(|(_, record)| {
+        let id = record.key.as_slice().try_into().map(ClusterId::from_bytes);
+        record.value.is_some() && id.is_ok_and(|id| id.log_offset >= log_offset)
+    })
+}
+
+/// Deletes what an owner has brokers delete that knows of so many transactions less.
+pub(super) fn delete(kept: &mut Kept, behind: usize) {
+    let positions: Vec<(usize, proto::Position)> =
+        kept.iter().filter_map(|(at, record)| Some((*at, position_of(record)?))).collect();
+    if let Some((offset, known)) = positions.iter().rev().nth(behind) {
+        let oldest = known.oldest_log_offset.and_then(|oldest| place(kept, oldest));
+        let before = oldest.map_or(*offset, |at| kept[at].0.min(*offset));
+        kept.retain(|(offset, _)| *offset >= before);
+    }
+}
+
+pub(super) fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Restored, RestoreError> {
+    let last = last_position(kept).filter(|last| last.founded.is_some());
+    let mut restoration = match &last {
+        Some(last) => Restoration::up_to(last, Arc::new(Equal), rules.clone()),
+        None => Restoration::new(Arc::new(Equal), rules.clone()),
+    };
+    let oldest = last.and_then(|last| last.oldest_log_offset).filter(|_| at_place);
+    let from = oldest.and_then(|oldest| place(kept, oldest)).unwrap_or(0);
+    for (_, record) in &kept[from..] {
+        restoration.take(Some(&record.key), record.value.as_deref())?;
+    }
+    assert_eq!(restoration.missing(), None, "all was read");
+    restoration.finish(&IDENTITY, None)
+}
+
+/// The outcomes of a worker whose owners change, with its changelog.
+fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verdict>, Kept), RestoreError> {
+    let mut rules = rules(expiry, longest);
+    let mut clusterer = Clusterer::new(Arc::new(Equal), rules.clone(), Position::default());
+    clusterer.name_log(9);
+    clusterer.keep_journal();
+    let (mut kept, mut outcomes, mut next) = (Kept::new(), Vec::new(), 0);
+    for step in steps {
+        outcomes.push(outcome(&clusterer.decide(Some(&record(step)))));
+        let new = clusterer.take_new();
+        let position = position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default());
+        let canonicals = clusterer.take_new_canonicals();
+        let written = new.iter().map(|new| centroid_record(new, 9, 0, &Equal));
+        let written = written.chain(canonicals.into_iter().map(|new| canonical_record(new, 9, 0)));
+        let texts = clusterer.take_new_texts();
+        let written = written.chain(text_records(&texts, clusterer.founded(), 9, 0));
+        for record in written.chain([position_record(&position)]) {
+            kept.push((next, record));
+            next += 1;
+        }
+        next += 1; // the transaction's mark
+        let (settings, at_place) = match &step.act {
+            Act::Nothing => continue,
+            Act::Delete(behind) => {
+                delete(&mut kept, *behind);
+                continue;
+            }
+            Act::Restore(at_place) => (rules.expiry.clone(), *at_place),
+            Act::Settings(settings) => (settings.clone(), true),
+        };
+        rules.expiry = settings;
+        clusterer = restored(&kept, &rules, at_place)?.clusterer;
+        clusterer.keep_journal();
+    }
+    Ok((outcomes, kept))
+}
+
+fn naive(steps: &[Step], mut expiry: ExpiryConfig, longest: bool, falls: bool) -> Vec<Verdict> {
+    let mut naive = Naive::new(longest, falls);
+    let mut outcomes = Vec::new();
+    for (offset, step) in (0..).zip(steps) {
+        outcomes.push(naive.decide(offset, step, &expiry));
+        if let Act::Settings(settings) = &step.act {
+            expiry = settings.clone();
+            naive.raise(&expiry);
+        }
+    }
+    outcomes
+}
+
+proptest! {
+    #[test]
+    fn what_was_deleted_when_changes_nothing(
+        steps in steps(), expiry in expiry(), longest in any::<bool>(),
+    ) {
+        let (outcomes, kept) = run(&steps, &expiry, longest).expect("all that counts is there");
+        prop_assert_eq!(outcomes, naive(&steps, expiry, longest, false));
+        // Numbers are dense, whatever was deleted.
+        let numbers = kept.iter().filter(|(_, record)| record.key.len() == 16).map(|(_, record)| {
+            let value = record.value.as_deref().expect("no tombstones");
+            proto::Centroid::decode(value).expect("a centroid").number.expect("a number")
+        });
+        let numbers: Vec<u64> = numbers.collect();
+        prop_assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{:?}", numbers);
+    }
+
+    #[test]
+    fn no_unexpired_centroid_goes_missing_unnoticed(
+        steps in steps(), expiry in expiry(), lost in any::<prop::sample::Index>(),
+    ) {
+        let (_, kept) = run(&steps, &expiry, false).expect("all that counts is there");
+        let oldest = last_position(&kept).expect("a position").oldest_log_offset;
+        let unexpired = oldest.and_then(|oldest| place(&kept, oldest));
+        let unexpired: Vec<usize> = (unexpired.unwrap_or(kept.len())..kept.len())
+            .filter(|at| kept[*at].1.key.len() == 16)
+            .collect();
+        prop_assume!(!unexpired.is_empty());
+        // One of them, or all up to it.
+        let at = unexpired[lost.index(unexpired.len())];
+        let without = |range: std::ops::Range<usize>| {
+            let left = kept.iter().enumerate().filter(|(at, _)| !range.contains(at));
+            restored(&left.map(|(_, record)| record.clone()).collect(), &ClusterRules::expiry_only(expiry.clone()), true)
+        };
+        for range in [at..at + 1, 0..at + 1] {
+            let refused = without(range).err();
+            prop_assert!(matches!(refused, Some(RestoreError::Hole { .. })), "{:?}", refused);
+        }
+    }
+}
+
+proptest! {
+    /// A restore without texts that count would call pages unique that are not.
+    #[test]
+    fn no_text_that_counts_goes_missing_unnoticed(
+        steps in steps(), expiry in expiry(), lost in any::<prop::sample::Index>(),
+    ) {
+        let (_, kept) = run(&steps, &expiry, false).expect("all that counts is there");
+        let texts: Vec<usize> =
+            (0..kept.len()).filter(|at| kept[*at].1.key.ends_with(b"/texts")).collect();
+        prop_assume!(!texts.is_empty());
+        let lost = texts[lost.index(texts.len())];
+        let value = kept[lost].1.value.as_deref().expect("no tombstones");
+        let record = proto::Centroid::decode(value).expect("texts").texts.expect("texts");
+        let needed_from = last_position(&kept).expect("a position").texts_needed_from;
+        let without = kept.iter().enumerate().filter(|(at, _)| *at != lost);
+        let without = without.map(|(_, record)| record.clone()).collect();
+        let restored = restored(&without, &ClusterRules::expiry_only(expiry), true);
+        let is_needed = record.first + record.since.len() as u64 > needed_from;
+        prop_assert_eq!(matches!(restored, Err(RestoreError::Damaged(_))), is_needed);
+    }
+}
+
+/// A text takes some twenty bytes of the changelog: one record holds those of a whole transaction.
+#[test]
+fn a_text_takes_some_twenty_bytes() {
+    let texts: Vec<NewText> = (0..300)
+        .map(|at| NewText {
+            log_offset: 9_000_000 + at,
+            sequence: 5_000_000 + at,
+            text: SeenText { key: u128::MAX / (u128::from(at) + 2), cluster: 4_000_000 - at * 12_345 },
+        })
+        .collect();
+    let records: Vec<ChangelogRecord> = text_records(&texts, 4_000_001, 9, 0).collect();
+    assert_eq!(records.len(), 1);
+    let bytes = records[0].key.len() + records[0].value.as_ref().map_or(0, Vec::len);
+    assert!((18..22).contains(&(bytes / texts.len())), "{} bytes a text", bytes / texts.len());
+    let message = proto::Centroid::decode(records[0].value.as_deref().expect("a value")).expect("texts");
+    let read = texts::from_message(&message.texts.expect("texts")).expect("whole");
+    assert!(read.iter().eq(texts.iter().map(|new| &new.text)));
+}
+
+/// `what_was_deleted_when_changes_nothing` can fail: with bounds that fall, pages join what had expired.
+#[test]
+fn bounds_that_fall_are_found() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let cases = (steps(), expiry());
+    let differ = (0..200).filter(|_| {
+        let (steps, expiry) = cases.new_tree(&mut runner).expect("a case").current();
+        naive(&steps, expiry.clone(), false, false) != naive(&steps, expiry, false, true)
+    });
+    let differ = differ.count();
+    assert!(differ > 10, "{differ} of 200");
+}
+
+/// What an older version has written of these centroids: no numbers, and a tombstone for what has expired.
+fn of_older_version(kept: &Kept) -> Kept {
+    let last = last_position(kept).expect("a position");
+    let mut older = Kept::new();
+    let records: Vec<&ChangelogRecord> = kept.iter().map(|(_, record)| record).collect();
+    for record in records.iter().filter(|record| record.key != POSITION_KEY) {
+        let value = record.value.as_deref().expect("no tombstones");
+        let centroid = proto::Centroid::decode(value).expect("a centroid");
+        let value = proto::Centroid { format_version: 1, number: None, ..centroid }.encode_to_vec();
+        older.push((older.len(), ChangelogRecord { key: record.key.clone(), value: Some(value) }));
+    }
+    let expired = last.founded.expect("a number") - last.centroid_count;
+    for at in 0..(older.len() as u64).saturating_sub(last.centroid_count).min(expired) {
+        older.push((older.len(), ChangelogRecord { key: older[at as usize].1.key.clone(), value: None }));
+    }
+    let position = proto::Position {
+        format_version: 1,
+        founded: None,
+        table_id: None,
+        dead_below: 0,
+        dead_before_ms: None,
+        oldest_log_offset: None,
+        ..last
+    };
+    older.push((older.len(), position_record(&position)));
+    older
+}
+
+proptest! {
+    /// An older version's table is taken over, numbered, and restored with numbers from then on.
+    #[test]
+    fn a_changelog_of_an_older_version_is_gone_on_with(
+        steps in steps(), expiry in expiry(), more in steps(), compacted in any::<bool>(),
+    ) {
+        let without = |act: &Act| if matches!(act, Act::Settings(_)) { Act::Nothing } else { act.clone() };
+        let plain = |steps: &[Step]| -> Vec<Step> {
+            // Older versions know no texts: each fingerprint has one.
+            let plain = |step: &Step| Step { act: without(&step.act), digest: step.text, ..step.clone() };
+            steps.iter().map(plain).collect()
+        };
+        let (steps, more) = (plain(&steps), plain(&more));
+        let all = [steps.clone(), more.clone()].concat();
+        let (_, kept) = run(&steps, &expiry, false).expect("all that counts is there");
+        let mut older = of_older_version(&kept);
+        if compacted {
+            let last: Vec<Option<usize>> = older
+                .iter()
+                .map(|(_, record)| older.iter().rposition(|(_, other)| other.key == record.key))
+                .collect();
+            let mut at = 0;
+            older.retain(|(_, record)| {
+                at += 1;
+                last[at - 1] == Some(at - 1) && (record.value.is_some() || at % 2 == 0)
+            });
+        }
+        let mut clusterer = restored(&older, &ClusterRules::expiry_only(expiry.clone()), true).expect("whole").clusterer;
+        let mut outcomes = Vec::new();
+        for step in &more {
+            clusterer.keep_journal();
+            outcomes.push(outcome(&clusterer.decide(Some(&record(step)))));
+            let new = clusterer.take_new();
+            let position = position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default());
+            let written = new.iter().map(|new| centroid_record(new, 9, 0, &Equal));
+            let records: Vec<_> = written.chain([position_record(&position)]).collect();
+            older.extend(records.into_iter().map(|record| (0, record)));
+            if matches!(step.act, Act::Restore(_)) {
+                clusterer = restored(&older, &ClusterRules::expiry_only(expiry.clone()), true).expect("whole").clusterer;
+            }
+        }
+        prop_assert_eq!(outcomes, naive(&all, expiry, false, false).split_off(steps.len()));
+    }
+}

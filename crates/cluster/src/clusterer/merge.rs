@@ -1,0 +1,121 @@
+//! Centroids of a table that was built apart join this one.
+//!
+//! Each is decided on as if its page came next in the log: it joins the cluster of the nearest
+//! centroid, or stays a centroid. Where none joins and none has expired, the table is the one that a
+//! single run over all pages would have made: a page that founded a cluster in its own run and is
+//! near to nothing here founds one in that run as well, and a page that joined a cluster finds that
+//! cluster there. Where one joins, pages that were near to it alone have lost their centroid, and
+//! later pages like them may found another.
+
+use super::texts::FoundFor;
+use super::{Clusterer, Unexpired};
+use crate::seen::{SeenText, text_key};
+use crate::table::{Centroid, Query};
+use crate::{Canonical, ClusterId};
+use leitong_base::record::timestamp::Timestamp;
+
+/// A centroid of a saved table, with the place in the log that it is to have here.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SavedCentroid {
+    /// Its corpus.
+    pub corpus: Box<str>,
+    /// Of the settings that made the fingerprint.
+    pub fingerprint_hash: u64,
+    /// The centroid itself.
+    pub centroid: Centroid,
+    /// What stands for its cluster.
+    pub canonical: Canonical,
+}
+
+impl SavedCentroid {
+    fn query_and_key(&self) -> (Query<'_>, u128) {
+        let Self { corpus, fingerprint_hash, centroid, .. } = self;
+        let fingerprint_hash = *fingerprint_hash;
+        let query = Query { corpus, fingerprint_hash, fingerprint: &centroid.fingerprint };
+        (query, text_key(corpus, fingerprint_hash, centroid.text_digest))
+    }
+}
+
+/// What became of a centroid of another table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merged {
+    /// The cluster that its pages belong to now.
+    pub cluster_id: ClusterId,
+    /// The number of its centroid.
+    pub number: u64,
+    /// Whether that is another centroid's.
+    pub joined: bool,
+}
+
+impl Clusterer {
+    /// Takes centroids of a saved table in, in the order of founding. All look-ups are done at once,
+    /// on all cores. Gives as many results as there are centroids.
+    pub fn merge_batch(&mut self, batch: &[SavedCentroid]) -> Vec<Merged> {
+        let asked: Vec<_> = batch.iter().map(|saved| Some(saved.query_and_key())).collect();
+        let found = self.find_to_decide(&asked);
+        let merged = (0..).zip(batch).map(|(number, saved)| self.merge_next(saved, found.of(number)));
+        let merged = merged.collect();
+        self.insert_pending();
+        merged
+    }
+
+    /// The saved table whose centroids were taken in had read its log up to the offset before this
+    /// one, and this far in time.
+    pub fn merged_up_to(&mut self, next_log_offset: u64, log_time: Option<Timestamp>) {
+        self.skip_to(next_log_offset);
+        self.advance(log_time);
+    }
+
+    /// Takes in texts of pages that joined a cluster there, in order; their clusters are those of these
+    /// numbers here.
+    pub fn merge_texts(&mut self, texts: &[SeenText]) {
+        self.insert_pending();
+        self.find_alive();
+        let keys: Vec<Option<u128>> = texts.iter().map(|text| Some(text.key)).collect();
+        let old = self.table.old_texts(&keys);
+        for (at, text) in texts.iter().enumerate() {
+            let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+            let old = old.get(at).copied().flatten().filter(|number| unexpired.has(*number));
+            if unexpired.cluster_of(text.key).or(old).is_none() && unexpired.has(text.cluster) {
+                self.enter_text(self.position.next_log_offset, text.key, text.cluster);
+            }
+        }
+    }
+
+    /// Takes one in; `found` is what was found of the centroids that were there before its batch.
+    fn merge_next(&mut self, saved: &SavedCentroid, found: FoundFor<'_>) -> Merged {
+        let SavedCentroid { corpus, fingerprint_hash, centroid, canonical } = saved;
+        self.merged_up_to(centroid.log_offset + 1, centroid.log_time);
+        self.expire();
+        let (query, key) = saved.query_and_key();
+        let known = self.with_text(query, key, found.old_text);
+        let is_known = known.is_some();
+        let nearest = known.or_else(|| self.nearest(query, found.near));
+        if let Some((into, near)) = nearest.filter(|(_, near)| !near.related) {
+            self.merge_canonical(near.number, centroid, canonical);
+            if !is_known {
+                self.enter_text(centroid.log_offset, key, near.number);
+            }
+            let (cluster_id, number) = (self.cluster_id(into.log_offset), near.number);
+            return Merged { cluster_id, number, joined: true };
+        }
+        let centroid = Centroid { log_time: self.position.log_time, ..centroid.clone() };
+        self.table.insert(corpus, *fingerprint_hash, &centroid, &*self.detector);
+        let number = self.founded() - 1;
+        self.restore_canonical(number, canonical.clone());
+        self.raise_bounds();
+        self.expire();
+        Merged { cluster_id: self.cluster_id(centroid.log_offset), number, joined: false }
+    }
+
+    /// What stood for the cluster of `joined` stands for the one that it joins, of the centroid of
+    /// this number, if it is preferred to what does.
+    fn merge_canonical(&mut self, number: u64, joined: &Centroid, canonical: &Canonical) {
+        let Some(present) = self.canonical(number) else { return };
+        if canonical.rank.is_preferred_to(present.rank) {
+            let founder = || (joined.page_id.clone(), joined.url.clone());
+            let page = Some(canonical.page.clone().unwrap_or_else(founder));
+            self.restore_canonical(number, Canonical { rank: canonical.rank, page });
+        }
+    }
+}

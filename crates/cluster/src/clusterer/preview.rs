@@ -1,0 +1,120 @@
+//! What would be decided on a page, without deciding: look-ups that change nothing.
+//!
+//! In: a record as it would come next in the log. Out: the decision that [`Clusterer::decide`]
+//! would come to, and the nearest centroids. Any number of threads may ask at once, each with a
+//! [`Scratch`] of its own.
+//!
+//! Invariant: without [`Asked::max_distance`] the decision is the one that `decide` comes to on the
+//! same record in the same state.
+
+use super::{Clusterer, Unexpired, query_and_key};
+use crate::table::{Centroid, Near, Scratch};
+use crate::{CanonicalPage, ClusterId, Decision};
+use leitong_base::record::FingerprintRecord;
+
+/// What is asked beside the decision.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Asked {
+    /// The most that a centroid may be apart to be near, as verdicts show distances; only a
+    /// threshold below the table's own makes a difference. A text already seen is one at any distance.
+    pub max_distance: Option<f64>,
+    /// How many of the nearest centroids are given; a look-up keeps 8 at most.
+    pub top: usize,
+}
+
+/// What would be decided on a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preview {
+    /// The decision.
+    pub decision: Decision,
+    /// The nearest centroids that are near or related, and whether each is only related; the near
+    /// ones first, then the nearest, and of equally near ones the oldest.
+    pub nearest: Vec<(CanonicalPage, bool)>,
+}
+
+impl Clusterer {
+    /// What would be decided on `record` if it were the next one of the log. A restored table needs
+    /// [`Self::insert_pending`] first.
+    #[must_use]
+    pub fn preview(&self, record: &FingerprintRecord, asked: Asked, scratch: &mut Scratch) -> Preview {
+        debug_assert!(self.table.is_settled(), "look-ups that only read need a settled table");
+        let undecidable = Preview { decision: Decision::Undecidable, nearest: Vec::new() };
+        let (Some((query, key)), Some(text)) = (query_and_key(record), record.text) else {
+            return undecidable;
+        };
+        let first = self.first_unexpired_with(record);
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
+        let found = self.table.find(&[Some(query)], &*self.detector, scratch);
+        let (found, more) = found.of(0);
+        let nearest = found.iter().filter_map(|near| unexpired.in_full(query, *near, scratch));
+        let page = |(centroid, near): (Centroid, Near)| {
+            (self.canonical_page(centroid, near, text.digest), near.related)
+        };
+        let nearest = nearest.take(asked.top).map(page).collect();
+        let old = match unexpired.cluster_of(key) {
+            None => self.table.old_texts(&[Some(key)]).into_iter().next().flatten(),
+            Some(_) => None,
+        };
+        if let Some((centroid, near)) = unexpired.with_text((query, key), old, scratch) {
+            let mut page = self.joined(record, centroid, near).0;
+            page.equal_text = true;
+            return Preview { decision: Decision::Joined(page), nearest };
+        }
+        let near_enough = self.near_enough(found, asked);
+        let decision = match unexpired.nearest(query, (&near_enough, more), Vec::new(), scratch) {
+            // What was looked up again has not been held to the threshold.
+            Some((centroid, near)) if !near.related && self.is_near_enough(near, asked) => {
+                Decision::Joined(self.joined(record, centroid, near).0)
+            }
+            other => {
+                let part = unexpired.part(query, scratch);
+                let related = part.or(other.filter(|(_, near)| near.related)).map(|found| page(found).0);
+                Decision::Founded(self.cluster_id(self.position.next_log_offset), related)
+            }
+        };
+        Preview { decision, nearest }
+    }
+
+    /// Those that are near by the threshold that was asked for, and those that are related.
+    fn near_enough(&self, found: &[Near], asked: Asked) -> Vec<Near> {
+        found.iter().copied().filter(|near| near.related || self.is_near_enough(*near, asked)).collect()
+    }
+
+    fn is_near_enough(&self, near: Near, asked: Asked) -> bool {
+        asked.max_distance.is_none_or(|max| self.detector.distance(near.distance) <= max)
+    }
+
+    /// Number of the oldest centroid that has not expired once `record` has come.
+    fn first_unexpired_with(&self, record: &FingerprintRecord) -> u64 {
+        let first_time = match self.position.log_time {
+            None if record.log_time.is_some() => record.log_time,
+            _ => self.first_time,
+        };
+        let log_time = self.position.log_time.max(record.log_time);
+        let bounds = self.bounds.raised(&self.expiry, self.founded(), log_time);
+        self.alive_at(bounds, first_time).0
+    }
+
+    /// The centroid of the cluster of this id, if it has not expired; with page id and url of the
+    /// page that stands for the cluster.
+    #[must_use]
+    pub fn centroid(&self, id: ClusterId, scratch: &mut Scratch) -> Option<Centroid> {
+        if id != self.cluster_id(id.log_offset) {
+            return None;
+        }
+        let (mut low, end) = (self.table.first(), self.table.first() + self.table.len() as u64);
+        let mut high = end;
+        while low < high {
+            let middle = low.midpoint(high);
+            let (log_offset, _) = self.table.founded(middle)?;
+            if log_offset < id.log_offset { low = middle + 1 } else { high = middle }
+        }
+        let mut centroid = self.table.centroid(low, scratch)?;
+        if let Some((page_id, url)) = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(low)) {
+            (centroid.page_id, centroid.url) = (page_id.into(), url.into());
+        }
+        let first = self.alive_at(self.bounds, self.first_time).0;
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
+        (unexpired.has(low) && centroid.log_offset == id.log_offset).then_some(centroid)
+    }
+}

@@ -1,0 +1,114 @@
+//! Texts already seen, before anything is compared: look-ups by the batch, what is entered, and what is
+//! saved.
+
+use super::{Clusterer, Query, Unexpired};
+use crate::seen::{NewText, SeenFrom, SeenText, TextBounds};
+use crate::table::{Centroid, Near, Nearest};
+
+/// What was found for the records of a batch.
+pub(super) struct Found {
+    nearest: Nearest,
+    /// The youngest old centroid with the text of each record; empty if there are none.
+    old_texts: Vec<Option<u64>>,
+    /// The text was known when the batch began, so nothing near was looked for.
+    by_text: Vec<bool>,
+}
+
+/// What was found for one record.
+#[derive(Clone, Copy)]
+pub(super) struct FoundFor<'a> {
+    /// The centroids that may be near, and whether there were more.
+    pub(super) near: (&'a [Near], bool),
+    /// The youngest old centroid with its text.
+    pub(super) old_text: Option<u64>,
+}
+
+impl Found {
+    /// What was found for the record of this number in the batch.
+    pub(super) fn of(&self, number: u32) -> FoundFor<'_> {
+        let at = number as usize;
+        let near = if self.by_text[at] { (&[][..], true) } else { self.nearest.of(number) };
+        FoundFor { near, old_text: self.old_texts.get(at).copied().flatten() }
+    }
+}
+
+impl Clusterer {
+    /// Looks up a batch: first the texts, then what is near those that are not known.
+    pub(super) fn find_to_decide(&mut self, asked: &[Option<(Query<'_>, u128)>]) -> Found {
+        self.insert_pending();
+        // A text of a cluster that has expired must not keep the look-up from the one that counts.
+        self.find_alive();
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let mut open: Vec<Option<u128>> = asked.iter().map(|asked| asked.map(|(_, key)| key)).collect();
+        let mut by_text = vec![false; asked.len()];
+        for (key, known) in open.iter_mut().zip(&mut by_text) {
+            *known = key.is_some_and(|key| unexpired.cluster_of(key).is_some());
+            *key = key.filter(|_| !*known);
+        }
+        let old_texts = self.table.old_texts(&open);
+        for (old, known) in old_texts.iter().zip(&mut by_text) {
+            *known |= old.is_some_and(|number| unexpired.has(number));
+        }
+        let open = asked.iter().zip(&by_text).map(|(asked, known)| asked.filter(|_| !known));
+        let queries: Vec<Option<Query<'_>>> = open.map(|open| open.map(|(query, _)| query)).collect();
+        let nearest = self.table.find_to_decide(&queries, &*self.detector, &mut self.scratch);
+        Found { nearest, old_texts, by_text }
+    }
+
+    /// Returns the centroid of the cluster that a page whose text has this key is in. `old` is the
+    /// youngest old centroid with the text.
+    pub(super) fn with_text(
+        &mut self,
+        query: Query<'_>,
+        key: u128,
+        old: Option<u64>,
+    ) -> Option<(Centroid, Near)> {
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        unexpired.with_text((query, key), old, &mut self.scratch)
+    }
+
+    /// Enters the text of a page that joined the cluster of this number, and notes it for the changelog.
+    pub(super) fn enter_text(&mut self, log_offset: u64, key: u128, cluster: u64) {
+        let text = SeenText { key, cluster };
+        let sequence = self.table.seen.enter(text);
+        self.table.seen.raise();
+        if let Some(journal) = &mut self.journal {
+            journal.texts.push(NewText { log_offset, sequence, text });
+        }
+    }
+
+    /// Returns the texts that were entered since the last call, in order.
+    pub fn take_new_texts(&mut self) -> Vec<NewText> {
+        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.texts)).unwrap_or_default()
+    }
+
+    /// Returns what a saved table says of its texts.
+    #[must_use]
+    pub fn text_bounds(&self) -> TextBounds {
+        let (count, _) = self.unexpired();
+        self.table.seen.bounds(self.founded() - count)
+    }
+
+    /// Takes the [bounds](Self::text_bounds) of a saved table, whose texts come before.
+    pub fn restore_text_bounds(&mut self, bounds: TextBounds) {
+        self.table.seen.restore_bounds(bounds);
+    }
+
+    /// Returns true if all texts are there that a saved table with these bounds needs.
+    #[must_use]
+    pub fn has_all_texts(&self, bounds: TextBounds) -> bool {
+        self.table.seen.has_all(bounds)
+    }
+
+    /// Returns the texts of pages that joined clusters, and which ones they are: those that are in no
+    /// block of centroids before this number.
+    pub fn seen_texts(&self, block_end: u64) -> (SeenFrom, impl Iterator<Item = SeenText> + '_) {
+        self.table.seen.from(self.table.seen.mark_of(block_end))
+    }
+
+    /// Takes texts of a saved table, in whose order they come, of which the first one has this sequence.
+    /// [`Self::has_all_texts`] says in the end whether some are missing.
+    pub fn restore_texts(&mut self, first: u64, texts: impl Iterator<Item = SeenText>) {
+        self.table.seen.restore(first, texts);
+    }
+}

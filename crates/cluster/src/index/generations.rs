@@ -1,0 +1,185 @@
+//! The index of a table, in generations of which each leaves whole.
+//!
+//! ```text
+//! table all in memory      one generation; the oldest centroid is taken out under each of its keys
+//! old centroids on disk    │ block 3 │ block 4 │ 5 …     a generation for each block's centroids
+//! ```
+//! Where a block of centroids leaves memory for good once it is on disk, its generation is dropped: one
+//! operation, in place of one for each key (17 of the default detector) of each centroid. Insertions
+//! go into the youngest generation alone, which is small; a look-up asks all of them, two or three.
+//! Until its generation goes, an entry may name a centroid that has left already: whoever compares finds
+//! nothing under that number.
+//!
+//! Measured: `docs/adr/0023-old-centroids-on-disk.md`.
+
+use std::collections::VecDeque;
+
+use super::{Batch, Hit, Index};
+use leitong_fingerprint::{LookUp, SecondKey};
+
+/// The indexes of one table.
+#[derive(Debug)]
+pub(crate) struct Generations {
+    look_up: LookUp,
+    second: Option<SecondKey>,
+    shards: usize,
+    /// Centroids of a generation, which is cut at multiples of it; none: there is one for ever.
+    length: Option<u64>,
+    /// Oldest first; never empty.
+    all: VecDeque<Generation>,
+}
+
+#[derive(Debug)]
+struct Generation {
+    index: Index,
+    /// Numbers of the first centroid, and of the one behind the last so far.
+    first: u64,
+    end: u64,
+}
+
+impl Generations {
+    /// Without a centroid; the first one will have the number `first`.
+    pub(crate) fn new(
+        look_up: LookUp,
+        second: Option<SecondKey>,
+        shards: usize,
+        length: Option<u64>,
+        first: u64,
+    ) -> Self {
+        let index = Index::new(look_up, second, shards);
+        let all = VecDeque::from([Generation { index, first, end: first }]);
+        Self { look_up, second, shards, length, all }
+    }
+
+    /// Finds what may be near each fingerprint of `queries`, as [`Index::find`].
+    pub(crate) fn find<K: Default + Send>(
+        &self,
+        queries: &Batch,
+        hits: &mut Vec<Hit>,
+        keep: impl Fn(&mut Vec<Hit>, &mut K) + Sync,
+    ) -> Vec<K> {
+        let mut kept = Vec::new();
+        for generation in &self.all {
+            kept.extend(generation.index.find(queries, hits, &keep));
+        }
+        kept
+    }
+
+    /// Enters the fingerprints of `batch` under the numbers from `first` on; see [`Index::insert`].
+    pub(crate) fn insert(&mut self, first: u64, batch: &mut Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
+        let Some(length) = self.length else {
+            return self.youngest(first).insert(first, batch, bits_of);
+        };
+        let mut first = first;
+        while batch.len() as u64 > length - first % length {
+            let rest = batch.split_off((length - first % length) as usize);
+            self.youngest(first).insert(first, batch, &bits_of);
+            first += batch.len() as u64;
+            *batch = rest;
+        }
+        self.youngest(first).insert(first, batch, bits_of);
+    }
+
+    /// The generation that the centroid of number `first`, which comes next, belongs to.
+    fn youngest(&mut self, first: u64) -> &mut Generation {
+        let ended = |last: &Generation| {
+            last.first < last.end && self.length.is_some_and(|length| last.first / length < first / length)
+        };
+        if self.all.back().is_some_and(ended) {
+            let index = Index::new(self.look_up, self.second, self.shards);
+            self.all.push_back(Generation { index, first, end: first });
+        }
+        self.all.back_mut().expect("there is always one")
+    }
+
+    /// How many centroids leave at once, by [`Self::drop_before`], so that they need not be
+    /// [removed](Self::remove).
+    pub(crate) fn leaving_together(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// Takes out `slot`, the oldest, which was entered with the one fingerprint of `batch`.
+    pub(crate) fn remove(&mut self, slot: u32, batch: &Batch) {
+        self.all.iter_mut().for_each(|generation| generation.index.remove(slot, batch));
+    }
+
+    /// Takes out the generations of which no centroid has `first` or a greater number.
+    pub(crate) fn drop_before(&mut self, first: u64) {
+        while self.all.len() > 1 && self.all[0].end <= first {
+            self.all.pop_front();
+        }
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.all.iter().map(|generation| generation.index.bytes()).sum()
+    }
+}
+
+impl Generation {
+    fn insert(&mut self, first: u64, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
+        // Those between have left before they were entered.
+        if self.first == self.end {
+            self.first = first;
+        }
+        self.index.insert(first as u32, batch, bits_of);
+        self.end = first + batch.len() as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The slots under each key.
+    fn found(generations: &Generations, keys: u64) -> Vec<Vec<u32>> {
+        let one = |key: u64| {
+            let (mut queries, mut hits) = (Batch::default(), Vec::new());
+            queries.push(|values| {
+                values.push(key);
+                0
+            });
+            generations.find(&queries, &mut hits, |_, _: &mut ()| {});
+            let mut slots: Vec<u32> = hits.into_iter().map(Hit::slot).collect();
+            slots.sort_unstable();
+            slots
+        };
+        (0..keys).map(one).collect()
+    }
+
+    proptest! {
+        /// Batches of any length, wherever a generation ends, and centroids that leave: what has not left
+        /// is found as one index finds it, and what has left leaves with its generation.
+        #[test]
+        fn finds_what_one_index_finds(
+            begin in 0..70_u64,
+            steps in prop::collection::vec((prop::collection::vec(0..9_u64, 0..50), 0..40_u64), 1..20),
+        ) {
+            let length = 32;
+            let mut whole = Generations::new(LookUp::Keys, None, 4, None, begin);
+            let mut cut = Generations::new(LookUp::Keys, None, 4, Some(length), begin);
+            let (mut first, mut end) = (begin, begin);
+            for (keys, gone) in steps {
+                let mut batch = Batch::default();
+                for key in &keys {
+                    batch.push(|values| { values.push(*key); 0 });
+                }
+                whole.insert(end, &mut batch, |_| 0);
+                cut.insert(end, &mut batch, |_| 0);
+                end += keys.len() as u64;
+                first = (first + gone).min(end);
+                cut.drop_before(first);
+                let alive = |mut slots: Vec<Vec<u32>>| {
+                    slots.iter_mut().for_each(|slots| slots.retain(|slot| u64::from(*slot) >= first));
+                    slots
+                };
+                prop_assert_eq!(alive(found(&cut, 9)), alive(found(&whole, 9)));
+                let oldest = found(&cut, 9).into_iter().flatten().min().map_or(first, u64::from);
+                prop_assert!(oldest >= first / length * length || cut.all.len() == 1, "{oldest} is there, {first} is the first");
+                prop_assert!(cut.all.back().is_some_and(|last| last.end - last.first <= length));
+            }
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! 64-bit fingerprint → slots of those within a Hamming distance, exactly.
+//!
+//! Few are compared in a row; more are found by blocks. The [`Plan`] is looked at again whenever
+//! their number has grown or fallen enough. Where another one is quicker, the index is laid out
+//! anew beside the old one, some fingerprints at each insertion, and takes its place when it is
+//! complete: look-ups never wait.
+
+use std::collections::VecDeque;
+
+use super::blocks::BlockShard;
+use super::plan::Plan;
+use super::{Batch, Hit, Hits, for_each_shard, gather};
+
+/// Fingerprints that are laid out anew at each insertion.
+const MOVED_PER_INSERTION: u32 = 16;
+/// Another plan has to cost less than this share of the present one's.
+const WORTH_MOVING: f64 = 0.8;
+/// Every so manieth fingerprint is looked at for how often bits are set.
+const SAMPLED: u32 = 8;
+
+/// The index.
+#[derive(Debug)]
+pub(crate) struct Hamming {
+    max_distance: u32,
+    shards: usize,
+    layout: Layout,
+    /// A layout that will replace the present one, and the first slot that it does not hold yet.
+    next: Option<(Layout, u32)>,
+    /// The oldest slot, and how many there are from it on.
+    first: u32,
+    count: u32,
+    /// The plan is looked at again when the count leaves these bounds.
+    settled: std::ops::RangeInclusive<u32>,
+    sample: Sample,
+}
+
+#[derive(Debug)]
+enum Layout {
+    Row(Row),
+    Blocks(Box<Plan>, Vec<BlockShard>),
+}
+
+/// Fingerprints in a row, oldest first.
+#[derive(Debug, Default)]
+struct Row {
+    bits: VecDeque<u64>,
+    first: u32,
+}
+
+/// How often each bit is set.
+#[derive(Debug)]
+struct Sample {
+    ones: [u32; 64],
+    seen: u32,
+}
+
+impl Hamming {
+    /// An empty index.
+    pub(super) fn new(max_distance: u32, shards: usize) -> Self {
+        Self {
+            max_distance,
+            shards,
+            layout: Layout::Row(Row::default()),
+            next: None,
+            first: 0,
+            count: 0,
+            settled: 0..=64,
+            sample: Sample { ones: [0; 64], seen: 0 },
+        }
+    }
+
+    /// An empty index that is one of very many, most of which stay small:
+    /// choosing a plan takes longer than some thousand comparisons.
+    pub(super) fn one_of_many(max_distance: u32) -> Self {
+        Self { settled: 0..=2_048, ..Self::new(max_distance, 1) }
+    }
+
+    /// An empty index that stays a row, for distances within which so many lie by chance that no
+    /// plan is quicker.
+    pub(super) fn in_a_row(max_distance: u32) -> Self {
+        Self { settled: 0..=u32::MAX, ..Self::new(max_distance, 1) }
+    }
+
+    /// See `Index::find`.
+    pub(super) fn find_on_all_cores<K: Default + Send>(
+        &self,
+        queries: &Batch,
+        hits: &mut Vec<Hit>,
+        keep: impl Fn(&mut Vec<Hit>, &mut K) + Sync,
+    ) -> Vec<K> {
+        let max_distance = self.max_distance;
+        match &self.layout {
+            Layout::Row(row) => gather(&[row], queries, hits, keep, |row, queries, hits| {
+                row.find(queries, max_distance, hits);
+            }),
+            Layout::Blocks(_, shards) => gather(shards, queries, hits, keep, |shard, queries, hits| {
+                shard.find(queries, max_distance, hits);
+            }),
+        }
+    }
+
+    /// Adds the slots of what lies within the distance of
+    /// each fingerprint of `queries`; some more than once.
+    pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
+        match &self.layout {
+            Layout::Row(row) => row.find(queries, self.max_distance, hits),
+            Layout::Blocks(_, shards) => {
+                shards.iter().for_each(|shard| shard.find(queries, self.max_distance, hits));
+            }
+        }
+    }
+
+    /// See `Index::insert`.
+    pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
+        if self.count == 0 {
+            self.first = first;
+        }
+        self.layout.insert(first, batch, &bits_of);
+        for (_, bits) in batch.iter() {
+            if self.count.is_multiple_of(SAMPLED) || self.count < 64 * SAMPLED {
+                self.sample.take(bits);
+            }
+            self.count += 1;
+        }
+        self.move_on(MOVED_PER_INSERTION * batch.len() as u32, &bits_of);
+        self.settle();
+    }
+
+    /// See `Index::remove`.
+    pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
+        self.layout.remove(slot, batch);
+        if let Some((layout, unmoved)) = &mut self.next {
+            if *unmoved == slot {
+                *unmoved = unmoved.wrapping_add(1);
+            } else {
+                layout.remove(slot, batch);
+            }
+        }
+        self.first = slot.wrapping_add(1);
+        self.count -= 1;
+        self.settle();
+    }
+
+    /// Lays out some more fingerprints anew.
+    fn move_on(&mut self, most: u32, bits_of: &(impl Fn(u32) -> u64 + Sync)) {
+        let Some((layout, unmoved)) = &mut self.next else { return };
+        let end = self.first.wrapping_add(self.count);
+        let mut moved = Batch::default();
+        for number in 0..most.min(end.wrapping_sub(*unmoved)) {
+            moved.push(|values| {
+                values.push(bits_of(unmoved.wrapping_add(number)));
+                0
+            });
+        }
+        layout.insert(*unmoved, &moved, bits_of);
+        *unmoved = unmoved.wrapping_add(moved.len() as u32);
+        if *unmoved == end
+            && let Some((layout, _)) = self.next.take()
+        {
+            self.layout = layout;
+        }
+    }
+
+    /// Looks at the plan again, if it is time.
+    fn settle(&mut self) {
+        if self.settled.contains(&self.count) || self.next.is_some() {
+            return;
+        }
+        self.settled = self.count / 4..=self.count.saturating_add(self.count / 4).max(64);
+        let differ = self.sample.differ();
+        let count = self.count as usize;
+        let (best, cost) = Plan::choose(count, self.max_distance, &differ);
+        if cost < self.layout.plan().cost(count, self.max_distance, &differ) * WORTH_MOVING {
+            self.next = Some((Layout::new(best, self.shards, self.first), self.first));
+        }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.layout.bytes() + self.next.as_ref().map_or(0, |(layout, _)| layout.bytes())
+    }
+}
+
+impl Layout {
+    fn new(plan: Plan, shards: usize, first: u32) -> Self {
+        if plan.is_row() {
+            return Self::Row(Row { bits: VecDeque::new(), first });
+        }
+        let made = (0..shards).map(|number| BlockShard::new(&plan, number, shards)).collect();
+        Self::Blocks(plan.into(), made)
+    }
+
+    fn plan(&self) -> Plan {
+        match self {
+            Self::Row(_) => Plan::row(),
+            Self::Blocks(plan, _) => (**plan).clone(),
+        }
+    }
+
+    fn insert(&mut self, first: u32, batch: &Batch, bits_of: &(impl Fn(u32) -> u64 + Sync)) {
+        match self {
+            Self::Row(row) => row.insert(first, batch),
+            Self::Blocks(_, shards) => {
+                for_each_shard(shards, batch, |shard| shard.insert(first, batch, bits_of));
+            }
+        }
+    }
+
+    fn remove(&mut self, slot: u32, batch: &Batch) {
+        match self {
+            Self::Row(row) => row.remove_oldest(slot),
+            Self::Blocks(_, shards) => shards.iter_mut().for_each(|shard| shard.remove(slot, batch)),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Row(row) => row.bits.capacity() * 8,
+            Self::Blocks(_, shards) => shards.iter().map(BlockShard::bytes).sum(),
+        }
+    }
+}
+
+impl Row {
+    fn find(&self, queries: &Batch, max_distance: u32, hits: &mut Hits<'_>) {
+        // With the machine's own instructions for counting bits, where it has them.
+        pulp::Arch::new().dispatch(FindInRow { row: self, queries, max_distance, hits });
+    }
+
+    fn insert(&mut self, first: u32, batch: &Batch) {
+        if self.bits.is_empty() {
+            self.first = first;
+        }
+        self.bits.extend(batch.iter().map(|(_, bits)| bits));
+    }
+
+    fn remove_oldest(&mut self, slot: u32) {
+        self.bits.pop_front();
+        self.first = slot.wrapping_add(1);
+        if self.bits.len() * 4 < self.bits.capacity() {
+            self.bits.shrink_to(self.bits.len() * 2);
+        }
+    }
+}
+
+/// A look-up, as a type of its own: of a closure, not all
+/// is compiled for the machine's own instructions.
+struct FindInRow<'a, 'b> {
+    row: &'a Row,
+    queries: &'a Batch,
+    max_distance: u32,
+    hits: &'a mut Hits<'b>,
+}
+
+impl pulp::NullaryFnOnce for FindInRow<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { row, queries, max_distance, hits } = self;
+        let (older, younger) = row.bits.as_slices();
+        let first_of_younger = row.first.wrapping_add(older.len() as u32);
+        for (query, bits) in queries.iter() {
+            for (bits_in_row, first) in [(older, row.first), (younger, first_of_younger)] {
+                let mut slot = first;
+                let (some, rest) = bits_in_row.as_chunks::<16>();
+                for some in some {
+                    // Whether any of them is near takes no branch each.
+                    let mut any = false;
+                    for other in some {
+                        any |= (other ^ bits).count_ones() <= max_distance;
+                    }
+                    if any {
+                        push_near(query, bits, some, slot, max_distance, hits);
+                    }
+                    slot = slot.wrapping_add(some.len() as u32);
+                }
+                push_near(query, bits, rest, slot, max_distance, hits);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn push_near(query: u32, bits: u64, some: &[u64], first: u32, max_distance: u32, hits: &mut Hits<'_>) {
+    for (number, other) in (0..).zip(some) {
+        if (other ^ bits).count_ones() <= max_distance {
+            hits.push(Hit::new(query, first.wrapping_add(number)));
+        }
+    }
+}
+
+impl Sample {
+    fn take(&mut self, bits: u64) {
+        for (bit, ones) in self.ones.iter_mut().enumerate() {
+            *ones += (bits >> bit & 1) as u32;
+        }
+        self.seen += 1;
+        if self.seen == 1 << 20 {
+            // What came long ago counts less and less.
+            self.ones.iter_mut().for_each(|ones| *ones /= 2);
+            self.seen /= 2;
+        }
+    }
+
+    /// The probability, bit by bit, that two fingerprints differ in it.
+    fn differ(&self) -> [f64; 64] {
+        self.ones.map(|ones| {
+            let set = f64::from(ones) / f64::from(self.seen.max(1));
+            2.0 * set * (1.0 - set)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Fingerprints near a few centroids of their own, with `skew` bits that are nearly always set.
+    fn fingerprint(seed: u64, skew: u64) -> u64 {
+        let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x ^= x >> 29;
+        let family = (x % 97).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        let masks = (0..x >> 8 & 7).fold(0_u64, |masks, i| masks | 1 << (x >> (11 + 6 * i) & 63));
+        let common = if x >> 60 == 0 { 0 } else { skew };
+        (family ^ masks) | common
+    }
+
+    fn found(index: &Hamming, bits: u64) -> Vec<u32> {
+        let mut queries = Batch::default();
+        queries.push(|values| {
+            values.push(bits);
+            0
+        });
+        let (mut hits, mut handed_on) = (Vec::new(), Vec::new());
+        index.find(&queries, &mut Hits::new(&mut hits, &mut |hits| handed_on.append(hits)));
+        hits.append(&mut handed_on);
+        let mut slots: Vec<u32> = hits.into_iter().map(Hit::slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        slots
+    }
+
+    /// The index finds all that a scan finds; of the others that it gives, the comparison gets rid.
+    fn check(index: &Hamming, held: &VecDeque<(u32, u64)>, bits: u64, max_distance: u32) {
+        let near = held.iter().filter(|(_, other)| (other ^ bits).count_ones() <= max_distance);
+        let naive: Vec<u32> = near.map(|(slot, _)| *slot).collect();
+        let mut found = found(index, bits);
+        found.retain(|slot| {
+            let (_, other) = held[slot.wrapping_sub(held[0].0) as usize];
+            (other ^ bits).count_ones() <= max_distance
+        });
+        let in_order = |slot: &u32| slot.wrapping_sub(held[0].0);
+        found.sort_unstable_by_key(in_order);
+        assert_eq!(found, naive, "{:?}", index.layout.plan());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// Whatever comes and goes, at every distance: what a scan
+        /// finds, before, during and after each change of plan.
+        #[test]
+        fn finds_what_a_scan_finds(
+            max_distance in 0_u32..=20,
+            shards in prop::sample::select(vec![1_usize, 2, 8]),
+            steps in prop::collection::vec((1_u32..400, 0_u32..300), 1..12),
+            seed: u64,
+            skew in prop_oneof![Just(0_u64), any::<u64>(), Just(0xffff_ffff_0000_0000)],
+            start in prop_oneof![Just(0_u32), Just(u32::MAX - 700)],
+        ) {
+            let mut index = Hamming::new(max_distance, shards);
+            let mut held: VecDeque<(u32, u64)> = VecDeque::new();
+            let mut end = start;
+            for (come, go) in steps {
+                let mut batch = Batch::default();
+                let first = end;
+                for _ in 0..come {
+                    let bits = fingerprint(seed ^ u64::from(end), skew);
+                    batch.push(|values| {
+                        values.push(bits);
+                        0
+                    });
+                    held.push_back((end, bits));
+                    end = end.wrapping_add(1);
+                }
+                let bits_of = |slot: u32| held[slot.wrapping_sub(held[0].0) as usize].1;
+                index.insert(first, &batch, bits_of);
+                for _ in 0..go.min(held.len() as u32) {
+                    let (slot, bits) = held.pop_front().expect("as many as that");
+                    let mut batch = Batch::default();
+                    batch.push(|values| {
+                        values.push(bits);
+                        0
+                    });
+                    index.remove(slot, &batch);
+                }
+                for i in 0..4 {
+                    check(&index, &held, fingerprint(seed ^ u64::from(end.wrapping_sub(i * 17)), skew), max_distance);
+                }
+            }
+        }
+    }
+
+    /// Every plan, by itself, at sizes where it would not be chosen.
+    #[test]
+    fn every_plan_finds_what_a_scan_finds() {
+        for max_distance in 0..=20 {
+            // 10,000 values a look-up are right, but no plan for a test.
+            for plan in Plan::all_below(10_000.0, max_distance) {
+                let mut index = Hamming::new(max_distance, 2);
+                index.layout = Layout::new(plan, 2, 0);
+                index.settled = 0..=u32::MAX;
+                let bits_of = |slot: u32| fingerprint(u64::from(slot), 0xff00);
+                let mut held = VecDeque::new();
+                for slot in 0..3_000 {
+                    let mut batch = Batch::default();
+                    batch.push(|values| {
+                        values.push(bits_of(slot));
+                        0
+                    });
+                    index.insert(slot, &batch, bits_of);
+                    held.push_back((slot, bits_of(slot)));
+                }
+                for query in 0..3 {
+                    check(&index, &held, fingerprint(5_000 + query, 0xff00), max_distance);
+                }
+            }
+        }
+    }
+}

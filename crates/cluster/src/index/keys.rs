@@ -1,0 +1,199 @@
+//! 64-bit key → slots of the centroids entered under it.
+//!
+//! A hash of the key chooses a [`Segment`], which is a small table of its own: so no growth halts
+//! the flow for long or needs the memory of a second index. A segment gets 32 bits of the hash, and
+//! tells keys apart by as many of them as its entries have room for. Where two keys agree in these, a
+//! look-up gives centroids that the detector's comparison then turns down. The last of the 32 bits
+//! says whether the key is [wide](WIDE_KEY), and is always kept: a list has to know how far apart by
+//! the second key the centroids are that it gives.
+//!
+//! Cost: `leitong bench` measures look-ups, insertions and bytes a centroid.
+
+use super::ordered::entry;
+use super::probe;
+use super::segment::{Seconds, Segment};
+use super::{Batch, Hit, Hits, SEGMENTS, Share, spread};
+use leitong_fingerprint::{SecondKey, WIDE_KEY};
+
+/// Keys that are fetched at once: their cache misses overlap.
+pub(super) const AHEAD: usize = 256;
+
+/// A batch is merged into a shard if the shard has at most so many times its entries: a pass over
+/// one entry costs about a tenth of an insertion somewhere in the middle.
+const MERGED_MIN: usize = 10;
+
+/// The keys whose hashes begin alike.
+#[derive(Debug)]
+pub(crate) struct KeyShard {
+    share: Share,
+    segments: Vec<Segment>,
+    /// What narrows long lists down, if anything does.
+    second: Option<SecondKey>,
+}
+
+/// Where a key stands, or is to stand.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    /// The number of its fingerprint in the batch.
+    pub(super) number: u32,
+    /// The number of its segment among the shard's.
+    pub(super) segment: u32,
+    pub(super) hash: u32,
+}
+
+impl KeyShard {
+    /// The shard of this number out of so many.
+    pub(super) fn new(number: usize, shards: usize, second: Option<SecondKey>) -> Self {
+        let share = Share::new(number, shards);
+        Self { share, segments: (0..share.count).map(Segment::new).collect(), second }
+    }
+
+    /// Adds the slots under the keys of `queries` that are this shard's;
+    /// of very many under one key those alone whose second key is near.
+    pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
+        let mut probe = probe::Scratch::default();
+        each_place(self.share, queries, |places| {
+            probe.find(&self.segments, places, |place, slot| hits.push(Hit::new(place.number, slot)));
+            for place in places {
+                let segment = &self.segments[place.segment as usize];
+                if let Some(overflow) = segment.overflow(place.hash) {
+                    let second = queries.second(place.number);
+                    overflow.find(second, |slot| hits.push(Hit::new(place.number, slot)));
+                }
+            }
+        });
+    }
+
+    /// Enters the keys that are this shard's. `second_of` gives the second key of a slot.
+    pub(super) fn insert(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
+        let taken: usize = self.segments.iter().map(Segment::taken).sum();
+        let own = batch.values.len() * self.share.count / SEGMENTS;
+        let wraps = first.checked_add(batch.len() as u32).is_none();
+        if own * MERGED_MIN >= taken && !wraps {
+            return self.insert_all(first, batch, second_of);
+        }
+        let Self { share, segments, second } = self;
+        let seconds = Seconds { key: *second, of: &second_of };
+        each_place(*share, batch, |places| {
+            probe::fetch(segments, places);
+            for &Place { number, segment, hash } in places {
+                segments[segment as usize].insert(hash, first.wrapping_add(number), seconds);
+            }
+        });
+    }
+
+    /// The same for a batch that is not much smaller than the shard: in order of
+    /// the hashes, so that each segment is written once, from its start to its end.
+    fn insert_all(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
+        let Self { share, segments, second } = self;
+        let mut entries = vec![Vec::new(); segments.len()];
+        each_place(*share, batch, |places| {
+            for &Place { number, segment, hash } in places {
+                entries[segment as usize].push(entry(hash, first + number));
+            }
+        });
+        let seconds = Seconds { key: *second, of: &second_of };
+        segments.iter_mut().zip(entries).for_each(|(segment, new)| segment.insert_all(new, seconds));
+    }
+
+    /// Takes `slot` out from under the keys that are this shard's.
+    pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
+        each_place(self.share, batch, |places| {
+            probe::fetch(&self.segments, places);
+            for place in places {
+                self.segments[place.segment as usize].remove(place.hash, slot, batch.second(place.number));
+            }
+        });
+    }
+
+    /// Enters one key, without a second key, of `slot`, which is younger than all others. The shard has
+    /// all segments.
+    pub(super) fn insert_one(&mut self, key: u64, slot: u32) {
+        let hash = spread(key);
+        self.segments[segment(hash)].insert(in_segment(hash, false), slot, Seconds { key: None, of: &|_| 0 });
+    }
+
+    /// Takes `slot`, the oldest, out from under one key that was [entered](Self::insert_one).
+    pub(super) fn remove_one(&mut self, key: u64, slot: u32) {
+        let hash = spread(key);
+        self.segments[segment(hash)].remove(in_segment(hash, false), slot, 0);
+    }
+
+    /// Returns the youngest slot under a key that was [entered](Self::insert_one) for which `is_it` is
+    /// true. Slots are counted from `first`, the oldest one.
+    #[inline]
+    pub(super) fn youngest(&self, key: u64, first: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let hash = spread(key);
+        let (segment, hash) = (&self.segments[segment(hash)], in_segment(hash, false));
+        // Both may have slots: two hashes may have become one after the list was made.
+        let of_list = segment.overflow(hash).and_then(|list| list.youngest_first().find(|slot| is_it(*slot)));
+        let mut youngest = of_list;
+        segment.each_slot(&segment.home(hash), |slot| {
+            let age = |slot: u32| slot.wrapping_sub(first);
+            if youngest.is_none_or(|other| age(other) < age(slot)) && is_it(slot) {
+                youngest = Some(slot);
+            }
+        });
+        youngest
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.segments.iter().map(Segment::bytes).sum()
+    }
+}
+
+/// Where the keys of `batch` stand that are of this share, some at a time.
+#[inline]
+fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[Place])) {
+    let mut places = [Place::default(); AHEAD];
+    let mut count = 0;
+    for (number, key) in batch.iter() {
+        let hash = spread(key);
+        let Some(segment) = share.own(segment(hash)) else { continue };
+        places[count] =
+            Place { number, segment: segment as u32, hash: in_segment(hash, key & WIDE_KEY != 0) };
+        count += 1;
+        if count == AHEAD {
+            take(&places);
+            count = 0;
+        }
+    }
+    take(&places[..count]);
+}
+
+/// The segment that a hash belongs to.
+#[inline]
+fn segment(hash: u64) -> usize {
+    (hash >> 56) as usize
+}
+
+/// The bits of a hash that tell keys apart in a segment: those after the segment's number, and
+/// whether the key is wide.
+#[inline]
+fn in_segment(hash: u64, is_wide: bool) -> u32 {
+    let bits = (hash >> 24) as u32 & !1 | u32::from(is_wide);
+    // The greatest hash is left to free entries.
+    if bits == u32::MAX { u32::MAX - 2 } else { bits }
+}
+
+/// Whether the key of these bits is wide.
+#[inline]
+pub(super) fn is_wide(bits: u32) -> bool {
+    bits & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_say_whether_a_key_is_wide() {
+        for hash in [0, 1, u64::MAX, 0xffff_ffff << 24, 0x1234_5678_9abc_def0] {
+            for wide in [false, true] {
+                assert_eq!(is_wide(in_segment(hash, wide)), wide);
+                assert_ne!(in_segment(hash, wide), u32::MAX, "left to free entries");
+            }
+        }
+    }
+}

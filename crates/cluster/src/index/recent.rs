@@ -1,0 +1,111 @@
+//! The centroids of the present batch, until the index takes them all at once.
+//!
+//! They are looked at one record at a time, in order, so nothing here is
+//! shared out to cores; and for a batch of one record nothing is done at all.
+
+use super::{Batch, spread};
+use leitong_base::hashed::HashedMap;
+use leitong_fingerprint::{LookUp, SecondKey, WIDE_KEY};
+
+/// For how many there is room at least once there were more: those of a large batch, with 32 keys each.
+const FINGERPRINTS_KEPT: usize = 1 << 13;
+const VALUES_KEPT: usize = FINGERPRINTS_KEPT * 32;
+
+/// Fingerprints in order of coming.
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    values: Batch,
+    /// Which of them have each key; of as many as were looked at so far.
+    by_key: HashedMap<Vec<u32>>,
+    entered: usize,
+}
+
+impl Recent {
+    /// Adds a fingerprint.
+    pub(crate) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>) -> u64) {
+        self.values.push(push);
+    }
+
+    /// All of them.
+    pub(crate) fn batch(&self) -> &Batch {
+        &self.values
+    }
+
+    /// All of them, for whoever takes them over; [`Self::clear`] follows.
+    pub(crate) fn batch_mut(&mut self) -> &mut Batch {
+        &mut self.values
+    }
+
+    /// Forgets the first `count`, before all are taken over.
+    pub(crate) fn forget(&mut self, count: usize) {
+        self.values.forget(count);
+    }
+
+    /// Forgets all, and keeps the memory that a batch needs: of a table that was restored, there were
+    /// a hundred times as many.
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.values.shrink_to(FINGERPRINTS_KEPT, VALUES_KEPT);
+        self.by_key.clear();
+        self.entered = 0;
+    }
+
+    /// The numbers of those that may be near a fingerprint
+    /// of these values and this second key, each once.
+    pub(crate) fn find(
+        &mut self,
+        values: &[u64],
+        second: u64,
+        look_up: LookUp,
+        second_key: Option<SecondKey>,
+    ) -> Vec<u32> {
+        let mut found: Vec<u32> = match look_up {
+            LookUp::Hamming { max_distance, .. } => {
+                let near = |bits: u64| values.iter().any(|asked| (bits ^ asked).count_ones() <= max_distance);
+                self.values.iter().filter(|(_, bits)| near(*bits)).map(|(number, _)| number).collect()
+            }
+            LookUp::Keys => {
+                for number in self.entered..self.values.len() {
+                    for key in self.values.get(number) {
+                        self.by_key.entry(spread(*key)).or_default().push(number as u32);
+                    }
+                }
+                self.entered = self.values.len();
+                let Self { values: batch, by_key, .. } = &*self;
+                let under = |key: &u64| {
+                    let is_wide = key & WIDE_KEY != 0;
+                    let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide));
+                    let numbers = by_key.get(&spread(*key)).into_iter().flatten().copied();
+                    numbers
+                        .filter(move |number| (batch.second(*number) ^ second).count_ones() <= max_distance)
+                };
+                values.iter().flat_map(under).collect()
+            }
+        };
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gives_back_what_a_restore_took() {
+        let mut recent = Recent::default();
+        for round in 0..2 {
+            for number in 0..10 * FINGERPRINTS_KEPT {
+                recent.push(|values| {
+                    values.extend([number as u64; 32]);
+                    0
+                });
+            }
+            recent.clear();
+            let Batch { values, ends, seconds } = recent.batch();
+            assert!(values.capacity() <= VALUES_KEPT, "{} values in round {round}", values.capacity());
+            assert!(ends.capacity().max(seconds.capacity()) <= FINGERPRINTS_KEPT);
+        }
+    }
+}

@@ -1,0 +1,606 @@
+//! A piece of the key index: 32-bit hash → slots, in entries of 36 bits.
+//!
+//! Entries are in [groups](Group) of one cache line. The home of an entry is the group in proportion
+//! to its hash; one that finds its home full goes to one of the next [`FAR`] groups, and where all of
+//! these are full as well, to [a table of its own kind](Ordered). An entry holds the slot, modulo a
+//! power of two, and only those bits of the hash that its home does not tell ([`Layout`]). So most
+//! look-ups read one cache line.
+//!
+//! Hashes that agree in all bits that are kept are not told apart: a look-up gives the slots of both,
+//! and the comparison of the fingerprints turns down those that are not near.
+//!
+//! A hash with many slots (a passage that half of a site shares) would
+//! push its neighbours far from their homes: one with more than
+//! [`SLOTS_MAX`] keeps them in an [overflow list](Overflow) of its own.
+
+use super::group::{FAR, GROUP, Group, Item};
+use super::keys::is_wide;
+use super::layout::{Home, Layout};
+use super::ordered::{Entry, Ordered, entry, hash_of, slot_of};
+use super::overflow::Overflow;
+use leitong_base::hashed::HashedMap;
+use leitong_fingerprint::SecondKey;
+
+/// Slots under one hash that the groups hold.
+const SLOTS_MAX: usize = 16;
+/// A segment is at most this full, as a fraction.
+const FULL: (usize, usize) = (6, 7);
+/// A segment grows by this part of its size.
+const GROWTH: usize = 16;
+
+/// The keys whose hashes begin with the same bits.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// The homes, and behind them [`FAR`] groups more.
+    groups: Vec<Group>,
+    layout: Layout,
+    /// The entries that found no place in a group.
+    rest: Ordered,
+    /// The number of entries, but for those of overflow lists.
+    taken: usize,
+    /// No entry is younger, or older.
+    youngest: u32,
+    oldest: u32,
+    /// From 0 to 255, different in each segment.
+    number: u8,
+    /// The slots of values that came to have more than [`SLOTS_MAX`].
+    overflow: HashedMap<Overflow>,
+}
+
+/// The second key of the detector, and what gives that of a slot.
+#[derive(Clone, Copy)]
+pub(super) struct Seconds<'a> {
+    pub(super) key: Option<SecondKey>,
+    pub(super) of: &'a (dyn Fn(u32) -> u64 + Sync),
+}
+
+impl Seconds<'_> {
+    /// Adds `slot`, the youngest, to the list of this value.
+    fn push(self, list: &mut Overflow, value: u32, slot: u32) {
+        let distance = self.key.map(|second| second.distance_under(is_wide(value)));
+        list.push(slot, distance, &self.of);
+    }
+}
+
+impl Segment {
+    /// An empty segment. Its number spreads the work of all segments over time.
+    pub(super) fn new(number: usize) -> Self {
+        Self {
+            groups: vec![Group::default(); 1 + FAR],
+            layout: Layout::default(),
+            rest: Ordered::default(),
+            taken: 0,
+            youngest: 0,
+            oldest: 0,
+            number: number as u8,
+            overflow: HashedMap::default(),
+        }
+    }
+
+    /// Enters `slot`, which is younger than all others, under `hash`.
+    pub(super) fn insert(&mut self, hash: u32, slot: u32, seconds: Seconds<'_>) {
+        self.make_room(1, slot, slot, seconds);
+        self.enter(self.layout.value(hash), slot, seconds);
+    }
+
+    /// Enters many at once, which are younger than all others and do not wrap around.
+    pub(super) fn insert_all(&mut self, mut new: Vec<Entry>, seconds: Seconds<'_>) {
+        let slots = || new.iter().map(|entry| slot_of(*entry));
+        let (Some(first), Some(last)) = (slots().min(), slots().max()) else { return };
+        self.make_room(new.len(), first, last, seconds);
+        // In the order of homes, so that each is read once, and under each value by age.
+        new.iter_mut().for_each(|new| *new = entry(self.layout.value(hash_of(*new)), slot_of(*new)));
+        new.sort_unstable();
+        new.into_iter().for_each(|new| self.enter(hash_of(new), slot_of(new), seconds));
+        // Perhaps most have gone to overflow lists.
+        if self.is_sparse() {
+            self.rebuild(self.homes_for(self.taken), self.youngest, seconds);
+        }
+    }
+
+    /// Takes out `slot`, the oldest, which was entered under `hash` with the second key `second`.
+    pub(super) fn remove(&mut self, hash: u32, slot: u32, second: u64) {
+        let value = self.layout.value(hash);
+        if let Some(list) = self.overflow_mut(value)
+            && list.remove(slot, second)
+        {
+            if list.len() == 0 {
+                self.overflow.remove(&u64::from(value));
+                if self.overflow.len() * 4 < self.overflow.capacity() {
+                    self.overflow.shrink_to(self.overflow.len() * 2);
+                }
+            }
+            return;
+        }
+        if self.take(&self.layout.home(value), slot) && self.is_sparse() && self.overflow.is_empty() {
+            self.rebuild(self.homes_for(self.taken), self.youngest, Seconds { key: None, of: &|_| 0 });
+        }
+    }
+
+    /// Where the entries of `hash` are.
+    #[inline(always)]
+    pub(super) fn home(&self, hash: u32) -> Home {
+        self.layout.home(self.layout.value(hash))
+    }
+
+    /// The group of this number.
+    #[inline(always)]
+    pub(super) fn group(&self, number: usize) -> &Group {
+        &self.groups[number]
+    }
+
+    /// A bit for each entry of a group whose word may be that of `home`.
+    #[inline(always)]
+    pub(super) fn candidates(&self, home: &Home, distance: usize) -> u32 {
+        self.groups[home.group as usize + distance].candidates(home, self.layout.tag_mask())
+    }
+
+    /// Calls `found` with the slots of those candidates in the group this far from `home` that have
+    /// its value.
+    #[inline(always)]
+    pub(super) fn confirm(&self, candidates: u32, home: &Home, distance: usize, mut found: impl FnMut(u32)) {
+        let group = &self.groups[home.group as usize + distance];
+        group.confirm(candidates, home, distance, |word| found(self.layout.slot(word, self.youngest)));
+    }
+
+    /// The slots of `home` that found no place in a group.
+    #[inline]
+    pub(super) fn rest(&self, home: &Home) -> impl Iterator<Item = u32> + '_ {
+        self.rest.get(self.layout.hash(home.value))
+    }
+
+    /// Reads the place of [`Self::rest`], so that it is in the cache when it is asked for.
+    #[inline]
+    pub(super) fn prefetch_rest(&self, home: &Home) -> u64 {
+        self.rest.prefetch(self.layout.hash(home.value))
+    }
+
+    /// The overflow list of `hash`, if there is one.
+    #[inline]
+    pub(super) fn overflow(&self, hash: u32) -> Option<&Overflow> {
+        if self.overflow.is_empty() {
+            return None;
+        }
+        self.overflow.get(&u64::from(self.layout.value(hash)))
+    }
+
+    /// Entries, but for those of overflow lists.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let overflow = self.overflow.values().map(|overflow| 16 + overflow.bytes()).sum::<usize>();
+        self.groups.capacity() * size_of::<Group>() + self.rest.bytes() + overflow
+    }
+
+    #[inline]
+    fn overflow_mut(&mut self, value: u32) -> Option<&mut Overflow> {
+        if self.overflow.is_empty() { None } else { self.overflow.get_mut(&u64::from(value)) }
+    }
+
+    /// Calls `found` with the slots of `home`, but for those of an overflow list.
+    pub(super) fn each_slot(&self, home: &Home, mut found: impl FnMut(u32)) {
+        let reach = self.groups[home.group as usize].reach(home.value);
+        for distance in 0..=reach {
+            self.confirm(self.candidates(home, distance), home, distance, &mut found);
+        }
+        if reach == FAR {
+            self.rest(home).for_each(found);
+        }
+    }
+
+    /// Enters `slot`, which is the youngest under its value and for which there is room.
+    fn enter(&mut self, value: u32, slot: u32, seconds: Seconds<'_>) {
+        if let Some(list) = self.overflow_mut(value) {
+            return seconds.push(list, value, slot);
+        }
+        let home = self.layout.home(value);
+        let mut count = 0;
+        self.each_slot(&home, |_| count += 1);
+        if count >= SLOTS_MAX {
+            return self.move_out(&home, slot);
+        }
+        self.taken += 1;
+        if !self.put(&home, slot) {
+            self.rest.insert(entry(self.layout.hash(value), slot));
+        }
+    }
+
+    /// Adds an entry to its home or one of the next groups; false if all are full.
+    #[inline]
+    fn put(&mut self, home: &Home, slot: u32) -> bool {
+        let (first, word) = (home.group as usize, home.word | slot & self.layout.slot_mask());
+        let put = |distance: &usize| {
+            let rest = home.rest | *distance as u32;
+            self.groups[first + distance].push(Item { word, rest })
+        };
+        let distance = (0..=FAR).find(put);
+        if distance != Some(0) {
+            self.groups[first].raise_reach(home.value, distance.unwrap_or(FAR));
+        }
+        distance.is_some()
+    }
+
+    /// Takes out the entry of `slot`; false if there is none.
+    fn take(&mut self, home: &Home, slot: u32) -> bool {
+        let word = home.word | slot & self.layout.slot_mask();
+        if self.layout.slot(word, self.youngest) != slot {
+            return false;
+        }
+        let first = home.group as usize;
+        let reach = self.groups[first].reach(home.value);
+        let taken = (0..=reach).any(|distance| {
+            let wanted = Item { word, rest: home.rest | distance as u32 };
+            self.groups[first + distance].take(|item| item == wanted).is_some()
+        });
+        let taken = taken || reach == FAR && self.rest.remove(entry(self.layout.hash(home.value), slot));
+        if taken {
+            self.taken -= 1;
+            self.bring_home(first);
+        }
+        taken
+    }
+
+    /// Moves entries of `home` there that are elsewhere, as far as there is room, and lowers its
+    /// reach to the farthest that is left.
+    fn bring_home(&mut self, home: usize) {
+        let reach = self.groups[home].reach(0).max(self.groups[home].reach(2));
+        if reach == 0 {
+            return;
+        }
+        while (self.groups[home].count() as usize) < GROUP {
+            if let Some(entry) = self.rest_of(home) {
+                self.rest.remove(entry);
+                let value = self.layout.value_of_hash(hash_of(entry));
+                self.put(&self.layout.home(value), slot_of(entry));
+                continue;
+            }
+            let take =
+                |distance: usize| self.groups[home + distance].take(|item| item.distance() == distance);
+            let Some(item) = (1..=reach).rev().find_map(take) else { break };
+            self.groups[home].push(item.at_home());
+        }
+        let is_at =
+            |distance: &usize| self.groups[home + distance].iter().any(|item| item.distance() == *distance);
+        let farthest = match self.rest_of(home) {
+            Some(_) => FAR,
+            None => (1..=reach).rev().find(is_at).unwrap_or(0),
+        };
+        self.groups[home].lower_reach(farthest);
+    }
+
+    /// The first entry of this home that found no place in a group.
+    fn rest_of(&self, home: usize) -> Option<Entry> {
+        let value_of = |entry: Entry| u64::from(self.layout.value_of_hash(hash_of(entry)));
+        let first = self.layout.first_value(home);
+        let first = self.rest.from(self.layout.hash(u32::try_from(first).ok()?)).next()?;
+        (value_of(first) < self.layout.first_value(home + 1)).then_some(first)
+    }
+
+    /// Moves the slots of `home` to a list of their own, and adds `slot`.
+    fn move_out(&mut self, home: &Home, slot: u32) {
+        let mut slots = Vec::new();
+        self.each_slot(home, |slot| slots.push(slot));
+        for slot in &slots {
+            self.take(home, *slot);
+        }
+        slots.push(slot);
+        self.overflow.insert(u64::from(home.value), Overflow::new(slots));
+    }
+
+    /// Makes room for so many entries, whose slots lie from `first` to `last`.
+    fn make_room(&mut self, count: usize, first: u32, last: u32, seconds: Seconds<'_>) {
+        if self.taken == 0 {
+            self.oldest = first;
+        }
+        let (homes, needed) = (self.layout.homes, self.homes_for(self.taken + count));
+        // All segments need wider slots at one time: some set about it sooner than others.
+        let slots_max = self.layout.slots() - (self.layout.slots() >> 11) * u64::from(self.number);
+        if needed > homes {
+            self.rebuild(needed.max(homes + homes / GROWTH), last, seconds);
+        } else if u64::from(last.wrapping_sub(self.oldest)) >= slots_max {
+            self.rebuild(homes, last, seconds);
+        }
+        self.youngest = last;
+    }
+
+    /// The number of homes that so many entries need.
+    fn homes_for(&self, entries: usize) -> usize {
+        (entries * FULL.1).div_ceil(GROUP * FULL.0).max(1)
+    }
+
+    /// Returns true if half as many homes would do.
+    fn is_sparse(&self) -> bool {
+        self.homes_for(self.taken) * 2 < self.layout.homes
+    }
+
+    /// Enters everything anew into so many homes, with room for slots up to `youngest`.
+    fn rebuild(&mut self, homes: usize, youngest: u32, seconds: Seconds<'_>) {
+        let former = self.layout;
+        if self.taken > 0 {
+            self.oldest = self.find_oldest();
+        }
+        let is_empty = self.taken == 0 && self.overflow.is_empty();
+        let bits_max = if is_empty { u32::BITS } else { former.bits };
+        self.layout = Layout::new(homes, youngest.wrapping_sub(self.oldest), bits_max);
+        let groups = std::mem::replace(&mut self.groups, vec![Group::default(); homes + FAR]);
+        let rest = std::mem::take(&mut self.rest);
+
+        // Those that are at home there come first, so that few are not.
+        let mut homeless = Vec::new();
+        let mut put_home = |segment: &mut Self, value: u32, slot: u32| {
+            let home = segment.layout.home(segment.layout.value_from(value, &former));
+            let word = home.word | slot & segment.layout.slot_mask();
+            if !segment.groups[home.group as usize].push(Item { word, rest: home.rest }) {
+                homeless.push(entry(home.value, slot));
+            }
+        };
+        for (number, group) in groups.iter().enumerate() {
+            for item in group.iter() {
+                let slot = former.slot(item.word, self.youngest);
+                put_home(self, former.value_of(number, item), slot);
+            }
+        }
+        for entry in rest.iter() {
+            put_home(self, former.value_of_hash(hash_of(entry)), slot_of(entry));
+        }
+        homeless.retain(|entry| !self.put(&self.layout.home(hash_of(*entry)), slot_of(*entry)));
+        homeless.iter_mut().for_each(|rest| *rest = entry(self.layout.hash(hash_of(*rest)), slot_of(*rest)));
+        homeless.sort_unstable();
+        self.rest = Ordered::of(&homeless);
+        if self.layout.bits < former.bits {
+            self.merge_lists(&former, seconds);
+        }
+    }
+
+    /// The oldest slot of an entry.
+    fn find_oldest(&self) -> u32 {
+        let slots =
+            self.groups.iter().flat_map(Group::iter).map(|item| self.layout.slot(item.word, self.youngest));
+        let ages = slots.chain(self.rest.iter().map(slot_of)).map(|slot| self.youngest.wrapping_sub(slot));
+        self.youngest.wrapping_sub(ages.max().unwrap_or(0))
+    }
+
+    /// Puts lists together whose values are the same now that they have fewer bits than before.
+    fn merge_lists(&mut self, former: &Layout, seconds: Seconds<'_>) {
+        let mut lists = HashedMap::<Vec<Overflow>>::default();
+        for (value, list) in self.overflow.drain() {
+            let value = self.layout.value_from(value as u32, former);
+            lists.entry(u64::from(value)).or_default().push(list);
+        }
+        for (value, lists) in lists {
+            let list = match <[Overflow; 1]>::try_from(lists) {
+                Ok([list]) => list,
+                Err(lists) => {
+                    let mut slots: Vec<u32> = lists.iter().flat_map(Overflow::slots).collect();
+                    slots.sort_unstable_by_key(|slot| slot.wrapping_sub(self.youngest.wrapping_add(1)));
+                    let mut slots = slots.into_iter();
+                    let mut list = Overflow::new(slots.by_ref().take(SLOTS_MAX).collect());
+                    slots.for_each(|slot| seconds.push(&mut list, value as u32, slot));
+                    list
+                }
+            };
+            self.overflow.insert(value, list);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, VecDeque};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECOND: Option<SecondKey> = Some(SecondKey { max_distance: 16, wide_distance: 24, of: |_| 0 });
+
+    fn second(slot: u32) -> u64 {
+        u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    const SECONDS: Seconds<'static> = Seconds { key: SECOND, of: &second };
+
+    impl Segment {
+        /// All slots under `hash`, whatever their second key.
+        fn all(&self, hash: u32) -> Vec<u32> {
+            let mut found = Vec::new();
+            self.each_slot(&self.home(hash), |slot| found.push(slot));
+            if let Some(overflow) = self.overflow(hash) {
+                found.extend(overflow.slots());
+            }
+            found.sort_unstable();
+            found
+        }
+
+        /// Returns true if every entry is where look-ups find it.
+        fn is_sound(&self) -> bool {
+            let in_groups = self.groups.iter().enumerate().all(|(number, group)| {
+                group.iter().all(|item| {
+                    let value = self.layout.value_of(number, item);
+                    let home = self.layout.home(value);
+                    home.group as usize + item.distance() == number
+                        && self.groups[home.group as usize].reach(value) >= item.distance()
+                })
+            });
+            let in_rest = self.rest.iter().all(|entry| {
+                let value = self.layout.value_of_hash(hash_of(entry));
+                self.groups[self.layout.home(value).group as usize].reach(value) == FAR
+            });
+            let count: usize = self.groups.iter().map(|group| group.count() as usize).sum();
+            in_groups && in_rest && count + self.rest.len() == self.taken
+        }
+    }
+
+    /// The slots that a naive index holds under the hashes that this segment does not tell apart
+    /// from `hash`.
+    fn naive(segment: &Segment, held: &BTreeMap<u32, VecDeque<u32>>, hash: u32) -> Vec<u32> {
+        let value = segment.layout.value(hash);
+        let same = held.iter().filter(|(other, _)| segment.layout.value(**other) == value);
+        let mut slots: Vec<u32> = same.flat_map(|(_, slots)| slots).copied().collect();
+        slots.sort_unstable();
+        slots
+    }
+
+    fn some_hash() -> impl Strategy<Value = u32> {
+        // Neighbours as well, which are no longer told apart when slots are far from one another.
+        prop_oneof![any::<u32>(), Just(u32::MAX - 1), Just(0), 0x7000_0000..0x7000_0100_u32]
+    }
+
+    proptest! {
+        /// Any order of insertions and removals, with few hashes (crowds) and with many (growth), at
+        /// both ends of a segment, with slots in a row or far from one another, past 2^32.
+        #[test]
+        fn holds_what_a_map_holds(
+            events in prop::collection::vec((0..3_u8, 0..4_usize, 0..60_usize, prop_oneof![9 => Just(1_u32), 1 => 1..90_000_000_u32]), 0..1_200),
+            hashes in prop::collection::vec(some_hash(), 60),
+            start in prop_oneof![Just(5_u32), Just(u32::MAX - 100)],
+            number in 0..256_usize,
+        ) {
+            let mut segment = Segment::new(number);
+            let mut held = BTreeMap::<u32, VecDeque<u32>>::new();
+            let mut order = VecDeque::<(u32, u32)>::new();
+            let mut slot = start;
+            for (what, few, many, step) in events {
+                if what > 0 || order.is_empty() {
+                    let hash = hashes[if slot.is_multiple_of(3) { few } else { many }].min(u32::MAX - 1);
+                    let near = order.front().is_none_or(|(oldest, _)| slot.wrapping_sub(*oldest) < 1 << 31);
+                    slot = slot.wrapping_add(if near { step } else { 1 });
+                    segment.insert(hash, slot, SECONDS);
+                    held.entry(hash).or_default().push_back(slot);
+                    order.push_back((slot, hash));
+                } else if let Some((oldest, hash)) = order.pop_front() {
+                    segment.remove(hash, oldest.wrapping_sub(1), 0); // what is not there
+                    segment.remove(hash, oldest, second(oldest));
+                    held.get_mut(&hash).and_then(VecDeque::pop_front);
+                }
+                let hash = hashes[many].min(u32::MAX - 1);
+                prop_assert_eq!(segment.all(hash), naive(&segment, &held, hash));
+                prop_assert!(segment.is_sound());
+            }
+            for hash in hashes {
+                let hash = hash.min(u32::MAX - 1);
+                prop_assert_eq!(segment.all(hash), naive(&segment, &held, hash));
+            }
+            while let Some((oldest, hash)) = order.pop_front() {
+                segment.remove(hash, oldest, second(oldest));
+                prop_assert!(segment.is_sound());
+            }
+            prop_assert!(segment.taken == 0 && segment.overflow.is_empty() && segment.rest.len() == 0);
+            prop_assert!(segment.groups.iter().all(|group| group.reach(0) + group.reach(2) == 0));
+        }
+
+        /// Inserted all at once, in batches of any length, or one after the other: the same is found.
+        #[test]
+        fn many_at_once_are_what_one_after_the_other_is(
+            batches in prop::collection::vec(prop::collection::vec(0..60_usize, 0..400), 1..6),
+            hashes in prop::collection::vec(some_hash(), 60),
+            gone in 0..300_usize,
+            step in prop_oneof![Just(1_usize), Just(1_000_000)],
+        ) {
+            let (mut at_once, mut one_by_one) = (Segment::new(0), Segment::new(255));
+            // A third under one hash, so that some lists overflow.
+            let hash = |at: usize| hashes[if at.is_multiple_of(3) { 0 } else { at }].min(u32::MAX - 1);
+            let mut slots = (0..).step_by(step);
+            let mut held = BTreeMap::<u32, VecDeque<u32>>::new();
+            let mut inserted = Vec::new();
+            for batch in &batches {
+                let new: Vec<(u32, u32)> = batch.iter().map(|at| hash(*at)).zip(slots.by_ref()).collect();
+                for (hash, slot) in &new {
+                    one_by_one.insert(*hash, *slot, SECONDS);
+                    held.entry(*hash).or_default().push_back(*slot);
+                }
+                at_once.insert_all(new.iter().map(|(hash, slot)| entry(*hash, *slot)).collect(), SECONDS);
+                inserted.extend(new);
+                prop_assert!(at_once.is_sound() && one_by_one.is_sound());
+            }
+            for (hash, slot) in inserted.iter().take(gone) {
+                at_once.remove(*hash, *slot, second(*slot));
+                one_by_one.remove(*hash, *slot, second(*slot));
+                held.get_mut(hash).and_then(VecDeque::pop_front);
+            }
+            for at in 0..hashes.len() {
+                prop_assert_eq!(at_once.all(hash(at)), naive(&at_once, &held, hash(at)));
+                prop_assert_eq!(one_by_one.all(hash(at)), naive(&one_by_one, &held, hash(at)));
+            }
+            prop_assert!(at_once.is_sound() && one_by_one.is_sound());
+        }
+    }
+
+    /// Lists of two hashes become one when slots need the bits that told the hashes apart. The
+    /// merged list gives up its slots in the order in which both came.
+    #[test]
+    fn lists_that_are_no_longer_told_apart_are_merged() {
+        let mut segment = Segment::new(0);
+        let hashes = [0x7000_0000, 0x7000_1000, 0x7000_0001];
+        let all = (0..300_u32).map(|slot| (hashes[slot as usize % 3], slot));
+        all.clone().for_each(|(hash, slot)| segment.insert(hash, slot, SECONDS));
+        assert_eq!(segment.overflow.len(), 3);
+        let far = (1..20).map(|step| (0x1234_5678, step * 1_000_000));
+        far.clone().for_each(|(hash, slot)| segment.insert(hash, slot, SECONDS));
+        let under = |segment: &Segment, hash| segment.all(hash).len();
+        assert_eq!(
+            hashes.map(|hash| under(&segment, hash)),
+            [200, 200, 100],
+            "wide keys have lists of their own"
+        );
+        assert!(segment.is_sound());
+        for (removed, (hash, slot)) in (1..).zip(all) {
+            segment.remove(hash, slot, second(slot));
+            assert_eq!(under(&segment, hashes[0]) + under(&segment, hashes[2]), 300 - removed);
+        }
+        far.for_each(|(hash, slot)| segment.remove(hash, slot, second(slot)));
+        assert!(segment.taken == 0 && segment.overflow.is_empty());
+    }
+
+    /// A hash of which no two are neighbours.
+    fn even(slot: u32) -> u32 {
+        slot.wrapping_mul(0x9e37_79b1).min(u32::MAX - 1)
+    }
+
+    /// What comes in at one end and leaves at the other, for ten times
+    /// the size, does not make it grow; and when all leave, it shrinks.
+    #[test]
+    fn at_its_cap_it_keeps_its_size() {
+        let mut segment = Segment::new(7);
+        let cap = 20_000;
+        (0..cap).for_each(|slot| segment.insert(even(slot), slot, SECONDS));
+        let full = segment.bytes();
+        for slot in cap..10 * cap {
+            segment.remove(even(slot - cap), slot - cap, 0);
+            segment.insert(even(slot), slot, SECONDS);
+        }
+        assert!(segment.bytes() <= full + full / 8, "{} bytes, {full} when full", segment.bytes());
+        assert!(full < cap as usize * 6, "{full} bytes for {cap} entries");
+        assert!(segment.all(even(10 * cap - 1)).contains(&(10 * cap - 1)));
+        (9 * cap..10 * cap).for_each(|slot| segment.remove(even(slot), slot, 0));
+        assert!(segment.taken == 0 && segment.bytes() < 2_000, "{} bytes", segment.bytes());
+    }
+
+    /// Random hashes, of which some homes get twice as many as others: nearly all entries are at
+    /// home, and hardly any find no place, also after all have been replaced three times.
+    #[test]
+    fn few_entries_are_far_from_home() {
+        let random = |slot: u32| {
+            let mixed = (u64::from(slot) ^ 0x5851_f42d).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            ((mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32 & !1
+        };
+        let mut segment = Segment::new(0);
+        let cap = 60_000;
+        for slot in 0..4 * cap {
+            if slot >= cap {
+                segment.remove(random(slot - cap), slot - cap, 0);
+            }
+            segment.insert(random(slot), slot, SECONDS);
+            if slot == cap - 1 || slot == 4 * cap - 1 {
+                let far =
+                    segment.groups.iter().filter(|group| group.reach(0).max(group.reach(2)) > 0).count();
+                let share = far as f64 / segment.groups.len() as f64;
+                assert!(share < 0.3, "{share} of the groups have entries elsewhere at {slot}");
+                assert!(segment.rest.len() * 50 < segment.taken, "{} found no place", segment.rest.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Digests of texts → slots, each entered, looked up and taken out on its own, since what a text is
+//! decides before anything is compared.
+//!
+//! The same entries as those of the [`keys`](super::keys), some 5.7 bytes each. A digest's
+//! place depends on a [`Seed`] that no page can know: pages cannot be made whose texts crowd together.
+//! Whoever looks up compares the whole digest, so nothing but time depends on the seed.
+
+use super::keys::KeyShard;
+use leitong_base::hashed::Seed;
+use leitong_fingerprint::WIDE_KEY;
+
+/// An index of digests.
+#[derive(Debug)]
+pub(crate) struct TextIndex {
+    shard: KeyShard,
+    seed: Seed,
+}
+
+impl Default for TextIndex {
+    fn default() -> Self {
+        Self { shard: KeyShard::new(0, 1, None), seed: Seed::default() }
+    }
+}
+
+impl TextIndex {
+    /// Enters `slot`, which is younger than all others.
+    pub(crate) fn insert(&mut self, digest: u128, slot: u32) {
+        self.shard.insert_one(self.key(digest), slot);
+    }
+
+    /// Takes out `slot`, the oldest.
+    pub(crate) fn remove(&mut self, digest: u128, slot: u32) {
+        self.shard.remove_one(self.key(digest), slot);
+    }
+
+    /// Returns the youngest slot that may have this digest and for which `is_it` is true; `first` is the
+    /// oldest one.
+    pub(crate) fn youngest(&self, digest: u128, first: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        self.shard.youngest(self.key(digest), first, is_it)
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.shard.bytes()
+    }
+
+    fn key(&self, digest: u128) -> u64 {
+        let high = self.seed.place((digest >> 64) as u64);
+        self.seed.place(digest as u64 ^ high) & !WIDE_KEY
+    }
+}

@@ -1,0 +1,219 @@
+//! Very many centroids under one key: decisions are what a
+//! scan decides, and memory does not follow their number.
+//!
+//! Look-ups once collected all that shared a key before they compared:
+//! 400,000 pages with one passage in common, by chance or on purpose, took
+//! 5 GB for a batch of 2,000, and the table's speed was that of a scan.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+use super::{ClusterRules, Clusterer, Decision, Position};
+use crate::ExpiryConfig;
+use leitong_base::random::Random;
+use leitong_base::record::{FingerprintRecord, Outcome};
+use leitong_fingerprint::detectors::simhash::SimHashConfig;
+use leitong_fingerprint::detectors::simhash::{self, SimHash};
+use leitong_fingerprint::{Comparison, Detector};
+use leitong_text::segment::Terms;
+
+/// A hub is near every spoke, no spoke is near another, and all share one key.
+/// Of a spoke the first byte is its distance from the hub, and the second byte,
+/// which the table does not hold at hand, says whether it is near after all.
+struct Star;
+
+const HUB: [u8; 4] = [0, 0, 0, 0];
+
+fn spoke(number: u32, distance: u8, near: bool) -> Vec<u8> {
+    vec![distance, number as u8, (number >> 8) as u8, u8::from(near)]
+}
+
+impl Detector for Star {
+    fn name(&self) -> &'static str {
+        "star"
+    }
+    fn fingerprint_settings(&self) -> Value {
+        Value::Null
+    }
+    fn near_settings(&self) -> Value {
+        Value::Null
+    }
+    fn fingerprint(&self, _: &Terms) -> Option<Box<[u8]>> {
+        None
+    }
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        bytes.len() == 4
+    }
+    fn insert_keys(&self, _: &[u8], keys: &mut Vec<u64>) {
+        keys.push(7);
+    }
+    fn probe_keys(&self, _: &[u8], keys: &mut Vec<u64>) {
+        keys.push(7);
+    }
+    fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
+        &fingerprint[..3]
+    }
+    fn compare_found(&self, fingerprint: &[u8], compared: &[u8]) -> Comparison {
+        let is_hub = |bytes: &[u8]| bytes[0] == 0;
+        let equal = fingerprint[..3] == compared[..3];
+        let near = equal || is_hub(fingerprint) || is_hub(compared);
+        Comparison { distance: u32::from(fingerprint[0].abs_diff(compared[0])), near }
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let found = self.compare_found(a, &b[..3]);
+        let near = found.near && (a == b || a[3].max(b[3]) == 1);
+        Comparison { near, ..found }
+    }
+    fn distance(&self, distance: u32) -> f64 {
+        f64::from(distance)
+    }
+    fn similarity(&self, _: &[u8], _: &[u8]) -> f64 {
+        0.0
+    }
+    fn evidence(&self, _: &[u8], _: &[u8]) -> Map<String, Value> {
+        Map::new()
+    }
+    fn display(&self, _: &[u8]) -> String {
+        String::new()
+    }
+    fn threshold_setting(&self, _: u32) -> Option<String> {
+        None
+    }
+}
+
+fn clusterer(detector: Arc<dyn Detector>, centroids_max: u64, shards: usize) -> Clusterer {
+    let expiry = ExpiryConfig { max_age_days: None, centroids_max };
+    Clusterer::with_shards(detector, ClusterRules::expiry_only(expiry), Position::default(), shards)
+}
+
+/// Which centroid each page joins (`false`), or founds a cluster beside and is related to (`true`),
+/// and how far it is; none for those that do neither.
+type Found = Option<(bool, u64, u32)>;
+
+fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Found> {
+    let records: Vec<FingerprintRecord> = (0..)
+        .zip(pages)
+        .map(|(number, page)| FingerprintRecord::numbered(number, Some(page.as_slice().into())))
+        .collect();
+    let first = clusterer.position().next_log_offset;
+    let records: Vec<_> = (first..).zip(records.iter().map(Some)).collect();
+    let decisions = records.chunks(batch).flat_map(|batch| clusterer.decide_batch(batch));
+    let joined = decisions.map(|decision| match decision {
+        Decision::Joined(centroid) => Some((false, centroid.cluster_id.log_offset, centroid.distance)),
+        Decision::Founded(_, related) => {
+            related.map(|centroid| (true, centroid.cluster_id.log_offset, centroid.distance))
+        }
+        Decision::Undecidable => None,
+    });
+    joined.collect()
+}
+
+/// The definition: all unexpired centroids are compared.
+fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> Vec<Found> {
+    let mut centroids: Vec<(u64, &Vec<u8>)> = Vec::new();
+    let mut decisions = Vec::new();
+    for (offset, page) in (0..).zip(pages) {
+        let unexpired = &centroids[centroids.len().saturating_sub(centroids_max)..];
+        let found = unexpired.iter().filter_map(|(offset, centroid)| {
+            let Comparison { distance, near } = detector.compare(page, centroid);
+            (near || detector.related(page, centroid)).then_some((!near, distance, *offset))
+        });
+        let nearest = found.min().map(|(related, distance, offset)| (related, offset, distance));
+        if nearest.is_none_or(|(related, ..)| related) {
+            centroids.push((offset, page));
+        }
+        decisions.push(nearest);
+    }
+    decisions
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Near very many, most of which expire while the batch
+    /// is decided, and some of which are not near after all.
+    #[test]
+    fn those_that_were_not_kept_are_found_when_the_kept_ones_expire(
+        pages in prop::collection::vec((any::<bool>(), 1..4_u8, prop::bool::weighted(0.6)), 1..300),
+        hubs_in in 1..12_u32, centroids_max in 1..60_u64, batch in 1..150_usize,
+        shards in prop::sample::select(vec![1_usize, 8]),
+    ) {
+        let pages: Vec<Vec<u8>> = (0..).zip(pages).map(|(number, (hub, distance, near)): (u32, _)| {
+            if hub && number % hubs_in == 0 { HUB.to_vec() } else { spoke(number, distance, near) }
+        }).collect();
+        let naive = scanned(&Star, &pages, centroids_max as usize);
+        prop_assert_eq!(decided(&mut clusterer(Arc::new(Star), centroids_max, shards), &pages, batch), naive);
+    }
+
+    /// Pages that share one band, or one passage, many of them near or related to another one: a
+    /// list that is indexed by a second key, with expiry.
+    #[test]
+    fn pages_with_one_key_in_common_are_decided_as_a_scan_decides(
+        pages in prop::collection::vec((0..400_u64, 0..34_u32, 0..60_usize, any::<u64>()), 200..700),
+        centroids_max in prop::sample::select(vec![100_u64, 300, 1_000]), batch in 1..300_usize,
+        one_hash: bool, passage: bool,
+    ) {
+        let pages: Vec<Vec<u8>> = pages.into_iter().map(|(family, flips, changed, seed)| {
+            let mut mix = Random::of_seed(family);
+            let mut hash = if one_hash { 1 } else { mix.next_bits() };
+            let mut values: [u8; 32] = std::array::from_fn(|_| mix.next_bits() as u8);
+            let mut bands: [u32; 11] = std::array::from_fn(|_| mix.next_bits() as u32);
+            let mut passages: [u32; 10] = std::array::from_fn(|_| mix.next_bits() as u32);
+            let mut mix = Random::of_seed(seed);
+            (0..flips).for_each(|_| hash ^= 1 << (mix.next_bits() % 64));
+            (0..changed / 2).for_each(|_| values[mix.next_bits() as usize % 32] = mix.next_bits() as u8);
+            bands[mix.next_bits() as usize % 11] = mix.next_bits() as u32;
+            passages[mix.next_bits() as usize % 10] = mix.next_bits() as u32;
+            let common = if passage { &mut passages[2] } else { &mut bands[2] };
+            *common = 42;
+            simhash::encode(hash, 3_000, &values, (&[0; 18], &[0; 10]), [0; 8], (bands, passages)).into()
+        }).collect();
+        let detector = Arc::new(SimHash::new(&SimHashConfig::default()));
+        let naive = scanned(&*detector, &pages, centroids_max as usize);
+        prop_assert_eq!(decided(&mut clusterer(detector, centroids_max, 8), &pages, batch), naive);
+    }
+}
+
+/// A batch that is near everything has as many hits as pages
+/// times centroids: neither they nor what is near is collected.
+#[test]
+fn candidates_that_are_kept_do_not_follow_the_number_of_centroids() {
+    let mut room = Vec::new();
+    for centroids in [10_000_u32, 20_000] {
+        let mut clusterer = clusterer(Arc::new(Star), u64::MAX, 1);
+        for number in 0..centroids {
+            clusterer.restore(
+                "",
+                0,
+                &super::Centroid {
+                    log_offset: u64::from(number),
+                    log_time: None,
+                    fingerprint: spoke(number, 9, true).into(),
+                    text_digest: u128::MAX - u128::from(number),
+                    page_id: "".into(),
+                    url: "".into(),
+                },
+            );
+        }
+        let pages = vec![HUB.to_vec(); 30];
+        let records: Vec<FingerprintRecord> =
+            (0..30).map(|number| FingerprintRecord::numbered(number, Some(HUB.into()))).collect();
+        let queries: Vec<_> = records
+            .iter()
+            .map(|record| match &record.outcome {
+                Outcome::Fingerprint(fingerprint) => {
+                    Some(super::Query { corpus: "", fingerprint_hash: 0, fingerprint })
+                }
+                Outcome::Undecidable(_) => None,
+            })
+            .collect();
+        let near = clusterer.look_up(&queries);
+        assert_eq!(near.len(), 8 * pages.len(), "the oldest eight of each page");
+        assert!(near.iter().all(|near| near.number < 8));
+        room.push(clusterer.room_for_hits());
+        assert_eq!(decided(&mut clusterer, &pages, 30), vec![Some((false, 0, 9)); 30]);
+    }
+    assert!(room[0] <= 32_768 && room[1] <= 32_768, "room for {room:?} hits");
+}

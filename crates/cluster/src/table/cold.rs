@@ -1,0 +1,367 @@
+//! What only duplicates, expiry and saving read of a centroid: offset and time
+//! of founding, digest, what is left of the fingerprint, page id and url.
+//!
+//! Blocks of [`BLOCK`] centroids, in order of founding. A full block is
+//! sealed: ids and urls, which resemble one another, are compressed together;
+//! the rest, which does not, stays as it is and is read without that.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use zstd::bulk::{Compressor, Decompressor};
+
+use super::Centroid;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::varint::{push_varint, take_varint};
+
+/// Centroids in a block.
+const BLOCK: usize = 128;
+/// Level of zstd: higher ones take several times as long for a few bytes.
+const LEVEL: i32 = 1;
+const IN_MEMORY: &str = "a block that was written here";
+
+/// All centroids.
+#[derive(Default)]
+pub(super) struct Cold {
+    sealed: VecDeque<Sealed>,
+    open: Open,
+    packer: Packer,
+    /// Number of the first centroid that ever came; blocks are counted from there.
+    origin: u64,
+    /// Number of the oldest centroid, and of the one that will come next.
+    first: u64,
+    end: u64,
+}
+
+/// What is kept of one centroid.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ColdCentroid<'a> {
+    pub(super) log_offset: u64,
+    pub(super) log_time: Option<Timestamp>,
+    pub(super) text_digest: u128,
+    /// The fingerprint without its compared part.
+    pub(super) rest: &'a [u8],
+}
+
+/// A block that is being filled.
+#[derive(Debug, Default)]
+struct Open {
+    /// [`ColdCentroid`]s.
+    records: Vec<u8>,
+    /// Page ids and urls, each behind its length.
+    texts: Vec<u8>,
+    last: Last,
+}
+
+/// What the next record's differences are counted from.
+#[derive(Debug, Default, Clone, Copy)]
+struct Last {
+    log_offset: u64,
+    log_time_ms: i64,
+}
+
+/// A full block.
+#[derive(Debug)]
+struct Sealed {
+    records: Box<[u8]>,
+    /// Compressed.
+    texts: Box<[u8]>,
+    /// Length of the texts before.
+    texts_bytes: u32,
+}
+
+const NEVER: &str = "memory for zstd, at a level that exists";
+
+/// What compresses; making it anew for each block would take longer than its work.
+struct Packer(Compressor<'static>);
+
+impl Default for Packer {
+    fn default() -> Self {
+        Self(Compressor::new(LEVEL).expect(NEVER))
+    }
+}
+
+/// What unpacks; making it anew for each block would take longer than its work.
+pub(super) struct Unpacker(Decompressor<'static>);
+
+impl Default for Unpacker {
+    fn default() -> Self {
+        Self(Decompressor::new().expect(NEVER))
+    }
+}
+
+impl Cold {
+    /// Empty; the first centroid will have the number `origin`.
+    pub(super) fn starting_at(origin: u64) -> Self {
+        Self { origin, first: origin, end: origin, ..Self::default() }
+    }
+
+    /// Adds a centroid, of whose fingerprint only `rest` is kept.
+    pub(super) fn push(&mut self, centroid: &Centroid, rest: &[u8]) {
+        self.open.push(centroid, rest);
+        self.end += 1;
+        if (self.end - self.origin).is_multiple_of(BLOCK as u64) {
+            self.sealed.push_back(self.open.seal(&mut self.packer.0));
+        }
+    }
+
+    /// Takes the oldest centroid out.
+    pub(super) fn pop(&mut self) {
+        if self.first == self.end {
+            return;
+        }
+        self.first += 1;
+        if (self.first - self.origin).is_multiple_of(BLOCK as u64) {
+            self.sealed.pop_front();
+        }
+    }
+
+    /// The centroid of this number, but for its texts.
+    pub(super) fn get(&self, number: u64) -> Option<ColdCentroid<'_>> {
+        let (records, at) = self.records(number)?;
+        Records::new(records).nth(at)
+    }
+
+    /// Page id and url of the centroid of this number.
+    pub(super) fn texts(&self, number: u64, unpacker: &mut Unpacker) -> Option<(Box<str>, Box<str>)> {
+        let (_, at) = self.records(number)?;
+        let sealed = self.sealed.get(self.place_of(self.block_of(number)));
+        let texts = unpacked(sealed, &self.open, unpacker);
+        Texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
+    }
+
+    /// The centroids of these numbers and those that share blocks with them, block by block: the
+    /// number of a block's first one, and the centroids, whose fingerprints are only what is kept
+    /// here.
+    pub(super) fn blocks(&self, numbers: Range<u64>) -> impl Iterator<Item = (u64, Vec<Centroid>)> + '_ {
+        let (from, to) = (numbers.start.max(self.first), numbers.end.min(self.end));
+        let blocks = self.block_of(from)..(to.max(from) - self.origin).div_ceil(BLOCK as u64);
+        let mut unpacker = Unpacker::default();
+        blocks.map(move |block| {
+            let start = self.origin + block * BLOCK as u64;
+            let texts = unpacked(self.sealed.get(self.place_of(block)), &self.open, &mut unpacker);
+            let records = self.records(start.max(self.first)).map_or(&[][..], |(records, _)| records);
+            let whole = Records::new(records).zip(Texts(&texts)).map(|(record, (page_id, url))| Centroid {
+                log_offset: record.log_offset,
+                log_time: record.log_time,
+                fingerprint: record.rest.into(),
+                text_digest: record.text_digest,
+                page_id: page_id.into(),
+                url: url.into(),
+            });
+            let gone = self.first.saturating_sub(start);
+            (start + gone, whole.skip(gone as usize).collect())
+        })
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let sealed = self.sealed.iter().map(|s| size_of::<Sealed>() + s.records.len() + s.texts.len());
+        sealed.sum::<usize>() + self.open.records.capacity() + self.open.texts.capacity()
+    }
+
+    /// The records of the block that `number` is in, and its place there.
+    fn records(&self, number: u64) -> Option<(&[u8], usize)> {
+        if !(self.first..self.end).contains(&number) {
+            return None;
+        }
+        let records = self
+            .sealed
+            .get(self.place_of(self.block_of(number)))
+            .map_or(&*self.open.records, |sealed| &*sealed.records);
+        Some((records, ((number - self.origin) % BLOCK as u64) as usize))
+    }
+
+    /// Where a block is among the sealed ones.
+    fn place_of(&self, block: u64) -> usize {
+        (block - self.block_of(self.first)) as usize
+    }
+
+    /// The block of a centroid, counted from the origin.
+    fn block_of(&self, number: u64) -> u64 {
+        (number - self.origin) / BLOCK as u64
+    }
+}
+
+/// Page ids and urls of a block.
+fn unpacked(sealed: Option<&Sealed>, open: &Open, unpacker: &mut Unpacker) -> Vec<u8> {
+    match sealed {
+        None => open.texts.clone(),
+        Some(sealed) => unpacker.0.decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY),
+    }
+}
+
+impl Open {
+    fn push(&mut self, centroid: &Centroid, rest: &[u8]) {
+        let difference = centroid.log_offset.wrapping_sub(self.last.log_offset) as i64;
+        push_varint(zigzag(difference), &mut self.records);
+        self.last.log_offset = centroid.log_offset;
+        // 0 is no time; the difference of two times is one more.
+        match centroid.log_time {
+            None => push_varint(0_u64, &mut self.records),
+            Some(time) => {
+                let ms = time.as_ms();
+                let difference = zigzag(ms.wrapping_sub(self.last.log_time_ms));
+                push_varint(difference.wrapping_add(1), &mut self.records);
+                self.last.log_time_ms = ms;
+            }
+        }
+        self.records.extend_from_slice(&centroid.text_digest.to_le_bytes());
+        push_varint(rest.len() as u64, &mut self.records);
+        self.records.extend_from_slice(rest);
+        for text in [&centroid.page_id, &centroid.url] {
+            push_varint(text.len() as u64, &mut self.texts);
+            self.texts.extend_from_slice(text.as_bytes());
+        }
+    }
+
+    /// Makes a full block of it, and begins the next one in the same memory.
+    fn seal(&mut self, compressor: &mut Compressor<'_>) -> Sealed {
+        let sealed = Sealed {
+            records: self.records.as_slice().into(),
+            texts: compressor.compress(&self.texts).expect("memory for a block").into(),
+            texts_bytes: u32::try_from(self.texts.len()).expect("limits of ids and urls keep a block small"),
+        };
+        self.records.clear();
+        self.texts.clear();
+        self.last = Last::default();
+        sealed
+    }
+}
+
+/// Reads the records of a block.
+struct Records<'a> {
+    bytes: &'a [u8],
+    last: Last,
+}
+
+impl<'a> Records<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, last: Last::default() }
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = ColdCentroid<'a>;
+
+    fn next(&mut self) -> Option<ColdCentroid<'a>> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        let difference = unzigzag(varint(&mut self.bytes));
+        self.last.log_offset = self.last.log_offset.wrapping_add_signed(difference);
+        let log_time = match varint(&mut self.bytes) {
+            0 => None,
+            difference => {
+                let ms = self.last.log_time_ms.wrapping_add(unzigzag(difference.wrapping_sub(1)));
+                self.last.log_time_ms = ms;
+                Timestamp::from_ms(ms)
+            }
+        };
+        let (digest, bytes) = self.bytes.split_first_chunk::<16>().expect(IN_MEMORY);
+        self.bytes = bytes;
+        let length = varint(&mut self.bytes) as usize;
+        let (rest, bytes) = self.bytes.split_at(length);
+        self.bytes = bytes;
+        let text_digest = u128::from_le_bytes(*digest);
+        Some(ColdCentroid { log_offset: self.last.log_offset, log_time, text_digest, rest })
+    }
+}
+
+/// Reads page ids and urls of a block.
+struct Texts<'a>(&'a [u8]);
+
+impl<'a> Iterator for Texts<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut text = || {
+            let length = varint(&mut self.0) as usize;
+            let (text, rest) = self.0.split_at(length);
+            self.0 = rest;
+            str::from_utf8(text).expect(IN_MEMORY)
+        };
+        Some((text(), text()))
+    }
+}
+
+/// Small numbers of either sign as small numbers.
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+/// Takes a number that was written here.
+fn varint(bytes: &mut &[u8]) -> u64 {
+    take_varint(bytes).expect(IN_MEMORY)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn centroid() -> impl Strategy<Value = Centroid> {
+        let bytes = prop_oneof![
+            Just(vec![]),
+            prop::collection::vec(any::<u8>(), 32),
+            prop::collection::vec(any::<u8>(), 0..300)
+        ];
+        let time =
+            prop::option::of(prop_oneof![-62_135_596_800_000..253_402_300_799_999_i64, Just(0), Just(1)]);
+        let text = "\\PC{0,40}";
+        (any::<u64>(), time, bytes, any::<u128>(), text, text).prop_map(
+            |(log_offset, ms, fingerprint, text_digest, page_id, url)| Centroid {
+                log_offset,
+                log_time: ms.and_then(Timestamp::from_ms),
+                fingerprint: fingerprint.into(),
+                text_digest,
+                page_id: page_id.into(),
+                url: url.into(),
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn holds_what_a_queue_holds(
+            runs in prop::collection::vec((prop::collection::vec(centroid(), 0..300), 0..300_usize), 1..5),
+        ) {
+            let mut cold = Cold::default();
+            let mut queue = VecDeque::new();
+            let mut number = 0_u64;
+            for (come, go) in runs {
+                for centroid in come {
+                    cold.push(&centroid, &centroid.fingerprint);
+                    queue.push_back((number, centroid));
+                    number += 1;
+                }
+                for _ in 0..go {
+                    cold.pop();
+                    queue.pop_front();
+                }
+                for (number, centroid) in queue.iter().step_by(7) {
+                    let found = cold.get(*number).expect("it is there");
+                    let Centroid { log_offset, log_time, text_digest, .. } = *centroid;
+                    let expected = ColdCentroid { log_offset, log_time, text_digest, rest: &centroid.fingerprint };
+                    prop_assert_eq!(found, expected);
+                    let texts = (centroid.page_id.clone(), centroid.url.clone());
+                    prop_assert_eq!(cold.texts(*number, &mut Unpacker::default()), Some(texts));
+                }
+                prop_assert!(cold.get(number).is_none() && cold.texts(number, &mut Unpacker::default()).is_none());
+                let all: Vec<(u64, Centroid)> = cold.blocks(0..u64::MAX).flat_map(|(first, block)| (first..).zip(block)).collect();
+                prop_assert_eq!(all, queue.iter().cloned().collect::<Vec<_>>());
+                prop_assert!(cold.sealed.len() <= queue.len() / BLOCK + 2);
+            }
+        }
+    }
+}

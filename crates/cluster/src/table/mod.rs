@@ -1,0 +1,541 @@
+//! The centroid table of one log partition: all its centroids
+//! in order of founding, and the index that finds them.
+//!
+//! ```text
+//! fingerprint ─► index ─► slots ─► hot: compared part ─► near ─► cold: id, url, digest, bands
+//!                every look-up                            duplicates only
+//! ```
+//! A centroid's number counts all centroids from the first one on; its slot is
+//! that modulo 2^32. Centroids leave in the order in which they came, so
+//! everything is kept in queues of blocks, and a slot is found by subtraction.
+//!
+//! Centroids of all corpora stand in one table; those of other corpora and
+//! fingerprint settings never match. Their keys and bits are mixed with a
+//! number of their own, so that they seldom meet in the index either.
+
+mod cold;
+mod column;
+mod corpora;
+mod hot;
+mod nearest;
+
+use std::hint::black_box;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::index::{Batch, Generations, Hit, Recent, TextIndex};
+use super::seen::text_key;
+use cold::{Cold, ColdCentroid, Unpacker};
+use corpora::{Corpora, CorpusId};
+use hot::Hot;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_fingerprint::{Comparison, Detector, LookUp};
+pub use nearest::Nearest;
+
+/// Hits that are fetched at once.
+const AHEAD: usize = 64;
+/// Hits of one query from which on they are compared together.
+const TOGETHER_MIN: usize = 4;
+/// Below this many hits a batch is compared on one core.
+const PARALLEL_MIN: usize = 256;
+
+/// A cluster's centroid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Centroid {
+    /// Where its page stands in the log: the older centroid has the smaller offset.
+    pub log_offset: u64,
+    /// Log time of its founding.
+    pub log_time: Option<Timestamp>,
+    /// In the detector's encoding.
+    pub fingerprint: Box<[u8]>,
+    /// Of the main text.
+    pub text_digest: u128,
+    /// The page's id.
+    pub page_id: Box<str>,
+    /// The page's url.
+    pub url: Box<str>,
+}
+
+/// A centroid that may be near or related. Near ones come before related ones, then the nearest,
+/// and of equally near ones the oldest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Near {
+    /// The query's number in its batch.
+    pub query: u32,
+    /// Only related, and not near.
+    pub related: bool,
+    /// In the detector's unit.
+    pub distance: u32,
+    /// The centroid's number.
+    pub number: u64,
+}
+
+impl Near {
+    /// Nothing can be nearer, and as near is only what shares its [equal key](Detector::equal_key).
+    pub(super) fn is_equal(self) -> bool {
+        !self.related && self.distance == 0
+    }
+}
+
+/// What is looked up: a fingerprint, and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a> {
+    /// Its corpus.
+    pub corpus: &'a str,
+    /// Of the settings that made it.
+    pub fingerprint_hash: u64,
+    /// In the detector's encoding.
+    pub fingerprint: &'a [u8],
+}
+
+/// Bytes of memory that a table takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableBytes {
+    /// Of the index and the compared parts, which every look-up reads.
+    pub hot: usize,
+    /// Of what only duplicates and saving read.
+    pub cold: usize,
+}
+
+/// The table.
+pub(super) struct Table {
+    corpora: Corpora,
+    index: Generations,
+    hot: Hot,
+    cold: Cold,
+    one_core: bool,
+    /// The youngest centroids, which are not in `index` yet.
+    recent: Recent,
+    /// Finds centroids by the digests of their texts, the youngest ones as well.
+    texts: TextIndex,
+    /// The centroid that is being removed.
+    removed: Batch,
+}
+
+/// The memory that look-ups use over and over: one for each thread that looks up, since a table
+/// that is only read may be read by many at once.
+#[derive(Default)]
+pub struct Scratch {
+    batch: Batch,
+    hits: Vec<Hit>,
+    unpacker: Unpacker,
+}
+
+impl Scratch {
+    /// Hits for which there is room.
+    #[cfg(test)]
+    pub(super) fn room_for_hits(&self) -> usize {
+        self.hits.capacity()
+    }
+}
+
+/// What keys of a fingerprint are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Those that a centroid is entered under.
+    Insert,
+    /// Those under which all that may be near are found.
+    Probe,
+    /// The one under which all at distance 0 are found.
+    ProbeEqual,
+}
+
+impl Table {
+    /// An empty table, whose index has so many shards, and whose first centroid will have the
+    /// number `origin`. `leaving`: so many leave at about one time, by multiples of that number; none:
+    /// they leave one by one.
+    pub(super) fn new(detector: &dyn Detector, shards: usize, origin: u64, leaving: Option<u64>) -> Self {
+        Self {
+            corpora: Corpora::default(),
+            index: Generations::new(detector.look_up(), detector.second_key(), shards, leaving, origin),
+            hot: Hot::starting_at(origin),
+            cold: Cold::starting_at(origin),
+            one_core: shards <= 1,
+            recent: Recent::default(),
+            texts: TextIndex::default(),
+            removed: Batch::default(),
+        }
+    }
+
+    /// Number of the oldest centroid, if there is one.
+    pub(super) fn first(&self) -> u64 {
+        self.hot.first()
+    }
+
+    /// Number of the next centroid.
+    pub(super) fn end(&self) -> u64 {
+        self.hot.end()
+    }
+
+    /// Offset and log time of a centroid's founding.
+    pub(super) fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)> {
+        self.cold.get(number).map(|cold| (cold.log_offset, cold.log_time))
+    }
+
+    /// The nearest few centroids of each query that the keys for this `purpose` find, but for
+    /// those that were added since [`Self::settle`].
+    pub(super) fn find(
+        &self,
+        queries: &[Option<Query<'_>>],
+        purpose: Purpose,
+        detector: &dyn Detector,
+        scratch: &mut Scratch,
+    ) -> Nearest {
+        let Scratch { batch, hits, .. } = scratch;
+        let corpora = self.probes(queries, purpose, detector, batch);
+        hits.clear();
+        let asked = Asked { queries, corpora: &corpora, detector };
+        let keep = |hits: &mut Vec<Hit>, nearest: &mut Nearest| {
+            in_order(hits).chunks(AHEAD).for_each(|some| self.compare(some, asked, nearest.as_mut()));
+            nearest.keep_nearest();
+            hits.clear();
+        };
+        let kept = self.index.find(batch, hits, keep);
+        let mut nearest = Nearest::default();
+        kept.into_iter().for_each(|kept| nearest.merge(kept));
+        if self.one_core || hits.len() < PARALLEL_MIN {
+            keep(hits, &mut nearest);
+        } else {
+            let compared = in_order(hits).par_chunks(AHEAD).map(|some| {
+                let mut near = Vec::new();
+                self.compare(some, asked, &mut near);
+                near
+            });
+            let near: Vec<Vec<Near>> = compared.collect();
+            near.into_iter().for_each(|near| nearest.as_mut().extend(near));
+            nearest.keep_nearest();
+        }
+        nearest
+    }
+
+    /// The nearest centroid that is near in full and whose number counts; of
+    /// equally near ones the oldest. Those that were added since [`Self::settle`] do not
+    /// count. For the few queries of whose near centroids all that were kept have gone.
+    pub(super) fn find_nearest(
+        &self,
+        query: Query<'_>,
+        counts: &(dyn Fn(u64) -> bool + Sync),
+        detector: &dyn Detector,
+        scratch: &mut Scratch,
+    ) -> Option<Near> {
+        let Scratch { batch, hits, .. } = scratch;
+        let queries = [Some(query)];
+        let corpora = self.probes(&queries, Purpose::Probe, detector, batch);
+        hits.clear();
+        let asked = Asked { queries: &queries, corpora: &corpora, detector };
+        let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<Near>| {
+            let mut near = Vec::new();
+            for some in in_order(hits).chunks(AHEAD) {
+                near.clear();
+                self.compare(some, asked, &mut near);
+                for near in near.iter().filter(|near| counts(near.number)) {
+                    if nearest.is_none_or(|nearest| *near < nearest)
+                        && self.is_near_in_full(query, *near, detector)
+                    {
+                        *nearest = Some(*near);
+                    }
+                }
+            }
+            hits.clear();
+        };
+        let mut kept = self.index.find(batch, hits, keep);
+        let mut of_the_rest = None;
+        keep(hits, &mut of_the_rest);
+        kept.push(of_the_rest);
+        kept.into_iter().flatten().min()
+    }
+
+    /// Whether a centroid that is near or related by its compared part is that. Nearly always it
+    /// is.
+    fn is_near_in_full(&self, query: Query<'_>, near: Near, detector: &dyn Detector) -> bool {
+        let (Some((_, compared)), Some(cold)) = (self.hot.get(near.number), self.cold.get(near.number))
+        else {
+            return false;
+        };
+        // Most detectors compare all of a fingerprint at once.
+        if cold.rest.is_empty() {
+            return true;
+        }
+        is_in_full(detector, near.related, query.fingerprint, &[compared, cold.rest].concat())
+    }
+
+    /// The centroids added since [`Self::settle`] that may be near `query`, ordered.
+    pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<Near> {
+        if self.unsettled() == 0 {
+            return Vec::new();
+        }
+        let Some(corpus) = self.corpora.find(query.corpus, query.fingerprint_hash) else { return Vec::new() };
+        let mut values = Vec::new();
+        let second = values_of(detector, query.fingerprint, corpus, Purpose::Probe, &mut values);
+        let first = self.first_recent();
+        let found = self.recent.find(&values, second, detector.look_up(), detector.second_key());
+        let hits: Vec<Hit> =
+            found.into_iter().map(|number| Hit::new(0, (first + u64::from(number)) as u32)).collect();
+        let asked = Asked { queries: &[Some(query)], corpora: &[Some(corpus)], detector };
+        let mut near = Vec::new();
+        hits.chunks(AHEAD).for_each(|some| self.compare(some, asked, &mut near));
+        near.sort_unstable();
+        near
+    }
+
+    /// Returns the number of the youngest centroid whose text has this [key](text_key).
+    pub(super) fn text(&self, key: u128) -> Option<u64> {
+        let is_it = |slot: u32| self.text_key(number_of(&self.hot, slot)) == Some(key);
+        let slot = self.texts.youngest(key, self.hot.first() as u32, is_it)?;
+        Some(number_of(&self.hot, slot))
+    }
+
+    fn text_key(&self, number: u64) -> Option<u128> {
+        let (corpus, _) = self.hot.get(number)?;
+        let (name, fingerprint_hash) = self.corpora.get(corpus);
+        Some(text_key(name, fingerprint_hash, self.cold.get(number)?.text_digest))
+    }
+
+    /// The centroid of this number; none if it has left.
+    pub(super) fn centroid(&self, number: u64, scratch: &mut Scratch) -> Option<Centroid> {
+        let (page_id, url) = self.cold.texts(number, &mut scratch.unpacker)?;
+        let (_, compared) = self.hot.get(number)?;
+        let ColdCentroid { log_offset, log_time, text_digest, rest } = self.cold.get(number)?;
+        let fingerprint = [compared, rest].concat().into();
+        Some(Centroid { log_offset, log_time, fingerprint, text_digest, page_id, url })
+    }
+
+    /// Adds a centroid, which is younger than all others.
+    pub(super) fn insert(
+        &mut self,
+        corpus: &str,
+        fingerprint_hash: u64,
+        centroid: &Centroid,
+        detector: &dyn Detector,
+    ) {
+        let key = text_key(corpus, fingerprint_hash, centroid.text_digest);
+        let corpus = self.corpora.enter(corpus, fingerprint_hash);
+        let compared = detector.compared(&centroid.fingerprint);
+        let number = self.hot.push(corpus, compared);
+        self.texts.insert(key, number as u32);
+        self.cold.push(centroid, &centroid.fingerprint[compared.len()..]);
+        self.recent
+            .push(|values| values_of(detector, &centroid.fingerprint, corpus, Purpose::Insert, values));
+    }
+
+    /// Has look-ups find the centroids that were added.
+    pub(super) fn settle(&mut self, detector: &dyn Detector) {
+        if self.unsettled() > 0 {
+            let first = self.first_recent();
+            // Some may have left already, where the cap is smaller than a batch.
+            let gone = self.hot.first().saturating_sub(first);
+            self.recent.forget(gone as usize);
+            let Self { index, hot, recent, .. } = self;
+            index.insert(first + gone, recent.batch_mut(), |slot| bits_of(hot, slot, detector));
+            self.recent.clear();
+        }
+    }
+
+    /// Number of the first centroid that was added since [`Self::settle`].
+    fn first_recent(&self) -> u64 {
+        self.hot.end() - self.unsettled() as u64
+    }
+
+    /// Takes the oldest centroid out.
+    pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
+        let number = self.hot.first();
+        let Some((corpus, compared)) = self.hot.get(number) else { return };
+        let Some(cold) = self.cold.get(number) else { return };
+        let (name, fingerprint_hash) = self.corpora.get(corpus);
+        self.texts.remove(text_key(name, fingerprint_hash, cold.text_digest), number as u32);
+        if self.index.leaving_together().is_none() && number < self.first_recent() {
+            let fingerprint = [compared, cold.rest].concat();
+            self.removed.clear();
+            self.removed.push(|values| values_of(detector, &fingerprint, corpus, Purpose::Insert, values));
+            self.index.remove(number as u32, &self.removed);
+        }
+        self.corpora.leave(corpus);
+        self.hot.pop();
+        self.cold.pop();
+        self.index.drop_before(self.hot.first());
+    }
+
+    /// The centroids of these numbers, oldest first, each with its corpus and fingerprint hash.
+    pub(super) fn range(&self, numbers: Range<u64>) -> impl Iterator<Item = (&str, u64, Centroid)> {
+        let of_blocks = self.cold.blocks(numbers.clone()).flat_map(|(first, block)| (first..).zip(block));
+        let of_range = of_blocks.filter(move |(number, _)| numbers.contains(number));
+        of_range.filter_map(|(number, mut centroid)| {
+            let (corpus, compared) = self.hot.get(number)?;
+            centroid.fingerprint = [compared, &centroid.fingerprint].concat().into();
+            let (name, fingerprint_hash) = self.corpora.get(corpus);
+            Some((name, fingerprint_hash, centroid))
+        })
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> TableBytes {
+        let hot = self.corpora.bytes() + self.index.bytes() + self.texts.bytes() + self.hot.bytes();
+        TableBytes { hot, cold: self.cold.bytes() }
+    }
+
+    /// Centroids that have come since [`Self::settle`], which look-ups do not find.
+    pub(super) fn unsettled(&self) -> usize {
+        self.recent.batch().len()
+    }
+
+    /// Centroids in it.
+    pub(super) fn len(&self) -> usize {
+        (self.hot.end() - self.hot.first()) as usize
+    }
+
+    /// So many leave at about one time; none: they leave one by one.
+    pub(super) fn leaving_together(&self) -> Option<u64> {
+        self.index.leaving_together()
+    }
+
+    /// Corpora that have centroids.
+    #[cfg(test)]
+    pub(super) fn corpus_count(&self) -> usize {
+        self.corpora.len()
+    }
+
+    /// What the index is asked for each query, and whose centroids count for it.
+    fn probes(
+        &self,
+        queries: &[Option<Query<'_>>],
+        purpose: Purpose,
+        detector: &dyn Detector,
+        batch: &mut Batch,
+    ) -> Vec<Option<CorpusId>> {
+        batch.clear();
+        let probe = |query: &Option<Query<'_>>| {
+            let query = query.as_ref();
+            let corpus = query.and_then(|query| self.corpora.find(query.corpus, query.fingerprint_hash));
+            batch.push(|values| {
+                if let (Some(query), Some(corpus)) = (query, corpus) {
+                    values_of(detector, query.fingerprint, corpus, purpose, values)
+                } else {
+                    0
+                }
+            });
+            corpus
+        };
+        queries.iter().map(probe).collect()
+    }
+
+    /// Adds to `near` what is near of at most [`AHEAD`] hits, which are in order.
+    fn compare(&self, hits: &[Hit], asked: Asked<'_>, near: &mut Vec<Near>) {
+        self.fetch(hits);
+        for hits in hits.chunk_by(|a, b| a.query() == b.query()) {
+            let query = hits[0].query();
+            let (Some(of), Some(corpus)) = (&asked.queries[query as usize], asked.corpora[query as usize])
+            else {
+                continue;
+            };
+            // Mostly there is one, for which laying out many would take longer than comparing it.
+            if hits.len() < TOGETHER_MIN {
+                near.extend(hits.iter().filter_map(|hit| self.compare_one(*hit, of, corpus, asked.detector)));
+                continue;
+            }
+            // Several at once: what the detector reads of the query, it reads once.
+            let (mut compared, mut numbers, mut count) = ([&[][..]; AHEAD], [0; AHEAD], 0);
+            for hit in hits {
+                let number = number_of(&self.hot, hit.slot());
+                if let Some((other, bytes)) = self.hot.get(number)
+                    && other == corpus
+                {
+                    (compared[count], numbers[count]) = (bytes, number);
+                    count += 1;
+                }
+            }
+            asked.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, comparison| {
+                let Comparison { distance, near: is_near } = comparison;
+                near.push(Near { query, related: !is_near, distance, number: numbers[at] });
+            });
+        }
+    }
+
+    #[inline]
+    fn compare_one(
+        &self,
+        hit: Hit,
+        of: &Query<'_>,
+        corpus: CorpusId,
+        detector: &dyn Detector,
+    ) -> Option<Near> {
+        let number = number_of(&self.hot, hit.slot());
+        let (other, compared) = self.hot.get(number)?;
+        if other != corpus {
+            return None;
+        }
+        let comparison = detector.compare_found(of.fingerprint, compared);
+        let related = !comparison.near;
+        let found = !related || detector.related_found(of.fingerprint, compared);
+        found.then_some(Near { query: hit.query(), related, distance: comparison.distance, number })
+    }
+
+    /// Reads where these hits are compared: their cache misses overlap.
+    fn fetch(&self, hits: &[Hit]) {
+        let first_byte = |hit: &Hit| {
+            let (_, compared) = self.hot.get(number_of(&self.hot, hit.slot()))?;
+            compared.first()
+        };
+        black_box(hits.iter().filter_map(first_byte).fold(0, |all, byte| all ^ byte));
+    }
+}
+
+/// Whether two fingerprints are near, or but related where only that is asked.
+pub fn is_in_full(detector: &dyn Detector, related: bool, a: &[u8], b: &[u8]) -> bool {
+    match related {
+        true => detector.related(a, b),
+        false => detector.compare(a, b).near,
+    }
+}
+
+/// What a batch asks for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    queries: &'a [Option<Query<'a>>],
+    /// Whose centroids count for each.
+    corpora: &'a [Option<CorpusId>],
+    detector: &'a dyn Detector,
+}
+
+/// The hits by query and slot, each once.
+fn in_order(hits: &mut Vec<Hit>) -> &[Hit] {
+    hits.sort_unstable();
+    hits.dedup();
+    hits
+}
+
+/// Keys or bits of a fingerprint, mixed with its corpus; the second key, if there is one.
+#[inline]
+fn values_of(
+    detector: &dyn Detector,
+    fingerprint: &[u8],
+    corpus: CorpusId,
+    purpose: Purpose,
+    values: &mut Vec<u64>,
+) -> u64 {
+    let start = values.len();
+    match (detector.look_up(), purpose) {
+        (LookUp::Hamming { bits, .. }, _) => values.push(bits(fingerprint)),
+        (LookUp::Keys, Purpose::Insert) => detector.insert_keys(fingerprint, values),
+        (LookUp::Keys, Purpose::Probe) => detector.probe_keys(fingerprint, values),
+        (LookUp::Keys, Purpose::ProbeEqual) => values.extend(detector.equal_key(fingerprint)),
+    }
+    values[start..].iter_mut().for_each(|value| *value ^= corpus.salt());
+    detector.second_key().map_or(0, |second| (second.of)(fingerprint) ^ corpus.salt())
+}
+
+/// The bits that a centroid was entered with, or its second key.
+fn bits_of(hot: &Hot, slot: u32, detector: &dyn Detector) -> u64 {
+    let of = match (detector.look_up(), detector.second_key()) {
+        (LookUp::Hamming { bits, .. }, _) => bits,
+        (LookUp::Keys, Some(second)) => second.of,
+        (LookUp::Keys, None) => return 0,
+    };
+    hot.get(number_of(hot, slot)).map_or(0, |(corpus, compared)| of(compared) ^ corpus.salt())
+}
+
+/// A centroid's number by its slot.
+#[inline]
+fn number_of(hot: &Hot, slot: u32) -> u64 {
+    hot.first() + u64::from(slot.wrapping_sub(hot.first() as u32))
+}

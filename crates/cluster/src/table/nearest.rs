@@ -1,0 +1,124 @@
+//! What a look-up keeps of the near centroids it comes by: of each query the nearest few, not all.
+//!
+//! A page may be near any number of centroids that are not near one another, and related to others.
+//! The decision takes the nearest of those that have not expired by then, and of equally near ones
+//! the oldest; centroids that expire while the batch is decided are the reason to keep more than
+//! one. Where all that were kept have expired, and others were not kept, that one page is looked up
+//! again ([`super::Table::find_nearest`]). So memory is bounded by [`KEPT`] a query, and nothing
+//! near is lost.
+
+use super::Near;
+
+/// Near centroids that are kept of each query, those of least distance and age.
+const KEPT: usize = 8;
+
+/// The nearest of each query of a batch.
+#[derive(Debug, Default)]
+pub struct Nearest {
+    /// Ordered by query, distance and age.
+    near: Vec<Near>,
+    /// The queries of which some were not kept, in order.
+    more: Vec<u32>,
+}
+
+impl Nearest {
+    /// What is kept; whatever is added needs [`Self::keep_nearest`] afterwards.
+    pub(super) fn as_mut(&mut self) -> &mut Vec<Near> {
+        &mut self.near
+    }
+
+    /// Takes what it keeps from `near`, which is empty then.
+    pub fn keep(&mut self, near: &mut Vec<Near>) {
+        self.near.append(near);
+        self.keep_nearest();
+    }
+
+    /// Adds what another core, or another place, has kept.
+    pub fn merge(&mut self, mut other: Self) {
+        self.near.append(&mut other.near);
+        self.more.append(&mut other.more);
+        self.keep_nearest();
+    }
+
+    /// Leaves of each query the nearest [`KEPT`], each once.
+    pub(super) fn keep_nearest(&mut self) {
+        self.near.sort_unstable();
+        self.near.dedup();
+        let (mut query, mut count) = (u32::MAX, 0);
+        let more = &mut self.more;
+        self.near.retain(|near| {
+            count = if near.query == query { count + 1 } else { 1 };
+            query = near.query;
+            if count == KEPT + 1 {
+                more.push(query);
+            }
+            count <= KEPT
+        });
+        self.more.sort_unstable();
+        self.more.dedup();
+    }
+
+    /// Of each query whose nearest centroid is near at distance 0 what is kept, and that there may be
+    /// others; of any other query nothing.
+    pub(crate) fn only_equal(self) -> Self {
+        let mut equal = Self::default();
+        for near in self.near.chunk_by(|a, b| a.query == b.query) {
+            if near[0].is_equal() {
+                equal.near.extend_from_slice(near);
+                equal.more.push(near[0].query);
+            }
+        }
+        equal
+    }
+
+    /// All that is kept.
+    pub(crate) fn all(&self) -> &[Near] {
+        &self.near
+    }
+
+    /// What is kept of a query, and whether there were others.
+    pub(crate) fn of(&self, query: u32) -> (&[Near], bool) {
+        let from = self.near.partition_point(|near| near.query < query);
+        let rest = &self.near[from..];
+        (&rest[..rest.partition_point(|near| near.query == query)], self.more.binary_search(&query).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// In whatever portions they come, and on whatever cores.
+        #[test]
+        fn keeps_the_nearest_of_each_query(
+            all in prop::collection::vec((0..4_u32, any::<bool>(), 0..3_u32, 0..40_u64), 0..200), portion in 1..50_usize,
+        ) {
+            let all: Vec<Near> =
+                all.into_iter().map(|(query, related, distance, number)| Near { query, related, distance, number }).collect();
+            let mut nearest = Nearest::default();
+            for (at, some) in all.chunks(portion).enumerate() {
+                let mut of_one_core = Nearest::default();
+                of_one_core.as_mut().extend_from_slice(some);
+                if at % 2 == 0 {
+                    of_one_core.keep_nearest();
+                    nearest.merge(of_one_core);
+                } else {
+                    nearest.as_mut().extend_from_slice(some);
+                    nearest.keep_nearest();
+                }
+            }
+            for query in 0..5 {
+                let mut naive: Vec<Near> = all.iter().copied().filter(|near| near.query == query).collect();
+                naive.sort_unstable();
+                naive.dedup();
+                let (found, more) = nearest.of(query);
+                prop_assert_eq!(more, naive.len() > KEPT);
+                naive.truncate(KEPT);
+                prop_assert_eq!(found, naive);
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Turns a record and the decision on it into a [`Verdict`]. Pure.
+
+use serde_json::value::RawValue;
+
+use super::{Kind, Number, RecrawlNote, Relation, Verdict};
+use crate::{Decision, Recrawl};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{FingerprintRecord, Outcome};
+use leitong_fingerprint::{Detector, Shares, to_display};
+use leitong_text::page::{id, made_up, passthrough};
+
+/// The context of a decision, which becomes part of each verdict.
+pub struct Judge<'a> {
+    /// The detector that decides.
+    pub detector: &'a dyn Detector,
+    /// Hash of the settings that apply after the log.
+    pub cluster_hash: u64,
+    /// The partition of the log.
+    pub log_partition: u32,
+    /// The offset of the record in the partition.
+    pub log_offset: u64,
+    /// The current time.
+    pub decided_at: Timestamp,
+}
+
+/// Reads the passthrough JSON of a log record again, and normalises it: older versions wrote line feeds and
+/// unlimited nesting to the log.
+fn raw_json(json: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(passthrough::parse(json).ok()?.json).ok()
+}
+
+/// Sets the fields that say how the two texts relate.
+fn relate(verdict: &mut Verdict, relation: Option<Relation>, shares: Option<Shares>) {
+    verdict.relation = relation;
+    verdict.share = shares.map(|shares| Number(to_display(shares.of_a)));
+    verdict.canonical_share = shares.map(|shares| Number(to_display(shares.of_b)));
+}
+
+/// Returns true if the canonical page is an earlier crawl of the same page: it has the same id or url.
+/// Generated addresses, and ids derived from them, are ignored.
+fn is_same_page(verdict: &Verdict, canonical_id: &str, canonical_url: &str) -> bool {
+    if made_up::is_made_up(&verdict.url) {
+        return verdict.page_id == canonical_id && verdict.page_id != id::from_url(&verdict.url);
+    }
+    verdict.page_id == canonical_id || verdict.url == canonical_url
+}
+
+impl Judge<'_> {
+    /// Turns `decision` on `record` into a verdict, with a note if the url was crawled before.
+    #[must_use]
+    pub fn verdict(
+        &self,
+        record: FingerprintRecord,
+        decision: Decision,
+        recrawl: Option<Recrawl>,
+    ) -> Verdict {
+        let (fingerprint, reason) = match &record.outcome {
+            Outcome::Fingerprint(fingerprint) => (Some(fingerprint), None),
+            Outcome::Undecidable(reason) => (None, Some(*reason)),
+        };
+        let mut verdict = Verdict {
+            kind: Kind::Undecidable,
+            reason,
+            cluster_id: None,
+            canonical_page_id: None,
+            canonical_url: None,
+            same_url: false,
+            detector: self.detector.name(),
+            distance: None,
+            similarity: None,
+            relation: None,
+            share: None,
+            canonical_share: None,
+            related_page_id: None,
+            related_url: None,
+            replaces_page_id: None,
+            replaces_url: None,
+            recrawl: recrawl.map(|recrawl| {
+                Box::new(RecrawlNote::new(
+                    recrawl,
+                    fingerprint.map(|fingerprint| &**fingerprint),
+                    self.detector,
+                ))
+            }),
+            fingerprint: fingerprint.map(|fingerprint| self.detector.display(fingerprint)),
+            text_digest: record.text.map(|text| format!("{:032x}", text.digest)),
+            text_chars: record.text.map(|text| text.chars),
+            source: record.source,
+            log_partition: self.log_partition,
+            log_offset: self.log_offset,
+            fetched_at: record.fetched_at,
+            credits: record.credits,
+            decided_at: self.decided_at,
+            fingerprint_hash: record.fingerprint_hash,
+            cluster_hash: self.cluster_hash,
+            evidence: None,
+            passthrough: record.passthrough.as_deref().and_then(raw_json),
+            carried: record.carried,
+            page_id: record.page_id,
+            url: record.url,
+            corpus: record.corpus,
+        };
+        match decision {
+            Decision::Undecidable => {}
+            Decision::Founded(cluster_id, related) => {
+                verdict.kind = Kind::Unique;
+                verdict.cluster_id = Some(cluster_id);
+                verdict.canonical_page_id = Some(verdict.page_id.clone());
+                verdict.canonical_url = Some(verdict.url.clone());
+                verdict.same_url = true;
+                if let (Outcome::Fingerprint(fingerprint), Some(related)) = (&record.outcome, related) {
+                    let shares = self.detector.shares(fingerprint, &related.fingerprint);
+                    let relation = self.detector.relation(fingerprint, &related.fingerprint, false);
+                    relate(&mut verdict, relation, shares);
+                    verdict.related_page_id = Some(related.page_id);
+                    verdict.related_url = Some(related.url);
+                }
+            }
+            Decision::Joined(centroid) => {
+                verdict.kind = if centroid.exact { Kind::ExactDuplicate } else { Kind::NearDuplicate };
+                verdict.cluster_id = Some(centroid.cluster_id);
+                verdict.same_url = is_same_page(&verdict, &centroid.page_id, &centroid.url);
+                verdict.canonical_page_id = Some(centroid.page_id);
+                verdict.canonical_url = Some(centroid.url);
+                (verdict.replaces_page_id, verdict.replaces_url) = centroid.replaces.unzip();
+                verdict.distance = Some(Number(self.detector.distance(centroid.distance)));
+                if let Outcome::Fingerprint(fingerprint) = &record.outcome {
+                    let similarity = self.detector.similarity(fingerprint, &centroid.fingerprint);
+                    verdict.similarity = Some(Number(similarity));
+                    let (relation, shares) = match verdict.kind {
+                        Kind::ExactDuplicate => (Some(Relation::Same), Some(Shares::ALL)),
+                        _ => (
+                            self.detector.relation(fingerprint, &centroid.fingerprint, true),
+                            self.detector.shares(fingerprint, &centroid.fingerprint),
+                        ),
+                    };
+                    relate(&mut verdict, relation, shares);
+                    let mut evidence = self.detector.evidence(fingerprint, &centroid.fingerprint);
+                    if centroid.equal_text && !centroid.exact {
+                        evidence.insert("equal_text".to_owned(), true.into());
+                    }
+                    verdict.evidence = Some(evidence);
+                }
+            }
+        }
+        verdict
+    }
+}

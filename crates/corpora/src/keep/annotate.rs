@@ -1,0 +1,201 @@
+//! Adds fields about the verdict to an unchanged document.
+
+use std::borrow::Cow;
+
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::source::csv::Dialect;
+use crate::source::originals::Framing;
+use leitong_cluster::verdict::Kind;
+
+/// The fields to add.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Annotation<'a> {
+    /// The cluster id. Null for undecidable pages.
+    pub leitong_cluster: Option<&'a str>,
+    /// The kind of the verdict.
+    pub leitong_kind: Kind,
+    /// The page id of the cluster's canonical document.
+    pub leitong_canonical: Option<&'a str>,
+}
+
+/// The names of the fields in JSON.
+pub(super) const FIELDS: [&str; 3] = ["leitong_cluster", "leitong_kind", "leitong_canonical"];
+
+impl Annotation<'_> {
+    /// Adds the fields to `record`, and replaces those of an earlier run. A line that is not a JSON object is
+    /// returned unchanged.
+    #[must_use]
+    pub fn added_to(&self, record: Vec<u8>, framing: Framing) -> Vec<u8> {
+        match framing {
+            Framing::Line => self.added_to_json(&record).unwrap_or(record),
+            Framing::Warc => self.added_to_warc(record),
+            // An HTML page has no place for additional fields.
+            Framing::Page => record,
+            Framing::Csv(dialect) => self.added_to_csv(record, dialect),
+        }
+    }
+
+    fn added_to_csv(&self, mut row: Vec<u8>, dialect: Dialect) -> Vec<u8> {
+        let values = [self.leitong_cluster, Some(self.leitong_kind.as_str()), self.leitong_canonical];
+        for value in values {
+            row.push(dialect.delimiter);
+            row.extend_from_slice(csv_field(value.unwrap_or_default(), dialect).as_bytes());
+        }
+        row
+    }
+
+    fn added_to_json(&self, line: &[u8]) -> Option<Vec<u8>> {
+        let added = serde_json::to_vec(self).ok()?;
+        if memchr::memmem::find(line, b"leitong_").is_some() {
+            return replaced_in_json(line, &added);
+        }
+        let end = line.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
+        let is_empty = end.ends_with(b"{") && end.trim_ascii_start().len() == 1;
+        let mut annotated = Vec::with_capacity(line.len() + added.len());
+        annotated.extend_from_slice(end);
+        annotated.extend_from_slice(if is_empty { b"" } else { b"," });
+        annotated.extend_from_slice(&added[1..]);
+        Some(annotated)
+    }
+
+    /// Adds fields to the header of the record. Other programs ignore unknown fields.
+    fn added_to_warc(&self, mut record: Vec<u8>) -> Vec<u8> {
+        let (at, line_end) = match memchr::memmem::find(&record, b"\r\n\r\n") {
+            Some(at) => (at + 2, "\r\n"),
+            None => match memchr::memmem::find(&record, b"\n\n") {
+                Some(at) => (at + 1, "\n"),
+                None => return record,
+            },
+        };
+        let fields = [
+            ("Leitong-Cluster", self.leitong_cluster),
+            ("Leitong-Kind", Some(self.leitong_kind.as_str())),
+            ("Leitong-Canonical", self.leitong_canonical),
+        ];
+        let present = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let lines: String =
+            present.map(|(name, value)| format!("{name}: {}{line_end}", one_line(value))).collect();
+        record.splice(at..at, lines.into_bytes());
+        record
+    }
+}
+
+/// Formats `value` as a CSV field, with quotes if needed. If quotes are not allowed, characters that need
+/// them become spaces.
+fn csv_field(value: &str, Dialect { delimiter, quotes }: Dialect) -> Cow<'_, str> {
+    let breaks = |byte: u8| byte == delimiter || matches!(byte, b'\n' | b'\r');
+    match value.bytes().any(|byte| breaks(byte) || (quotes && byte == b'"')) {
+        true if !quotes => value.replace(|c: char| u8::try_from(c).is_ok_and(breaks), " ").into(),
+        true => format!("\"{}\"", value.replace('"', "\"\"")).into(),
+        false => value.into(),
+    }
+}
+
+/// Replaces the fields of an earlier run by those of the object `added`. Slower than appending, because all
+/// fields must be parsed.
+fn replaced_in_json(line: &[u8], added: &[u8]) -> Option<Vec<u8>> {
+    let Others(others) = serde_json::from_slice(line).ok()?;
+    let mut annotated = vec![b'{'];
+    for (name, value) in others {
+        serde_json::to_writer(&mut annotated, &name).ok()?;
+        annotated.push(b':');
+        annotated.extend_from_slice(value.get().as_bytes());
+        annotated.push(b',');
+    }
+    annotated.extend_from_slice(&added[1..]);
+    Some(annotated)
+}
+
+/// Percent-encodes control characters in `value`, so it stays on one line.
+fn one_line(value: &str) -> String {
+    let mut line = String::with_capacity(value.len());
+    for c in value.chars() {
+        if c.is_control() {
+            let mut bytes = [0; 4];
+            c.encode_utf8(&mut bytes).bytes().for_each(|byte| line.push_str(&format!("%{byte:02X}")));
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}
+
+/// The fields of an object that Leitong did not add, in their order.
+struct Others<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Others<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Others<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Others<'de>, A::Error> {
+                let mut others = Vec::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    if FIELDS.contains(&name.as_str()) {
+                        map.next_value::<IgnoredAny>()?;
+                    } else {
+                        others.push((name, map.next_value()?));
+                    }
+                }
+                Ok(Others(others))
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANNOTATION: Annotation<'static> = Annotation {
+        leitong_cluster: Some("c1"),
+        leitong_kind: Kind::NearDuplicate,
+        leitong_canonical: Some("a\r\nb"),
+    };
+
+    fn json(line: &str) -> String {
+        String::from_utf8(ANNOTATION.added_to(line.as_bytes().to_vec(), Framing::Line)).expect("UTF-8")
+    }
+
+    #[test]
+    fn fields_are_added_after_those_of_the_document() {
+        let added = r#""leitong_cluster":"c1","leitong_kind":"NEAR_DUPLICATE","leitong_canonical":"a\r\nb"}"#;
+        assert_eq!(json(r#" {"b": 1.50,"a":"\u4e2d" } "#), format!(r#" {{"b": 1.50,"a":"\u4e2d",{added}"#));
+        assert_eq!(json(" { } "), format!(" {{{added}"));
+        assert_eq!(json(r#"{"a":{}}"#), format!(r#"{{"a":{{}},{added}"#));
+        assert_eq!(json("[1]"), "[1]", "not an object");
+    }
+
+    #[test]
+    fn fields_of_an_earlier_run_are_replaced() {
+        let once = json(r#"{"b":1,"text":"of leitong_kind","a":[1, 2]}"#);
+        assert_eq!(json(&once), once);
+    }
+
+    #[test]
+    fn each_field_in_a_warc_header_is_on_one_line() {
+        for line_end in ["\r\n", "\n"] {
+            let record = ["WARC/1.1", "Content-Length: 4", "", "\n\nab"].join(line_end);
+            let annotated = ANNOTATION.added_to(record.into_bytes(), Framing::Warc);
+            let expected = [
+                "WARC/1.1",
+                "Content-Length: 4",
+                "Leitong-Cluster: c1",
+                "Leitong-Kind: NEAR_DUPLICATE",
+                "Leitong-Canonical: a%0D%0Ab",
+                "",
+                "\n\nab",
+            ];
+            assert_eq!(String::from_utf8(annotated).expect("UTF-8"), expected.join(line_end));
+        }
+    }
+}

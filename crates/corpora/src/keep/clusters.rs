@@ -1,0 +1,76 @@
+//! Writes the clusters of a run, one JSON line each.
+
+use std::io;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::prefer::Choice;
+use super::spool::Spooled;
+use crate::sink::whole_lines::WholeLines;
+use leitong_cluster::verdict::Kind;
+
+/// The start of a cluster's line. The members follow.
+#[derive(Debug, Serialize)]
+struct Cluster<'a> {
+    cluster_id: &'a str,
+    /// The page id of the cluster's canonical document.
+    canonical_page_id: Option<&'a str>,
+    /// Number of pages in this run.
+    size: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Member<'a> {
+    page_id: &'a str,
+    url: &'a str,
+    kind: Kind,
+    kept: bool,
+}
+
+/// Writes the clusters of the decisions in `spooled`, in the order in which they were founded. Each line
+/// lists the pages of a cluster in their order. Memory: 24 bytes per page, and one page.
+///
+/// # Errors
+/// The decisions cannot be read, or the clusters cannot be written.
+pub fn write(spooled: &mut Spooled, choice: &Choice, lines: &mut WholeLines) -> anyhow::Result<u64> {
+    let mut members: Vec<(u64, u64, u64)> = Vec::new();
+    let mut ordinal = 0;
+    spooled.each(|at, decision| {
+        if decision.cluster_id.is_some() {
+            members.push((decision.founded, ordinal, at));
+        }
+        ordinal += 1;
+        Ok(())
+    })?;
+    members.sort_unstable();
+    let mut clusters = 0;
+    let failed = |error: io::Error| anyhow::Error::from(error).context("cannot write clusters");
+    for cluster in members.chunk_by(|a, b| a.0 == b.0) {
+        for (number, (_, ordinal, at)) in cluster.iter().enumerate() {
+            let decision = spooled.at(*at).context("cannot read decisions again")?;
+            if number == 0 {
+                let head = Cluster {
+                    cluster_id: decision.cluster_id.as_deref().unwrap_or_default(),
+                    canonical_page_id: choice.canonical(&decision),
+                    size: cluster.len(),
+                };
+                let head = serde_json::to_string(&head)?;
+                lines.push_text(head.trim_end_matches('}')).map_err(failed)?;
+                lines.push_text(",\"members\":[").map_err(failed)?;
+            }
+            let member = Member {
+                page_id: &decision.page_id,
+                url: &decision.url,
+                kind: decision.kind,
+                kept: choice.keeps(*ordinal, &decision),
+            };
+            lines.push_text(if number == 0 { "" } else { "," }).map_err(failed)?;
+            lines.push_text(&serde_json::to_string(&member)?).map_err(failed)?;
+        }
+        lines.push_text("]}\n").map_err(failed)?;
+        clusters += 1;
+    }
+    lines.flush().map_err(failed)?;
+    Ok(clusters)
+}

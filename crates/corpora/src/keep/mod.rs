@@ -1,0 +1,87 @@
+//! Writes the documents themselves, in addition to the verdicts: kept documents in their original format and
+//! order, dropped documents with their cluster, and the clusters.
+//!
+//! In: conclusions in the order of the source ([`KeepSink`]). Out: files of documents ([`Copier`]) and of
+//! clusters ([`clusters`]). Documents are not held in memory in the meantime. Instead, the inputs are read
+//! again ([`Originals`](crate::source::originals)), and copied record by record.
+//!
+//! ```text
+//!                    first of each cluster                  any other preference
+//!  verdicts ──┬──► decisions through a channel ─► copier   decisions into a spool, then
+//!             │        during the run                      rank ─► copier, at the end of the run
+//!             └──► clusters: members in the spool
+//! ```
+//!
+//! In WARC files, a dropped document may be replaced by a [revisit record](revisit).
+
+pub mod annotate;
+pub mod clusters;
+pub mod copy;
+pub mod forms;
+pub mod output;
+pub mod parts;
+pub mod prefer;
+pub mod referents;
+pub mod report;
+pub mod revisit;
+pub mod sink;
+pub mod spool;
+pub mod table_file;
+
+use serde::{Deserialize, Serialize};
+
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::verdict::{Kind, Verdict};
+
+pub use copy::{Copied, Copier};
+pub use prefer::Prefer;
+pub use sink::KeepSink;
+
+/// The part of a verdict that decides if its document is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// The index of the document's input, from 0.
+    pub input: usize,
+    /// The number of the document's record in that input.
+    pub number: u64,
+    /// The kind of the verdict.
+    pub kind: Kind,
+    /// The page's id.
+    pub page_id: String,
+    /// The page's url.
+    pub url: String,
+    /// The cluster id, as in verdicts. `None` for undecidable pages.
+    pub cluster_id: Option<String>,
+    /// The log offset of the cluster's founder. It identifies the cluster within this run.
+    pub founded: u64,
+    /// The page that founded the cluster.
+    pub canonical_page_id: Option<String>,
+    /// The url of that page.
+    pub canonical_url: Option<String>,
+    /// Number of characters in the main text, without white space.
+    pub text_chars: u32,
+    /// Time of the fetch, in milliseconds since the Unix epoch.
+    pub fetched_at_ms: Option<i64>,
+    /// Time of publication according to the page: the earliest moment that it can mean.
+    pub published_at_ms: Option<i64>,
+}
+
+impl Decision {
+    fn new(verdict: &Verdict, input: usize, number: u64) -> Self {
+        let published_at = verdict.credits.as_ref().and_then(|credits| credits.published_at);
+        Self {
+            input,
+            number,
+            kind: verdict.kind,
+            page_id: verdict.page_id.clone(),
+            url: verdict.url.clone(),
+            cluster_id: verdict.cluster_id.map(|id| id.to_string()),
+            founded: verdict.cluster_id.map_or(0, |id| id.log_offset),
+            canonical_page_id: verdict.canonical_page_id.clone(),
+            canonical_url: verdict.canonical_url.clone(),
+            text_chars: verdict.text_chars.unwrap_or(0),
+            fetched_at_ms: verdict.fetched_at.map(Timestamp::as_ms),
+            published_at_ms: published_at.map(|time| time.earliest_ms()),
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Chooses the documents of a cluster to keep.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::value::RawValue;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::Decision;
+use leitong_cluster::verdict::Kind;
+use leitong_text::page::host::host;
+
+/// The preferred document of a cluster. Among equal ones, the first is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prefer {
+    /// The first one, which founded the cluster.
+    First,
+    /// The one with the longest main text.
+    Longest,
+    /// The one that was fetched most recently.
+    Newest,
+    /// The one with the earliest time of publication, according to the pages.
+    Published,
+    /// The one with the highest number at this JSON pointer (RFC 6901).
+    Highest(String),
+    /// The one with the lowest number at this JSON pointer.
+    Lowest(String),
+}
+
+impl Prefer {
+    /// Returns true if a document can be chosen without knowing later ones.
+    #[must_use]
+    pub fn is_known_at_once(&self, rules: Rules) -> bool {
+        *self == Self::First && !rules.one_per_host
+    }
+
+    /// The top-level field that contains the number to compare.
+    #[must_use]
+    pub fn field(&self) -> Option<String> {
+        let (Self::Highest(pointer) | Self::Lowest(pointer)) = self else { return None };
+        pointer.split('/').nth(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
+    }
+
+    /// The rank of a document according to its verdict. `None` if the document itself is needed: then
+    /// [`Self::rank_from_content`] returns the rank. A document without the value that is compared ranks lowest.
+    #[must_use]
+    pub fn rank_from_verdict(&self, decision: &Decision) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "dates of the next 200,000 years are exact")]
+        match self {
+            Self::First => Some(0.0),
+            Self::Longest => Some(f64::from(decision.text_chars)),
+            Self::Newest => Some(decision.fetched_at_ms.map_or(f64::NEG_INFINITY, |ms| ms as f64)),
+            Self::Published => Some(decision.published_at_ms.map_or(f64::NEG_INFINITY, |ms| -(ms as f64))),
+            Self::Highest(_) | Self::Lowest(_) => None,
+        }
+    }
+
+    /// The rank of a document according to its content, a JSON object. Numbers may be written as strings.
+    #[must_use]
+    pub fn rank_from_content(&self, json: &[u8]) -> f64 {
+        let (pointer, sign) = match self {
+            Self::Highest(pointer) => (pointer, 1.0),
+            Self::Lowest(pointer) => (pointer, -1.0),
+            _ => return 0.0,
+        };
+        let number = number_at(json, pointer).filter(|number| !number.is_nan());
+        number.map_or(f64::NEG_INFINITY, |number| sign * number)
+    }
+}
+
+/// Returns the number at `pointer`. Parses only the objects and arrays on the way to it.
+fn number_at(json: &[u8], pointer: &str) -> Option<f64> {
+    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
+    let mut value: Box<RawValue> = serde_json::from_slice(json).ok()?;
+    for token in pointer.split('/').skip(1) {
+        let token = token.replace("~1", "/").replace("~0", "~");
+        value = if value.get().starts_with('[') {
+            let mut items: Vec<Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
+            let index = token.parse::<usize>().ok().filter(|index| *index < items.len())?;
+            items.swap_remove(index)
+        } else {
+            let mut fields: HashMap<String, Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
+            fields.remove(&token)?
+        };
+    }
+    match serde_json::from_str(value.get()).ok()? {
+        serde_json::Value::Number(number) => number.as_f64(),
+        serde_json::Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// The error for text that is not a preference.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected first, longest, newest, published, highest:/POINTER or lowest:/POINTER, with a JSON pointer such as /score"
+)]
+pub struct NoPreference;
+
+impl FromStr for Prefer {
+    type Err = NoPreference;
+
+    fn from_str(word: &str) -> Result<Self, NoPreference> {
+        let pointer =
+            |pointer: &str| pointer.starts_with('/').then(|| pointer.to_owned()).ok_or(NoPreference);
+        match word.split_once(':') {
+            None if word == "first" => Ok(Self::First),
+            None if word == "longest" => Ok(Self::Longest),
+            None if word == "newest" => Ok(Self::Newest),
+            None if word == "published" => Ok(Self::Published),
+            Some(("highest", at)) => pointer(at).map(Self::Highest),
+            Some(("lowest", at)) => pointer(at).map(Self::Lowest),
+            _ => Err(NoPreference),
+        }
+    }
+}
+
+impl fmt::Display for Prefer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::First => f.write_str("first"),
+            Self::Longest => f.write_str("longest"),
+            Self::Newest => f.write_str("newest"),
+            Self::Published => f.write_str("published"),
+            Self::Highest(pointer) => write!(f, "highest:{pointer}"),
+            Self::Lowest(pointer) => write!(f, "lowest:{pointer}"),
+        }
+    }
+}
+
+/// Further rules for the choice of documents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// Keep one document of each host in a cluster, instead of one document per cluster.
+    pub one_per_host: bool,
+    /// Drop undecidable pages. By default they are kept, because they are not known to be copies.
+    pub drop_undecidable: bool,
+    /// The log offset at which this run began. Clusters founded before that belong to earlier runs, which
+    /// have kept a document of each.
+    pub log_offset: u64,
+}
+
+/// Decides for each document if it is kept.
+#[derive(Debug)]
+pub struct Choice {
+    rules: Rules,
+    by: By,
+}
+
+#[derive(Debug)]
+enum By {
+    /// Keeps the founder of each cluster.
+    First,
+    /// Keeps the best-ranked document of each cluster and, if requested, of each host in each cluster.
+    Rank { clusters: HashMap<u64, Best>, hosts: HashMap<u64, Best> },
+}
+
+/// The best document of a group so far.
+#[derive(Debug)]
+struct Best {
+    rank: f64,
+    /// The index of the decision, from 0.
+    ordinal: u64,
+    page_id: Box<str>,
+}
+
+impl Choice {
+    /// Keeps the founder of each cluster. To keep one document per host, use [`Self::ranked`].
+    #[must_use]
+    pub fn first(rules: Rules) -> Self {
+        Self { rules, by: By::First }
+    }
+
+    /// Keeps the best document of each group. All documents must be [offered](Self::offer) before the first
+    /// call of another method.
+    #[must_use]
+    pub fn ranked(rules: Rules) -> Self {
+        Self { rules, by: By::Rank { clusters: HashMap::new(), hosts: HashMap::new() } }
+    }
+
+    /// Registers the rank of a document.
+    pub fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64) {
+        let By::Rank { clusters, hosts } = &mut self.by else { return };
+        if decision.cluster_id.is_none() {
+            return;
+        }
+        let offer = |groups: &mut HashMap<u64, Best>, group| match groups.entry(group) {
+            Entry::Occupied(best) if best.get().rank >= rank => {}
+            Entry::Occupied(mut best) => {
+                best.insert(Best { rank, ordinal, page_id: decision.page_id.as_str().into() });
+            }
+            Entry::Vacant(none) => {
+                none.insert(Best { rank, ordinal, page_id: decision.page_id.as_str().into() });
+            }
+        };
+        offer(clusters, decision.founded);
+        if self.rules.one_per_host {
+            offer(hosts, group(decision));
+        }
+    }
+
+    /// Returns true if the document is kept.
+    pub fn keeps(&self, ordinal: u64, decision: &Decision) -> bool {
+        if decision.kind == Kind::Undecidable {
+            return !self.rules.drop_undecidable;
+        }
+        if decision.founded < self.rules.log_offset {
+            return false;
+        }
+        match &self.by {
+            By::First => decision.kind == Kind::Unique,
+            By::Rank { hosts, .. } if self.rules.one_per_host => {
+                hosts.get(&group(decision)).is_some_and(|best| best.ordinal == ordinal)
+            }
+            By::Rank { clusters, .. } => {
+                clusters.get(&decision.founded).is_some_and(|best| best.ordinal == ordinal)
+            }
+        }
+    }
+
+    /// Returns true if the document is the canonical one of its cluster, and the cluster was founded in this
+    /// run.
+    pub fn is_canonical(&self, ordinal: u64, decision: &Decision) -> bool {
+        if decision.cluster_id.is_none() || decision.founded < self.rules.log_offset {
+            return false;
+        }
+        match &self.by {
+            By::First => decision.kind == Kind::Unique,
+            By::Rank { clusters, .. } => {
+                clusters.get(&decision.founded).is_some_and(|best| best.ordinal == ordinal)
+            }
+        }
+    }
+
+    /// Returns the page id of the canonical document of the document's cluster.
+    #[must_use]
+    pub fn canonical<'a>(&'a self, decision: &'a Decision) -> Option<&'a str> {
+        let founder = decision.canonical_page_id.as_deref();
+        match &self.by {
+            By::Rank { clusters, .. } if decision.founded >= self.rules.log_offset && founder.is_some() => {
+                clusters.get(&decision.founded).map(|best| &*best.page_id)
+            }
+            _ => founder,
+        }
+    }
+}
+
+/// Identifies a host within a cluster. All pages without a host count as one host.
+fn group(decision: &Decision) -> u64 {
+    xxh3_64_with_seed(host(&decision.url).as_bytes(), decision.founded)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Creates document `number` of the cluster founded by `founder`, on one of three hosts.
+    fn decision(number: u64, founder: u64, text_chars: u32) -> Decision {
+        Decision {
+            input: 0,
+            number,
+            kind: if number == founder { Kind::Unique } else { Kind::NearDuplicate },
+            page_id: number.to_string(),
+            url: format!("http://host{}.example/{number}", number % 3),
+            cluster_id: Some(founder.to_string()),
+            founded: founder,
+            canonical_page_id: Some(founder.to_string()),
+            canonical_url: None,
+            text_chars,
+            fetched_at_ms: None,
+            published_at_ms: None,
+        }
+    }
+
+    proptest! {
+        /// Compared with a scan of all documents: the best of each group is kept, and no other.
+        #[test]
+        fn one_document_of_each_group_is_kept(
+            documents in prop::collection::vec((0_u64..6, 0_u32..5), 1..60),
+            one_per_host: bool,
+            by_length: bool,
+        ) {
+            let mut founders: HashMap<u64, u64> = HashMap::new();
+            let documents: Vec<Decision> = (0..).zip(documents).map(|(number, (cluster, chars))| {
+                decision(number, *founders.entry(cluster).or_insert(number), chars)
+            }).collect();
+            let rules = Rules { one_per_host, ..Rules::default() };
+            let at_once = !by_length && !one_per_host;
+            let mut choice = if at_once { Choice::first(rules) } else { Choice::ranked(rules) };
+            for (ordinal, document) in (0..).zip(&documents) {
+                choice.offer(ordinal, document, if by_length { f64::from(document.text_chars) } else { 0.0 });
+            }
+            for (ordinal, document) in (0..).zip(&documents) {
+                let same = |other: &&Decision| {
+                    other.founded == document.founded && (!one_per_host || host(&other.url) == host(&document.url))
+                };
+                let rank = |other: &Decision| if by_length { other.text_chars } else { 0 };
+                let best = documents.iter().filter(same).rev().max_by_key(|other| rank(other));
+                prop_assert_eq!(choice.keeps(ordinal, document), best == Some(document));
+            }
+        }
+    }
+
+    #[test]
+    fn undecidable_pages_are_kept_but_pages_of_earlier_clusters_are_not() {
+        let undecidable = Decision { kind: Kind::Undecidable, cluster_id: None, ..decision(0, 0, 9) };
+        let rules = Rules { log_offset: 5, ..Rules::default() };
+        for mut choice in [Choice::first(rules), Choice::ranked(rules)] {
+            let old = decision(7, 4, 9);
+            choice.offer(0, &undecidable, 1.0);
+            choice.offer(1, &old, 1.0);
+            assert!(choice.keeps(0, &undecidable), "it is not known to be a copy");
+            assert!(!choice.keeps(1, &old), "an earlier run has kept one");
+            assert_eq!(choice.canonical(&old), Some("4"));
+        }
+        assert!(!Choice::first(Rules { drop_undecidable: true, ..rules }).keeps(0, &undecidable));
+    }
+
+    #[test]
+    fn the_earliest_publication_ranks_first_and_an_unknown_one_last() {
+        let at =
+            |ms| Prefer::Published.rank_from_verdict(&Decision { published_at_ms: ms, ..decision(0, 0, 1) });
+        assert!(at(Some(-5)) > at(Some(3)) && at(Some(3)) > at(None));
+    }
+
+    #[test]
+    fn ranks_by_a_field() {
+        let json = br#"{"a/b": [{"score": 3}, {"score": "4.5"}], "x": {"~": -1}, "t": "no number"}"#;
+        for (pointer, expected) in [
+            ("/a~1b/0/score", 3.0),
+            ("/a~1b/1/score", 4.5),
+            ("/x/~0", -1.0),
+            ("/t", f64::NEG_INFINITY),
+            ("/a~1b/2/score", f64::NEG_INFINITY),
+            ("/missing/field", f64::NEG_INFINITY),
+        ] {
+            assert_eq!(Prefer::Highest(pointer.to_owned()).rank_from_content(json), expected, "{pointer}");
+        }
+        assert_eq!(Prefer::Lowest("/a~1b/0/score".to_owned()).rank_from_content(json), -3.0);
+        assert_eq!(Prefer::Lowest("/t".to_owned()).rank_from_content(json), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn preferences_are_written_as_they_are_parsed() {
+        for word in ["first", "longest", "newest", "published", "highest:/score", "lowest:/a/0"] {
+            assert_eq!(word.parse::<Prefer>().map(|prefer| prefer.to_string()), Ok(word.to_owned()));
+        }
+        for word in ["", "First", "highest", "highest:score", "best:/score", "longest:/a"] {
+            assert_eq!(word.parse::<Prefer>(), Err(NoPreference), "{word}");
+        }
+    }
+}

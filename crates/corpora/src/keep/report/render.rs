@@ -1,0 +1,152 @@
+//! Writes the report as text, or as a single HTML page without scripts.
+
+use std::fmt::Write;
+
+use super::{ClusterLine, Report, SizeClass};
+use leitong_base::markup::escape;
+use leitong_base::terminal;
+
+const STYLE: &str = "
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, 'Noto Sans', sans-serif; }
+body { max-width: 1100px; margin: 0 auto; padding: 24px 16px 60px; } h2 { margin-top: 36px; font-size: 19px; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 4px 12px 4px 0; text-align: right; border-bottom: 1px solid #8884; vertical-align: top; }
+th.words, td.words { text-align: left; overflow-wrap: anywhere; min-width: 12em; }
+";
+
+/// A table of the report.
+struct Table {
+    title: &'static str,
+    /// A remark about the table. May be empty.
+    note: &'static str,
+    /// The names of the columns. Columns whose names begin with a capital contain text, the others numbers.
+    head: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+}
+
+impl Report {
+    /// Formats the report as text, for a terminal or a file.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for Table { title, note, head, mut rows } in self.tables() {
+            // Urls come from pages and may contain terminal control codes.
+            rows.iter_mut().flatten().for_each(|cell| *cell = terminal::escape(cell).into_owned());
+            let width = |column: usize| {
+                rows.iter().map(|row| row[column].chars().count()).chain([head[column].chars().count()]).max()
+            };
+            let widths: Vec<usize> = (0..head.len()).map(|column| width(column).unwrap_or(0)).collect();
+            let _ = writeln!(out, "{title}{}{note}", if note.is_empty() { "" } else { ": " });
+            let names: Vec<String> = head.iter().map(|&name| name.to_owned()).collect();
+            for row in [&names].into_iter().chain(&rows) {
+                let mut line = String::from("  ");
+                for ((cell, width), name) in row.iter().zip(&widths).zip(head) {
+                    let _ = match is_words(name) {
+                        true => write!(line, "{cell:<width$}  "),
+                        false => write!(line, "{cell:>width$}  "),
+                    };
+                }
+                let _ = writeln!(out, "{}", line.trim_end());
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    /// Formats the report as HTML, for a browser.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut out = format!(
+            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta name=\"viewport\" content=\"width=device-width\"><title>Leitong: documents and copies</title>\
+             <style>{STYLE}</style></head><body><h1>Documents and copies</h1>"
+        );
+        for Table { title, note, head, rows } in self.tables() {
+            let _ = write!(out, "<h2>{title}</h2><p>{note}</p><div class=\"scroll\"><table><tr>");
+            let class = |name: &str| if is_words(name) { " class=\"words\"" } else { "" };
+            for name in head {
+                let _ = write!(out, "<th scope=\"col\"{}>{name}</th>", class(name));
+            }
+            out.push_str("</tr>");
+            for row in rows {
+                out.push_str("<tr>");
+                for (cell, name) in row.iter().zip(head) {
+                    let _ = write!(out, "<td{}>{}</td>", class(name), escape(cell));
+                }
+                out.push_str("</tr>");
+            }
+            out.push_str("</table></div>");
+        }
+        out.push_str("</body></html>\n");
+        out
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        let number = |n: u64| n.to_string();
+        let mut kinds: Vec<Vec<String>> =
+            self.kinds.iter().map(|(kind, count)| vec![(*kind).to_owned(), number(*count)]).collect();
+        kinds.push(vec!["all documents".to_owned(), number(self.documents)]);
+        kinds.push(vec!["clusters".to_owned(), number(self.clusters)]);
+        if let Some(copied) = self.copied {
+            kinds.push(vec!["documents kept".to_owned(), number(copied.kept)]);
+            kinds.push(vec!["documents dropped".to_owned(), number(copied.dropped)]);
+            kinds.push(vec!["bytes dropped".to_owned(), number(copied.dropped_bytes)]);
+        }
+        let size = |class: &SizeClass| match class.to {
+            Some(to) if to == class.from => to.to_string(),
+            Some(to) => format!("{} to {to}", class.from),
+            None => format!("{} and more", class.from),
+        };
+        let sizes = self.sizes.iter();
+        let sizes = sizes.map(|class| vec![size(class), number(class.clusters), number(class.documents)]);
+        let hosts = self.hosts.iter().map(|host| {
+            #[expect(clippy::cast_precision_loss, reason = "for display")]
+            let share = 100.0 * host.duplicates as f64 / host.documents.max(1) as f64;
+            vec![host.host.clone(), number(host.documents), number(host.duplicates), format!("{share:.1} %")]
+        });
+        let mut tables = vec![
+            Table { title: "Verdicts", note: "", head: &["Kind", "documents"], rows: kinds },
+            Table {
+                title: "Clusters by size",
+                note: "",
+                head: &["Pages", "clusters", "documents"],
+                rows: sizes.collect(),
+            },
+            clusters("Largest clusters", "", &self.largest),
+        ];
+        if !self.suspicious.is_empty() {
+            tables.push(clusters(
+                "Clusters that look like a template",
+                "ten or more pages of one host, nearly all slightly different; look at two of them with leitong compare. \
+                 leitong boilerplate build --pages-min 2 prints their common lines for paragraph.boilerplate_file",
+                &self.suspicious,
+            ));
+        }
+        tables.push(Table {
+            title: "Hosts with most documents",
+            note: "",
+            head: &["Host", "documents", "duplicates", "share"],
+            rows: hosts.collect(),
+        });
+        tables
+    }
+}
+
+fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> Table {
+    let row = |line: &ClusterLine| {
+        let hosts = if line.one_host { "one" } else { "several" };
+        vec![
+            line.size.to_string(),
+            line.near.to_string(),
+            hosts.to_owned(),
+            line.canonical_url.clone(),
+            line.example_url.clone(),
+        ]
+    };
+    let head = &["pages", "near", "hosts", "First page", "Last page"];
+    Table { title, note, head, rows: lines.iter().map(row).collect() }
+}
+
+fn is_words(name: &str) -> bool {
+    name.starts_with(char::is_uppercase)
+}

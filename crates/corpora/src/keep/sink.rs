@@ -1,0 +1,168 @@
+//! Passes decisions on to the copier and the spool, on the way to the sink of verdicts.
+
+use std::sync::mpsc::{self, SyncSender};
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context, anyhow};
+
+use super::spool::{Spool, Spooled};
+use super::{Copied, Copier, Decision};
+use crate::sink::{Extents, Sink};
+use crate::source::inputs::InputNames;
+use leitong_cluster::verdict::Conclusion;
+
+/// Maximum number of batches of decisions that wait to be copied.
+const QUEUE_BATCHES: usize = 16;
+
+/// A sink in front of the sink of verdicts.
+pub struct KeepSink<S> {
+    inner: S,
+    names: InputNames,
+    copying: Option<Copying>,
+    spool: Option<Spool>,
+}
+
+/// A thread that copies documents during the run.
+struct Copying {
+    steps: SyncSender<Step>,
+    thread: JoinHandle<anyhow::Result<Copied>>,
+}
+
+/// A record that was processed.
+enum Processed {
+    Document(Decision),
+    /// A record without a document: the index of its input, and its number.
+    NoDocument(usize, u64),
+}
+
+/// A task for the thread.
+enum Step {
+    Copy(Vec<Processed>),
+    /// Sync all documents to disk, and send back the length of each output.
+    Extents(SyncSender<Extents>),
+}
+
+/// The results that are available at the end of the run.
+pub struct Kept {
+    /// Counts of copied documents, if they were copied during the run.
+    pub copied: Option<Copied>,
+    /// The decisions, if they were spooled.
+    pub spooled: Option<Spooled>,
+}
+
+impl<S: Sink> KeepSink<S> {
+    /// Creates a sink that passes conclusions about the inputs `names` on to `inner`, and decisions to
+    /// `copier` and `spool`.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn new(
+        inner: S,
+        names: InputNames,
+        copier: Option<Copier>,
+        spool: Option<Spool>,
+    ) -> anyhow::Result<Self> {
+        let copying = copier.map(Copying::start).transpose()?;
+        Ok(Self { inner, names, copying, spool })
+    }
+
+    /// Waits until everything is copied.
+    ///
+    /// # Errors
+    /// The documents cannot be written.
+    pub fn finish(self) -> anyhow::Result<Kept> {
+        let copied = self.copying.map(Copying::finish).transpose()?;
+        let spooled = self.spool.map(Spool::finish).transpose().context("cannot write decisions")?;
+        Ok(Kept { copied, spooled })
+    }
+}
+
+impl<S: Sink> Sink for KeepSink<S> {
+    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()> {
+        if self.copying.is_some() || self.spool.is_some() {
+            let mut processed = Vec::with_capacity(conclusions.len());
+            for conclusion in &conclusions {
+                let (input, number) =
+                    self.names.find(conclusion.source()).context("a record that belongs to no input")?;
+                processed.push(match conclusion {
+                    Conclusion::Verdict(verdict) => {
+                        Processed::Document(Decision::new(verdict, input, number))
+                    }
+                    Conclusion::DeadLetter(_) => Processed::NoDocument(input, number),
+                });
+            }
+            if let Some(spool) = &mut self.spool {
+                let spooled = processed.iter().try_for_each(|record| match record {
+                    Processed::Document(decision) => spool.push(decision),
+                    Processed::NoDocument(..) => Ok(()),
+                });
+                spooled.context("cannot write decisions")?;
+            }
+            if let Some(copying) = self.copying.take() {
+                self.copying = Some(copying.send(Step::Copy(processed))?);
+            }
+        }
+        self.inner.write(conclusions)
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.inner.flush()
+    }
+
+    fn extents(&mut self) -> anyhow::Result<Extents> {
+        let mut extents = self.inner.extents()?;
+        if let Some(spool) = &mut self.spool {
+            extents.insert("decisions".to_owned(), spool.extent().context("cannot write decisions")?);
+        }
+        if let Some(copying) = self.copying.take() {
+            let (sender, receiver) = mpsc::sync_channel(1);
+            let copying = copying.send(Step::Extents(sender))?;
+            match receiver.recv() {
+                Ok(of_documents) => extents.extend(of_documents),
+                Err(_) => return Err(copying.failed()),
+            }
+            self.copying = Some(copying);
+        }
+        Ok(extents)
+    }
+}
+
+impl Copying {
+    fn start(mut copier: Copier) -> anyhow::Result<Self> {
+        let (steps, to_do) = mpsc::sync_channel::<Step>(QUEUE_BATCHES);
+        let thread = thread::Builder::new().name("copy".to_owned()).spawn(move || {
+            for step in to_do {
+                match step {
+                    Step::Copy(processed) => processed.into_iter().try_for_each(|record| match record {
+                        Processed::Document(decision) => copier.copy(&decision),
+                        Processed::NoDocument(input, number) => copier.leave_out(input, number),
+                    })?,
+                    // If sending fails, the requester is gone.
+                    Step::Extents(sender) => drop(sender.send(copier.extents()?)),
+                }
+            }
+            copier.finish()
+        })?;
+        Ok(Self { steps, thread })
+    }
+
+    /// Sends a task to the thread. If the thread has ended, returns its error.
+    fn send(self, step: Step) -> anyhow::Result<Self> {
+        match self.steps.send(step) {
+            Ok(()) => Ok(self),
+            Err(_) => Err(self.failed()),
+        }
+    }
+
+    /// Returns the error that ended the thread.
+    fn failed(self) -> anyhow::Error {
+        self.finish()
+            .err()
+            .unwrap_or_else(|| anyhow!("the thread that copies documents has ended unexpectedly"))
+    }
+
+    fn finish(self) -> anyhow::Result<Copied> {
+        drop(self.steps);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}

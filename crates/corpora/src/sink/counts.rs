@@ -1,0 +1,156 @@
+//! Counts of the outcomes of a run so far. Stages update them; the progress bar and the summary read them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use leitong_base::record::{Cause, Reason};
+use leitong_cluster::verdict::Conclusion;
+use leitong_cluster::verdict::Kind;
+use leitong_text::page::Repaired;
+use leitong_text::page::mapping::Skip;
+
+/// Counts of one run.
+#[derive(Debug, Default)]
+pub struct Counts {
+    unique: AtomicU64,
+    exact_duplicate: AtomicU64,
+    near_duplicate: AtomicU64,
+    undecidable: AtomicU64,
+    dead_letters: AtomicU64,
+    reasons: Mutex<BTreeMap<Reason, u64>>,
+    causes: Mutex<BTreeMap<Cause, u64>>,
+    lone_surrogates: AtomicU64,
+    bad_fetched_at: AtomicU64,
+    passthrough_too_large: AtomicU64,
+    breaks_off: AtomicU64,
+    without_url: AtomicU64,
+    without_body: AtomicU64,
+    skipped: Mutex<BTreeMap<Skip, u64>>,
+}
+
+impl Counts {
+    /// Counts one verdict or dead letter.
+    pub fn conclusion(&self, conclusion: &Conclusion) {
+        match conclusion {
+            Conclusion::Verdict(verdict) => {
+                self.kind(verdict.kind).fetch_add(1, Ordering::Relaxed);
+                if let Some(reason) = verdict.reason {
+                    *lock(&self.reasons).entry(reason).or_default() += 1;
+                }
+            }
+            Conclusion::DeadLetter(letter) => {
+                self.dead_letters.fetch_add(1, Ordering::Relaxed);
+                *lock(&self.causes).entry(letter.cause.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    /// Counts the repairs of one page.
+    pub fn repaired(&self, repaired: Repaired) {
+        self.lone_surrogates.fetch_add(u64::from(repaired.lone_surrogates), Ordering::Relaxed);
+        self.bad_fetched_at.fetch_add(u64::from(repaired.bad_fetched_at), Ordering::Relaxed);
+        self.passthrough_too_large.fetch_add(u64::from(repaired.passthrough_too_large), Ordering::Relaxed);
+        self.breaks_off.fetch_add(u64::from(repaired.breaks_off), Ordering::Relaxed);
+        self.without_url.fetch_add(u64::from(repaired.without_url), Ordering::Relaxed);
+    }
+
+    /// Counts a page without a body.
+    pub fn body(&self, has_body: bool) {
+        self.without_body.fetch_add(u64::from(!has_body), Ordering::Relaxed);
+    }
+
+    /// Counts a record that is skipped.
+    pub fn skipped(&self, why: Skip) {
+        *lock(&self.skipped).entry(why).or_default() += 1;
+    }
+
+    /// Returns the number of skipped records by reason, in words.
+    #[must_use]
+    pub fn skipped_in_words(&self) -> Vec<(&'static str, u64)> {
+        lock(&self.skipped).iter().map(|(why, count)| (why.in_words(), *count)).collect()
+    }
+
+    /// Returns the number of verdicts of this kind.
+    #[must_use]
+    pub fn of_kind(&self, kind: Kind) -> u64 {
+        self.kind(kind).load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of all verdicts and dead letters.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let verdicts: u64 = Kind::ALL.iter().map(|kind| self.of_kind(*kind)).sum();
+        verdicts + self.dead_letters()
+    }
+
+    /// Returns the number of exact and near duplicates.
+    #[must_use]
+    pub fn duplicates(&self) -> u64 {
+        self.of_kind(Kind::ExactDuplicate) + self.of_kind(Kind::NearDuplicate)
+    }
+
+    /// Returns the number of records that could not be read as pages.
+    #[must_use]
+    pub fn dead_letters(&self) -> u64 {
+        self.dead_letters.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of pages without any of the fields that hold a body.
+    #[must_use]
+    pub fn without_body(&self) -> u64 {
+        self.without_body.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of undecidable pages by reason.
+    #[must_use]
+    pub fn reasons(&self) -> BTreeMap<Reason, u64> {
+        lock(&self.reasons).clone()
+    }
+
+    /// Returns the number of dead letters of this cause.
+    #[must_use]
+    pub fn of_cause(&self, cause: &Cause) -> u64 {
+        lock(&self.causes).get(cause).copied().unwrap_or(0)
+    }
+
+    /// Returns the number of dead letters by cause.
+    #[must_use]
+    pub fn causes(&self) -> BTreeMap<Cause, u64> {
+        lock(&self.causes).clone()
+    }
+
+    /// Returns the number of repairs by kind, in words, without those that did not occur.
+    #[must_use]
+    pub fn repaired_in_words(&self) -> Vec<(&'static str, u64)> {
+        let counts = [
+            ("lone surrogates replaced by U+FFFD", &self.lone_surrogates),
+            ("invalid fetched_at dates, read as null", &self.bad_fetched_at),
+            (
+                "passthrough fields larger than 4 KiB or nested too deeply, left out",
+                &self.passthrough_too_large,
+            ),
+            ("HTTP bodies with broken chunks or compression, read up to the break", &self.breaks_off),
+            ("documents without a url, which got document:FILE#ROW", &self.without_url),
+        ];
+        counts
+            .map(|(what, count)| (what, count.load(Ordering::Relaxed)))
+            .into_iter()
+            .filter(|c| c.1 > 0)
+            .collect()
+    }
+
+    fn kind(&self, kind: Kind) -> &AtomicU64 {
+        match kind {
+            Kind::Unique => &self.unique,
+            Kind::ExactDuplicate => &self.exact_duplicate,
+            Kind::NearDuplicate => &self.near_duplicate,
+            Kind::Undecidable => &self.undecidable,
+        }
+    }
+}
+
+/// Locks the counts. They stay usable even if another thread panicked.
+fn lock<T>(counts: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    counts.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,75 @@
+//! Writes verdicts to one place and dead letters to another, and counts both.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use super::whole_lines::WholeLines;
+use super::{Extents, Sink};
+use crate::sink::counts::Counts;
+use leitong_base::record::Unreadable;
+use leitong_cluster::verdict::Conclusion;
+
+/// The destination of dead letters.
+pub enum DeadLetters {
+    /// A file, with one JSON object per line.
+    File(WholeLines),
+    /// A log that people read.
+    Log(Box<dyn FnMut(&Unreadable) + Send>),
+}
+
+/// The sink of `dedup`.
+pub struct FileSink {
+    verdicts: Option<WholeLines>,
+    dead_letters: DeadLetters,
+    counts: Arc<Counts>,
+}
+
+impl FileSink {
+    /// Creates a sink that counts in `counts`. Without `verdicts`, only dead letters are written.
+    #[must_use]
+    pub fn new(verdicts: Option<WholeLines>, dead_letters: DeadLetters, counts: Arc<Counts>) -> Self {
+        Self { verdicts, dead_letters, counts }
+    }
+}
+
+impl Sink for FileSink {
+    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()> {
+        for conclusion in &conclusions {
+            match conclusion {
+                Conclusion::Verdict(verdict) => {
+                    if let Some(verdicts) = &mut self.verdicts {
+                        verdicts.push(verdict).context("cannot write verdicts")?;
+                    }
+                }
+                Conclusion::DeadLetter(letter) => match &mut self.dead_letters {
+                    DeadLetters::File(lines) => lines.push(letter).context("cannot write dead letters")?,
+                    DeadLetters::Log(log) => log(letter),
+                },
+            }
+            self.counts.conclusion(conclusion);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        if let Some(verdicts) = &mut self.verdicts {
+            verdicts.flush().context("cannot write verdicts")?;
+        }
+        if let DeadLetters::File(lines) = &mut self.dead_letters {
+            lines.flush().context("cannot write dead letters")?;
+        }
+        Ok(())
+    }
+
+    fn extents(&mut self) -> anyhow::Result<Extents> {
+        let mut extents = Extents::new();
+        if let Some(verdicts) = &mut self.verdicts {
+            extents.insert("verdicts".to_owned(), verdicts.extent().context("cannot write verdicts")?);
+        }
+        if let DeadLetters::File(lines) = &mut self.dead_letters {
+            extents.insert("dead_letters".to_owned(), lines.extent().context("cannot write dead letters")?);
+        }
+        Ok(extents)
+    }
+}

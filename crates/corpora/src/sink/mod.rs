@@ -1,0 +1,65 @@
+//! The outputs of `dedup`: verdicts and dead letters to files, standard output and standard error.
+
+pub mod counts;
+pub mod files;
+pub mod whole_lines;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use leitong_base::record::Place;
+use leitong_cluster::verdict::Conclusion;
+
+/// A destination of verdicts and dead letters.
+pub trait Sink: Send {
+    /// Writes conclusions. They come in the order of the source.
+    ///
+    /// # Errors
+    /// The conclusions cannot be written. The run ends.
+    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()>;
+
+    /// Hands buffered data to the reader. Called when no more input is at hand.
+    ///
+    /// # Errors
+    /// The data cannot be written. The run ends.
+    fn flush(&mut self) -> anyhow::Result<()>;
+
+    /// Syncs everything to disk, and returns the length of each output.
+    ///
+    /// # Errors
+    /// The data cannot be written. The run ends.
+    fn extents(&mut self) -> anyhow::Result<Extents>;
+
+    /// Called when everything up to the milestone was written. The sink may then make that state durable.
+    ///
+    /// # Errors
+    /// The state cannot be written. The run ends.
+    fn reached(&mut self, _: &Milestone) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// The length of an output so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// For an output that is a folder, the index of the file being written, from 0.
+    pub file: usize,
+    /// Bytes written to that file, or to its parts.
+    pub bytes: u64,
+    /// For a file that is written in parts and joined at the end, the number of parts.
+    #[serde(default)]
+    pub parts: u64,
+}
+
+/// The length of each output so far, by its name.
+pub type Extents = BTreeMap<String, Extent>;
+
+/// A point in the input up to which everything is decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Milestone {
+    /// The last record before the milestone.
+    pub last: Place,
+    /// The number of the saved table that includes everything up to this point.
+    pub sequence: u64,
+}

@@ -1,0 +1,631 @@
+//! Reads CSV and TSV files. Each row after the first becomes a JSON line with the columns that the mapping of
+//! `[input]` uses. All values are strings.
+//!
+//! A file is recognised by its name, `.csv` or `.tsv` (before `.gz`, `.zst` or `.lz4`), because its content
+//! does not show what it is. The first row names the columns. Its end determines how all rows end: with line
+//! feeds, each with or without a carriage return before it, or with bare carriage returns. If line feeds end
+//! rows, a bare carriage return is part of its field. Fields may be quoted, and then contain line ends and
+//! doubled quotes (RFC 4180), unless [`Dialect::quotes`] is off. If a row has more or fewer fields than the
+//! first one, or is not UTF-8, only that row is lost. If a quote is never closed, the rest of the file is
+//! lost.
+//!
+//! Memory: one row of at most `page.line_bytes_max`. A longer row is skipped and reported.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::rules::{InputRules, truth};
+use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
+use leitong_base::record::Place;
+use leitong_text::page::config::PageConfig;
+use leitong_text::page::field::Field;
+use leitong_text::page::made_up;
+use leitong_text::page::mapping::WITHDRAWN;
+
+/// Maximum number of columns that an error lists.
+const NAMED_MAX: usize = 20;
+
+/// A quoted field with more lines than this is suspicious: its quote may be an ordinary character.
+const QUOTED_LINES_MAX: u64 = 200;
+
+/// A quoted field with at least as many lines that look like rows is suspicious. Lines of texts can look so by chance.
+const INNER_ROWS_MIN: u64 = 2;
+
+/// The rules by which rows are split into fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// The byte between two fields.
+    pub delimiter: u8,
+    /// True if fields may be quoted. Otherwise a quote is an ordinary character.
+    pub quotes: bool,
+}
+
+/// Returns the dialect for an input with this name, or `None` if it is not a CSV or TSV file.
+#[must_use]
+pub fn dialect(name: &str, quotes: bool) -> Option<Dialect> {
+    delimiter(name).map(|delimiter| Dialect { delimiter, quotes })
+}
+
+/// Returns the delimiter for an input with this name, or `None` if it is not a CSV or TSV file.
+pub fn delimiter(name: &str) -> Option<u8> {
+    let name = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let (_, extension) = name.rsplit_once('.')?;
+    match extension.to_ascii_lowercase().as_str() {
+        "csv" => Some(b','),
+        "tsv" => Some(b'\t'),
+        _ => None,
+    }
+}
+
+/// The columns that are needed.
+pub(super) enum Wanted<'a> {
+    /// The columns that these rules use.
+    Mapped(&'a InputRules),
+    /// The column with this name, if there is one.
+    Only(Option<&'a str>),
+}
+
+/// A source that reads rows.
+pub struct CsvRows<R> {
+    rows: Rows<R>,
+    input: Arc<str>,
+    dialect: Dialect,
+    /// Number of columns. `None` before the first row is read.
+    width: Option<usize>,
+    /// The columns that are needed: index and name.
+    columns: Vec<(usize, String)>,
+    /// Names of the columns that pointers lead into. Their cells are JSON.
+    json_columns: Vec<String>,
+    /// The field for generated urls, if no column has a url.
+    url_field: Option<String>,
+    /// True if a column withdraws pages.
+    withdraws: bool,
+    skipped: Skipped,
+    /// The record for the first row, if there is one.
+    first: Option<Record>,
+    /// True until a suspicious quote has been reported.
+    warns: bool,
+    ended: bool,
+}
+
+impl<R: Read> CsvRows<R> {
+    /// Creates a source that reads rows from `reader`. Messages call it `input`.
+    ///
+    /// # Errors
+    /// The operating system's error. A fault in the first row is reported as a record.
+    pub(super) fn new(
+        reader: BufReader<R>,
+        input: Arc<str>,
+        dialect: Dialect,
+        limits: &PageConfig,
+        wanted: &Wanted<'_>,
+    ) -> io::Result<Self> {
+        let rows = Rows {
+            reader,
+            dialect,
+            bytes_max: limits.line_bytes_max,
+            line: 1,
+            at: 0,
+            ends: Ends::Unknown,
+            may_go_on: false,
+        };
+        let mut source = Self {
+            rows,
+            input,
+            dialect,
+            width: None,
+            columns: Vec::new(),
+            json_columns: Vec::new(),
+            url_field: None,
+            withdraws: matches!(wanted, Wanted::Mapped(rules) if rules.mapping.is_withdrawn(WITHDRAWN)),
+            skipped: Skipped::default(),
+            first: None,
+            warns: matches!(wanted, Wanted::Mapped(_)),
+            ended: false,
+        };
+        let Some((payload, length)) = source.begin(wanted)? else { return Ok(source) };
+        source.ended = matches!(payload, Payload::Broken(_));
+        let place = Place::Line { input: Arc::clone(&source.input), line: 1 };
+        source.first = Some(Record { place, span: 0..length, payload });
+        Ok(source)
+    }
+
+    /// Reads the names of the columns. Returns the record to emit for the first row, if any, and the length
+    /// of the row.
+    fn begin(&mut self, wanted: &Wanted<'_>) -> io::Result<Option<(Payload, u64)>> {
+        let header = match self.rows.next_row() {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                let error = framing_error(&error).ok_or(error)?;
+                return Ok(Some((Payload::Broken(error), 0)));
+            }
+        };
+        let names = header
+            .bytes
+            .and_then(|bytes| fields(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes), self.dialect));
+        let names = match names {
+            Ok(names) => names,
+            Err(problem) => {
+                let error = FramingError::BrokenCsv(format!("the names of the columns: {problem}"));
+                return Ok(Some((Payload::Broken(error), header.length)));
+            }
+        };
+        self.width = Some(names.len());
+        match wanted {
+            Wanted::Only(name) => {
+                let place = |name: &str| names.iter().position(|known| known == name);
+                self.columns.extend(name.and_then(|name| Some((place(name)?, name.to_owned()))));
+                Ok(Some((Payload::NoPage, header.length)))
+            }
+            Wanted::Mapped(rules) => Ok(match self.map(&names, rules) {
+                Ok(()) => None,
+                Err(problem) => Some((Payload::Broken(FramingError::WrongColumns(problem)), header.length)),
+            }),
+        }
+    }
+
+    fn map(&mut self, names: &[String], rules: &InputRules) -> Result<(), String> {
+        let place = |name: &str| names.iter().position(|known| known == name);
+        let fields: Vec<(Field, String)> = rules.mapping.top_fields().collect();
+        for (field, name) in &fields {
+            if place(name).is_none() && rules.names(name) {
+                return Err(format!(
+                    "there is no column {name:?} for the {}; {}",
+                    field.name(),
+                    listed(names)
+                ));
+            }
+        }
+        let mut named = rules.named_at_top();
+        if let Some(name) = named.find(|name| place(name).is_none()) {
+            return Err(format!("there is no column {name:?}; {}", listed(names)));
+        }
+        let parent_fields: Vec<(Field, String)> =
+            rules.mapping.parent_fields().filter(|(_, name)| place(name).is_some()).collect();
+        self.json_columns = parent_fields.iter().map(|(_, name)| name.clone()).collect();
+        let wanted = rules.mapping.first_names();
+        self.columns = wanted.filter_map(|name| Some((place(name)?, name.to_owned()))).collect();
+        self.columns.sort_unstable();
+        let has = |is_it: fn(Field) -> bool| {
+            fields.iter().chain(&parent_fields).any(|(field, name)| is_it(*field) && place(name).is_some())
+        };
+        if !has(|field| matches!(field, Field::Body(_) | Field::WarcFile)) {
+            return Err(format!(
+                "there is no column of texts or HTML; {}; name one with --text-column or --html-column",
+                listed(names)
+            ));
+        }
+        let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
+        self.url_field = url_field.filter(|_| !has(|field| field == Field::Url));
+        Ok(())
+    }
+
+    fn next_record(&mut self) -> io::Result<Option<Record>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        loop {
+            if self.ended {
+                return Ok(None);
+            }
+            self.rows.skip_feed()?;
+            let (line, at) = (self.rows.line, self.rows.at);
+            let place = Place::Line { input: Arc::clone(&self.input), line };
+            let row = match self.rows.next_row() {
+                Ok(None) => {
+                    self.ended = true;
+                    return Ok(None);
+                }
+                Ok(Some(row)) => row,
+                Err(error) => {
+                    self.ended = true;
+                    let error = framing_error(&error).ok_or(error)?;
+                    return Ok(Some(Record {
+                        place,
+                        span: at..self.rows.at,
+                        payload: Payload::Broken(error),
+                    }));
+                }
+            };
+            let span = at..at + row.length;
+            self.warn_of_quotes(line, &row);
+            let payload = match row.bytes {
+                Ok(bytes) if bytes.trim_ascii().is_empty() && self.width != Some(1) => {
+                    self.skipped.blank_lines += 1;
+                    continue;
+                }
+                Ok(bytes) => self.json(&bytes, line),
+                Err(problem) => Err(problem),
+            };
+            let payload = payload
+                .map_or_else(|problem| Payload::Broken(FramingError::BrokenCsv(problem)), Payload::Json);
+            return Ok(Some(Record { place, span, payload }));
+        }
+    }
+
+    /// Warns, once, of a quoted field that has probably swallowed rows.
+    fn warn_of_quotes(&mut self, line: u64, row: &Row) {
+        let is_tsv = self.dialect.delimiter == b'\t';
+        let looks_long = if is_tsv { row.quoted_has_delimiter } else { row.quoted_lines > QUOTED_LINES_MAX };
+        // Whole rows inside quotes: all lines have as many delimiters as a row.
+        let delimiters = self.width.unwrap_or_default().saturating_sub(1) as u64;
+        let looks_like_rows = delimiters > 0
+            && row.inner.lines >= INNER_ROWS_MIN
+            && [row.inner.delimiters_min, row.inner.delimiters_max] == [delimiters; 2];
+        let looks_merged = looks_long || row.has_stray_quote || looks_like_rows;
+        if self.warns && looks_merged && row.quoted_lines > 0 {
+            self.warns = false;
+            tracing::warn!(
+                "{}: a field that begins with a quote in the row of line {line} goes on over {} lines{}; if quotes have \
+                 no meaning in this file, rows are lost here: run again with --no-quotes",
+                self.input,
+                row.quoted_lines + 1,
+                if is_tsv && row.quoted_has_delimiter { ", with tabs in them" } else { "" }
+            );
+        }
+    }
+
+    /// Converts a row to a JSON object.
+    fn json(&self, row: &[u8], line: u64) -> Result<Vec<u8>, String> {
+        let fields = fields(row, self.dialect)?;
+        let width = self.width.unwrap_or_default();
+        if fields.len() != width {
+            return Err(format!(
+                "{} fields, but the first row has {width}; the row is skipped",
+                fields.len()
+            ));
+        }
+        let url = self.url_field.as_ref().map(|field| (field, made_up::url(&self.input, line)));
+        let url = url.iter().map(|(field, url)| (field.as_str(), url.as_str()));
+        let columns = self.columns.iter().map(|(at, name)| (name.as_str(), fields[*at].as_str()));
+        let mut json = vec![b'{'];
+        for (name, value) in url.chain(columns) {
+            let comma = if json.len() > 1 { "," } else { "" };
+            let is_json = self.json_columns.iter().any(|column| column == name) && is_json(value);
+            let value = match truth(value).filter(|_| self.withdraws && name == WITHDRAWN) {
+                Some(truth) => truth.to_owned(),
+                None if is_json => value.to_owned(),
+                None => serde_json::Value::from(value).to_string(),
+            };
+            json.extend_from_slice(format!("{comma}{}:{value}", serde_json::Value::from(name)).as_bytes());
+        }
+        json.push(b'}');
+        Ok(json)
+    }
+}
+
+/// Returns true for the text of a JSON object or array.
+fn is_json(cell: &str) -> bool {
+    cell.trim_start().starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(cell).is_ok()
+}
+
+/// Splits a row into fields.
+fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Result<Vec<String>, String> {
+    // An unquoted field contains no line feed, and carriage returns are part of their field.
+    let mut reader = csv_core::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .quoting(quotes)
+        .terminator(csv_core::Terminator::Any(b'\n'))
+        .build();
+    // A row has one field more than delimiters, at most.
+    let (mut output, mut ends) =
+        (vec![0; row.len()], vec![0; memchr::memchr_iter(delimiter, row).count() + 1]);
+    let (_, read, _, count) = reader.read_record(row, &mut output, &mut ends);
+    let (_, _, _, last) = reader.read_record(&row[read..], &mut [0; 4], &mut ends[count..]);
+    let text = |bytes: &[u8]| {
+        std::str::from_utf8(bytes)
+            .map(str::to_owned)
+            .map_err(|_| "not UTF-8; write the table in UTF-8".to_owned())
+    };
+    let mut start = 0;
+    ends[..count + last].iter().map(|end| text(&output[std::mem::replace(&mut start, *end)..*end])).collect()
+}
+
+/// Lists the names of the columns, for people.
+fn listed(names: &[String]) -> String {
+    let named: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
+    let more = names.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("the columns are {}{more}", named.join(", "))
+}
+
+impl<R: Read + Send> Source for CsvRows<R> {
+    fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
+        fill(self, (batch, bytes_max), Self::next_record, |source| source.rows.reader.buffer().is_empty())
+    }
+
+    fn skipped(&self) -> Skipped {
+        self.skipped
+    }
+}
+
+/// Splits a table into rows.
+struct Rows<R> {
+    reader: BufReader<R>,
+    dialect: Dialect,
+    bytes_max: usize,
+    /// The line in which the next row begins, from 1.
+    line: u64,
+    /// Bytes read so far.
+    at: u64,
+    ends: Ends,
+    /// True if a line feed that follows belongs to the end of the previous row.
+    may_go_on: bool,
+}
+
+/// The characters that end rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// The first row has not ended yet.
+    Unknown,
+    /// Line feeds, each with or without a carriage return before it.
+    Feeds,
+    /// Carriage returns, line feeds, or both.
+    Returns,
+}
+
+/// A row without its line end.
+struct Row {
+    /// The bytes of the row, or the reason why it cannot be read.
+    bytes: Result<Vec<u8>, String>,
+    /// Length of the row in bytes.
+    length: u64,
+    /// Number of line ends inside quotes.
+    quoted_lines: u64,
+    /// True if a delimiter occurs inside quotes.
+    quoted_has_delimiter: bool,
+    /// True if a quote that ends a quoted text is followed by more of the field: two ordinary quotes.
+    has_stray_quote: bool,
+    inner: InnerLines,
+}
+
+/// The lines that are inside quotes as a whole.
+#[derive(Clone, Copy, Default)]
+struct InnerLines {
+    lines: u64,
+    /// The fewest and the most delimiters in one of them.
+    delimiters_min: u64,
+    delimiters_max: u64,
+    /// Delimiters in the current line; `None` before the first line end.
+    current: Option<u64>,
+}
+
+impl InnerLines {
+    fn end_line(&mut self) {
+        if let Some(delimiters) = self.current.replace(0) {
+            let is_first = self.lines == 0;
+            self.delimiters_min = if is_first { delimiters } else { self.delimiters_min.min(delimiters) };
+            self.delimiters_max = self.delimiters_max.max(delimiters);
+            self.lines += 1;
+        }
+    }
+}
+
+/// The state of the reader within a field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    FieldStart,
+    Unquoted,
+    Quoted,
+    /// After a quote inside quotes. It ends the quoted text unless another quote follows.
+    QuoteInQuoted,
+    /// After a carriage return that ends the first row, unless a line feed follows.
+    AfterReturn,
+}
+
+impl<R: Read> Rows<R> {
+    fn next_row(&mut self) -> io::Result<Option<Row>> {
+        let (mut bytes, mut length, mut state, first_line) =
+            (Vec::new(), 0_u64, State::FieldStart, self.line);
+        let (mut quoted_lines, mut quoted_has_delimiter, mut before) = (0, false, 0);
+        let (mut has_stray_quote, mut inner) = (false, InnerLines::default());
+        let is_ended = loop {
+            let available = match self.reader.fill_buf() {
+                Ok([]) => break false,
+                Ok(available) => available,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            // Number of bytes in the row, and in its end.
+            let mut end = None;
+            for (at, &byte) in available.iter().enumerate() {
+                state = match (state, byte) {
+                    (State::AfterReturn, byte) if byte != b'\n' => {
+                        self.ends = Ends::Returns;
+                        end = Some((at, 0));
+                        break;
+                    }
+                    (State::Quoted, b'"') => State::QuoteInQuoted,
+                    (State::Quoted, byte) => {
+                        let is_line_end = match byte {
+                            b'\n' => before != b'\r' || self.ends != Ends::Returns,
+                            b'\r' => self.ends == Ends::Returns,
+                            _ => false,
+                        };
+                        let is_delimiter = byte == self.dialect.delimiter;
+                        quoted_lines += u64::from(is_line_end);
+                        quoted_has_delimiter |= is_delimiter;
+                        if is_line_end {
+                            inner.end_line();
+                        } else if is_delimiter {
+                            inner.current = inner.current.map(|count| count + 1);
+                        }
+                        State::Quoted
+                    }
+                    (State::QuoteInQuoted | State::FieldStart, b'"') if self.dialect.quotes => State::Quoted,
+                    (_, b'\n') => {
+                        end = Some((at, 1));
+                        break;
+                    }
+                    (_, b'\r') if self.ends == Ends::Returns => {
+                        self.may_go_on = true;
+                        end = Some((at, 1));
+                        break;
+                    }
+                    (_, b'\r') if self.ends == Ends::Unknown => State::AfterReturn,
+                    (_, byte) if byte == self.dialect.delimiter => State::FieldStart,
+                    (state_before, _) => {
+                        has_stray_quote |= state_before == State::QuoteInQuoted;
+                        State::Unquoted
+                    }
+                };
+                before = byte;
+            }
+            let (row_bytes, end_bytes) = end.unwrap_or((available.len(), 0));
+            length += row_bytes as u64;
+            if length <= self.bytes_max as u64 {
+                bytes.extend_from_slice(&available[..row_bytes]);
+            }
+            self.reader.consume(row_bytes + end_bytes);
+            self.at += (row_bytes + end_bytes) as u64;
+            if end.is_some() {
+                break true;
+            }
+        };
+        self.line += quoted_lines + u64::from(is_ended);
+        if length == 0 && !is_ended {
+            return Ok(None);
+        }
+        if self.ends == Ends::Unknown {
+            self.ends = Ends::Feeds;
+        }
+        let bytes = if state == State::Quoted {
+            Err(format!(
+                "a quote in the row that begins in line {first_line} is never closed, so nothing after it can be read; \
+                 if quotes have no meaning in this file, run again with --no-quotes"
+            ))
+        } else if length > self.bytes_max as u64 {
+            Err(format!("the row has {length} bytes; raise page.line_bytes_max to read it"))
+        } else {
+            if bytes.last() == Some(&b'\r') {
+                bytes.pop();
+                length -= 1;
+            }
+            Ok(bytes)
+        };
+        Ok(Some(Row { bytes, length, quoted_lines, quoted_has_delimiter, has_stray_quote, inner }))
+    }
+
+    /// Skips the line feed after a carriage return that ended a row.
+    fn skip_feed(&mut self) -> io::Result<()> {
+        while std::mem::take(&mut self.may_go_on) {
+            match self.reader.fill_buf() {
+                Ok([b'\n', ..]) => {
+                    self.reader.consume(1);
+                    self.at += 1;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => self.may_go_on = true,
+                other => return other.map(|_| ()),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &[u8], buffer: usize) -> Vec<(u64, String)> {
+        rows_of(text, buffer, Dialect { delimiter: b',', quotes: true })
+    }
+
+    fn rows_of(text: &[u8], buffer: usize, dialect: Dialect) -> Vec<(u64, String)> {
+        let reader = BufReader::with_capacity(buffer, text);
+        let limits = PageConfig { line_bytes_max: 1024, ..PageConfig::default() };
+        let mut source =
+            CsvRows::new(reader, "a.csv".into(), dialect, &limits, &Wanted::Only(Some("b"))).expect("memory");
+        assert!(matches!(source.next_record(), Ok(Some(Record { payload: Payload::NoPage, .. }))));
+        let mut found = Vec::new();
+        while let Some(record) = source.next_record().expect("memory") {
+            let Place::Line { line, .. } = record.place else { panic!("a line") };
+            found.push((
+                line,
+                match record.payload {
+                    Payload::Json(json) => String::from_utf8(json).expect("JSON"),
+                    Payload::Broken(error) => error.to_string(),
+                    other => panic!("{other:?}"),
+                },
+            ));
+        }
+        found
+    }
+
+    #[test]
+    fn rows_may_have_quotes_line_feeds_and_faults() {
+        let text = b"\xef\xbb\xbfa,b\r\n1,\"x\ny, \"\"z\"\"\"\r\n\n2,plain \"quote\n3\n4,\xff\n5,\"end\"";
+        for buffer in [1, 2, 3, 7, 1000] {
+            let found = rows(text, buffer);
+            let lines: Vec<u64> = found.iter().map(|(line, _)| *line).collect();
+            assert_eq!(lines, [2, 5, 6, 7, 8], "{found:?}");
+            assert_eq!(found[0].1, r#"{"b":"x\ny, \"z\""}"#);
+            assert_eq!(found[1].1, r#"{"b":"plain \"quote"}"#);
+            assert!(found[2].1.contains("1 fields, but the first row has 2"), "{found:?}");
+            assert!(found[3].1.contains("not UTF-8"), "{found:?}");
+            assert_eq!(found[4].1, r#"{"b":"end"}"#);
+        }
+    }
+
+    #[test]
+    fn unclosed_quotes_and_rows_above_the_limit_are_reported() {
+        let long = "x".repeat(2000);
+        let found = rows(format!("a,b\n1,{long}\n2,short\n3,\"open\n4,x\n").as_bytes(), 64);
+        assert!(found[0].1.contains("2002 bytes; raise page.line_bytes_max"), "{found:?}");
+        assert_eq!(found[1], (3, r#"{"b":"short"}"#.to_owned()));
+        assert!(found[2].1.contains("begins in line 4 is never closed"), "{found:?}");
+        assert_eq!(found.len(), 3);
+    }
+
+    /// One part of the reader ended rows at a bare carriage return, and another did not: texts were
+    /// truncated, rows were lost, and a file with such line ends had no records at all.
+    #[test]
+    fn a_bare_carriage_return_ends_rows_only_if_it_ends_the_first() {
+        for buffer in [1, 2, 3, 7, 1000] {
+            for end in ["\n", "\r\n"] {
+                let text = format!("a,b{end}1,x\ry{end}2,\"x\r\"\"y\"{end}\r3,z{end}4,end\r");
+                let found = rows(text.as_bytes(), buffer);
+                let expected = [r#"{"b":"x\ry"}"#, r#"{"b":"x\r\"y"}"#, r#"{"b":"z"}"#, r#"{"b":"end"}"#];
+                let found: Vec<_> = found.iter().map(|(line, row)| (*line, row.as_str())).collect();
+                let expected: Vec<_> = (2..).zip(expected).collect();
+                // A carriage return before the end of a row is part of that end.
+                assert_eq!(found, expected, "{end:?} {buffer}");
+            }
+            let text = b"a,b\r1,x\r\r2,\"x\ry\r\nz\"\r\n3,y\n4\r5,end";
+            let found = rows(text, buffer);
+            let lines: Vec<u64> = found.iter().map(|(line, _)| *line).collect();
+            assert_eq!(lines, [2, 4, 7, 8, 9], "{found:?}");
+            assert_eq!(found[0].1, r#"{"b":"x"}"#);
+            assert_eq!(found[1].1, r#"{"b":"x\ry\r\nz"}"#);
+            assert!(found[3].1.contains("1 fields"), "{found:?}");
+            assert_eq!(found[4].1, r#"{"b":"end"}"#);
+        }
+    }
+
+    /// A quote at the beginning of a field swallowed the rows up to the next quote.
+    #[test]
+    fn without_quotes_a_quote_is_a_character() {
+        let text = b"a\tb\n1\t\"open\n2\tan \"x\" y\n3\t\"\"\n";
+        let dialect = |quotes| Dialect { delimiter: b'\t', quotes };
+        let found = rows_of(text, 5, dialect(false));
+        let rows: Vec<_> = found.iter().map(|(_, row)| row.as_str()).collect();
+        assert_eq!(rows, [r#"{"b":"\"open"}"#, r#"{"b":"an \"x\" y"}"#, r#"{"b":"\"\""}"#]);
+        assert_eq!(rows_of(text, 5, dialect(true)).len(), 2);
+    }
+
+    #[test]
+    fn tables_are_recognised_by_their_names() {
+        for (name, expected) in [
+            ("a.csv", Some(b',')),
+            ("x/A.CSV.gz", Some(b',')),
+            ("a.tsv.zst", Some(b'\t')),
+            ("a.jsonl", None),
+            ("csv", None),
+            ("-", None),
+        ] {
+            assert_eq!(delimiter(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Reads an input again, record by record and with unchanged bytes, for copying.
+//!
+//! The same code as in the first reading splits the input into records, so their numbers agree. A copy of
+//! what that code reads is kept until it is known which record it belongs to. Memory: the longest record
+//! allowed, and what is read ahead of it. The bytes of a longer record are discarded.
+
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::csv::Dialect;
+use super::index::originals::IndexedOriginals;
+use super::parquet::originals::RowOriginals;
+use super::{Payload, Source};
+use leitong_base::record::Place;
+use leitong_text::page::config::PageConfig;
+
+/// Number of bytes that may be read ahead, plus the header of a WARC record.
+const READ_AHEAD_BYTES: usize = 8 << 20;
+
+/// One record of the input, with its bytes.
+#[derive(Debug)]
+pub struct Original {
+    /// The number of the record, as in its [`Place`].
+    pub number: u64,
+    /// The format of the record.
+    pub framing: Framing,
+    /// True if the record may contain a page.
+    pub is_page: bool,
+    /// The bytes without surrounding line ends. `None` if the record is too long or broken.
+    pub bytes: Option<Vec<u8>>,
+    /// For a row of a table, the requested column as a JSON object.
+    pub json: Option<Vec<u8>>,
+}
+
+/// The format that separates records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// One record per line.
+    Line,
+    /// WARC records, which state their length.
+    Warc,
+    /// One record per line, except for line feeds in quotes. The first one names the columns.
+    Csv(Dialect),
+    /// The whole input is one page.
+    Page,
+}
+
+/// The records of one input, unchanged.
+pub enum Originals {
+    /// Records that are read in order.
+    Records(RecordOriginals),
+    /// Records that an index names, read in order.
+    Indexed(Box<IndexedOriginals>),
+    /// Rows that are read by their number.
+    Rows(Box<RowOriginals>),
+}
+
+/// The records of an input that is read from start to end.
+pub struct RecordOriginals {
+    source: Box<dyn Source>,
+    /// The format of the records, unless the input is a WARC file.
+    lines: Framing,
+    held: Arc<Mutex<Held>>,
+}
+
+impl RecordOriginals {
+    /// Creates a reader of the records into which `framed` splits `decompressed`.
+    pub(super) fn new(
+        decompressed: Box<dyn Read + Send>,
+        lines: Framing,
+        limits: &PageConfig,
+        framed: impl FnOnce(Box<dyn Read + Send>) -> io::Result<Box<dyn Source>>,
+    ) -> io::Result<Self> {
+        let bytes_max = limits.line_bytes_max.max(limits.bytes_max) + READ_AHEAD_BYTES;
+        let held = Arc::new(Mutex::new(Held::new(bytes_max)));
+        let source = framed(Box::new(Copying { inner: decompressed, held: Arc::clone(&held) }))?;
+        Ok(Self { source, lines, held })
+    }
+
+    /// Returns the next record, or `None` at the end.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn next_record(&mut self) -> io::Result<Option<Original>> {
+        let mut batch = Vec::new();
+        // A limit of one byte makes each batch end after its first record.
+        while batch.is_empty() && self.source.read_batch(&mut batch, 1)? {}
+        let Some(record) = batch.pop() else { return Ok(None) };
+        debug_assert!(batch.is_empty(), "one record at a time");
+        let mut held = lock(&self.held);
+        let bytes = match &record.payload {
+            Payload::Broken(_) => None,
+            _ => held.get(&record.span),
+        };
+        held.discard(record.span.end);
+        let (number, framing) = match record.place {
+            Place::Line { line, .. } => (line, self.lines),
+            Place::Record { record, .. } if self.lines == Framing::Page => (record, Framing::Page),
+            Place::Record { record, .. } => (record, Framing::Warc),
+            Place::Message { offset, .. } => (offset, Framing::Line),
+        };
+        let is_page = !matches!(record.payload, Payload::NoPage);
+        let json = match record.payload {
+            Payload::Json(json) if matches!(framing, Framing::Csv(_)) => Some(json),
+            _ => None,
+        };
+        Ok(Some(Original { number, framing, is_page, bytes, json }))
+    }
+}
+
+/// A reader that keeps a copy of everything that is read.
+struct Copying {
+    inner: Box<dyn Read + Send>,
+    held: Arc<Mutex<Held>>,
+}
+
+impl Read for Copying {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        lock(&self.held).add(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+/// The last bytes of an input that were read.
+struct Held {
+    bytes: Vec<u8>,
+    /// The position of these bytes in the input.
+    start: u64,
+    /// Number of bytes at the start that are already discarded.
+    discarded: usize,
+    bytes_max: usize,
+}
+
+impl Held {
+    fn new(bytes_max: usize) -> Self {
+        Self { bytes: Vec::new(), start: 0, discarded: 0, bytes_max }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if self.bytes.len() - self.discarded + bytes.len() > self.bytes_max {
+            // A record that is so long is not copied.
+            self.discard(u64::MAX);
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Returns the bytes at `span`, if all of them are kept.
+    fn get(&self, span: &Range<u64>) -> Option<Vec<u8>> {
+        let index = |at: u64| usize::try_from(at.checked_sub(self.start)?).ok();
+        let (from, to) = (index(span.start)?, index(span.end)?);
+        if from < self.discarded {
+            return None;
+        }
+        self.bytes.get(from..to).map(<[u8]>::to_vec)
+    }
+
+    fn discard(&mut self, until: u64) {
+        let count = usize::try_from(until.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        self.discarded = count.clamp(self.discarded, self.bytes.len());
+        // Removing bytes moves the rest, so it is done only when at least as many are removed as are moved.
+        if self.discarded * 2 > self.bytes.len() {
+            self.bytes.drain(..self.discarded);
+            self.start += self.discarded as u64;
+            self.discarded = 0;
+        }
+    }
+}
+
+fn lock(held: &Mutex<Held>) -> std::sync::MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Held;
+
+    #[test]
+    fn bytes_are_kept_until_they_are_discarded() {
+        let mut held = Held::new(100);
+        held.add(b"one\ntwo\nthree\n");
+        assert_eq!(held.get(&(0..3)).as_deref(), Some(&b"one"[..]));
+        held.discard(3);
+        assert_eq!(held.get(&(0..3)), None);
+        assert_eq!(held.get(&(4..7)).as_deref(), Some(&b"two"[..]));
+        held.discard(7);
+        held.add(b"four\n");
+        assert_eq!(held.get(&(8..13)).as_deref(), Some(&b"three"[..]));
+        assert_eq!(held.get(&(14..18)).as_deref(), Some(&b"four"[..]));
+        assert_eq!(held.get(&(14..20)), None, "not read yet");
+        held.add(&[b'x'; 99]);
+        assert_eq!(held.get(&(8..13)), None, "at most 100 bytes are kept");
+    }
+}

@@ -1,0 +1,253 @@
+//! Selects the columns of a table to read, and checks that their types fit.
+//!
+//! A column is read if the mapping reads a top-level field with its name. If the name is only a convention
+//! (`timestamp`, `content`), a column with another type is skipped, because it may mean something else. If
+//! the configuration names the column, or it has a field's own name, its type must fit.
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field as Column, Fields};
+
+use super::json::JsonWriter;
+use crate::source::rules::{InputRules, truth};
+use leitong_base::limits::URL_BYTES_MAX;
+use leitong_text::page::body::Form;
+use leitong_text::page::field::Field;
+use leitong_text::page::mapping::WITHDRAWN;
+
+/// Maximum number of columns that an error lists.
+const NAMED_MAX: usize = 20;
+/// Maximum length of strings in a row above the size limit: more than any field except a body may have.
+const CUT_BYTES: usize = URL_BYTES_MAX + 1;
+
+/// The columns of a table that are read.
+#[derive(Debug)]
+pub(super) struct Columns {
+    /// In table order: index of the column, name, and true if bytes are written in Base64.
+    read: Vec<(usize, String, bool)>,
+    /// Names of string columns that pointers lead into. Their strings are parsed as JSON.
+    json: Vec<String>,
+    /// The field for generated urls, if no column has a url.
+    url_field: Option<String>,
+    /// True if a column withdraws pages.
+    withdraws: bool,
+    line_bytes_max: usize,
+}
+
+/// A row as a JSON line.
+pub(super) enum RowLine {
+    /// The complete row.
+    Whole(Vec<u8>),
+    /// A row above the size limit, with shortened strings.
+    Cut {
+        /// The row with shortened strings.
+        json: Vec<u8>,
+        /// Size of the complete row in bytes.
+        bytes: u64,
+    },
+    /// This column contains bytes that are not UTF-8.
+    NotUtf8(String),
+}
+
+impl Columns {
+    /// Selects those of `columns` that `rules` use.
+    ///
+    /// # Errors
+    /// A description of what does not fit.
+    pub(super) fn select(columns: &Fields, rules: &InputRules) -> Result<Self, String> {
+        let fields: Vec<(Field, String)> = rules.mapping.top_fields().collect();
+        let fields_of = |name: &str| -> Vec<Field> {
+            fields.iter().filter(|(_, known)| known == name).map(|(field, _)| *field).collect()
+        };
+        let is_named = |field: Field, name: &str| {
+            let is_own = field.name() == name && !matches!(field, Field::Body(Form::Content | Form::Mixed));
+            is_own || rules.names(name)
+        };
+        for (field, name) in &fields {
+            if rules.names(name) && columns.find(name).is_none() {
+                return Err(format!(
+                    "there is no column {name:?} for the {}; {}",
+                    field.name(),
+                    listed(columns)
+                ));
+            }
+        }
+        if let Some(name) = rules.named_at_top().find(|name| columns.find(name).is_none()) {
+            return Err(format!("there is no column {name:?}; {}", listed(columns)));
+        }
+        let parent_fields: Vec<(Field, String)> = rules.mapping.parent_fields().collect();
+        let mut json = Vec::new();
+        let mut read = Vec::new();
+        let (mut has_body, mut has_url) = (false, false);
+        for name in rules.mapping.first_names() {
+            let Some((at, column)) = columns.find(name) else { continue };
+            let read_as = fields_of(name);
+            let in_base64 = is_bytes(column.data_type())
+                && read_as.iter().any(|field| matches!(field, Field::Body(Form::Base64 | Form::Mixed)));
+            let misfit = read_as.iter().find(|field| !fits(**field, column.data_type())).copied();
+            if let Some(field) = misfit.filter(|field| is_named(*field, name)) {
+                return Err(format!(
+                    "column {name:?} is of type {}; expected {} for the {}",
+                    column.data_type(),
+                    expected(field),
+                    field.name()
+                ));
+            }
+            let may_be_other = is_bytes(column.data_type())
+                && !in_base64
+                && !read_as.is_empty()
+                && !read_as.iter().any(|field| is_named(*field, name));
+            if misfit.is_some() || may_be_other {
+                continue;
+            }
+            if is_text(column.data_type()) && parent_fields.iter().any(|(_, known)| known == name) {
+                let mut parent_fields =
+                    parent_fields.iter().filter(|(_, known)| known == name).map(|(field, _)| *field);
+                has_url |= parent_fields.clone().any(|field| field == Field::Url);
+                has_body |= parent_fields.any(is_body);
+                json.push(name.to_owned());
+            }
+            has_body |= is_nested(column) || read_as.iter().any(|field| is_body(*field));
+            has_url |= is_nested(column) || read_as.contains(&Field::Url);
+            read.push((at, name.to_owned(), in_base64));
+        }
+        if !has_body {
+            return Err(format!(
+                "there is no column of texts or HTML; {}; name one with --text-column or --html-column",
+                listed(columns)
+            ));
+        }
+        let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
+        read.sort_unstable();
+        let line_bytes_max = rules.limits.line_bytes_max;
+        let withdraws = rules.mapping.is_withdrawn(WITHDRAWN);
+        Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), withdraws, line_bytes_max })
+    }
+
+    /// The indexes of the columns that are read.
+    pub(super) fn places(&self) -> Vec<usize> {
+        self.read.iter().map(|(at, ..)| *at).collect()
+    }
+
+    /// Returns row `row` of `batch`, which has these columns. `url` generates the url if no column has one.
+    pub(super) fn line(&self, batch: &RecordBatch, row: usize, url: impl Fn() -> String) -> RowLine {
+        let written = self.written(batch, row, &url, usize::MAX);
+        match written {
+            Ok(json) if json.len() <= self.line_bytes_max => RowLine::Whole(json),
+            Ok(json) => match self.written(batch, row, &url, CUT_BYTES) {
+                Ok(cut) => RowLine::Cut { json: cut, bytes: json.len() as u64 },
+                Err(column) => RowLine::NotUtf8(column),
+            },
+            Err(column) => RowLine::NotUtf8(column),
+        }
+    }
+
+    fn written(
+        &self,
+        batch: &RecordBatch,
+        row: usize,
+        url: &impl Fn() -> String,
+        string_bytes_max: usize,
+    ) -> Result<Vec<u8>, String> {
+        let mut line = JsonWriter::new(string_bytes_max);
+        line.json.push('{');
+        if let Some(field) = &self.url_field {
+            line.string(field);
+            line.json.push(':');
+            line.string(&url());
+        }
+        for ((_, name, in_base64), column) in self.read.iter().zip(batch.columns()) {
+            if line.json.len() > 1 {
+                line.json.push(',');
+            }
+            line.string(name);
+            line.json.push(':');
+            let start = line.json.len();
+            match self.json.contains(name) {
+                true => line.json_text(column, row),
+                false => line.value(column, row, *in_base64),
+            }
+            if self.withdraws
+                && name == WITHDRAWN
+                && let Some(truth) = truth(&line.json[start..])
+            {
+                line.json.replace_range(start.., truth);
+            }
+            if line.not_utf8 {
+                return Err(name.clone());
+            }
+        }
+        line.json.push('}');
+        Ok(line.json.into_bytes())
+    }
+}
+
+fn is_body(field: Field) -> bool {
+    matches!(field, Field::Body(_) | Field::WarcFile)
+}
+
+/// Returns the type of a column's values. For a dictionary, the type of its values.
+fn value_type(column: &DataType) -> &DataType {
+    if let DataType::Dictionary(_, values) = column { values } else { column }
+}
+
+fn is_nested(column: &Column) -> bool {
+    matches!(column.data_type(), DataType::Struct(_) | DataType::Map(..))
+}
+
+fn is_bytes(column: &DataType) -> bool {
+    use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary};
+    matches!(value_type(column), Binary | LargeBinary | BinaryView | FixedSizeBinary(_))
+}
+
+fn is_text(column: &DataType) -> bool {
+    matches!(value_type(column), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+fn fits(field: Field, column: &DataType) -> bool {
+    use DataType::{Date32, Date64, LargeUtf8, Null, Timestamp, Utf8, Utf8View};
+    let column = value_type(column);
+    let is_text = matches!(column, Utf8 | LargeUtf8 | Utf8View | Null) || is_bytes(column);
+    match field {
+        Field::Id | Field::WarcOffset => is_text || column.is_integer(),
+        Field::Status => is_text || column.is_numeric(),
+        Field::FetchedAt => {
+            is_text || column.is_numeric() || matches!(column, Timestamp(..) | Date32 | Date64)
+        }
+        Field::Url
+        | Field::Body(_)
+        | Field::WarcFile
+        | Field::Title
+        | Field::Charset
+        | Field::ContentType => is_text,
+    }
+}
+
+fn expected(field: Field) -> &'static str {
+    match field {
+        Field::Id => "strings or whole numbers",
+        Field::Status | Field::WarcOffset => "whole numbers",
+        Field::FetchedAt => "timestamps, days, strings or numbers",
+        Field::Body(Form::Base64 | Form::Mixed) => "strings or bytes",
+        _ => "strings",
+    }
+}
+
+/// Lists the columns, for people.
+fn listed(columns: &Fields) -> String {
+    let named = columns.iter().take(NAMED_MAX);
+    let named: Vec<_> =
+        named.map(|column| format!("{:?} ({})", column.name(), type_in_short(column))).collect();
+    let more = columns.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("the columns are {}{more}", named.join(", "))
+}
+
+/// Returns the type of a column. Nested types, which may be long, are shortened to one word.
+fn type_in_short(column: &Column) -> String {
+    match column.data_type() {
+        DataType::Struct(_) => "Struct".to_owned(),
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => "List".to_owned(),
+        DataType::Map(..) => "Map".to_owned(),
+        other => other.to_string(),
+    }
+}

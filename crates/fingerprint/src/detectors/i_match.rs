@@ -1,0 +1,203 @@
+//! `i-match`, a baseline (Chowdhury et al. 2002; papers 000
+//! and 001 run it): texts with the same set of telling terms.
+//!
+//! The distinct terms that are rare enough, sorted and hashed: IDF of at least `idf_min` (paper
+//! 001), or the `terms_max` of the highest IDF (paper 000). Near iff a hash is equal. One term more
+//! or less changes the hash; several *lexicons* (Kołcz, Chowdhury & Alspector 2004) soften that:
+//! each but the first leaves out a random part of all terms, and pages near by any of them are
+//! near.
+//!
+//! Encoding: one hash a lexicon, 8 bytes, big-endian. Keys: these. Exact.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::idf::{IdfTable, from_decades};
+use crate::resources::{ResourceError, Resources};
+use crate::secret::{Purpose, TextHash};
+use crate::{Comparison, Detector, basis_points, to_display};
+use leitong_text::segment::{DistinctTerm, Terms};
+
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
+const VERSION: u32 = 1;
+/// Terms from which on a text can be told from others.
+const TERMS_MIN: usize = 3;
+
+/// The baseline `i-match`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct IMatchConfig {
+    /// Which terms are hashed: `idf-min` (those rare enough) or `top` (the rarest).
+    pub selection: Selection,
+    /// log₁₀ (N / n) from which on a term is rare enough (`idf-min`).
+    #[schemars(range(min = 0, max = 9))]
+    pub idf_min: f64,
+    /// The rarest terms that are hashed (`top`).
+    #[schemars(range(min = 3, max = 1_000))]
+    pub terms_max: usize,
+    /// Lexicons: 1 is the papers' method.
+    #[schemars(range(min = 1, max = 32))]
+    pub lexicons: usize,
+    /// Share of all terms that each lexicon but the first leaves out.
+    #[schemars(range(min = 0, max = 1))]
+    pub lexicon_leaves_out: f64,
+}
+
+/// Which terms are hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// Those of at least some IDF.
+    IdfMin,
+    /// Some of the highest IDF.
+    Top,
+}
+
+impl Default for IMatchConfig {
+    fn default() -> Self {
+        Self {
+            selection: Selection::IdfMin,
+            idf_min: 0.5,
+            terms_max: 20,
+            lexicons: 1,
+            lexicon_leaves_out: 0.3,
+        }
+    }
+}
+
+/// The detector with its settings.
+#[derive(Debug)]
+pub struct IMatch {
+    config: IMatchConfig,
+    idf: IdfTable,
+    idf_min: u32,
+    term_hash: TextHash,
+    text_hash: TextHash,
+}
+
+impl IMatch {
+    /// The detector with these settings.
+    ///
+    /// # Errors
+    /// [`ResourceError`], where the IDF table cannot be used.
+    pub fn new(config: &IMatchConfig, resources: &Resources) -> Result<Self, ResourceError> {
+        let idf = IdfTable::new(&resources.idf)?;
+        let secret = resources.secret.as_ref();
+        Ok(Self {
+            config: config.clone(),
+            idf,
+            idf_min: from_decades(config.idf_min),
+            term_hash: TextHash::new(secret, Purpose::Terms),
+            text_hash: TextHash::new(secret, Purpose::Texts),
+        })
+    }
+
+    /// Whether a lexicon has a term.
+    fn knows(&self, lexicon: usize, term: DistinctTerm, terms: &Terms) -> bool {
+        if lexicon == 0 {
+            return true;
+        }
+        let hash = self.term_hash.of_term(terms.first(term), || term.hash);
+        let drawn = (hash ^ lexicon as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+        let drawn = drawn.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
+        (drawn * 10_000) >> 32 >= u64::from(basis_points(self.config.lexicon_leaves_out))
+    }
+
+    fn hash(&self, lexicon: usize, terms: &Terms) -> Option<u64> {
+        let mut chosen: Vec<(u32, DistinctTerm)> = terms
+            .distinct()
+            .iter()
+            .map(|term| (self.idf.idf(*term), *term))
+            .filter(|(idf, term)| match self.config.selection {
+                Selection::IdfMin => *idf >= self.idf_min && self.knows(lexicon, *term, terms),
+                Selection::Top => self.knows(lexicon, *term, terms),
+            })
+            .collect();
+        if self.config.selection == Selection::Top {
+            chosen.sort_unstable_by_key(|(idf, term)| (std::cmp::Reverse(*idf), term.hash));
+            chosen.truncate(self.config.terms_max);
+        }
+        if chosen.len() < TERMS_MIN {
+            return None;
+        }
+        let mut sorted: Vec<&str> = chosen.iter().map(|(_, term)| terms.first(*term)).collect();
+        sorted.sort_unstable();
+        let mut joined = Vec::new();
+        for term in sorted {
+            joined.extend_from_slice(term.as_bytes());
+            joined.push(0x1f);
+        }
+        Some(self.text_hash.hash(&joined))
+    }
+
+    fn equal(a: &[u8], b: &[u8]) -> u32 {
+        a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).filter(|(a, b)| a == b).count() as u32
+    }
+
+    fn keys(fingerprint: &[u8], keys: &mut Vec<u64>) {
+        let hashes = (0_u64..).zip(fingerprint.as_chunks::<8>().0);
+        keys.extend(hashes.map(|(lexicon, hash)| u64::from_be_bytes(*hash).wrapping_add(lexicon)));
+    }
+}
+
+impl Detector for IMatch {
+    fn name(&self) -> &'static str {
+        "i-match"
+    }
+
+    fn fingerprint_settings(&self) -> Value {
+        json!({ "version": VERSION, "settings": self.config, "idf_table": self.idf.contents() })
+    }
+
+    fn near_settings(&self) -> Value {
+        Value::Null
+    }
+
+    fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
+        let hashes: Option<Vec<u64>> =
+            (0..self.config.lexicons).map(|lexicon| self.hash(lexicon, terms)).collect();
+        hashes.map(|hashes| hashes.iter().flat_map(|hash| hash.to_be_bytes()).collect())
+    }
+
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        bytes.len() == 8 * self.config.lexicons
+    }
+
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        Self::keys(fingerprint, keys);
+    }
+
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        Self::keys(fingerprint, keys);
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let equal = Self::equal(a, b);
+        Comparison { distance: 10_000 - equal * 10_000 / self.config.lexicons as u32, near: equal > 0 }
+    }
+
+    fn distance(&self, distance: u32) -> f64 {
+        to_display(distance)
+    }
+
+    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
+        to_display(10_000 - self.compare(a, b).distance)
+    }
+
+    fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
+        let mut evidence = Map::new();
+        evidence.insert("equal_lexicons".into(), Self::equal(a, b).into());
+        evidence.insert("lexicons".into(), self.config.lexicons.into());
+        evidence
+    }
+
+    fn display(&self, fingerprint: &[u8]) -> String {
+        fingerprint.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn threshold_setting(&self, _: u32) -> Option<String> {
+        None
+    }
+}

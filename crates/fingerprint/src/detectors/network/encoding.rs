@@ -1,0 +1,110 @@
+//! Bytes of a fingerprint, laid out as [the module](super)
+//! says → key concepts with frequencies and positions.
+
+use crate::term_vector::TermVector;
+use leitong_base::varint::take_varint;
+
+/// A fingerprint, taken apart.
+pub(super) struct KeyConcepts<'a> {
+    /// Names and frequencies, and the text's length in terms.
+    pub(super) frequencies: TermVector<'a>,
+    /// Of each.
+    pub(super) positions: Vec<Vec<u32>>,
+}
+
+pub(super) fn decode(bytes: &[u8]) -> Option<KeyConcepts<'_>> {
+    let mut rest = bytes;
+    let total = take_varint(&mut rest)?;
+    let (mut terms, mut positions) = (Vec::with_capacity(20), Vec::with_capacity(20));
+    while let Some((length, after)) = rest.split_first() {
+        let (name, after) = after.split_at_checked(usize::from(*length))?;
+        std::str::from_utf8(name).ok()?;
+        rest = after;
+        let frequency = take_varint(&mut rest)?;
+        let (count, after) = rest.split_first()?;
+        rest = after;
+        let mut at = 0_u32;
+        let mut of_this = Vec::with_capacity(usize::from(*count));
+        for _ in 0..*count {
+            at = at.checked_add(take_varint(&mut rest)?)?;
+            of_this.push(at);
+        }
+        let known = terms.iter().any(|(other, _)| *other == name);
+        if known
+            || frequency == 0
+            || of_this.is_empty()
+            || of_this.len() > frequency as usize
+            || at > i32::MAX as u32
+        {
+            return None;
+        }
+        terms.push((name, frequency));
+        positions.push(of_this);
+    }
+    Some(KeyConcepts { frequencies: TermVector { total, terms }, positions })
+}
+
+/// A fingerprint, which was checked where it was read.
+pub(super) fn read(fingerprint: &[u8]) -> KeyConcepts<'_> {
+    decode(fingerprint).expect("a checked fingerprint")
+}
+
+/// The frequencies of a checked fingerprint alone: most candidates of a look-up fail
+/// by these, so that their positions, which are most of the bytes, need not be read.
+pub(super) fn frequencies(fingerprint: &[u8]) -> TermVector<'_> {
+    let mut rest = fingerprint;
+    let mut take = || -> Option<TermVector<'_>> {
+        let total = take_varint(&mut rest)?;
+        let mut terms = Vec::with_capacity(20);
+        while let Some((length, after)) = rest.split_first() {
+            let (name, after) = after.split_at_checked(usize::from(*length))?;
+            rest = after;
+            terms.push((name, take_varint(&mut rest)?));
+            let (count, after) = rest.split_first()?;
+            rest = after;
+            for _ in 0..*count {
+                let end = rest.iter().position(|byte| *byte < 0x80)?;
+                rest = &rest[end + 1..];
+            }
+        }
+        Some(TermVector { total, terms })
+    };
+    take().expect("a checked fingerprint")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Detector;
+    use crate::detectors::network::{Network, WordNetworkConfig};
+    use crate::resources::Resources;
+    use leitong_text::extract::Document;
+    use leitong_text::segment::SegmentConfig;
+    use leitong_text::segment::Terms;
+    use leitong_text::segment::{Lexicons, Segmenter};
+
+    #[test]
+    fn frequencies_are_read_past_the_positions() {
+        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
+        // Steps between positions of one byte and of two.
+        let sentence = |word: usize| format!("alpha word{word} beta gamma.\n");
+        let text: String = (0..30).map(sentence).collect::<String>()
+            + &"delta epsilon. ".repeat(150)
+            + &(0..30).map(sentence).collect::<String>();
+        let mut terms = Terms::default();
+        segmenter.segment(&Document::from_text(None, &text), &mut terms);
+        let network =
+            Network::of_words(&WordNetworkConfig::default(), &Resources::default()).expect("no files");
+        let fingerprint = network.fingerprint(&terms).expect("key words");
+        let whole = read(&fingerprint);
+        assert!(whole.positions.iter().flatten().any(|position| *position > 300));
+        assert_eq!(frequencies(&fingerprint), whole.frequencies);
+        let counts = network.counts(&terms);
+        assert_eq!(
+            counts.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+            ["words", "concepts", "nodes", "connected", "hubs"]
+        );
+        assert_eq!(counts[0].1 as usize, terms.distinct().len());
+        assert_eq!((counts[1].1, counts[4].1), (counts[0].1, 30));
+    }
+}

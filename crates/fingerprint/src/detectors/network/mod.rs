@@ -1,0 +1,238 @@
+//! `concept-network` (DWDCS, paper 000) and its baseline `word-network`
+//! (DWSWN): texts whose key concepts are the same and stand in the same places.
+//!
+//! ```text
+//! terms → concepts (lexicon) → network of neighbours → largest component → hubs → key concepts with positions
+//! ```
+//! * Concepts (section 3.2.1): in order of first appearance, a term joins
+//!   the first concept whose founder's synonyms overlap its own enough.
+//!   Merging is not transitive. `word-network`: each term is a concept.
+//! * Network (3.2.2): concepts as nodes, those at most two terms apart
+//!   within a sentence joined; the largest connected component is kept.
+//! * Key concepts (3.3): of the `hubs` nodes of the highest degree, the `key_concepts` whose
+//!   removal lengthens the mean shortest path most. Ties go by frequency, then first occurrence.
+//! * Near (3.5): the cosine of their frequencies is above a bound (the
+//!   paper's vector entries are undefined; ours), and the [spread](positions)
+//!   of the differences between their positions is below another.
+//!
+//! A concept's name is the least of its founder's synonyms, so that two texts that use different
+//! words for one concept meet. Encoding: number of terms (varint), then per key concept by rank:
+//! length of its name (1 byte), name, frequency (varint), number of positions (1 byte), the first
+//! position and the steps to the others (varints).
+//!
+//! Keys: as for [`tf_idf`](super::tf_idf), exact. Cost: see [`graph`].
+
+mod concepts;
+mod config;
+mod encoding;
+mod graph;
+mod key_concepts;
+mod lexicon;
+mod positions;
+
+use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::xxh3_64;
+
+use self::concepts::Concepts;
+pub use self::config::{ConceptNetworkConfig, GraphConfig, NetworkNearConfig, WordNetworkConfig};
+use self::encoding::{KeyConcepts, decode, frequencies, read};
+use self::key_concepts::ConceptGraph;
+use self::lexicon::ConceptLexicon;
+use super::agglomerate_term::shared_terms;
+use super::tf_idf::prefix_keys;
+use crate::idf::IdfTable;
+use crate::resources::{ResourceError, Resources};
+use crate::secret::{Purpose, TextHash};
+use crate::term_vector;
+use crate::{Comparison, Detector, basis_points, to_display};
+use leitong_base::varint::push_varint;
+use leitong_text::segment::Terms;
+
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
+const VERSION: u32 = 1;
+/// Key concepts from which on a text can be told from others.
+const KEY_CONCEPTS_MIN: usize = 3;
+/// Bytes of a concept's name; a longer one is cut at a character's end.
+const NAME_BYTES_MAX: usize = 48;
+
+/// Either detector with its settings.
+pub struct Network {
+    name: &'static str,
+    graph: GraphConfig,
+    near: NetworkNearConfig,
+    /// In ten-thousandths.
+    overlap_above: u32,
+    similarity_above: u32,
+    spread_below: u32,
+    lexicon: ConceptLexicon,
+    idf: IdfTable,
+    hash: TextHash,
+}
+
+impl Network {
+    /// The detector `concept-network`.
+    ///
+    /// # Errors
+    /// [`ResourceError`], where a lexicon or the IDF table cannot be used.
+    pub fn of_concepts(config: &ConceptNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
+        let lexicon = ConceptLexicon::new(&resources.concepts)?;
+        let network = Self::of_words(
+            &WordNetworkConfig { graph: config.graph.clone(), near: config.near.clone() },
+            resources,
+        )?;
+        Ok(Self {
+            name: "concept-network",
+            overlap_above: basis_points(config.overlap_above),
+            lexicon,
+            ..network
+        })
+    }
+
+    /// The baseline `word-network`.
+    ///
+    /// # Errors
+    /// [`ResourceError`], where the IDF table cannot be used.
+    pub fn of_words(config: &WordNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
+        Ok(Self {
+            name: "word-network",
+            graph: config.graph.clone(),
+            near: config.near.clone(),
+            overlap_above: 10_000,
+            similarity_above: basis_points(config.near.similarity_above),
+            spread_below: basis_points(config.near.spread_below),
+            lexicon: ConceptLexicon::default(),
+            idf: IdfTable::new(&resources.idf)?,
+            hash: TextHash::new(resources.secret.as_ref(), Purpose::Terms),
+        })
+    }
+
+    fn keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        let vector = frequencies(fingerprint);
+        prefix_keys(&self.idf, &self.hash, vector.terms.iter().copied(), self.similarity_above, keys);
+    }
+
+    /// The spread in ten-thousandths of the longer text; none where the texts share no key concept.
+    fn spread(a: &KeyConcepts, b: &KeyConcepts) -> Option<u32> {
+        let pairs = a.frequencies.terms.iter().zip(&a.positions).filter_map(|((name, _), of_a)| {
+            let at = b.frequencies.terms.iter().position(|(other, _)| other == name)?;
+            Some((of_a.as_slice(), b.positions[at].as_slice()))
+        });
+        positions::spread(pairs, a.frequencies.total.max(b.frequencies.total))
+    }
+}
+
+impl Detector for Network {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn fingerprint_settings(&self) -> Value {
+        // The IDF table decides keys alone, and the lexicon's contents stand for its paths.
+        json!({
+            "version": VERSION,
+            "graph": self.graph,
+            "overlap_above": self.overlap_above,
+            "lexicon": self.lexicon.contents(),
+            "idf_table": self.idf.contents(),
+        })
+    }
+
+    fn near_settings(&self) -> Value {
+        json!(self.near)
+    }
+
+    fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
+        let concepts = Concepts::of(terms, &self.lexicon, self.overlap_above);
+        let key_concepts = key_concepts::select(terms, &concepts, &self.graph);
+        if key_concepts.len() < KEY_CONCEPTS_MIN {
+            return None;
+        }
+        let positions = concepts.positions(&key_concepts, self.graph.positions_max);
+        let mut bytes = Vec::with_capacity(512);
+        push_varint(u32::try_from(terms.terms().len()).unwrap_or(u32::MAX), &mut bytes);
+        let mut names: Vec<&str> = Vec::with_capacity(key_concepts.len());
+        for (concept, positions) in key_concepts.iter().zip(positions) {
+            // Two concepts may have one least synonym, since merging is not
+            // transitive: then the later one goes by its founder, or by nothing.
+            let candidates =
+                [concepts.name(*concept, &self.lexicon), Some(concepts.founder(*concept, terms))];
+            let mut cut = candidates
+                .into_iter()
+                .flatten()
+                .map(|name| &name[..name.floor_char_boundary(NAME_BYTES_MAX)]);
+            let Some(name) = cut.find(|name| !names.contains(name)) else { continue };
+            names.push(name);
+            bytes.push(name.len() as u8);
+            bytes.extend_from_slice(name.as_bytes());
+            push_varint(concepts.frequency(*concept), &mut bytes);
+            bytes.push(positions.len() as u8);
+            let mut before = 0;
+            for position in positions {
+                push_varint(position - before, &mut bytes);
+                before = position;
+            }
+        }
+        (names.len() >= KEY_CONCEPTS_MIN).then(|| bytes.into())
+    }
+
+    fn counts(&self, terms: &Terms) -> Vec<(&'static str, u32)> {
+        let concepts = Concepts::of(terms, &self.lexicon, self.overlap_above);
+        let network = ConceptGraph::of(terms, &concepts, &self.graph);
+        vec![
+            ("words", terms.distinct().len() as u32),
+            ("concepts", concepts.len() as u32),
+            ("nodes", network.len() as u32),
+            ("connected", network.connected()),
+            ("hubs", network.hubs(&concepts, self.graph.hubs).len() as u32),
+        ]
+    }
+
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        let sizes = KEY_CONCEPTS_MIN..=self.graph.key_concepts;
+        decode(bytes).is_some_and(|concepts| sizes.contains(&concepts.frequencies.terms.len()))
+    }
+
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        self.keys(fingerprint, keys);
+    }
+
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        self.keys(fingerprint, keys);
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let similarity = term_vector::cosine(&frequencies(a), &frequencies(b));
+        let near = similarity > self.similarity_above
+            && (self.spread_below == 10_000
+                || Self::spread(&read(a), &read(b)).is_some_and(|spread| spread < self.spread_below));
+        Comparison { distance: 10_000 - similarity, near }
+    }
+
+    fn distance(&self, distance: u32) -> f64 {
+        to_display(distance)
+    }
+
+    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
+        to_display(term_vector::cosine(&frequencies(a), &frequencies(b)))
+    }
+
+    fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
+        let (a, b) = (read(a), read(b));
+        let mut evidence = Map::new();
+        evidence.insert("similarity_above".into(), to_display(self.similarity_above).into());
+        evidence.insert("spread".into(), Self::spread(&a, &b).map(to_display).into());
+        evidence.insert("spread_below".into(), to_display(self.spread_below).into());
+        evidence.insert("shared_concepts".into(), shared_terms(&a.frequencies, &b.frequencies));
+        evidence
+    }
+
+    fn display(&self, fingerprint: &[u8]) -> String {
+        format!("{:016x}", xxh3_64(fingerprint))
+    }
+
+    fn threshold_setting(&self, distance: u32) -> Option<String> {
+        let similarity = 10_000_u32.saturating_sub(distance + 1);
+        Some(format!("[{}.near]\nsimilarity_above = {}", self.name, to_display(similarity)))
+    }
+}

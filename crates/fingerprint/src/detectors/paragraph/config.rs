@@ -1,0 +1,156 @@
+//! The settings of the detector `paragraph`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::term_weight::TermWeight;
+
+/// The detector `paragraph`: what makes a fingerprint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ParagraphConfig {
+    /// Bits of a paragraph's SimHash: `64` or `128`.
+    pub bits: Bits,
+    /// Which terms of a paragraph are hashed: those of its
+    /// `representative` sentences (the better half; the paper's), or the
+    /// `whole` paragraph, each term weighted by the score of its sentence.
+    pub terms: HashedTerms,
+    /// What a term counts that occurs tf times in its paragraph: `ln-tf` (1 + ln tf) or `tf`.
+    pub weight: TermWeight,
+    /// Multiplies a term's weight by its IDF (the paper's).
+    pub idf: bool,
+    /// Characters from which on a sentence is scored; a
+    /// paragraph without such a sentence has no fingerprint.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub sentence_chars_min: usize,
+    /// Share of a sentence's score that comes from its length, compared with
+    /// the longest of the paragraph. The three shares must add up to 1.
+    #[schemars(range(min = 0, max = 1))]
+    pub score_length: f64,
+    /// Share that comes from its position: 1 for the first and the last sentence, else a half.
+    #[schemars(range(min = 0, max = 1))]
+    pub score_position: f64,
+    /// Share that comes from its relevance: how much of the paragraph's term weight it carries.
+    #[schemars(range(min = 0, max = 1))]
+    pub score_relevance: f64,
+    /// Weight of the opening paragraph, in percent of its characters.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub opening_percent: u32,
+    /// Weight of a paragraph under a heading, in percent of its characters.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub under_heading_percent: u32,
+    /// Weight of an item of a list, in percent of its characters, for each list round it.
+    #[schemars(range(min = 1, max = 100))]
+    pub list_level_percent: u32,
+    /// Paragraphs of a fingerprint; of more, the heaviest
+    /// are kept. 10 bytes each with 64 bits, 18 with 128.
+    #[schemars(range(min = 1, max = 4_096))]
+    pub paragraphs_max: usize,
+    /// Common paragraphs that count for nothing, one a line (see docs/detectors.md), in place
+    /// of the few that ship. A relative path starts at the configuration file's folder.
+    pub boilerplate_file: Option<std::path::PathBuf>,
+    /// When two fingerprints are near.
+    pub near: ParagraphNearConfig,
+}
+
+/// The detector `paragraph`: when two fingerprints are near.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ParagraphNearConfig {
+    /// `one-to-one`: enough of both pages stands in paragraphs that match. `strict`
+    /// (the paper's): as many paragraphs in both, and the i-th matches the i-th.
+    pub matching: Matching,
+    /// Bits in which matching paragraphs may differ.
+    #[schemars(range(min = 0, max = 32))]
+    pub max_distance: u32,
+    /// Share of the weight of both pages that must stand in matching paragraphs (`one-to-one`).
+    #[schemars(range(min = 0.0001, max = 1))]
+    pub share_min: f64,
+    /// How candidates are found: `bands` (a paragraph of each page agrees with one of the other in
+    /// 32 bits in a row; fast in a table of any size) or `blocks` (every page that has a matching
+    /// paragraph; slow in a large table unless `max_distance` is 3 at most with 128 bits).
+    pub candidates: Candidates,
+}
+
+/// Bits of a SimHash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Bits {
+    /// 8 bytes.
+    #[serde(rename = "64")]
+    B64,
+    /// 16 bytes.
+    #[serde(rename = "128")]
+    B128,
+}
+
+/// Which terms stand for a paragraph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HashedTerms {
+    /// Those of the best ⌈n/2⌉ sentences.
+    Representative,
+    /// All, weighted by the score of their sentence.
+    Whole,
+}
+
+/// Which paragraphs are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Matching {
+    /// Each with any, in order of distance.
+    OneToOne,
+    /// The i-th with the i-th.
+    Strict,
+}
+
+/// How candidates are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Candidates {
+    /// 32 bits in a row are equal.
+    Bands,
+    /// Any match.
+    Blocks,
+}
+
+impl ParagraphConfig {
+    /// What a schema cannot say.
+    pub fn faults(&self) -> Option<String> {
+        let Self { score_length, score_position, score_relevance, .. } = self;
+        let sum = score_length + score_position + score_relevance;
+        // Shares such as 0.333 are meant as thirds.
+        ((sum - 1.0).abs() > 0.002).then(|| {
+            format!(
+                "paragraph.score_length = {score_length}: with score_position = {score_position} and score_relevance = \
+                 {score_relevance} it must add up to 1, and the sum is {sum:.3}"
+            )
+        })
+    }
+}
+
+impl Default for ParagraphConfig {
+    fn default() -> Self {
+        Self {
+            bits: Bits::B64,
+            terms: HashedTerms::Whole,
+            weight: TermWeight::LnTf,
+            idf: false,
+            sentence_chars_min: 20,
+            score_length: 0.3,
+            score_position: 0.3,
+            score_relevance: 0.4,
+            opening_percent: 120,
+            under_heading_percent: 100,
+            list_level_percent: 90,
+            paragraphs_max: 256,
+            boilerplate_file: None,
+            near: ParagraphNearConfig::default(),
+        }
+    }
+}
+
+impl Default for ParagraphNearConfig {
+    fn default() -> Self {
+        Self { matching: Matching::OneToOne, max_distance: 8, share_min: 0.25, candidates: Candidates::Bands }
+    }
+}

@@ -1,0 +1,165 @@
+//! One paragraph → its SimHash (paper 001, sections 4.3 and 4.4).
+//!
+//! Sentences of at least `sentence_chars_min` characters score
+//! `score_length·length + score_position·position + score_relevance·relevance`, each part from 0 to
+//! 1: length compared with the longest sentence, position 1 for the first and last and a half for
+//! the others, relevance the share of the paragraph's term weight that the sentence carries.
+//! Nothing outside the paragraph enters its hash, or excerpts and changed headlines would change
+//! it.
+//!
+//! Integers in ten-thousandths. Linear in the terms.
+
+use super::config::{Bits, HashedTerms, ParagraphConfig};
+use crate::idf::IdfTable;
+use crate::secret::TextHash;
+use crate::signed_votes::SignedVotes;
+use leitong_text::segment::sentences::sentences;
+use leitong_text::segment::{ParagraphTerms, Terms};
+
+const ONE: u64 = 10_000;
+
+/// Hashes paragraphs; keeps its buffers from paragraph to paragraph of a page.
+pub(super) struct Hasher<'a> {
+    config: &'a ParagraphConfig,
+    idf: &'a IdfTable,
+    hash: TextHash,
+    terms: &'a Terms,
+    /// Of each distinct term of the page: its frequency in
+    /// the paragraph, and the sum of its sentences' scores.
+    counts: Vec<(u32, u32)>,
+    /// The distinct terms of the paragraph.
+    seen: Vec<u32>,
+    sentences: Vec<Sentence>,
+}
+
+struct Sentence {
+    chars: u64,
+    /// Numbers of its terms.
+    first: usize,
+    end: usize,
+    score: u64,
+}
+
+impl<'a> Hasher<'a> {
+    pub(super) fn new(
+        config: &'a ParagraphConfig,
+        idf: &'a IdfTable,
+        hash: TextHash,
+        terms: &'a Terms,
+    ) -> Self {
+        let counts = vec![(0, 0); terms.distinct().len()];
+        Self { config, idf, hash, terms, counts, seen: Vec::new(), sentences: Vec::new() }
+    }
+
+    /// The hash of a paragraph, 64 bits in the upper half where that is the width; none
+    /// where it has no sentence that is long enough, or no term in such sentences.
+    pub(super) fn hash(&mut self, paragraph: &ParagraphTerms) -> Option<u128> {
+        self.read_sentences(paragraph);
+        if !self.sentences.iter().any(|sentence| sentence.chars >= self.config.sentence_chars_min as u64) {
+            return None;
+        }
+        self.score();
+        if self.config.terms == HashedTerms::Representative {
+            self.keep_representative();
+        }
+        for sentence in &self.sentences {
+            for term in &self.terms.terms()[sentence.first..sentence.end] {
+                let (frequency, score) = &mut self.counts[term.distinct as usize];
+                if *frequency == 0 {
+                    self.seen.push(term.distinct);
+                }
+                *frequency += 1;
+                *score += sentence.score as u32;
+            }
+        }
+        (!self.seen.is_empty()).then(|| self.vote())
+    }
+
+    fn read_sentences(&mut self, paragraph: &ParagraphTerms) {
+        self.sentences.clear();
+        let text = &self.terms.text()[paragraph.text.clone()];
+        let mut first = paragraph.terms.start;
+        for range in sentences(text) {
+            let end_byte = paragraph.text.start + range.end;
+            let rest = &self.terms.terms()[first..paragraph.terms.end];
+            let end = first + rest.iter().take_while(|term| term.start() < end_byte).count();
+            let chars = text[range].chars().count() as u64;
+            self.sentences.push(Sentence { chars, first, end, score: 0 });
+            first = end;
+        }
+    }
+
+    /// In ten-thousandths.
+    fn score(&mut self) {
+        let [length, position, relevance] =
+            [self.config.score_length, self.config.score_position, self.config.score_relevance]
+                .map(|share| (share * ONE as f64).round() as u64);
+        let weight = |sentence: &Sentence| -> u64 {
+            let terms = &self.terms.terms()[sentence.first..sentence.end];
+            match self.config.idf {
+                true => terms
+                    .iter()
+                    .map(|t| u64::from(self.idf.idf(self.terms.distinct()[t.distinct as usize])))
+                    .sum(),
+                false => terms.len() as u64,
+            }
+        };
+        let longest = self.sentences.iter().map(|sentence| sentence.chars).max().unwrap_or(1);
+        let total = self.sentences.iter().map(weight).sum::<u64>().max(1);
+        let last = self.sentences.len() - 1;
+        let scores: Vec<u64> = (0..)
+            .zip(&self.sentences)
+            .map(|(number, sentence)| {
+                let at_an_end = if number == 0 || number == last { ONE } else { ONE / 2 };
+                (length * sentence.chars / longest)
+                    + (position * at_an_end / ONE)
+                    + relevance * weight(sentence) / total
+            })
+            .collect();
+        self.sentences.iter_mut().zip(scores).for_each(|(sentence, score)| sentence.score = score.max(1));
+    }
+
+    /// Leaves the best half, rounded up, of the sentences
+    /// that are long enough; the earlier of equal ones.
+    fn keep_representative(&mut self) {
+        let min = self.config.sentence_chars_min as u64;
+        self.sentences.retain(|sentence| sentence.chars >= min);
+        self.sentences.sort_by_key(|sentence| std::cmp::Reverse(sentence.score));
+        self.sentences.truncate(self.sentences.len().div_ceil(2));
+    }
+
+    fn vote(&mut self) -> u128 {
+        let mut high = SignedVotes::new();
+        let mut low = SignedVotes::new();
+        for number in self.seen.drain(..) {
+            let (frequency, scores) = std::mem::take(&mut self.counts[number as usize]);
+            let term = self.terms.distinct()[number as usize];
+            // 16 fractional bits each; the weight of a paragraph's terms stays far below 2^31.
+            let mut weight = self.config.weight.weight(frequency) as u64;
+            if self.config.idf {
+                weight = (weight * u64::from(self.idf.idf(term))) >> 18;
+            }
+            if self.config.terms == HashedTerms::Whole {
+                weight = weight * u64::from(scores / frequency) / ONE;
+            }
+            let weight = (weight >> 6).min(1 << 20) as i32;
+            let hash = self.hash.of_term(self.terms.first(term), || term.hash);
+            high.add(hash, weight);
+            if self.config.bits == Bits::B128 {
+                low.add(second_half(hash), weight);
+            }
+        }
+        let low = if self.config.bits == Bits::B128 { low.hash() } else { 0 };
+        u128::from(high.hash()) << 64 | u128::from(low)
+    }
+}
+
+/// 64 further bits of a term's hash: a bijection in which each bit of the input
+/// changes half of the output (SplitMix64), so that the two halves vote independently.
+#[inline]
+fn second_half(hash: u64) -> u64 {
+    let mut z = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}

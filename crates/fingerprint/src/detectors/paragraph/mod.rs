@@ -1,0 +1,317 @@
+//! `paragraph`: pages that share paragraphs (paper 001).
+//!
+//! Fingerprint: of each paragraph with a sentence of some length, a SimHash ([`hash`]) and its
+//! weight: characters times structure (opening paragraph, under a heading, level of lists). Two
+//! pages are near if paragraphs that [match](matching) hold enough of the weight of **both**; if
+//! they do so of one page alone, it is an excerpt of the other or holds one, which is evidence and
+//! no duplicate. Common paragraphs are left out by a [list](boilerplate).
+//!
+//! Encoding: per paragraph its SimHash (8 or 16 bytes,
+//! big-endian) and its weight (2, big-endian, at most 65,535).
+//!
+//! Keys. Near pages share paragraphs that hold `share_min` of each, so
+//! one of those is among any that leave less than `share_min` over:
+//! only these, the [main](mod@main_paragraphs) ones, are entered.
+//! * `bands`: each 32 bits in a row of each main paragraph. Near
+//!   pages share one, which is part of what near means then.
+//! * `blocks`: matching hashes lie in one block at least within its radius
+//!   ([`Blocks`]); main paragraphs are entered under their blocks, and
+//!   looked for are all paragraphs, within the radii. Finds every near page.
+
+mod bands;
+mod blocks;
+pub mod boilerplate;
+mod bound;
+mod config;
+mod hash;
+mod main_paragraphs;
+mod matching;
+
+use serde_json::{Map, Value, json};
+
+use self::blocks::Blocks;
+use self::boilerplate::Boilerplate;
+use self::bound::{Bound, MayBeNear};
+use self::config::{Bits, Candidates, Matching};
+pub use self::config::{ParagraphConfig, ParagraphNearConfig};
+use self::hash::Hasher;
+use self::main_paragraphs::main_paragraphs;
+use self::matching::{Match, ParagraphFingerprint};
+use crate::idf::IdfTable;
+use crate::resources::{ResourceError, Resources};
+use crate::secret::{Purpose, TextHash};
+use crate::{Comparison, Detector, Shares, basis_points, compare_those_that_may_be_near, to_display};
+use leitong_text::extract::ParagraphKind;
+use leitong_text::segment::{ParagraphTerms, Terms};
+
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
+const VERSION: u32 = 1;
+/// Part of the cluster hash: raised whenever the same
+/// fingerprints and settings may be near where they were not.
+const NEAR_VERSION: u32 = 2;
+
+const WEIGHT_BYTES: usize = 2;
+/// Matches that the evidence lists.
+const MATCHES_SHOWN: usize = 8;
+
+/// The detector with its settings.
+#[derive(Debug)]
+pub struct Paragraph {
+    config: ParagraphConfig,
+    idf: IdfTable,
+    boilerplate: Boilerplate,
+    blocks: Blocks,
+    /// In ten-thousandths.
+    share_min: u32,
+    hash_bytes: usize,
+    hash: TextHash,
+}
+
+impl Paragraph {
+    /// The detector with these settings.
+    ///
+    /// # Errors
+    /// [`ResourceError`], where a file cannot be used.
+    pub fn new(config: &ParagraphConfig, resources: &Resources) -> Result<Self, ResourceError> {
+        let hash_bytes = match config.bits {
+            Bits::B64 => 8,
+            Bits::B128 => 16,
+        };
+        Ok(Self {
+            config: config.clone(),
+            idf: IdfTable::new(&resources.idf)?,
+            boilerplate: Boilerplate::new(&resources.boilerplate)?,
+            blocks: Blocks::new(hash_bytes as u32 * 8, config.near.max_distance),
+            share_min: basis_points(config.near.share_min).max(1),
+            hash_bytes,
+            hash: TextHash::new(resources.secret.as_ref(), Purpose::Terms),
+        })
+    }
+
+    /// Characters times structure; the opening paragraph is the page's first that is no heading.
+    fn weight(&self, paragraph: &ParagraphTerms, text: &str, opening: bool) -> u16 {
+        let mut weight = text.chars().filter(|c| !c.is_whitespace()).count() as u64 * 100;
+        let mut percent = |percent: u32| weight = weight * u64::from(percent) / 100;
+        if opening {
+            percent(self.config.opening_percent);
+        }
+        if paragraph.place.heading.is_some() {
+            percent(self.config.under_heading_percent);
+        }
+        (0..paragraph.place.list_level).for_each(|_| percent(self.config.list_level_percent));
+        u16::try_from((weight / 100).max(1)).unwrap_or(u16::MAX)
+    }
+
+    fn decode<'a>(&self, fingerprint: &'a [u8]) -> impl Iterator<Item = ParagraphFingerprint> + use<'a> {
+        let hash_bytes = self.hash_bytes;
+        fingerprint.chunks_exact(hash_bytes + WEIGHT_BYTES).map(move |entry| {
+            let (hash, weight) = entry.split_at(hash_bytes);
+            let mut bytes = [0; 16];
+            bytes[..hash_bytes].copy_from_slice(hash);
+            ParagraphFingerprint {
+                hash: u128::from_be_bytes(bytes),
+                weight: u16::from_be_bytes([weight[0], weight[1]]),
+            }
+        })
+    }
+
+    fn decode_both(&self, a: &[u8], b: &[u8]) -> [Vec<ParagraphFingerprint>; 2] {
+        [a, b].map(|fingerprint| self.decode(fingerprint).collect())
+    }
+
+    fn main_paragraphs(&self, fingerprints: &[ParagraphFingerprint]) -> Vec<ParagraphFingerprint> {
+        main_paragraphs(fingerprints, self.share_min)
+    }
+
+    fn matches(&self, a: &[ParagraphFingerprint], b: &[ParagraphFingerprint]) -> Vec<Match> {
+        match self.config.near.matching {
+            Matching::OneToOne => matching::one_to_one(a, b, self.config.near.max_distance),
+            Matching::Strict => matching::in_place(a, b, self.config.near.max_distance),
+        }
+    }
+
+    /// 32 bits each.
+    fn bands(&self) -> u32 {
+        self.hash_bytes as u32 / 4
+    }
+
+    /// `of_hash` gives the keys of a hash under which it is entered or looked for among blocks.
+    fn keys(
+        &self,
+        fingerprint: &[u8],
+        probed: bool,
+        of_hash: fn(&Blocks, u128, &mut Vec<u64>),
+        keys: &mut Vec<u64>,
+    ) {
+        let fingerprints: Vec<ParagraphFingerprint> = self.decode(fingerprint).collect();
+        let of_hash = |hash, keys: &mut Vec<u64>| of_hash(&self.blocks, hash, keys);
+        match (self.config.near.candidates, self.config.near.matching) {
+            (Candidates::Bands, _) => bands::keys(&self.main_paragraphs(&fingerprints), self.bands(), keys),
+            // Every paragraph matches, the first one as well.
+            (Candidates::Blocks, Matching::Strict) => bands::distinct_keys(&fingerprints[..1], keys, of_hash),
+            (Candidates::Blocks, Matching::OneToOne) if probed => {
+                bands::distinct_keys(&fingerprints, keys, of_hash);
+            }
+            (Candidates::Blocks, Matching::OneToOne) => {
+                bands::distinct_keys(&self.main_paragraphs(&fingerprints), keys, of_hash);
+            }
+        }
+    }
+}
+
+impl Detector for Paragraph {
+    fn name(&self) -> &'static str {
+        "paragraph"
+    }
+
+    fn fingerprint_settings(&self) -> Value {
+        let mut settings = json!(self.config);
+        if let Some(settings) = settings.as_object_mut() {
+            settings.remove("near");
+            settings.insert("version".into(), VERSION.into());
+            settings.insert("boilerplate_file".into(), self.boilerplate.contents().into());
+            if self.config.idf {
+                settings.insert("idf_table".into(), self.idf.contents().into());
+            }
+        }
+        settings
+    }
+
+    fn near_settings(&self) -> Value {
+        json!({ "version": NEAR_VERSION, "near": self.config.near })
+    }
+
+    fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
+        let mut hasher = Hasher::new(&self.config, &self.idf, self.hash, terms);
+        let mut fingerprints = Vec::new();
+        let mut opening = true;
+        for paragraph in terms.paragraphs() {
+            let text = &terms.text()[paragraph.text.clone()];
+            if !self.boilerplate.contains(text)
+                && let Some(hash) = hasher.hash(paragraph)
+            {
+                fingerprints
+                    .push(ParagraphFingerprint { hash, weight: self.weight(paragraph, text, opening) });
+            }
+            opening &= matches!(paragraph.kind, ParagraphKind::Heading(_));
+        }
+        if fingerprints.len() > self.config.paragraphs_max {
+            let mut weights: Vec<(u16, std::cmp::Reverse<usize>)> = (0..)
+                .zip(&fingerprints)
+                .map(|(at, fingerprint)| (fingerprint.weight, std::cmp::Reverse(at)))
+                .collect();
+            weights.sort_unstable();
+            let lightest_kept = weights[fingerprints.len() - self.config.paragraphs_max];
+            let mut at = 0..;
+            fingerprints.retain(|fingerprint| {
+                at.next().is_some_and(|at| (fingerprint.weight, std::cmp::Reverse(at)) >= lightest_kept)
+            });
+        }
+        let encode = |fingerprint: &ParagraphFingerprint| {
+            let hash = fingerprint.hash.to_be_bytes();
+            [&hash[..self.hash_bytes], &fingerprint.weight.to_be_bytes()].concat()
+        };
+        (!fingerprints.is_empty()).then(|| fingerprints.iter().flat_map(encode).collect())
+    }
+
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        let entry = self.hash_bytes + WEIGHT_BYTES;
+        !bytes.is_empty()
+            && bytes.len().is_multiple_of(entry)
+            && bytes.len() / entry <= self.config.paragraphs_max
+    }
+
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        self.keys(fingerprint, false, Blocks::insert_keys, keys);
+    }
+
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        self.keys(fingerprint, true, Blocks::probe_keys, keys);
+    }
+
+    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
+        let may_be_near = || {
+            let fingerprints: Vec<ParagraphFingerprint> = self.decode(fingerprint).collect();
+            let share_min = if self.config.near.matching == Matching::OneToOne { self.share_min } else { 0 };
+            let max_distance = self.config.near.max_distance;
+            let bound = Bound::new(&fingerprints, max_distance, share_min, self.hash_bytes);
+            pulp::Arch::new().dispatch(MayBeNear { bound, fingerprints: compared })
+        };
+        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, found);
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let [a, b] = self.decode_both(a, b);
+        let matches = self.matches(&a, &b);
+        let (of_a, of_b) = matching::shares(&a, &b, &matches);
+        let share = of_a.min(of_b);
+        let near = match self.config.near.matching {
+            Matching::OneToOne => share >= self.share_min,
+            Matching::Strict => a.len() == b.len() && matches.len() == a.len(),
+        };
+        let share_a_band =
+            || bands::share(&self.main_paragraphs(&a), &self.main_paragraphs(&b), self.bands());
+        let near = near && (self.config.near.candidates == Candidates::Blocks || share_a_band());
+        Comparison { distance: 10_000 - share, near }
+    }
+
+    fn distance(&self, distance: u32) -> f64 {
+        to_display(distance)
+    }
+
+    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
+        to_display(10_000 - self.compare(a, b).distance)
+    }
+
+    fn shares(&self, a: &[u8], b: &[u8]) -> Option<Shares> {
+        let [a, b] = self.decode_both(a, b);
+        let (of_a, of_b) = matching::shares(&a, &b, &self.matches(&a, &b));
+        Some(Shares { of_a, of_b })
+    }
+
+    fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
+        let [a, b] = self.decode_both(a, b);
+        let mut matches = self.matches(&a, &b);
+        let (of_a, of_b) = matching::shares(&a, &b, &matches);
+        let mut evidence = Map::new();
+        evidence.insert("paragraphs".into(), a.len().into());
+        evidence.insert("canonical_paragraphs".into(), b.len().into());
+        evidence.insert("shared_paragraphs".into(), matches.len().into());
+        evidence.insert("shared_share".into(), to_display(of_a).into());
+        evidence.insert("canonical_shared_share".into(), to_display(of_b).into());
+        evidence.insert("share_needed".into(), to_display(self.share_min).into());
+        if self.config.near.matching == Matching::OneToOne && of_a.min(of_b) < self.share_min {
+            let excerpt = match (of_a >= self.share_min, of_b >= self.share_min) {
+                (true, _) => Some("the page is an excerpt of the canonical one, or is held by it"),
+                (_, true) => Some("the page holds the canonical one, or an excerpt of it"),
+                _ => None,
+            };
+            if let Some(excerpt) = excerpt {
+                evidence.insert("excerpt".into(), excerpt.into());
+            }
+        }
+        // The heaviest first:
+        // [number in the page, number in the canonical page, bits that differ], from 1.
+        matches.sort_by_key(|pair| (std::cmp::Reverse(a[pair.a].weight), pair.a));
+        let shown =
+            matches.iter().take(MATCHES_SHOWN).map(|pair| json!([pair.a + 1, pair.b + 1, pair.distance]));
+        evidence.insert("matches".into(), shown.collect());
+        evidence
+    }
+
+    fn display(&self, fingerprint: &[u8]) -> String {
+        // The heaviest paragraph's hash: a name for people, not the whole fingerprint.
+        let heaviest = self
+            .decode(fingerprint)
+            .max_by_key(|fingerprint| fingerprint.weight)
+            .map_or(0, |fingerprint| fingerprint.hash);
+        let hex = format!("{heaviest:032x}");
+        hex[..2 * self.hash_bytes].to_owned()
+    }
+
+    fn threshold_setting(&self, distance: u32) -> Option<String> {
+        (self.config.near.matching == Matching::OneToOne)
+            .then(|| format!("[paragraph.near]\nshare_min = {}", to_display(10_000 - distance.min(9_999))))
+    }
+}

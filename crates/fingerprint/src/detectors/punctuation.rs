@@ -1,0 +1,141 @@
+//! `punctuation`, a baseline (paper 004, framework 1): texts alike round one punctuation mark.
+//!
+//! Five letters before and after the m-th full stop or line break, hashed; in
+//! a text with fewer marks, round the last one. The paper gives no m. Near
+//! iff equal: one edit near the mark, or one mark more before it, is missed.
+//!
+//! Encoding: the hash, 8 bytes, big-endian; it is the key as well. Cost: the text up to the mark.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::resources::Resources;
+use crate::secret::{Purpose, TextHash};
+use crate::{Comparison, Detector};
+use leitong_text::segment::Terms;
+
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
+const VERSION: u32 = 1;
+/// Letters on each side of the mark.
+const LETTERS: usize = 5;
+
+/// The baseline `punctuation`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PunctuationConfig {
+    /// Which full stop or line break of the text counts, from 1.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub mark: usize,
+}
+
+impl Default for PunctuationConfig {
+    fn default() -> Self {
+        // The paper gives none; the third stands behind headline and first line of most pages.
+        Self { mark: 3 }
+    }
+}
+
+/// The detector with its settings.
+#[derive(Debug)]
+pub struct Punctuation {
+    config: PunctuationConfig,
+    hash: TextHash,
+}
+
+impl Punctuation {
+    /// The detector with these settings.
+    #[must_use]
+    pub fn new(config: &PunctuationConfig, resources: &Resources) -> Self {
+        let hash = TextHash::new(resources.secret.as_ref(), Purpose::Texts);
+        Self { config: config.clone(), hash }
+    }
+}
+
+/// Where the `number`-th mark of `text` stands, or the last one before.
+fn mark(text: &str, number: usize) -> Option<usize> {
+    let is_mark = |(at, c): &(usize, char)| match c {
+        '。' | '\n' => true,
+        // A full stop, not the point of a number or a name.
+        '.' => text[at + 1..].chars().next().is_none_or(char::is_whitespace),
+        _ => false,
+    };
+    text.char_indices().filter(is_mark).take(number).last().map(|(at, _)| at)
+}
+
+impl Detector for Punctuation {
+    fn name(&self) -> &'static str {
+        "punctuation"
+    }
+
+    fn fingerprint_settings(&self) -> Value {
+        json!({ "version": VERSION, "mark": self.config.mark })
+    }
+
+    fn near_settings(&self) -> Value {
+        Value::Null
+    }
+
+    fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
+        let (before, after) = terms.text().split_at(mark(terms.text(), self.config.mark)?);
+        let before = before.chars().rev().filter(|c| c.is_alphanumeric()).take(LETTERS);
+        let excerpt: String =
+            before.chain(after.chars().filter(|c| c.is_alphanumeric()).take(LETTERS)).collect();
+        // Fewer letters than one side should have say nothing.
+        (excerpt.chars().count() >= LETTERS).then(|| self.hash.hash(excerpt.as_bytes()).to_be_bytes().into())
+    }
+
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        bytes.len() == 8
+    }
+
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        keys.extend(fingerprint.first_chunk().map(|hash| u64::from_be_bytes(*hash)));
+    }
+
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        self.insert_keys(fingerprint, keys);
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let near = a == b;
+        Comparison { distance: u32::from(!near), near }
+    }
+
+    fn distance(&self, distance: u32) -> f64 {
+        f64::from(distance)
+    }
+
+    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
+        f64::from(u8::from(a == b))
+    }
+
+    fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
+        Map::from_iter([("equal_round_the_mark".to_owned(), Value::Bool(a == b))])
+    }
+
+    fn display(&self, fingerprint: &[u8]) -> String {
+        fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn threshold_setting(&self, _: u32) -> Option<String> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_mark() {
+        let text = "一。二3.5三. 四\n五";
+        let after = |number| mark(text, number).map(|at| &text[at..]);
+        assert_eq!(after(1), Some("。二3.5三. 四\n五"));
+        assert_eq!(after(2), Some(". 四\n五"));
+        assert_eq!(after(3), Some("\n五"));
+        assert_eq!(after(9), Some("\n五"), "the last one");
+        assert_eq!(mark("no mark", 1), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! The bytes of a `simhash` fingerprint.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | SimHash, big-endian |
+//! | 2 | size of the text, big-endian |
+//! | 32 | values of the sketch, two a byte |
+//! | 18 | number slots |
+//! | 10 | facts |
+//! | 8 | address |
+//! | 44 | bands of the sketch, 11 times 4, big-endian |
+//! | 40 | passages of the sketch, 10 times 4, big-endian; zero: there are fewer |
+//!
+//! All but the bands and the passages is what a look-up compares.
+
+use super::addresses::ADDRESS_BYTES;
+use crate::WIDE_KEY;
+use crate::facts::{FACT_BYTES, Facts};
+use crate::numbers::{SLOT_BYTES, Slots};
+use crate::sketch::{BANDS, PASSAGES, VALUE_BYTES, Values};
+
+/// Bytes of what a look-up compares.
+pub(super) const COMPARED_BYTES: usize = 8 + 2 + VALUE_BYTES + SLOT_BYTES + FACT_BYTES + ADDRESS_BYTES;
+/// Bytes of what makes the keys, but for the SimHash.
+const KEY_BYTES: usize = 4 * (BANDS + PASSAGES);
+/// Bytes of a fingerprint.
+pub(super) const FINGERPRINT_BYTES: usize = COMPARED_BYTES + KEY_BYTES;
+
+/// A fingerprint of these parts: the SimHash, the sketch's size and values (two a byte), the number
+/// slots (all zero: no numbers), the facts (all zero: none), the address (all zero: none) and the sketch's bands and passages.
+#[must_use]
+pub fn encode(
+    hash: u64,
+    size: u16,
+    values: &[u8; VALUE_BYTES],
+    (numbers, facts): (&[u8; SLOT_BYTES], &[u8; FACT_BYTES]),
+    address: [u8; ADDRESS_BYTES],
+    (bands, passages): ([u32; BANDS], [u32; PASSAGES]),
+) -> Box<[u8]> {
+    let (bands, passages) = (bands.map(u32::to_be_bytes), passages.map(u32::to_be_bytes));
+    let (bands, passages) = (bands.as_flattened(), passages.as_flattened());
+    let size = size.to_be_bytes();
+    [&hash.to_be_bytes()[..], &size, values, numbers, facts, &address, bands, passages].concat().into()
+}
+
+/// The SimHash of a fingerprint, or of its beginning.
+#[inline]
+#[must_use]
+pub fn simhash_of(fingerprint: &[u8]) -> u64 {
+    u64::from_be_bytes(*fingerprint.first_chunk().expect("8 bytes at least"))
+}
+
+/// The 64 values of a fingerprint's sketch, each from 0 to 15, for people to look at.
+///
+/// # Panics
+/// If these are not the bytes of a fingerprint.
+pub fn sketch_of(fingerprint: &[u8]) -> impl Iterator<Item = u8> {
+    SketchView::of(fingerprint).values.iter().flat_map(|byte| [byte & 0xf, byte >> 4])
+}
+
+/// What a fingerprint holds to confirm candidates.
+pub(super) struct SketchView<'a> {
+    pub(super) size: u32,
+    pub(super) values: &'a Values,
+    pub(super) numbers: &'a Slots,
+    pub(super) facts: &'a Facts,
+    pub(super) address: &'a [u8; ADDRESS_BYTES],
+}
+
+impl<'a> SketchView<'a> {
+    #[inline]
+    pub(super) fn of(fingerprint: &'a [u8]) -> Self {
+        let (size, rest) = fingerprint[8..].split_first_chunk::<2>().expect("78 bytes at least");
+        let (values, rest) = rest.split_first_chunk().expect("78 bytes at least");
+        let (numbers, rest) = rest.split_first_chunk().expect("78 bytes at least");
+        let (facts, rest) = rest.split_first_chunk().expect("78 bytes at least");
+        let address = rest.first_chunk().expect("78 bytes at least");
+        Self { size: u16::from_be_bytes(*size).into(), values, numbers, facts, address }
+    }
+}
+
+/// An encoded fingerprint, taken apart; its length was checked where it was read.
+pub(super) struct Parts<'a> {
+    pub(super) hash: u64,
+    pub(super) view: SketchView<'a>,
+    keys: &'a [u8; KEY_BYTES],
+}
+
+impl<'a> Parts<'a> {
+    #[inline]
+    pub(super) fn of(fingerprint: &'a [u8]) -> Self {
+        let keys = fingerprint.last_chunk().expect("162 bytes");
+        Self { hash: simhash_of(fingerprint), view: SketchView::of(fingerprint), keys }
+    }
+
+    fn hashes(&self) -> impl Iterator<Item = u32> {
+        self.keys.as_chunks::<4>().0.iter().map(|hash| u32::from_be_bytes(*hash))
+    }
+
+    pub(super) fn bands(&self) -> impl Iterator<Item = u32> {
+        self.hashes().take(BANDS)
+    }
+
+    /// Zero where there is none.
+    fn passages(&self) -> impl Iterator<Item = u32> {
+        self.hashes().skip(BANDS)
+    }
+
+    /// The bands by their numbers; [the SimHash](Self::hash_key), which is no such small number but in
+    /// one case of 2²⁸; and, as wide keys, the passages by their numbers.
+    pub(super) fn keys(&self) -> impl Iterator<Item = u64> {
+        let numbered = |(number, hash): (u64, u32)| number << 32 | u64::from(hash);
+        let bands = (0..).zip(self.bands()).map(numbered);
+        let passages = (0..).zip(self.passages()).filter(|(_, passage)| *passage != 0).map(numbered);
+        bands.chain([self.hash_key()]).chain(passages.map(|key| key | WIDE_KEY))
+    }
+
+    /// The SimHash but for its first bit, since the key is not wide.
+    pub(super) fn hash_key(&self) -> u64 {
+        self.hash & !WIDE_KEY
+    }
+
+    pub(super) fn shares_band(&self, other: &Self) -> bool {
+        self.bands().zip(other.bands()).any(|(a, b)| a == b)
+    }
+
+    /// In how many passages both agree.
+    pub(super) fn passages_shared(&self, other: &Self) -> usize {
+        self.passages().zip(other.passages()).filter(|(a, b)| a == b && *a != 0).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passages_make_the_wide_keys() {
+        let (bands, mut passages) = ([7; BANDS], [9; PASSAGES]);
+        passages[3] = 0;
+        let of = |passages, hash| encode(hash, 1, &[0; 32], (&[0; 18], &[0; 10]), [0; 8], (bands, passages));
+        let (a, b) = (of(passages, u64::MAX), of([0; PASSAGES], u64::MAX));
+        let keys: Vec<u64> = Parts::of(&a).keys().collect();
+        assert_eq!(keys.len(), BANDS + 1 + PASSAGES - 1, "nothing is found by a passage that is not there");
+        assert_eq!(keys.iter().filter(|key| *key & WIDE_KEY != 0).count(), PASSAGES - 1);
+        assert_eq!(keys[1], 1 << 32 | 7);
+        assert_eq!(keys[BANDS + 1], WIDE_KEY | 9);
+        assert_eq!(Parts::of(&a).passages_shared(&Parts::of(&a)), PASSAGES - 1);
+        assert_eq!(Parts::of(&a).passages_shared(&Parts::of(&b)), 0);
+        assert_eq!(
+            Parts::of(&b).passages_shared(&Parts::of(&b)),
+            0,
+            "nor has it in common what is not there"
+        );
+    }
+}

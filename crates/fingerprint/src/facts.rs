@@ -1,0 +1,171 @@
+//! Terms → facts: which numbers, versions and names a text says, so that pages of one series, which
+//! say the same of something else, are told from copies.
+//!
+//! A fact is a word with a digit in it, with all that points and hyphens join to it (`4.2.15`,
+//! `cve-2015-8405`), or a name: a term, of a script with letters, that the [table of common
+//! words](super::idf) lacks, or that has two letters (chapter IV; the segmentation drops single letters
+//! and stop words, some numerals among them). Words of every day are none, since edited copies differ in
+//! these; nor are words of ideographs, which nothing tells from names.
+//!
+//! The different facts of a text make an *odd sketch* (Mitzenmacher, Pagh & Pham 2014): each turns one
+//! of 64 bits over, so that the bits in which two sketches differ estimate by how many facts the texts
+//! differ, exactly where these are few, however many both have. Together with the number of facts
+//! that each text has, this tells how many were *replaced*: said by one text alone, with as many that
+//! the other alone says. What was merely added or left out replaces nothing.
+//!
+//! Encoding: the 64 bits and the number of facts, big-endian. Cost: one scan for digits, and one
+//! look-up a distinct term.
+
+use super::idf;
+use super::numbers::is_of_a_word;
+use super::secret::TextHash;
+use super::sketch::is_unit;
+use leitong_text::segment::{DistinctTerm, Terms};
+
+/// Bytes of a text's facts.
+pub(crate) const FACT_BYTES: usize = 10;
+/// Letters up to which a term is a name though the table has it.
+const SHORT_NAME_CHARS: usize = 2;
+/// Differing bits from which on the sketches say no more than that many facts differ.
+const BITS_MAX: usize = 30;
+/// By how many facts two texts differ whose sketches differ in so many bits, in hundredths:
+/// −32·ln(1 − bits/32).
+const DIFFERING: [u32; BITS_MAX] = [
+    0, 102, 207, 315, 427, 544, 664, 790, 921, 1_057, 1_199, 1_348, 1_504, 1_668, 1_841, 2_024, 2_218, 2_425,
+    2_645, 2_883, 3_139, 3_417, 3_722, 4_059, 4_436, 4_863, 5_357, 5_940, 6_654, 7_575,
+];
+/// The same where more bits differ.
+const MANY_DIFFERING: u32 = 10_000;
+
+/// The bits, and how many facts there are.
+pub(crate) type Facts = [u8; FACT_BYTES];
+
+/// The facts of a text.
+pub(crate) fn facts(terms: &Terms, hash: &TextHash) -> Facts {
+    let mut found = Vec::new();
+    words_with_digits(terms.text(), |word| found.push(hash.hash(word.as_bytes())));
+    found.extend(terms.distinct().iter().filter_map(|term| name(terms, *term, hash)));
+    found.sort_unstable();
+    found.dedup();
+    let bits = found.iter().fold(0_u64, |bits, fact| bits ^ 1 << (fact >> 58));
+    let count = u16::try_from(found.len()).unwrap_or(u16::MAX);
+    let mut facts = [0; FACT_BYTES];
+    facts[..8].copy_from_slice(&bits.to_be_bytes());
+    facts[8..].copy_from_slice(&count.to_be_bytes());
+    facts
+}
+
+/// How many facts of the one text, in hundredths, the other has replaced by others.
+pub(crate) fn replaced(a: &Facts, b: &Facts) -> u32 {
+    let bits = |facts: &Facts| u64::from_be_bytes(*facts.first_chunk().expect("10 bytes"));
+    let differing = (bits(a) ^ bits(b)).count_ones() as usize;
+    let differing = DIFFERING.get(differing).copied().unwrap_or(MANY_DIFFERING);
+    differing.saturating_sub(100 * count(a).abs_diff(count(b))) / 2
+}
+
+/// How many facts a text says.
+pub(crate) fn count(facts: &Facts) -> u32 {
+    u16::from_be_bytes(*facts.last_chunk().expect("10 bytes")).into()
+}
+
+/// The hash of a term that is a name.
+fn name(terms: &Terms, distinct: DistinctTerm, hash: &TextHash) -> Option<u64> {
+    let term = terms.first(distinct);
+    let is_word = !term.chars().any(|c| is_unit(c) || c.is_ascii_digit());
+    let is_name = || term.chars().nth(SHORT_NAME_CHARS).is_none() || !idf::is_common(distinct.hash);
+    (is_word && is_name()).then(|| hash.of_term(term, || distinct.hash))
+}
+
+/// Calls `word` with each word that has a digit, and all that points and hyphens join to it.
+fn words_with_digits<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
+    let is_joined = |c: char| is_of_a_word(c) || matches!(c, '.' | '-');
+    let mut at = 0;
+    while let Some(digit) = text.as_bytes()[at..].iter().position(u8::is_ascii_digit) {
+        let before = &text[at..at + digit];
+        let begin = at + before.trim_end_matches(is_joined).len();
+        let end = begin + text[begin..].find(|c| !is_joined(c)).unwrap_or(text.len() - begin);
+        word(text[begin..end].trim_matches(['.', '-']));
+        at = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leitong_text::extract::Document;
+    use leitong_text::segment::SegmentConfig;
+    use leitong_text::segment::{Lexicons, Segmenter};
+
+    /// The facts of texts.
+    fn of(texts: [&str; 2]) -> [Facts; 2] {
+        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
+        texts.map(|text| {
+            let mut terms = Terms::default();
+            segmenter.segment(&Document::from_text(None, text), &mut terms);
+            facts(&terms, &TextHash::default())
+        })
+    }
+
+    fn compared(a: &str, b: &str) -> u32 {
+        let [a, b] = of([a, b]);
+        assert_eq!(replaced(&a, &b), replaced(&b, &a));
+        replaced(&a, &b)
+    }
+
+    #[test]
+    fn one_replaced_fact_is_seen_among_many() {
+        let list = |last: u32| {
+            let numbers: Vec<String> = (1..60).map(|n| format!("cve-2015-{}", 8_000 + n)).collect();
+            format!(
+                "Adobe Flash Player before 18.0.0.268, other than {} and cve-2015-{last}",
+                numbers.join(", ")
+            )
+        };
+        assert_eq!(compared(&list(8_405), &list(8_405)), 0);
+        assert_eq!(compared(&list(8_405), &list(8_404)), 103);
+        assert_eq!(compared("Pillow before 8.1.1 allows", "Pillow before 8.1.2 allows"), 103, "a version");
+        assert_eq!(compared("Line XI of the tramway", "Line IV of the tramway"), 103, "a numeral");
+        assert_eq!(compared("an alias of gcomm on linux", "an alias of gpathchk on linux"), 103, "a name");
+    }
+
+    #[test]
+    fn what_is_added_or_worded_otherwise_replaces_nothing() {
+        for (a, b) in [
+            ("Pillow before 8.1.1 allows this", "Rack: Pillow before 8.1.1 allows this (7.0 as well)"),
+            ("there is a large house by the river", "there's a big house near the river"),
+            ("本市今天晴", "本城明天阴"),
+            ("", "no number"),
+        ] {
+            assert!(compared(a, b) < 50, "{a} {b}: {}", compared(a, b));
+        }
+    }
+
+    #[test]
+    fn words_with_digits_are_whole() {
+        let words = |text| {
+            let mut found = Vec::new();
+            words_with_digits(text, |word| found.push(word));
+            found
+        };
+        assert_eq!(
+            words("in 5.0.8, rfc-2616 and v2. 第3章（1998年）-7-"),
+            ["5.0.8", "rfc-2616", "v2", "3", "1998", "7"]
+        );
+        assert_eq!(words("no digit"), Vec::<&str>::new());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text in "(\\PC|[0-9.-]|[一二]){0,60}") {
+            words_with_digits(&text, |word| assert!(word.bytes().any(|byte| byte.is_ascii_digit()), "{word}"));
+        }
+    }
+
+    #[test]
+    fn the_table_is_the_formula() {
+        for (bits, differing) in DIFFERING.iter().enumerate() {
+            let exact = -3_200.0 * (1.0 - bits as f64 / 32.0).ln();
+            assert!((f64::from(*differing) - exact).abs() < 1.0, "{bits}: {differing} for {exact}");
+        }
+    }
+}

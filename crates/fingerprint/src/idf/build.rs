@@ -1,0 +1,112 @@
+//! Documents → the file of an IDF table.
+
+use std::collections::hash_map::Entry;
+use std::fmt::Write;
+
+use super::HEADER;
+use leitong_base::hashed::HashedMap;
+use leitong_text::segment::Terms;
+
+/// Counts in how many documents each term occurs. Memory: some 60 bytes
+/// a distinct term; terms that occur once only are dropped whenever
+/// there are more than `terms_max`, and so may be undercounted by a few.
+#[derive(Debug)]
+pub struct IdfBuilder {
+    counts: HashedMap<(Box<str>, u32)>,
+    documents: u32,
+    terms_max: usize,
+}
+
+impl IdfBuilder {
+    /// A builder that holds at most about `terms_max` terms.
+    #[must_use]
+    pub fn new(terms_max: usize) -> Self {
+        Self { counts: HashedMap::default(), documents: 0, terms_max }
+    }
+
+    /// Counts one document.
+    pub fn add(&mut self, terms: &Terms) {
+        self.documents = self.documents.saturating_add(1);
+        for distinct in terms.distinct() {
+            match self.counts.entry(distinct.hash) {
+                Entry::Occupied(mut entry) => entry.get_mut().1 += 1,
+                Entry::Vacant(entry) => {
+                    entry.insert((terms.first(*distinct).into(), 1));
+                }
+            }
+        }
+        if self.counts.len() > self.terms_max {
+            self.drop_rarest();
+        }
+    }
+
+    /// Documents so far.
+    #[must_use]
+    pub fn documents(&self) -> u32 {
+        self.documents
+    }
+
+    /// The file: terms that occur in `documents_min` documents at least, the commonest first.
+    #[must_use]
+    pub fn file(&self, documents_min: u32) -> String {
+        let mut terms: Vec<(&str, u32)> = self
+            .counts
+            .values()
+            .map(|(term, n)| (&**term, *n))
+            .filter(|(term, n)| {
+                *n >= documents_min && !term.contains(['\t', '\n', '\r']) && !term.starts_with('#')
+            })
+            .collect();
+        terms.sort_unstable_by_key(|(term, n)| (std::cmp::Reverse(*n), *term));
+        let mut file = format!("{HEADER}\ndocuments\t{}\n", self.documents.max(1));
+        for (term, n) in terms {
+            let _ = writeln!(file, "{term}\t{n}");
+        }
+        file
+    }
+
+    /// Drops the terms of the lowest counts until a quarter of the room is free.
+    fn drop_rarest(&mut self) {
+        let mut least = 1;
+        while self.counts.len() > self.terms_max / 4 * 3 {
+            self.counts.retain(|_, (_, n)| *n > least);
+            least += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idf::IdfTable;
+    use leitong_text::extract::Document;
+    use leitong_text::segment::SegmentConfig;
+    use leitong_text::segment::{Lexicons, Segmenter};
+
+    #[test]
+    fn counts_documents_and_not_occurrences() {
+        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
+        let mut terms = Terms::default();
+        let mut builder = IdfBuilder::new(1_000_000);
+        for text in ["rust rust 网页", "rust kafka", "kafka rust 网页", "指纹"] {
+            segmenter.segment(&Document::from_text(None, text), &mut terms);
+            builder.add(&terms);
+        }
+        let file = builder.file(2);
+        assert_eq!(file, "# leitong idf 1\ndocuments\t4\nrust\t3\nkafka\t2\n网页\t2\n");
+        assert!(IdfTable::new(&file).is_ok());
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
+        let mut terms = Terms::default();
+        let mut builder = IdfBuilder::new(100);
+        for i in 0..1_000 {
+            segmenter.segment(&Document::from_text(None, &format!("rare{i} crawler")), &mut terms);
+            builder.add(&terms);
+            assert!(builder.counts.len() <= 100);
+        }
+        assert_eq!(builder.file(2), "# leitong idf 1\ndocuments\t1000\ncrawler\t1000\n");
+    }
+}

@@ -1,0 +1,164 @@
+//! How rare a term is: inverse document frequencies from a versioned, read-only table.
+//!
+//! The file: a line `# leitong idf 1`, a line `documents<TAB>N`, then lines `term<TAB>n` (the term
+//! as the segmentation writes it, and in how many of the N documents it occurs), in any order;
+//! further lines that begin with `#` are passed over. `leitong idf build` makes one of pages;
+//! `default.tsv` ships, and says where it comes from. A term that the table lacks counts as
+//! occurring in one document.
+//!
+//! Integers throughout: IDF = ln N − ln n with 16 fractional bits.
+
+mod build;
+
+use std::sync::LazyLock;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::resources::{ResourceError, shortened};
+use super::term_weight::{FRACTION_BITS, ln};
+use leitong_base::hashed::{HashedMap, HashedSet};
+use leitong_text::segment::DistinctTerm;
+
+pub use build::IdfBuilder;
+
+/// The first line of the file.
+pub const HEADER: &str = "# leitong idf 1";
+const DEFAULT: &str = include_str!("default.tsv");
+/// The words of the table that ships, by XXH3-64.
+static COMMON: LazyLock<HashedSet> = LazyLock::new(|| {
+    let lines = DEFAULT.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| Some(xxh3_64(line.split_once('\t')?.0.as_bytes()))).collect()
+});
+const SETTING: &str = "idf.file";
+
+/// Whether the table that ships has the word of this XXH3-64. Fixed permanently, as far as a detector's
+/// version is: fingerprints depend on it.
+pub(crate) fn is_common(hash: u64) -> bool {
+    COMMON.contains(&hash)
+}
+
+/// Document frequencies by term.
+#[derive(Debug)]
+pub struct IdfTable {
+    /// By the XXH3-64 of the term, with [`FRACTION_BITS`] fractional bits.
+    idf: HashedMap<u32>,
+    /// Of a term that the table lacks: the largest there can be.
+    unknown: u32,
+    /// XXH3-64 of the file's contents.
+    contents: u64,
+}
+
+impl IdfTable {
+    /// The table in `file`; the one that ships if `file` is empty.
+    ///
+    /// # Errors
+    /// [`ResourceError`], with the line that cannot be read.
+    pub fn new(file: &str) -> Result<Self, ResourceError> {
+        let file = if file.is_empty() { DEFAULT } else { file };
+        let mut lines = (1..).zip(file.lines());
+        let first = lines.next().map_or("", |(_, line)| line);
+        if first != HEADER {
+            let found = shortened(first);
+            return Err(ResourceError::WrongHeader { setting: SETTING, expected: HEADER, found });
+        }
+        let mut documents = None;
+        let mut table = Self { idf: HashedMap::default(), unknown: 0, contents: xxh3_64(file.as_bytes()) };
+        for (line, text) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+            let wrong = |expected| ResourceError::WrongLine {
+                setting: SETTING,
+                line,
+                found: shortened(text),
+                expected,
+            };
+            let entry = text.rsplit_once('\t').and_then(|(term, n)| Some((term, n.parse::<u32>().ok()?)));
+            match (documents, entry) {
+                (None, Some(("documents", n @ 1..))) => {
+                    documents = Some(n);
+                    table.unknown = idf(n, 1);
+                }
+                (None, _) => return Err(wrong("`documents<TAB>N` before all terms, N from 1 to 4294967295")),
+                (Some(documents), Some((term, n @ 1..))) if n <= documents => {
+                    table.idf.insert(xxh3_64(term.as_bytes()), idf(documents, n));
+                }
+                _ => return Err(wrong("`term<TAB>n`, n from 1 to the number of documents")),
+            }
+        }
+        match documents {
+            Some(_) => Ok(table),
+            None => Err(ResourceError::WrongLine {
+                setting: SETTING,
+                line: 2,
+                found: String::new(),
+                expected: "`documents<TAB>N`",
+            }),
+        }
+    }
+
+    /// ln(N / n) of a term, with 16 fractional bits.
+    #[must_use]
+    #[inline]
+    pub fn idf(&self, term: DistinctTerm) -> u32 {
+        self.idf.get(&term.hash).copied().unwrap_or(self.unknown)
+    }
+
+    /// For the fingerprint hash.
+    #[must_use]
+    pub fn contents(&self) -> u64 {
+        self.contents
+    }
+}
+
+fn idf(documents: u32, n: u32) -> u32 {
+    u32::try_from(ln(documents) - ln(n)).unwrap_or(0)
+}
+
+/// `decades` (a logarithm to base 10) as an IDF: natural, with 16 fractional bits.
+pub(crate) fn from_decades(decades: f64) -> u32 {
+    (decades * std::f64::consts::LN_10 * f64::from(1 << FRACTION_BITS)).round() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn term(word: &str) -> DistinctTerm {
+        DistinctTerm { hash: xxh3_64(word.as_bytes()), frequency: 1, first: 0 }
+    }
+
+    #[test]
+    fn reads_a_table() {
+        let table =
+            IdfTable::new("# leitong idf 1\n# mine\ndocuments\t1000\n雷同\t10\nthe\t1000\n").expect("right");
+        let idf = |word| f64::from(table.idf(term(word))) / 65_536.0;
+        assert!((idf("雷同") - 100_f64.ln()).abs() < 1e-4);
+        assert!((idf("the") - 0.0).abs() < 1e-4);
+        assert!((idf("unheard-of") - 1_000_f64.ln()).abs() < 1e-4);
+        assert_eq!(from_decades(0.5), 75_451);
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_where() {
+        let message = |file: &str| IdfTable::new(file).expect_err("wrong").to_string();
+        assert_eq!(
+            message("雷同\t10\n"),
+            "idf.file: line 1: \"雷同\\t10\"; the file must begin with \"# leitong idf 1\""
+        );
+        assert!(
+            message("# leitong idf 1\n雷同\t10\n").contains("line 2: \"雷同\\t10\"; write `documents<TAB>N`")
+        );
+        for bad in ["雷同", "雷同\t0", "雷同\t1001", "雷同\tmany"] {
+            let file = format!("# leitong idf 1\ndocuments\t1000\n{bad}\n");
+            assert!(message(&file).starts_with("idf.file: line 3: "), "{bad}");
+        }
+        assert!(message("# leitong idf 1\n").contains("documents"));
+    }
+
+    #[test]
+    fn the_default_knows_chinese_and_english() {
+        let table = IdfTable::new("").expect("the default is right");
+        for (common, rare) in [("问题", "雷同"), ("time", "duplicate")] {
+            assert!(table.idf(term(common)) < table.idf(term(rare)), "{common} is commoner than {rare}");
+        }
+        assert!(table.idf(term("雷同")) <= table.unknown);
+    }
+}

@@ -1,0 +1,78 @@
+//! Text → shingles, hashed with a key: the windows of [`super::sketch`]
+//! and [`super::letters`], each hashed as a whole by SipHash.
+//!
+//! The rolling hash that is quick without a key would not do: different windows of
+//! equal hash can be computed, whatever keyed hash its value then went through.
+//!
+//! Cost: a SipHash of at most 72 bytes for each unit, where a rolling hash takes a
+//! multiplication; `cargo bench --bench detectors` has every detector with a secret and without.
+
+use super::secret::TextHash;
+use super::sketch::{SHINGLE_SIZE, is_unit};
+use leitong_text::segment::is_punctuation;
+
+/// A power of two that no window exceeds; the greatest size that one is asked for is 9.
+const RING: usize = 16;
+
+/// Calls `shingle` with the hash of each shingle of `text`,
+/// in order; gives the sum of all unit sizes.
+pub(crate) fn shingles(text: &str, hash: &TextHash, mut shingle: impl FnMut(u64)) -> u64 {
+    let mut window = KeyedWindow::<SHINGLE_SIZE>::default();
+    // The word that is being read: where it begins, and its letters.
+    let (mut word, mut letters) = (0, 0_u32);
+    for (at, c) in text.char_indices() {
+        let is_unit = is_unit(c);
+        let is_letter = !is_unit && !is_punctuation(c) && c.is_alphanumeric();
+        if is_letter {
+            word = if letters == 0 { at } else { word };
+            letters += 1;
+            continue;
+        }
+        if letters > 0 {
+            window.push(hash.hash(&text.as_bytes()[word..at]), letters.min(2), hash, &mut shingle);
+            letters = 0;
+        }
+        if is_unit {
+            window.push(u64::from(u32::from(c)), 1, hash, &mut shingle);
+        }
+    }
+    if letters > 0 {
+        window.push(hash.hash(&text.as_bytes()[word..]), letters.min(2), hash, &mut shingle);
+    }
+    window.total_size
+}
+
+/// The last units of a text.
+#[derive(Default)]
+pub(super) struct KeyedWindow<const SIZE: u32> {
+    /// A ring: of each unit its hash or code point, and its size.
+    units: [(u64, u32); RING],
+    start: usize,
+    end: usize,
+    /// The sum of the sizes in the window.
+    size: u32,
+    total_size: u64,
+}
+
+impl<const SIZE: u32> KeyedWindow<SIZE> {
+    /// Adds a unit; calls `shingle` with the hash of the window that ends in it, if there is one.
+    #[inline]
+    pub(super) fn push(&mut self, unit: u64, size: u32, hash: &TextHash, shingle: &mut impl FnMut(u64)) {
+        self.units[self.end % RING] = (unit, size);
+        self.end += 1;
+        self.size += size;
+        self.total_size += u64::from(size);
+        if self.size < SIZE {
+            return;
+        }
+        let mut bytes = [[0; 8]; RING];
+        let units = (self.start..self.end).map(|at| self.units[at % RING].0);
+        bytes.iter_mut().zip(units).for_each(|(bytes, unit)| *bytes = unit.to_le_bytes());
+        shingle(hash.hash(bytes[..self.end - self.start].as_flattened()));
+        // Keep the longest tail that is not yet a shingle.
+        while self.size >= SIZE {
+            self.size -= self.units[self.start % RING].1;
+            self.start += 1;
+        }
+    }
+}

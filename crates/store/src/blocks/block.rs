@@ -1,0 +1,434 @@
+//! The centroids of a block: what is compared, and what only duplicates read.
+//!
+//! ```text
+//! group 0: hot │ cold │ group 1: hot │ cold │ … │ corpora │ index │ texts │ footer
+//! ```
+//! Centroids whose numbers divided by [`GROUP`] are equal stand together. *Hot* is of each its corpus and the part of its fingerprint
+//! that look-ups compare; *cold*, compressed, the rest of it, offset and time of founding, digest,
+//! page id and url. The index says where each group begins: 8 bytes a group of memory. A corpus is
+//! a number, which `corpora` gives its name and fingerprint hash; these are in memory as well. *Texts* are those of pages
+//! that had joined clusters when the block was full, and that are in no block before: their clusters are at most as
+//! young as the block, so that they expire with it.
+//!
+//! Cost: one read for what is compared, one more for the centroid itself.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use zstd::bulk::Compressor;
+
+use super::BlockError;
+use super::files::Files;
+use super::parts::{Footer, Kind, PLACES, PartReader, PartWriter, SUM_BYTES};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::varint::{push_varint, take_varint};
+use leitong_cluster::{Centroid, SeenText, SeenTexts};
+
+/// Centroids that are read at once: some 2.5 KB of what `simhash` compares.
+pub(super) const GROUP: u64 = 32;
+/// Level of zstd: higher ones take several times as long for a few bytes.
+const LEVEL: i32 = 1;
+const NEVER: &str = "memory for zstd, at a level that exists";
+/// Bits of an index entry that say how long the hot part is; the others, where it begins.
+const HOT_BITS: u32 = 24;
+/// Bytes of a cold part before compression, so that a damaged one does not ask for all memory.
+const COLD_BYTES_MAX: usize = 1 << 28;
+
+/// The name of the file.
+pub(super) fn name(first: u64) -> String {
+    format!("centroids-{first:012}.block")
+}
+
+/// Writes a block.
+pub(super) struct BlockWriter {
+    parts: PartWriter,
+    first: u64,
+    end: u64,
+    corpora: Vec<(Box<str>, u64)>,
+    corpus_ids: HashMap<(Box<str>, u64), u64>,
+    heads: Vec<u8>,
+    hot: Vec<u8>,
+    cold: Vec<u8>,
+    /// Made once a block: made for each group it took 2 % of the time of all insertions.
+    compressor: Compressor<'static>,
+    index: Vec<u64>,
+}
+
+impl BlockWriter {
+    /// A block that begins with the centroid of number `first`.
+    pub(super) fn create(files: &Arc<dyn Files>, table_id: u64, first: u64) -> Result<Self, BlockError> {
+        Ok(Self {
+            parts: PartWriter::create(files, &name(first), table_id)?,
+            first,
+            end: first,
+            corpora: Vec::new(),
+            corpus_ids: HashMap::new(),
+            heads: Vec::new(),
+            hot: Vec::new(),
+            cold: Vec::new(),
+            compressor: Compressor::new(LEVEL).expect(NEVER),
+            index: Vec::new(),
+        })
+    }
+
+    /// Adds the next centroid, of whose fingerprint look-ups compare the first `compared` bytes.
+    pub(super) fn push(
+        &mut self,
+        corpus: &str,
+        fingerprint_hash: u64,
+        centroid: &Centroid,
+        compared: usize,
+    ) -> Result<(), BlockError> {
+        let corpus = self.corpus_id(corpus, fingerprint_hash);
+        let (hot, rest) = centroid.fingerprint.split_at(compared);
+        push_varint(corpus, &mut self.heads);
+        push_varint(hot.len() as u64, &mut self.heads);
+        self.hot.extend_from_slice(hot);
+        push_varint(centroid.log_offset, &mut self.cold);
+        // 0 is no time.
+        match centroid.log_time {
+            None => self.cold.push(0),
+            Some(time) => {
+                self.cold.push(1);
+                self.cold.extend(time.as_ms().to_le_bytes());
+            }
+        }
+        self.cold.extend(centroid.text_digest.to_le_bytes());
+        for bytes in [rest, centroid.page_id.as_bytes(), centroid.url.as_bytes()] {
+            push_varint(bytes.len() as u64, &mut self.cold);
+            self.cold.extend_from_slice(bytes);
+        }
+        self.end += 1;
+        if self.end.is_multiple_of(GROUP) { self.end_group() } else { Ok(()) }
+    }
+
+    /// Brings the block to disk, with these texts; bytes of the file.
+    pub(super) fn finish(mut self, texts: &SeenTexts) -> Result<u64, BlockError> {
+        self.end_group()?;
+        let mut corpora = Vec::new();
+        for (name, fingerprint_hash) in &self.corpora {
+            push_varint(name.len() as u64, &mut corpora);
+            corpora.extend_from_slice(name.as_bytes());
+            corpora.extend(fingerprint_hash.to_le_bytes());
+        }
+        let groups_end = self.parts.at();
+        let corpora_at = self.parts.part(&corpora)?;
+        let index: Vec<u8> = self.index.iter().flat_map(|entry| entry.to_le_bytes()).collect();
+        let index_at = self.parts.part(&index)?;
+        let index_end = self.parts.at();
+        self.parts.part(&bytes_of_texts(texts, self.end))?;
+        let places: [u64; PLACES] = [groups_end, corpora_at, index_at, index_end, self.parts.at()];
+        self.parts.finish(Footer { kind: Kind::Centroids, numbers: (self.first, self.end), places })
+    }
+
+    fn corpus_id(&mut self, name: &str, fingerprint_hash: u64) -> u64 {
+        // Mostly it is that of the last one.
+        if let Some((last, hash)) = self.corpora.last()
+            && (&**last, *hash) == (name, fingerprint_hash)
+        {
+            return self.corpora.len() as u64 - 1;
+        }
+        let next = self.corpora.len() as u64;
+        let id = *self.corpus_ids.entry((name.into(), fingerprint_hash)).or_insert(next);
+        if id == next {
+            self.corpora.push((name.into(), fingerprint_hash));
+        }
+        id
+    }
+
+    fn end_group(&mut self) -> Result<(), BlockError> {
+        if self.heads.is_empty() {
+            return Ok(());
+        }
+        self.heads.append(&mut self.hot);
+        let at = self.parts.part(&self.heads)?;
+        debug_assert!(
+            at >> (64 - HOT_BITS) == 0 && self.heads.len() >> HOT_BITS == 0,
+            "limits of fingerprints"
+        );
+        self.index.push(at << HOT_BITS | (self.heads.len() + SUM_BYTES) as u64);
+        let compressed = self.compressor.compress(&self.cold).expect(NEVER);
+        let mut cold = (self.cold.len() as u32).to_le_bytes().to_vec();
+        cold.extend(compressed);
+        self.parts.part(&cold)?;
+        self.heads.clear();
+        self.cold.clear();
+        Ok(())
+    }
+}
+
+/// A block on disk.
+pub(super) struct Block {
+    reader: PartReader,
+    first: u64,
+    end: u64,
+    corpora: Box<[(Box<str>, u64)]>,
+    index: Box<[u64]>,
+    groups_end: u64,
+    /// Where the texts begin and end.
+    texts: (u64, u64),
+}
+
+/// What is compared of some neighbouring centroids.
+pub(super) struct Hot {
+    bytes: Vec<u8>,
+    /// Corpus of each, and where what is compared begins and ends.
+    heads: Vec<(usize, usize, usize)>,
+}
+
+/// The rest of a centroid.
+#[derive(Debug, Clone)]
+pub(super) struct Cold {
+    pub(super) log_offset: u64,
+    pub(super) log_time: Option<Timestamp>,
+    pub(super) text_digest: u128,
+    rest: Box<[u8]>,
+    page_id: Box<str>,
+    url: Box<str>,
+}
+
+impl Block {
+    /// Opens the block of these numbers: reads its corpora and its index.
+    pub(super) fn open(
+        files: &dyn Files,
+        table_id: u64,
+        (first, end): (u64, u64),
+    ) -> Result<Self, BlockError> {
+        let (reader, footer) =
+            PartReader::open(files, &name(first), table_id, (Kind::Centroids, (first, end)))?;
+        let [groups_end, corpora_at, index_at, index_end, texts_end] = footer.places;
+        let corpora = reader.part(corpora_at, (index_at - corpora_at) as usize)?;
+        let corpora = parse_corpora(&corpora).ok_or_else(|| reader.damaged(corpora_at, "no corpora"))?;
+        let index = reader.part(index_at, (index_end - index_at) as usize)?;
+        let index: Box<[u64]> =
+            index.as_chunks::<8>().0.iter().map(|entry| u64::from_le_bytes(*entry)).collect();
+        if end <= first || index.len() as u64 != end.div_ceil(GROUP) - first / GROUP {
+            return Err(reader.damaged(index_at, "its index has another length"));
+        }
+        let texts = (index_end, texts_end.max(index_end));
+        Ok(Self { reader, first, end, corpora: corpora.into(), index, groups_end, texts })
+    }
+
+    /// The texts of pages that joined clusters.
+    pub(super) fn texts(&self) -> Result<SeenTexts, BlockError> {
+        let (at, end) = self.texts;
+        let bytes = self.reader.part(at, (end - at) as usize)?;
+        parse_texts(&bytes, self.end).ok_or_else(|| self.reader.damaged(at, "its texts are broken"))
+    }
+
+    /// Number of the first centroid.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Number of the first centroid that is not in it.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Bytes of the file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.reader.bytes()
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let names: usize =
+            self.corpora.iter().map(|(name, _)| name.len() + size_of::<(Box<str>, u64)>()).sum();
+        self.index.len() * 8 + names
+    }
+
+    /// Name and fingerprint hash of a corpus.
+    pub(super) fn corpus(&self, id: usize) -> Option<(&str, u64)> {
+        self.corpora.get(id).map(|(name, hash)| (&**name, *hash))
+    }
+
+    /// What is compared of the group that the centroid of this number is in.
+    pub(super) fn hot(&self, number: u64) -> Result<Hot, BlockError> {
+        let (at, length) = self.place(number)?;
+        let bytes = self.reader.part(at, length)?;
+        parse_heads(&bytes, self.group_length(number))
+            .map(|heads| Hot { bytes, heads })
+            .ok_or_else(|| self.reader.damaged(at, "a group is broken"))
+    }
+
+    /// Says that [`Self::hot`] will be asked for soon.
+    pub(super) fn will_need_hot(&self, number: u64) {
+        if let Ok((at, length)) = self.place(number) {
+            self.reader.will_need(at, length);
+        }
+    }
+
+    /// The rest of the centroids of that group.
+    pub(super) fn cold(&self, number: u64) -> Result<Vec<Cold>, BlockError> {
+        let (at, length) = self.place(number)?;
+        let at = at + length as u64;
+        let next = self.index.get((number / GROUP - self.first / GROUP) as usize + 1);
+        let end = next.map_or(self.groups_end, |next| next >> HOT_BITS);
+        let bytes = self.reader.part(at, (end - at) as usize)?;
+        let parse = || {
+            let (length, compressed) = bytes.split_first_chunk::<4>()?;
+            let length = (u32::from_le_bytes(*length) as usize).min(COLD_BYTES_MAX);
+            let bytes = zstd::bulk::decompress(compressed, length).ok()?;
+            parse_cold(&bytes)
+        };
+        parse().ok_or_else(|| self.reader.damaged(at, "a group is broken"))
+    }
+
+    /// The centroids of the group of this number, each with its corpus, of which it is the first.
+    pub(super) fn group(&self, number: u64) -> Result<Vec<(&str, u64, Centroid)>, BlockError> {
+        let (hot, cold) = (self.hot(number)?, self.cold(number)?);
+        let whole = cold.into_iter().enumerate().filter_map(|(at, cold)| {
+            let (corpus, compared) = hot.get(at)?;
+            let (name, fingerprint_hash) = self.corpus(corpus)?;
+            Some((name, fingerprint_hash, cold.with(compared)))
+        });
+        Ok(whole.collect())
+    }
+
+    /// Reads every part, and says after each to `read` how many bytes it was, nearly, which may end it; how
+    /// many bytes the file has.
+    pub(super) fn verify(&self, read: &mut dyn FnMut(u64) -> bool) -> Result<u64, BlockError> {
+        self.texts()?;
+        let bytes_of_group = self.groups_end.div_ceil(self.index.len() as u64);
+        for number in self.groups() {
+            if self.group(number)?.len() != self.group_length(number) {
+                return Err(self.reader.damaged(self.place(number)?.0, "a group has another length"));
+            }
+            if !read(bytes_of_group) {
+                break;
+            }
+        }
+        Ok(self.reader.bytes())
+    }
+
+    /// The first number of each group.
+    pub(super) fn groups(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.first;
+        (first / GROUP..self.end.div_ceil(GROUP)).map(move |group| (group * GROUP).max(first))
+    }
+
+    /// Where the centroid of this number stands in its group. A block may begin within one.
+    pub(super) fn place_in_group(&self, number: u64) -> usize {
+        (number - (number / GROUP * GROUP).max(self.first)) as usize
+    }
+
+    /// Centroids in the group of this number.
+    fn group_length(&self, number: u64) -> usize {
+        let begin = number / GROUP * GROUP;
+        ((begin + GROUP).min(self.end) - begin.max(self.first)) as usize
+    }
+
+    /// Where the hot part of a group begins, and its length with the sum.
+    fn place(&self, number: u64) -> Result<(u64, usize), BlockError> {
+        let group = (number >= self.first).then(|| (number / GROUP - self.first / GROUP) as usize);
+        match group.and_then(|group| self.index.get(group)) {
+            Some(entry) => Ok((entry >> HOT_BITS, (entry & ((1 << HOT_BITS) - 1)) as usize)),
+            None => Err(self.reader.damaged(0, "a key names a centroid that is not in its block")),
+        }
+    }
+}
+
+impl Hot {
+    /// Corpus and compared part of one centroid.
+    pub(super) fn get(&self, at: usize) -> Option<(usize, &[u8])> {
+        let (corpus, start, end) = *self.heads.get(at)?;
+        Some((corpus, &self.bytes[start..end]))
+    }
+}
+
+impl Cold {
+    /// The whole centroid.
+    pub(super) fn with(self, compared: &[u8]) -> Centroid {
+        Centroid {
+            log_offset: self.log_offset,
+            log_time: self.log_time,
+            fingerprint: [compared, &self.rest].concat().into(),
+            text_digest: self.text_digest,
+            page_id: self.page_id,
+            url: self.url,
+        }
+    }
+}
+
+fn parse_heads(bytes: &[u8], count: usize) -> Option<Vec<(usize, usize, usize)>> {
+    let mut rest = bytes;
+    let mut heads = Vec::with_capacity(count);
+    let mut end = 0_usize;
+    for _ in 0..count {
+        let corpus = take_varint::<u64>(&mut rest)? as usize;
+        let start = end;
+        end = end.checked_add(take_varint::<u64>(&mut rest)? as usize)?;
+        heads.push((corpus, start, end));
+    }
+    let begin = bytes.len() - rest.len();
+    heads.iter_mut().for_each(|head| (head.1, head.2) = (head.1 + begin, head.2 + begin));
+    (begin + end == bytes.len()).then_some(heads)
+}
+
+fn parse_cold(mut bytes: &[u8]) -> Option<Vec<Cold>> {
+    let mut all = Vec::with_capacity(GROUP as usize);
+    while !bytes.is_empty() {
+        let log_offset = take_varint(&mut bytes)?;
+        let (has_time, rest) = bytes.split_first()?;
+        bytes = rest;
+        let mut log_time = None;
+        if *has_time == 1 {
+            let (ms, rest) = bytes.split_first_chunk::<8>()?;
+            bytes = rest;
+            log_time = Timestamp::from_ms(i64::from_le_bytes(*ms));
+        }
+        let (digest, rest) = bytes.split_first_chunk::<16>()?;
+        bytes = rest;
+        let mut next = || {
+            let length = take_varint::<u64>(&mut bytes)? as usize;
+            let (field, rest) = bytes.split_at_checked(length)?;
+            bytes = rest;
+            Some(field)
+        };
+        let (rest, page_id, url) = (next()?, next()?, next()?);
+        all.push(Cold {
+            log_offset,
+            log_time,
+            text_digest: u128::from_le_bytes(*digest),
+            rest: rest.into(),
+            page_id: str::from_utf8(page_id).ok()?.into(),
+            url: str::from_utf8(url).ok()?.into(),
+        });
+    }
+    Some(all)
+}
+
+/// Texts as they stand in the block that ends before this number: each its key, and how many centroids
+/// were founded since its cluster's was, at most as many as there are.
+fn bytes_of_texts(texts: &SeenTexts, end: u64) -> Vec<u8> {
+    let mut bytes = texts.first.to_le_bytes().to_vec();
+    for SeenText { key, cluster } in &texts.texts {
+        bytes.extend(key.to_le_bytes());
+        push_varint(end.saturating_sub(*cluster), &mut bytes);
+    }
+    bytes
+}
+
+fn parse_texts(bytes: &[u8], end: u64) -> Option<SeenTexts> {
+    let (first, mut bytes) = bytes.split_first_chunk::<8>()?;
+    let mut texts = Vec::with_capacity(bytes.len() / 20);
+    while let Some((key, rest)) = bytes.split_first_chunk::<16>() {
+        bytes = rest;
+        let cluster = end.checked_sub(take_varint(&mut bytes)?)?;
+        texts.push(SeenText { key: u128::from_le_bytes(*key), cluster });
+    }
+    bytes.is_empty().then_some(SeenTexts { first: u64::from_le_bytes(*first), texts })
+}
+
+fn parse_corpora(mut bytes: &[u8]) -> Option<Vec<(Box<str>, u64)>> {
+    let mut corpora = Vec::new();
+    while !bytes.is_empty() {
+        let length = take_varint::<u64>(&mut bytes)? as usize;
+        let (name, rest) = bytes.split_at_checked(length)?;
+        let (hash, rest) = rest.split_first_chunk::<8>()?;
+        bytes = rest;
+        corpora.push((str::from_utf8(name).ok()?.into(), u64::from_le_bytes(*hash)));
+    }
+    Some(corpora)
+}

@@ -1,0 +1,46 @@
+//! Checksums that are compared in the background.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::StoreOptions;
+use super::sim::SimFolder;
+use super::tests::{OnDisk, coloured, filled, tiny};
+use crate::wait::{HANG_LIMIT, wait_until};
+use leitong_cluster::ExpiryConfig;
+use leitong_cluster::OldCentroids;
+
+/// A store that only checks, as fast as it can.
+fn checking() -> StoreOptions {
+    StoreOptions { check_bytes_per_second: 1 << 40, ..tiny() }
+}
+
+/// Nobody asks for anything; the fault names the file all the same, whatever kind it is of.
+#[test]
+fn damage_is_found_that_no_look_up_meets() {
+    let (detector, expiry, folder) = (coloured(), ExpiryConfig::default(), SimFolder::default());
+    let saved = filled(&folder, &detector, &expiry);
+    for name in ["centroids-000000000032.block", "keys-000000000000-000000000128.block"] {
+        let mut bad = folder.bytes(name);
+        bad[100] ^= 4;
+        let flipped = folder.with(name, bad);
+        let disk = OnDisk::open(Arc::new(flipped), &detector, &expiry, checking(), &saved).expect("opens");
+        wait_until(format_args!("{name} is found"), || disk.store.fault().is_some());
+        let fault = disk.store.fault().expect("it was waited for");
+        assert!(fault.contains(name) && fault.contains("damaged at byte"), "{fault}");
+        assert!(disk.store.is_unreadable());
+    }
+}
+
+/// A check that would take years ends with its store.
+#[test]
+fn a_slow_check_halts_nobody() {
+    let (detector, expiry, folder) = (coloured(), ExpiryConfig::default(), SimFolder::default());
+    let saved = filled(&folder, &detector, &expiry);
+    let slow = StoreOptions { check_bytes_per_second: 1, ..tiny() };
+    let began = Instant::now();
+    let disk = OnDisk::open(Arc::new(folder), &detector, &expiry, slow, &saved).expect("opens");
+    assert_eq!(disk.store.fault(), None);
+    drop(disk);
+    assert!(began.elapsed() < *HANG_LIMIT);
+}

@@ -1,0 +1,130 @@
+//! Runs that are merged on demand: the same decisions, few runs, and a whole table after a power loss.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::StoreOptions;
+use super::files::Files;
+use super::sim::SimFolder;
+use super::tests::{OnDisk, Saved, coloured, decide, events, expiry, in_memory, stream, tiny};
+use leitong_cluster::Decision;
+use leitong_cluster::ExpiryConfig;
+
+/// A store that merges nothing by itself.
+fn unmerged() -> StoreOptions {
+    StoreOptions { fan: 1_000, ..tiny() }
+}
+
+/// Merges all that can be merged, and saves after each merge; what was saved last.
+fn compact(disk: &mut OnDisk) -> Saved {
+    disk.clusterer.evict_expired();
+    let mut saved = disk.save();
+    while disk.store.compact_once().expect("merged").is_some() {
+        saved = disk.save();
+    }
+    saved
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Merged at any time, whether the store merges beside it or not: the same is decided, and runs are
+    /// as few as one may hold of them.
+    #[test]
+    fn decides_the_same_after_it_was_compacted(
+        records in events(700), expiry in expiry(), batch in 10..80_usize, every in 1..6_usize, by_itself in any::<bool>(),
+    ) {
+        let detector = coloured();
+        let options = if by_itself { tiny() } else { unmerged() };
+        let mut memory = in_memory(&detector, &expiry);
+        let files: Arc<dyn Files> = Arc::new(SimFolder::default());
+        let mut disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, options, &Saved::nothing()).expect("opens");
+        for (number, records) in records.chunks(batch).enumerate() {
+            prop_assert_eq!(disk.decide(records), decide(&mut memory, records));
+            prop_assert_eq!(disk.clusterer.fault(), None);
+            if number % every == 0 {
+                let saved = compact(&mut disk);
+                prop_assert!(saved.manifest.is_dense(), "{:?}", saved.manifest);
+                let numbers = saved.manifest.end - saved.manifest.blocks.first().map_or(saved.manifest.end, |block| block.0);
+                // Two neighbours that are together too long for one run hold more than that.
+                let most = numbers / (options.span_max / 2) * 2 + 1;
+                prop_assert!(saved.manifest.runs.len() as u64 <= most, "{:?}", saved.manifest);
+                saved.manifest.verify(&*files, |name, result| assert!(result.is_ok(), "{name}: {result:?}"));
+                drop(disk);
+                disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, options, &saved).expect("opens");
+            }
+        }
+    }
+}
+
+/// What has expired goes from the disk with its keys, also from the middle of a run.
+#[test]
+fn keys_of_what_has_expired_go() {
+    let (detector, files) = (coloured(), SimFolder::default());
+    let forever = ExpiryConfig { max_age_days: None, centroids_max: 10_000 };
+    let opened = OnDisk::open(Arc::new(files.clone()), &detector, &forever, unmerged(), &Saved::nothing());
+    let mut disk = opened.expect("opens");
+    stream(250).chunks(50).for_each(|records| drop(disk.decide(records)));
+    let saved = compact(&mut disk);
+    assert_eq!(saved.manifest.runs.len(), 1, "{:?}", saved.manifest);
+    let whole = disk.store.file_bytes();
+    drop(disk);
+    let shorter = ExpiryConfig { max_age_days: None, centroids_max: 90 };
+    let disk = OnDisk::open(Arc::new(files.clone()), &detector, &shorter, unmerged(), &saved);
+    let mut disk = disk.expect("opens");
+    let saved = compact(&mut disk);
+    let (block, run) = (saved.manifest.blocks[0], saved.manifest.runs[0]);
+    assert!(run.0 == block.0 && block.0 > 32, "{:?}", saved.manifest);
+    // A page of keys takes 4 KiB, however few there are.
+    assert!(disk.store.file_bytes() < whole, "{} of {whole} bytes", disk.store.file_bytes());
+    assert_eq!(disk.store.compact_once().expect("nothing to do"), None);
+    let names = files.names().expect("names");
+    let blocks = names.iter().filter(|name| name.ends_with(".block")).count();
+    assert_eq!(blocks, saved.manifest.blocks.len() + saved.manifest.runs.len(), "{names:?}");
+}
+
+/// The power goes at each operation that writes while runs are merged.
+#[test]
+fn power_may_go_while_runs_are_merged_on_demand() {
+    let detector = coloured();
+    let expiry = ExpiryConfig { max_age_days: Some(12), centroids_max: 200 };
+    let records = stream(330);
+    let expected = decide(&mut in_memory(&detector, &expiry), &records);
+    let mut operation = 0;
+    let mut merges = 0;
+    loop {
+        let folder = SimFolder::default();
+        let opened =
+            OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, unmerged(), &Saved::nothing());
+        let mut disk = opened.expect("opens");
+        records[..250].chunks(25).for_each(|records| drop(disk.decide(records)));
+        let mut saved = disk.save();
+        assert!(saved.manifest.runs.len() > 3, "{:?}", saved.manifest);
+        let until = folder.operations() + operation;
+        folder.lose_power_at(until);
+        disk.clusterer.evict_expired();
+        while let Ok(Some(_)) = disk.store.compact_once() {
+            let next = disk.to_save();
+            if folder.operations() >= until {
+                break;
+            }
+            (saved, merges) = (next, merges + 1);
+            disk.store.saved();
+        }
+        let is_last = folder.operations() < until;
+        drop(disk);
+        let left = folder.after_power_loss(operation);
+        let mut disk = OnDisk::open(Arc::new(left), &detector, &expiry, unmerged(), &saved)
+            .unwrap_or_else(|error| panic!("power lost at operation {operation}: {error}"));
+        let decisions: Vec<Decision> =
+            records[250..].chunks(25).flat_map(|records| disk.decide(records)).collect();
+        assert_eq!(decisions, expected[250..], "power lost at operation {operation}");
+        assert_eq!(disk.clusterer.fault(), None);
+        if is_last {
+            break;
+        }
+        operation += 1;
+    }
+    assert!(operation > 5 && merges > 0, "{operation} operations, {merges} merges");
+}

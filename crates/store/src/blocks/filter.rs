@@ -1,0 +1,284 @@
+//! A set of keys in seven to nine bits each: says of every key that is in it that it may be, and of
+//! one in 64 to 256 of the others.
+//!
+//! A binary fuse filter (Graf & Lemire 2022): a key's hash names three places in three neighbouring
+//! segments of one array; their XOR is the last bits of the hash. It is filled by peeling: a place
+//! that only one key has is set last, after the two others of that key, and so on.
+//!
+//! Our own, since it is part of a file format, and that must not change with a library's version.
+//! Cost: three cache misses a key asked for; some 40 ns a key to build.
+
+use leitong_base::mix::mix;
+
+/// Bits of a place: one key in two to the power of this is there too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PlaceBits(u32);
+
+impl PlaceBits {
+    pub(super) const SIX: Self = Self(6);
+    pub(super) const SEVEN: Self = Self(7);
+    pub(super) const EIGHT: Self = Self(8);
+}
+
+/// The filter of a set.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Filter {
+    seed: u64,
+    /// Places in a segment are 2 to the power of this.
+    segment_bits: u32,
+    /// Segments in which a key's first place may be; two more follow.
+    segments: u32,
+    place_bits: PlaceBits,
+    /// Place after place, the first one in the lowest bits of the first byte; and one byte more, since two
+    /// are read at once. None at all if no key is in it.
+    places: Box<[u8]>,
+}
+
+/// Makes filters, one after the other in the same memory.
+#[derive(Default)]
+pub(super) struct FilterBuilder {
+    hashes: Vec<u64>,
+    /// Of each place how many hashes have it, and the XOR of those.
+    counts: Vec<u8>,
+    all: Vec<u64>,
+    /// Places that only one hash has.
+    alone: Vec<u32>,
+    /// The hashes, each with a place that no later one has.
+    order: Vec<(u64, u32)>,
+}
+
+impl FilterBuilder {
+    /// The filter of these keys, each of which is there once.
+    pub(super) fn filter_of(&mut self, keys: &[u64], place_bits: PlaceBits) -> Filter {
+        let mut filter = Filter { seed: 0, segment_bits: 0, segments: 0, place_bits, places: Box::default() };
+        if keys.is_empty() {
+            return filter;
+        }
+        let size = keys.len().max(2) as f64;
+        // Sizes for which peeling nearly always succeeds, from the paper's experiments.
+        let segment_bits = (size.ln() / 3.33_f64.ln() + 2.25).floor().min(18.0) as u32;
+        let factor = (0.875 + 0.25 * 1e6_f64.ln() / size.ln()).max(1.125);
+        let places = (size * factor).round() as u32;
+        filter.segments = places.div_ceil(1 << segment_bits).max(3) - 2;
+        filter.segment_bits = segment_bits;
+        loop {
+            self.hash(keys, filter.seed);
+            if self.peel(&filter).is_some() {
+                filter.fill(&self.order);
+                return filter;
+            }
+            filter.seed = mix(filter.seed.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        }
+    }
+
+    /// Hashes the keys, and puts those that begin alike beside one another: these have neighbouring places,
+    /// and what the cache holds of one serves the next.
+    fn hash(&mut self, keys: &[u64], seed: u64) {
+        const BITS: u32 = 10;
+        let heap_of = |hash: u64| (hash >> (64 - BITS)) as usize;
+        let mut ends = [0_usize; 1 << BITS];
+        for key in keys {
+            ends[heap_of(mix(key ^ seed))] += 1;
+        }
+        let mut begin = 0;
+        for end in &mut ends {
+            begin += std::mem::replace(end, begin);
+        }
+        self.hashes.resize(keys.len(), 0);
+        for key in keys {
+            let hash = mix(key ^ seed);
+            let at = &mut ends[heap_of(hash)];
+            self.hashes[*at] = hash;
+            *at += 1;
+        }
+    }
+
+    /// Puts the hashes in order; none if there is no such order.
+    fn peel(&mut self, filter: &Filter) -> Option<()> {
+        let Self { hashes, counts, all, alone, order } = self;
+        counts.clear();
+        all.clear();
+        alone.clear();
+        order.clear();
+        counts.resize(filter.len() as usize, 0);
+        all.resize(filter.len() as usize, 0);
+        for hash in &*hashes {
+            for place in filter.places_of(*hash) {
+                counts[place as usize] = counts[place as usize].checked_add(1)?;
+                all[place as usize] ^= hash;
+            }
+        }
+        // Places are written before it is known whether they count, since a wrong guess of the processor
+        // takes longer than all of it. Each counts once at most.
+        alone.resize(counts.len() + 1, 0);
+        let mut left = 0;
+        for (place, count) in (0..).zip(&*counts) {
+            alone[left] = place;
+            left += usize::from(*count == 1);
+        }
+        while left > 0 {
+            left -= 1;
+            let place = alone[left];
+            if counts[place as usize] != 1 {
+                continue;
+            }
+            let hash = all[place as usize];
+            order.push((hash, place));
+            for other in filter.places_of(hash) {
+                counts[other as usize] -= 1;
+                all[other as usize] ^= hash;
+                alone[left] = other;
+                left += usize::from(counts[other as usize] == 1);
+            }
+        }
+        (order.len() == hashes.len()).then_some(())
+    }
+}
+
+impl Filter {
+    /// Whether the key may be in the set; surely if it is.
+    #[inline]
+    pub(super) fn has(&self, key: u64) -> bool {
+        if self.places.is_empty() {
+            return false;
+        }
+        let hash = mix(key ^ self.seed);
+        let [a, b, c] = self.places_of(hash).map(|place| self.read(place));
+        (byte_of(hash) ^ a ^ b ^ c) & self.mask() == 0
+    }
+
+    /// All of it.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(20 + self.places.len());
+        bytes.extend(self.seed.to_le_bytes());
+        for number in [self.segment_bits, self.segments, self.place_bits.0] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(&self.places[..self.bytes()]);
+        bytes
+    }
+
+    /// The filter of these bytes, if they are one.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (seed, bytes) = bytes.split_first_chunk::<8>()?;
+        let (numbers, places) = bytes.split_first_chunk::<12>()?;
+        let [segment_bits, segments, place_bits] =
+            [0, 4, 8].map(|at| numbers[at..].first_chunk().map_or(0, |number| u32::from_le_bytes(*number)));
+        let seed = u64::from_le_bytes(*seed);
+        let place_bits = PlaceBits(Some(place_bits).filter(|bits| (6..=8).contains(bits))?);
+        let mut filter = Self { seed, segment_bits, segments, place_bits, places: Box::default() };
+        if segments == 0 {
+            return (segment_bits == 0 && seed == 0 && places.is_empty()).then_some(filter);
+        }
+        let is_whole = segment_bits <= 18 && places.len() as u64 == filter.bytes_of_places();
+        is_whole.then(|| {
+            filter.places = [places, &[0]].concat().into();
+            filter
+        })
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.places.len().saturating_sub(1)
+    }
+
+    fn bytes_of_places(&self) -> u64 {
+        (self.len() * u64::from(self.place_bits.0)).div_ceil(8)
+    }
+
+    /// Places, as the other fields say.
+    fn len(&self) -> u64 {
+        (u64::from(self.segments) + 2) << self.segment_bits
+    }
+
+    /// The byte and the bit in it where a place begins.
+    #[inline]
+    fn begin(&self, place: u32) -> (usize, u32) {
+        let bit = u64::from(place) * u64::from(self.place_bits.0);
+        ((bit / 8) as usize, (bit % 8) as u32)
+    }
+
+    /// What is in a place, and above it something else.
+    #[inline]
+    fn read(&self, place: u32) -> u8 {
+        let (byte, bit) = self.begin(place);
+        (u16::from_le_bytes([self.places[byte], self.places[byte + 1]]) >> bit) as u8
+    }
+
+    /// The bits of a place.
+    #[inline]
+    fn mask(&self) -> u8 {
+        (0xff_u32 >> (8 - self.place_bits.0)) as u8
+    }
+
+    #[inline]
+    fn places_of(&self, hash: u64) -> [u32; 3] {
+        let (segment, mask) = (1_u32 << self.segment_bits, (1 << self.segment_bits) - 1);
+        let first = ((u128::from(hash) * u128::from(self.segments << self.segment_bits)) >> 64) as u32;
+        let second = (first + segment) ^ ((hash >> 18) as u32 & mask);
+        let third = (first + 2 * segment) ^ (hash as u32 & mask);
+        [first, second, third]
+    }
+
+    fn fill(&mut self, order: &[(u64, u32)]) {
+        self.places = vec![0; self.bytes_of_places() as usize + 1].into();
+        for (hash, place) in order.iter().rev() {
+            let [a, b, c] = self.places_of(*hash).map(|place| self.read(place));
+            // The place itself is still 0.
+            let value = u16::from((byte_of(*hash) ^ a ^ b ^ c) & self.mask());
+            let (byte, bit) = self.begin(*place);
+            let [low, high] = (value << bit).to_le_bytes();
+            self.places[byte] |= low;
+            self.places[byte + 1] |= high;
+        }
+    }
+}
+
+#[inline]
+fn byte_of(hash: u64) -> u8 {
+    (hash ^ hash >> 32) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leitong_base::random::Random;
+
+    #[test]
+    fn has_every_key_of_the_set_and_few_others_in_nine_bits_each_or_fewer() {
+        for (size, place_bits) in [0, 1, 2, 3, 4, 5, 10, 100, 1_000, 30_000, 200_000]
+            .into_iter()
+            .flat_map(|size| [PlaceBits::SIX, PlaceBits::SEVEN, PlaceBits::EIGHT].map(|bits| (size, bits)))
+        {
+            let mut random = Random::of_seed(size);
+            let keys: Vec<u64> = (0..size).map(|_| random.next_bits()).collect();
+            let filter = FilterBuilder::default().filter_of(&keys, place_bits);
+            assert!(keys.iter().all(|key| filter.has(*key)), "{size}, {place_bits:?}");
+            let others = (0..100_000).filter(|_| filter.has(random.next_bits())).count();
+            let expected = 100_000 >> place_bits.0;
+            assert!(others < expected * 5 / 4, "{others} of 100,000 others, where {expected} are expected");
+            if size >= 200_000 {
+                let bits = filter.bytes() as f64 * 8.0 / size as f64;
+                assert!(bits < 1.2 * f64::from(place_bits.0), "{bits} bits a key, {place_bits:?}");
+            }
+            assert_eq!(Filter::from_bytes(&filter.to_bytes()), Some(filter), "{size}, {place_bits:?}");
+        }
+    }
+
+    /// It is part of a file format: what is on disk must be read the same by every later version.
+    #[test]
+    fn stays_what_it_is() {
+        let keys: Vec<u64> = (0..1_000_u64).map(|key| key.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let sums = [PlaceBits::SIX, PlaceBits::SEVEN, PlaceBits::EIGHT].map(|bits| {
+            xxhash_rust::xxh3::xxh3_64(&FilterBuilder::default().filter_of(&keys, bits).to_bytes())
+        });
+        assert_eq!(sums, GOLDEN, "{sums:#x?}");
+    }
+    const GOLDEN: [u64; 3] = [0xcaac_c988_0e3f_5f04, 0x01de_9f0d_d0df_9e29, 0x2651_4356_8160_ba2e];
+
+    #[test]
+    fn what_is_no_filter_is_none() {
+        assert_eq!(Filter::from_bytes(&[1; 15]), None);
+        assert_eq!(Filter::from_bytes(&[1; 100]), None);
+    }
+}

@@ -1,0 +1,277 @@
+//! Queries → the centroids on disk that are near them.
+//!
+//! ```text
+//! keys ─► filters ─► pages of keys ─► numbers ─► what is compared ─► near
+//!         memory     read             sorted     read, group by group
+//! ```
+//! All queries of a batch go one step at a time, and what a step reads is read by many threads at
+//! once, so that a disk has enough to do; of what several queries ask for, one read is enough. As
+//! in memory, at most [`HITS_MAX`] hits a thread are held, however many centroids have one key.
+//!
+//! Invariant: finds what the table in memory finds. Nothing is decided here.
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::BlockError;
+use super::block::GROUP;
+use super::keyed::{Keys, is_wide, key_of_text, keys_of};
+use super::reads::Reads;
+use super::view::View;
+use leitong_cluster::{HITS_MAX, Near, Purpose, Query, text_key};
+use leitong_fingerprint::{Comparison, Detector};
+
+/// Below this many reads or queries, other threads are not woken for them.
+const PARALLEL_MIN: usize = 8;
+/// Queries whose filters are asked, or keys that are read, by one thread at a time.
+const TOGETHER: usize = 64;
+
+/// What a look-up goes through, and by whose means.
+pub(super) struct LookUp<'a> {
+    pub(super) view: &'a View,
+    pub(super) detector: &'a dyn Detector,
+    /// Number of the oldest centroid that counts.
+    pub(super) first: u64,
+    /// Who reads; none: whoever asks.
+    pub(super) pool: Option<&'a ThreadPool>,
+    pub(super) reads: &'a Reads,
+    /// All that may be near, or only what is equal.
+    pub(super) purpose: Purpose,
+}
+
+/// A key that a run may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Wanted {
+    run: u32,
+    key: u64,
+    query: u32,
+}
+
+/// A centroid, and the query that it may be near to.
+type Hit = (u64, u32);
+
+impl LookUp<'_> {
+    /// Finds what is near or related to each query. Whenever `keep` is called, with some of it in
+    /// any order, it takes what it wants; what it has kept is given back, by each thread its own.
+    pub(super) fn find<K: Default + Send>(
+        &self,
+        queries: &[Option<Query<'_>>],
+        keep: impl Fn(&mut Vec<Near>, &mut K) + Send + Sync,
+    ) -> Result<Vec<K>, BlockError> {
+        let keys: Vec<Keys> =
+            queries.iter().map(|query| keys_of(self.detector, query.as_ref(), self.purpose)).collect();
+        let mut wanted = Vec::new();
+        let numbered: Vec<(u32, &Keys)> = (0..).zip(&keys).collect();
+        for found in self.on_all(&numbered, |some| self.ask_filters(some)) {
+            wanted.extend(found?);
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let by_key: Vec<&[Wanted]> = wanted.chunk_by(|a, b| (a.run, a.key) == (b.run, b.key)).collect();
+        let (mut kept, mut hits) = (Vec::new(), Vec::new());
+        for found in self.on_all(&by_key, |some| self.read_keys(some, &keys, queries, &keep)) {
+            let (of_thread, k) = found?;
+            hits.extend(of_thread);
+            kept.push(k);
+        }
+        hits.sort_unstable();
+        hits.dedup();
+        let groups: Vec<&[Hit]> = hits.chunk_by(|a, b| a.0 / GROUP == b.0 / GROUP).collect();
+        let compared = self.on_all(&groups, |some| {
+            let (mut near, mut k) = (Vec::new(), K::default());
+            for number in some.iter().map(|group| group[0].0) {
+                if let Some(block) = self.view.block_of(number) {
+                    block.will_need_hot(number);
+                }
+            }
+            some.iter().try_for_each(|group| self.compare(group, queries, &mut near))?;
+            keep(&mut near, &mut k);
+            Ok(k)
+        });
+        for k in compared {
+            kept.push(k?);
+        }
+        Ok(kept)
+    }
+
+    /// Finds the youngest centroid whose text has each of these keys, in a table of this id.
+    pub(super) fn find_texts(
+        &self,
+        table_id: u64,
+        texts: &[Option<u128>],
+    ) -> Result<Vec<Option<u64>>, BlockError> {
+        let key = |text: &Option<u128>| text.map(|text| key_of_text(table_id, text));
+        let keys: Vec<Keys> =
+            texts.iter().map(|text| Keys { keys: key(text).into_iter().collect(), second: 0 }).collect();
+        let numbered: Vec<(u32, &Keys)> = (0..).zip(&keys).collect();
+        let mut wanted = Vec::new();
+        for found in self.on_all(&numbered, |some| self.ask_filters(some)) {
+            wanted.extend(found?);
+        }
+        let mut all = vec![None; texts.len()];
+        for found in self.on_all(&wanted, |some| self.read_texts(some, texts)) {
+            for (query, number) in found? {
+                let youngest: &mut Option<u64> = &mut all[query as usize];
+                *youngest = (*youngest).max(Some(number));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The youngest centroids of these runs whose texts are wanted.
+    fn read_texts(&self, wanted: &[Wanted], texts: &[Option<u128>]) -> Result<Vec<(u32, u64)>, BlockError> {
+        for Wanted { run, key, .. } in wanted {
+            self.view.runs[*run as usize].will_need(*key);
+        }
+        let mut found = Vec::new();
+        for Wanted { run, key, query } in wanted {
+            let mut numbers = Vec::new();
+            let pages = self.view.runs[*run as usize].entries(*key, |entry| numbers.push(entry.number))?;
+            self.reads.pages(pages, numbers.is_empty());
+            numbers.retain(|number| *number >= self.first);
+            numbers.sort_unstable();
+            for number in numbers.into_iter().rev() {
+                if self.text_key(number)? == texts[*query as usize] {
+                    found.push((*query, number));
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The key of a centroid's text.
+    fn text_key(&self, number: u64) -> Result<Option<u128>, BlockError> {
+        let Some(block) = self.view.block_of(number) else { return Ok(None) };
+        let at = block.place_in_group(number);
+        let (hot, cold) = (block.hot(number)?, block.cold(number)?);
+        self.reads.group();
+        let corpus = hot.get(at).and_then(|(corpus, _)| block.corpus(corpus));
+        let key = |((name, hash), digest)| text_key(name, hash, digest);
+        Ok(corpus.zip(cold.get(at).map(|cold| cold.text_digest)).map(key))
+    }
+
+    /// Has all of `items` worked on, by several threads where that pays.
+    fn on_all<I: Sync, R: Send>(&self, items: &[I], work: impl Fn(&[I]) -> R + Send + Sync) -> Vec<R> {
+        match self.pool {
+            Some(pool) if items.len() >= PARALLEL_MIN => {
+                // A few reads each where there are few, so that all threads have some.
+                let together = (items.len() / pool.current_num_threads()).clamp(1, TOGETHER);
+                pool.install(|| items.par_chunks(together).map(work).collect())
+            }
+            _ => vec![work(items)],
+        }
+    }
+
+    fn ask_filters(&self, queries: &[(u32, &Keys)]) -> Result<Vec<Wanted>, BlockError> {
+        let all: Vec<(u32, u64)> = queries
+            .iter()
+            .flat_map(|(query, keys)| keys.keys.iter().map(move |key| (*query, *key)))
+            .collect();
+        let (mut wanted, mut has) = (Vec::new(), Vec::with_capacity(all.len()));
+        // Run by run: a filter that was just asked is in the cache, as far as it fits. All answers come
+        // before the first is looked at: so the processor asks for many at once, and waits once for all.
+        for (at, run) in (0..).zip(&self.view.runs) {
+            has.clear();
+            for (_, key) in &all {
+                has.push(run.may_have(*key)?);
+            }
+            let found = all.iter().zip(&has).filter(|(_, has)| **has);
+            wanted.extend(found.map(|((query, key), _)| Wanted { run: at, key: *key, query: *query }));
+        }
+        Ok(wanted)
+    }
+
+    /// Reads the pages of these keys; hits, and what was kept of those that were too many to hold.
+    fn read_keys<K: Default>(
+        &self,
+        wanted: &[&[Wanted]],
+        keys: &[Keys],
+        queries: &[Option<Query<'_>>],
+        keep: &impl Fn(&mut Vec<Near>, &mut K),
+    ) -> Result<(Vec<Hit>, K), BlockError> {
+        let mut kept = K::default();
+        let (mut hits, mut near): (Vec<Hit>, Vec<Near>) = Default::default();
+        let second_key = self.detector.second_key();
+        for askers in wanted {
+            self.view.runs[askers[0].run as usize].will_need(askers[0].key);
+        }
+        for askers in wanted {
+            let Wanted { run, key, .. } = askers[0];
+            let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide(key)));
+            let (mut entries, mut failed) = (0_u64, None);
+            let pages = self.view.runs[run as usize].entries(key, |entry| {
+                entries += 1;
+                if entry.number < self.first || failed.is_some() {
+                    return;
+                }
+                let may_be_near = |asker: &&Wanted| {
+                    entry.second.is_none_or(|second| {
+                        (second ^ keys[asker.query as usize].second).count_ones() <= max_distance
+                    })
+                };
+                hits.extend(askers.iter().filter(may_be_near).map(|asker| (entry.number, asker.query)));
+                if hits.len() >= HITS_MAX {
+                    failed = self.compare_all(&mut hits, queries, &mut near).err();
+                    keep(&mut near, &mut kept);
+                }
+            })?;
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            self.reads.pages(pages, entries == 0);
+        }
+        Ok((hits, kept))
+    }
+
+    /// Compares all hits, of any group, and empties them.
+    fn compare_all(
+        &self,
+        hits: &mut Vec<Hit>,
+        queries: &[Option<Query<'_>>],
+        near: &mut Vec<Near>,
+    ) -> Result<(), BlockError> {
+        hits.sort_unstable();
+        hits.dedup();
+        for group in hits.chunk_by(|a, b| a.0 / GROUP == b.0 / GROUP) {
+            self.compare(group, queries, near)?;
+        }
+        hits.clear();
+        Ok(())
+    }
+
+    /// Adds what is near of the hits of one group.
+    fn compare(
+        &self,
+        hits: &[Hit],
+        queries: &[Option<Query<'_>>],
+        near: &mut Vec<Near>,
+    ) -> Result<(), BlockError> {
+        let number = hits[0].0;
+        let Some(block) = self.view.block_of(number) else { return Ok(()) };
+        let hot = block.hot(number)?;
+        self.reads.group();
+        let mut of_query: Vec<(u32, u64)> = hits.iter().map(|(number, query)| (*query, *number)).collect();
+        of_query.sort_unstable();
+        for hits in of_query.chunk_by(|a, b| a.0 == b.0) {
+            let query = hits[0].0;
+            let Some(of) = &queries[query as usize] else { continue };
+            let (mut compared, mut numbers) =
+                (Vec::with_capacity(hits.len()), Vec::with_capacity(hits.len()));
+            for (_, number) in hits {
+                let found = hot.get(block.place_in_group(*number));
+                if let Some((corpus, bytes)) = found
+                    && block.corpus(corpus) == Some((of.corpus, of.fingerprint_hash))
+                {
+                    compared.push(bytes);
+                    numbers.push(*number);
+                }
+            }
+            self.detector.compare_all(of.fingerprint, &compared, &mut |at, comparison| {
+                let Comparison { distance, near: is_near } = comparison;
+                near.push(Near { query, related: !is_near, distance, number: numbers[at] });
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Which blocks and runs a saved table consists of. It is part of the saved table's one file, so
+//! that table and blocks are of one time; files that it does not name do not count.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::BlockError;
+use super::block::{self, Block};
+use super::files::Files;
+use super::run::{self, Run};
+use super::view::View;
+use leitong_cluster::{Centroid, SeenTexts};
+
+/// The blocks of a saved table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Manifest {
+    /// Drawn when the table began; every file of it bears it.
+    pub table_id: u64,
+    /// Number of the oldest centroid that has not expired.
+    pub first: u64,
+    /// Number of the first centroid that is in no block.
+    pub end: u64,
+    /// First number of each block, and of what follows it.
+    pub blocks: Vec<(u64, u64)>,
+    /// The same of each run of keys.
+    pub runs: Vec<(u64, u64)>,
+}
+
+impl Manifest {
+    /// Whether its blocks follow one another up to its end, and so do its runs of keys, so that
+    /// every centroid from the first block on is there and is found.
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        let follow = |stretches: &[(u64, u64)]| {
+            let begins = stretches.windows(2).all(|pair| pair[0].1 == pair[1].0);
+            begins && stretches.last().is_none_or(|last| last.1 == self.end)
+        };
+        let first = |stretches: &[(u64, u64)]| stretches.first().map_or(self.end, |first| first.0);
+        let has_all = first(&self.blocks) <= self.first.min(self.end);
+        follow(&self.blocks) && follow(&self.runs) && has_all && first(&self.runs) <= first(&self.blocks)
+    }
+
+    /// Opens all files that it names.
+    pub(super) fn open(&self, files: &dyn Files) -> Result<View, BlockError> {
+        let block = |numbers: &(u64, u64)| Block::open(files, self.table_id, *numbers).map(Arc::new);
+        let run = |numbers: &(u64, u64)| Run::open(files, self.table_id, *numbers).map(Arc::new);
+        Ok(View {
+            blocks: self.blocks.iter().map(block).collect::<Result<_, _>>()?,
+            runs: self.runs.iter().map(run).collect::<Result<_, _>>()?,
+            end: self.end,
+        })
+    }
+
+    /// Reads every part of every file, and calls `each` with its name and how many bytes it has, or
+    /// what is wrong.
+    pub fn verify(&self, files: &dyn Files, mut each: impl FnMut(&str, Result<u64, BlockError>)) {
+        for numbers in &self.blocks {
+            let read =
+                Block::open(files, self.table_id, *numbers).and_then(|block| block.verify(&mut |_| true));
+            each(&block::name(numbers.0), read);
+        }
+        for numbers in &self.runs {
+            let read = Run::open(files, self.table_id, *numbers).and_then(|run| run.verify(&mut |_| true));
+            each(&run::name(*numbers), read);
+        }
+    }
+
+    /// Calls `take` with the centroids in blocks that have not expired, oldest first, each with its
+    /// corpus and fingerprint hash. Memory: a group of them.
+    ///
+    /// # Errors
+    /// [`BlockError`], where a file cannot be read or is damaged.
+    pub fn read_all(
+        &self,
+        files: &dyn Files,
+        mut take: impl FnMut(&str, u64, &Centroid),
+    ) -> Result<(), BlockError> {
+        for numbers in &self.blocks {
+            let block = Block::open(files, self.table_id, *numbers)?;
+            for group in block.groups() {
+                let centroids = (group..).zip(block.group(group)?);
+                for (_, (corpus, hash, centroid)) in centroids.filter(|(number, _)| *number >= self.first) {
+                    take(corpus, hash, &centroid);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `take` with the texts that are kept with each block, oldest first.
+    ///
+    /// # Errors
+    /// [`BlockError`], where a file cannot be read or is damaged.
+    pub fn read_texts(&self, files: &dyn Files, mut take: impl FnMut(SeenTexts)) -> Result<(), BlockError> {
+        for numbers in &self.blocks {
+            take(Block::open(files, self.table_id, *numbers)?.texts()?);
+        }
+        Ok(())
+    }
+
+    /// The files of its blocks and runs.
+    pub(super) fn names(&self) -> BTreeSet<String> {
+        let blocks = self.blocks.iter().map(|numbers| block::name(numbers.0));
+        blocks.chain(self.runs.iter().map(|numbers| run::name(*numbers))).collect()
+    }
+
+    /// Deletes the files of blocks and runs that neither it nor `kept` names: an earlier process left them
+    /// when it ended before it saved its table.
+    pub(super) fn delete_others(&self, files: &dyn Files, kept: &BTreeSet<String>) -> std::io::Result<()> {
+        let known = self.names();
+        for name in files.names()? {
+            let is_ours = (name.starts_with("centroids-") || name.starts_with("keys-"))
+                && (name.ends_with(".block") || name.ends_with(".block.new"));
+            if is_ours && !known.contains(&name) && !kept.contains(&name) {
+                files.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,266 @@
+//! Files in parts, each behind its own checksum, with a footer that says what they are.
+//!
+//! ```text
+//! part 0 │ sum │ part 1 │ sum │ … │ footer │ sum
+//! ```
+//! A sum is the XXH3-64 of the part, seeded with the table's id and the part's place: so a part that
+//! stands elsewhere, or in a file of another table, is damage too. A file gets its name when all of
+//! it is on disk. Whatever reads a part checks its sum first; nothing is decided by what does not
+//! fit.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::BlockError;
+use super::files::{Files, Input, Output};
+
+/// Bytes of a sum.
+pub(super) const SUM_BYTES: usize = 8;
+/// Bytes that are written at once.
+const BUFFER_BYTES: usize = 1 << 20;
+const MAGIC: &[u8; 8] = b"leiblock";
+/// Raised when something is written that an older program could not read, and when detectors make
+/// other keys of a fingerprint: files of another version are refused. 2: keys of passages. 3: pages whose
+/// entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that joined clusters.
+pub const FORMAT_VERSION: u32 = 4;
+const FOOTER_BYTES: usize = 8 + 4 + 4 + 8 * (3 + PLACES);
+/// Numbers in a footer that its kind gives a meaning.
+pub(super) const PLACES: usize = 5;
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The centroids of a block.
+    Centroids = 1,
+    /// The keys of some blocks.
+    Keys = 2,
+}
+
+/// The last part of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Footer {
+    pub(super) kind: Kind,
+    /// Number of the first centroid, and of the first one that is not in it.
+    pub(super) numbers: (u64, u64),
+    /// Where things stand; the kind says which.
+    pub(super) places: [u64; PLACES],
+}
+
+/// Writes a file.
+pub(super) struct PartWriter {
+    files: Arc<dyn Files>,
+    output: Box<dyn Output>,
+    name: String,
+    table_id: u64,
+    buffer: Vec<u8>,
+    at: u64,
+}
+
+impl PartWriter {
+    /// Begins the file that will have this name.
+    pub(super) fn create(files: &Arc<dyn Files>, name: &str, table_id: u64) -> Result<Self, BlockError> {
+        let output = files.create(&new_name(name)).map_err(|error| io_error(&**files, name, error))?;
+        let buffer = Vec::with_capacity(BUFFER_BYTES);
+        Ok(Self { files: Arc::clone(files), output, name: name.to_owned(), table_id, buffer, at: 0 })
+    }
+
+    /// Appends a part; where it begins.
+    pub(super) fn part(&mut self, part: &[u8]) -> Result<u64, BlockError> {
+        let at = self.at;
+        self.buffer.extend_from_slice(part);
+        self.buffer.extend(sum(part, self.table_id, at).to_le_bytes());
+        self.at += (part.len() + SUM_BYTES) as u64;
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.flush()?;
+        }
+        Ok(at)
+    }
+
+    /// Where the next part begins.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Brings all of it to disk, and gives it its name; bytes of the file.
+    pub(super) fn finish(mut self, footer: Footer) -> Result<u64, BlockError> {
+        self.part(&footer.to_bytes(self.table_id))?;
+        self.flush()?;
+        let Self { files, mut output, name, .. } = self;
+        let mut named = || {
+            output.sync()?;
+            files.rename(&new_name(&name), &name)?;
+            files.sync()
+        };
+        named().map_err(|error| io_error(&*files, &name, error))?;
+        Ok(self.at)
+    }
+
+    fn flush(&mut self) -> Result<(), BlockError> {
+        self.output.write(&self.buffer).map_err(|error| io_error(&*self.files, &self.name, error))?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+/// Reads a file.
+pub(super) struct PartReader {
+    input: Arc<dyn Input>,
+    path: PathBuf,
+    table_id: u64,
+    bytes: u64,
+}
+
+impl PartReader {
+    /// Opens the file of this name, which is to be of this kind and hold these numbers.
+    pub(super) fn open(
+        files: &dyn Files,
+        name: &str,
+        table_id: u64,
+        (kind, numbers): (Kind, (u64, u64)),
+    ) -> Result<(Self, Footer), BlockError> {
+        let error = |error| io_error(files, name, error);
+        let input = files.open(name).map_err(error)?;
+        let bytes = input.bytes().map_err(error)?;
+        let reader = Self { input, path: files.path(name), table_id, bytes };
+        let length = FOOTER_BYTES + SUM_BYTES;
+        let Some(at) = bytes.checked_sub(length as u64) else {
+            return Err(reader.damaged(0, "it is too short to have a footer"));
+        };
+        let footer = Footer::from_bytes(&reader.raw(at, length)?[..FOOTER_BYTES]);
+        let Some((version, id, footer)) = footer else {
+            return Err(reader.damaged(at, "it has no footer"));
+        };
+        if version > FORMAT_VERSION {
+            return Err(BlockError::TooNew { path: reader.path, found: version, known: FORMAT_VERSION });
+        }
+        if version < FORMAT_VERSION {
+            return Err(BlockError::TooOld { path: reader.path, found: version, known: FORMAT_VERSION });
+        }
+        // The footer's own sum is seeded with the id that it names.
+        let of_its_table = Self { table_id: id, ..reader };
+        of_its_table.part(at, length)?;
+        if id != table_id {
+            return Err(BlockError::OtherTable { path: of_its_table.path, found: id, wanted: table_id });
+        }
+        if (footer.kind, footer.numbers) != (kind, numbers) {
+            return Err(of_its_table.damaged(at, "it holds something else than its name says"));
+        }
+        Ok((of_its_table, footer))
+    }
+
+    /// The part at `at`, which takes `length` bytes with its sum.
+    pub(super) fn part(&self, at: u64, length: usize) -> Result<Vec<u8>, BlockError> {
+        let mut bytes = self.raw(at, length)?;
+        let end = length.checked_sub(SUM_BYTES);
+        let fits = end.and_then(|end| {
+            let (part, found) = bytes.split_at(end);
+            (sum(part, self.table_id, at).to_le_bytes() == found).then_some(end)
+        });
+        match fits {
+            Some(end) => {
+                bytes.truncate(end);
+                Ok(bytes)
+            }
+            None => Err(self.damaged(at, "a checksum does not fit")),
+        }
+    }
+
+    /// Says that `length` bytes from `at` on will be read soon.
+    pub(super) fn will_need(&self, at: u64, length: usize) {
+        self.input.will_need(at, length);
+    }
+
+    /// Bytes of the file.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What is wrong with the file.
+    pub(super) fn damaged(&self, at: u64, problem: &'static str) -> BlockError {
+        BlockError::Damaged { path: self.path.clone(), at, problem }
+    }
+
+    fn raw(&self, at: u64, length: usize) -> Result<Vec<u8>, BlockError> {
+        if at.checked_add(length as u64).is_none_or(|end| end > self.bytes) {
+            return Err(self.damaged(at, "the file ends before"));
+        }
+        let mut bytes = vec![0; length];
+        match self.input.read(&mut bytes, at) {
+            Ok(()) => Ok(bytes),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(self.damaged(at, "the file ends before"))
+            }
+            Err(error) => Err(BlockError::Io { path: self.path.clone(), error }),
+        }
+    }
+}
+
+impl Footer {
+    fn to_bytes(self, table_id: u64) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(FORMAT_VERSION.to_le_bytes());
+        bytes.extend((self.kind as u32).to_le_bytes());
+        let numbers = [table_id, self.numbers.0, self.numbers.1];
+        bytes.extend(numbers.into_iter().chain(self.places).flat_map(u64::to_le_bytes));
+        bytes
+    }
+
+    /// Format version, table id and footer, if this is one.
+    fn from_bytes(bytes: &[u8]) -> Option<(u32, u64, Self)> {
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let (version, rest) = rest.split_first_chunk::<4>()?;
+        let (kind, rest) = rest.split_first_chunk::<4>()?;
+        let kind = match u32::from_le_bytes(*kind) {
+            1 => Kind::Centroids,
+            2 => Kind::Keys,
+            _ => return None,
+        };
+        let (numbers, _) = rest.as_chunks::<8>();
+        let numbers: Vec<u64> = numbers.iter().map(|number| u64::from_le_bytes(*number)).collect();
+        let [table_id, first, end, places @ ..] = &numbers[..] else { return None };
+        let footer = Self { kind, numbers: (*first, *end), places: places.try_into().ok()? };
+        Some((u32::from_le_bytes(*version), *table_id, footer))
+    }
+}
+
+/// The name of a file that is not yet whole.
+pub(super) fn new_name(name: &str) -> String {
+    format!("{name}.new")
+}
+
+fn sum(part: &[u8], table_id: u64, at: u64) -> u64 {
+    xxh3_64_with_seed(part, table_id ^ at)
+}
+
+fn io_error(files: &dyn Files, name: &str, error: io::Error) -> BlockError {
+    BlockError::Io { path: files.path(name), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::sim::SimFolder;
+
+    /// Under keys that are no longer made, centroids would not be found: their files are refused.
+    #[test]
+    fn files_of_another_format_are_refused() {
+        let files = SimFolder::default();
+        let footer = Footer { kind: Kind::Keys, numbers: (0, 9), places: [0; PLACES] };
+        let shared: Arc<dyn Files> = Arc::new(files.clone());
+        PartWriter::create(&shared, "file", 7).and_then(|file| file.finish(footer)).expect("it is written");
+        let opened = |version: u32| {
+            let mut bytes = files.bytes("file");
+            bytes[MAGIC.len()..][..4].copy_from_slice(&version.to_le_bytes());
+            let changed = files.with("file", bytes);
+            PartReader::open(&changed, "file", 7, (Kind::Keys, (0, 9)))
+                .map(|_| ())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(opened(FORMAT_VERSION), Ok(()));
+        assert!(opened(FORMAT_VERSION - 1).is_err_and(|error| error.contains("older")));
+        assert!(opened(FORMAT_VERSION + 1).is_err_and(|error| error.contains("newer")));
+    }
+}

@@ -1,0 +1,426 @@
+//! What the threads of a store share: the present view, which files are still needed, what failed.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use super::block::{self, Block};
+use super::files::Files;
+use super::manifest::Manifest;
+use super::merge::merge;
+use super::parts::new_name;
+use super::reads::Reads;
+use super::run::{self, Run};
+use super::view::View;
+use super::{BlockError, StoreOptions};
+use leitong_fingerprint::Detector;
+
+/// One store.
+pub(super) struct Shared {
+    pub(super) files: Arc<dyn Files>,
+    pub(super) detector: Arc<dyn Detector>,
+    pub(super) options: StoreOptions,
+    pub(super) table_id: u64,
+    pub(super) reads: Reads,
+    /// Number of the oldest centroid that has not expired.
+    pub(super) first: AtomicU64,
+    /// Set when the store closes: merges end without a result.
+    pub(super) stop: AtomicBool,
+    /// How often the view was changed.
+    changes: AtomicU64,
+    view: RwLock<Arc<View>>,
+    needed: Mutex<Needed>,
+    progress: Mutex<Progress>,
+    changed: Condvar,
+}
+
+/// Files that must not be deleted although the view is without them.
+#[derive(Default)]
+struct Needed {
+    /// Named by the manifest that was saved last.
+    saved: BTreeSet<String>,
+    /// Named by the manifests that were to be saved since, each with its number, in order: one of which
+    /// nobody heard may be on disk.
+    saving: VecDeque<(u64, BTreeSet<String>)>,
+    /// How many manifests were asked for.
+    manifests: u64,
+    /// Named by a table that stays as it is while another one is saved elsewhere.
+    kept: BTreeSet<String>,
+    /// Deleted once no manifest names them.
+    condemned: BTreeSet<String>,
+}
+
+impl Needed {
+    /// Whether a saved table may name this file.
+    fn names(&self, name: &str) -> bool {
+        let saving = self.saving.iter().any(|(_, names)| names.contains(name));
+        saving || self.saved.contains(name) || self.kept.contains(name)
+    }
+}
+
+/// How far sealing and merging are.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// Number of the centroid that is to be handed over next.
+    pub(super) next: u64,
+    /// Portions on their way to the thread that seals.
+    pub(super) on_their_way: usize,
+    /// Lengths of the runs that are being merged.
+    pub(super) merging: Vec<u64>,
+    /// Lengths of runs whose merging has failed, each with the end of the blocks from which on it is tried
+    /// again: a long run takes minutes to write, and is not begun with every block while the disk is full.
+    merges_failed: Vec<(u64, u64)>,
+    /// Threads that look for what is to be merged.
+    pub(super) mergers: usize,
+    /// Why the last write failed, and the end of the table from which on it is tried again.
+    pub(super) failed: Option<(String, u64)>,
+    /// What a centroid of the last block took until it was written.
+    pub(super) pace: Duration,
+    /// The end of the table, as far as is known here.
+    pub(super) end: u64,
+    /// Why nothing can be decided any more.
+    pub(super) fault: Option<String>,
+    /// It is because of what is on the disk, and not of how much.
+    pub(super) is_unreadable: bool,
+}
+
+impl Shared {
+    pub(super) fn new(
+        files: Arc<dyn Files>,
+        detector: Arc<dyn Detector>,
+        options: StoreOptions,
+        manifest: &Manifest,
+        kept: BTreeSet<String>,
+        view: View,
+    ) -> Self {
+        let progress = Progress { next: view.end, end: view.end, ..Progress::default() };
+        Self {
+            files,
+            detector,
+            options,
+            table_id: manifest.table_id,
+            reads: Reads::default(),
+            first: AtomicU64::new(manifest.first),
+            stop: AtomicBool::new(false),
+            changes: AtomicU64::new(0),
+            needed: Mutex::new(Needed { saved: names_of(&view), kept, ..Needed::default() }),
+            view: RwLock::new(Arc::new(view)),
+            progress: Mutex::new(progress),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// What is on disk now.
+    pub(super) fn view(&self) -> Arc<View> {
+        Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How far things are; whoever changes it calls [`Self::tell`].
+    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes those who wait for progress.
+    pub(super) fn tell(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Waits until `is_so`.
+    pub(super) fn wait(&self, is_so: impl Fn(&Progress) -> bool) {
+        let mut progress = self.progress();
+        while !is_so(&progress) {
+            progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until that moment; false if the store closes before, or has a fault.
+    pub(super) fn pause_until(&self, moment: Instant) -> bool {
+        let is_over = |progress: &Progress| progress.fault.is_some() || self.stop.load(Ordering::Relaxed);
+        let pause = moment.saturating_duration_since(Instant::now());
+        let waited = self.changed.wait_timeout_while(self.progress(), pause, |progress| !is_over(progress));
+        !is_over(&waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Has all threads end, and those that wait for nothing else.
+    pub(super) fn close(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Whoever has just looked waits by now, or looks again.
+        drop(self.progress());
+        self.tell();
+    }
+
+    /// Says that nothing can be decided any more; the first reason stays.
+    pub(super) fn fail(&self, error: &BlockError) {
+        let mut progress = self.progress();
+        if progress.fault.is_none() {
+            let advice = self.options.advice;
+            progress.fault = Some(match error {
+                BlockError::Panicked => error.to_string(),
+                _ => format!("{error}; {advice}"),
+            });
+            progress.is_unreadable = true;
+        }
+        drop(progress);
+        self.tell();
+    }
+
+    /// Has a store that holds nothing begin with the centroid of this number.
+    pub(super) fn begin_at(&self, number: u64) {
+        if self.view().blocks.is_empty() {
+            self.change(|view| view.end = number);
+            self.first.store(number, Ordering::Relaxed);
+            let mut progress = self.progress();
+            (progress.next, progress.end) = (number, number);
+        }
+    }
+
+    /// How often blocks and runs have come, gone or become others.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Takes in a block that is on disk, and its run, after so much time for each of its centroids.
+    pub(super) fn sealed(&self, block: Block, run: Run, pace: Duration) {
+        self.reads.sealed(block.file_bytes() + run.file_bytes());
+        self.change(|view| {
+            view.end = block.end();
+            view.blocks.push(Arc::new(block));
+            view.runs.push(Arc::new(run));
+        });
+        let mut progress = self.progress();
+        progress.failed = None;
+        progress.pace = pace;
+        drop(progress);
+        self.tell();
+    }
+
+    /// Merges some runs, if any are due, or finds that they cannot be merged now; false if none are.
+    pub(super) fn merge_once(&self) -> bool {
+        let StoreOptions { fan, span_max, .. } = self.options;
+        let choose = |view: &View, progress: &mut Progress| {
+            progress.merges_failed.retain(|(_, again_at)| *again_at > view.end);
+            let failed = progress.merges_failed.iter().map(|(span, _)| *span);
+            let left_out: Vec<u64> = progress.merging.iter().copied().chain(failed).collect();
+            view.due(fan, span_max, &left_out)
+        };
+        let Some(sources) = self.claim(choose) else { return false };
+        match self.merge_claimed(&sources, 0) {
+            Ok(merged) => merged.is_some(),
+            // The runs are still there; it is tried again when a quarter of their numbers have come.
+            Err(error @ BlockError::Io { .. }) => {
+                let span: u64 = sources.iter().map(|run| run.span()).sum();
+                let more = (span / 4).max(self.options.block);
+                tracing::warn!(
+                    "runs of keys could not be merged, so that look-ups go on with more of them: {error}; it is tried \
+                     again after {more} more centroids"
+                );
+                let again_at = self.view().end + more;
+                self.progress().merges_failed.push((sources[0].span(), again_at));
+                // Shorter ones may find room.
+                true
+            }
+            Err(error) => {
+                self.fail(&error);
+                false
+            }
+        }
+    }
+
+    /// Merges neighbouring runs whatever their lengths are, as far as one run may hold them, or takes
+    /// what has expired out of one; how many there were. None if all is done, or the store closes.
+    pub(super) fn compact_once(&self) -> Result<Option<usize>, BlockError> {
+        let begin = self.view().blocks.first().map_or(0, |block| block.first());
+        let choose = |view: &View, progress: &mut Progress| {
+            progress.merging.is_empty().then(|| view.to_compact(self.options.span_max, begin)).flatten()
+        };
+        let Some(sources) = self.claim(choose) else { return Ok(None) };
+        let merged = self.merge_claimed(&sources, begin)?;
+        Ok(merged.map(|()| sources.len()))
+    }
+
+    /// The runs that are to be merged next, which nobody else takes until they are.
+    fn claim(
+        &self,
+        choose: impl FnOnce(&View, &mut Progress) -> Option<Vec<Arc<Run>>>,
+    ) -> Option<Vec<Arc<Run>>> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let view = self.view();
+        let mut progress = self.progress();
+        let chosen = choose(&view, &mut progress)?;
+        progress.merging.extend(chosen.iter().map(|run| run.span()));
+        Some(chosen)
+    }
+
+    /// Puts one run, whose numbers begin with `begin` at least, in the place of those that were claimed;
+    /// none if the store closes.
+    fn merge_claimed(&self, sources: &[Arc<Run>], begin: u64) -> Result<Option<()>, BlockError> {
+        let merged = self.merged(sources, begin);
+        match &merged {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => self.discard(&merged_name(sources, begin)),
+        }
+        let merged = merged.map(|run| {
+            run.map(|run| {
+                self.reads.merged(run.file_bytes());
+                self.replace(sources, run);
+            })
+        });
+        let is_claimed = |span: &u64| sources.iter().any(|run| run.span() == *span);
+        self.progress().merging.retain(|merging| !is_claimed(merging));
+        self.tell();
+        merged
+    }
+
+    fn merged(&self, sources: &[Arc<Run>], begin: u64) -> Result<Option<Run>, BlockError> {
+        let view = self.view();
+        let second_of = |number| self.second_of(&view, number);
+        let first = self.first.load(Ordering::Relaxed);
+        merge(&self.files, self.table_id, sources, (begin, first), view.span(), &second_of, &self.stop)
+    }
+
+    /// Puts a merged run in the place of its sources.
+    fn replace(&self, sources: &[Arc<Run>], run: Run) {
+        let oldest = sources[0].numbers();
+        let new_name = run::name(run.numbers());
+        let replaced = self.change(|view| {
+            let at = view.runs.iter().position(|run| run.numbers() == oldest);
+            at.map(|at| view.runs.splice(at..at + sources.len(), [Arc::new(run)]).count())
+        });
+        match replaced {
+            Some(_) => sources.iter().for_each(|run| self.condemn(run::name(run.numbers()))),
+            // They have expired meanwhile.
+            None => self.condemn(new_name),
+        }
+    }
+
+    /// Drops what only holds centroids before `first`.
+    pub(super) fn drop_before(&self, first: u64) {
+        self.first.fetch_max(first, Ordering::Relaxed);
+        let view = self.view();
+        let is_due = view.blocks.first().is_some_and(|block| block.end() <= first);
+        if !is_due {
+            return;
+        }
+        // Runs that are being merged leave with the run they become, or when that is there.
+        let merging = self.progress().merging.clone();
+        let dropped = self.change(|view| {
+            let blocks = view.blocks.partition_point(|block| block.end() <= first);
+            let dead = |run: &Arc<Run>| run.numbers().1 <= first && !merging.contains(&run.span());
+            let runs = view.runs.iter().take_while(|run| dead(run)).count();
+            let blocks = view.blocks.drain(..blocks).map(|block| block::name(block.first()));
+            let runs = view.runs.drain(..runs).map(|run| run::name(run.numbers()));
+            blocks.chain(runs).collect::<Vec<_>>()
+        });
+        dropped.into_iter().for_each(|name| self.condemn(name));
+    }
+
+    /// The second key of a centroid, if the detector has one.
+    pub(super) fn second_of(&self, view: &View, number: u64) -> Result<Option<u64>, BlockError> {
+        let Some(second) = self.detector.second_key() else { return Ok(None) };
+        let Some(block) = view.block_of(number) else { return Ok(None) };
+        let hot = block.hot(number)?;
+        Ok(hot.get(block.place_in_group(number)).map(|(_, compared)| (second.of)(compared)))
+    }
+
+    /// What a saved table has to say of the blocks, whose files now stay until the next manifest
+    /// is saved.
+    pub(super) fn manifest(&self) -> Manifest {
+        let mut needed = self.needed();
+        let view = self.view();
+        needed.manifests += 1;
+        let number = needed.manifests;
+        needed.saving.push_back((number, names_of(&view)));
+        Manifest {
+            table_id: self.table_id,
+            first: self.first.load(Ordering::Relaxed),
+            end: view.end,
+            blocks: view.blocks.iter().map(|block| (block.first(), block.end())).collect(),
+            runs: view.runs.iter().map(|run| run.numbers()).collect(),
+        }
+    }
+
+    /// The number of the last manifest.
+    pub(super) fn manifests(&self) -> u64 {
+        self.needed().manifests
+    }
+
+    /// The manifest of this number is on disk: what only those before it named may go.
+    pub(super) fn saved(&self, number: u64) {
+        let mut needed = self.needed();
+        while let Some((of, names)) = needed.saving.pop_front_if(|(of, _)| *of <= number) {
+            if of == number {
+                needed.saved = names;
+            }
+        }
+        self.delete_condemned(&mut needed);
+    }
+
+    /// No table that is saved elsewhere counts any more, and nothing is kept for its sake.
+    pub(super) fn keep_nothing(&self) {
+        let mut needed = self.needed();
+        needed.kept.clear();
+        self.delete_condemned(&mut needed);
+    }
+
+    fn delete_condemned(&self, needed: &mut Needed) {
+        for name in std::mem::take(&mut needed.condemned) {
+            if needed.names(&name) {
+                needed.condemned.insert(name);
+            } else {
+                self.delete(&name);
+            }
+        }
+    }
+
+    fn needed(&self) -> MutexGuard<'_, Needed> {
+        self.needed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Deletes a file of the view before, or leaves that for when no manifest names it.
+    fn condemn(&self, name: String) {
+        let mut needed = self.needed();
+        if needed.names(&name) {
+            needed.condemned.insert(name);
+        } else {
+            self.delete(&name);
+        }
+    }
+
+    /// Deletes what there is of a file that could not be written. Whatever a saved table names under
+    /// that name stays.
+    pub(super) fn discard(&self, name: &str) {
+        let _ = self.files.remove(&new_name(name));
+        if !self.needed().names(name) {
+            let _ = self.files.remove(name);
+        }
+    }
+
+    /// Deletes a file that nobody needs. What cannot be deleted now is deleted when the store is opened
+    /// next.
+    fn delete(&self, name: &str) {
+        let _ = self.files.remove(name);
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut View) -> R) -> R {
+        let mut present = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        let mut view = View::clone(&present);
+        let result = change(&mut view);
+        *present = Arc::new(view);
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        result
+    }
+}
+
+fn merged_name(sources: &[Arc<Run>], begin: u64) -> String {
+    let end = sources.last().map_or(0, |run| run.numbers().1);
+    run::name((sources[0].numbers().0.max(begin), end))
+}
+
+/// The files of a view.
+fn names_of(view: &View) -> BTreeSet<String> {
+    let blocks = view.blocks.iter().map(|block| block::name(block.first()));
+    blocks.chain(view.runs.iter().map(|run| run::name(run.numbers()))).collect()
+}

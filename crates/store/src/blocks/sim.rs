@@ -1,0 +1,294 @@
+//! A folder in memory that fails as disks do: it loses what was not synced, is full, slow, cannot be
+//! written or read.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::thread;
+use std::time::Duration;
+
+use super::files::{Files, Input, Output};
+use leitong_base::random::Random;
+
+/// The folder.
+#[derive(Clone, Default)]
+pub struct SimFolder {
+    state: Arc<Mutex<State>>,
+    /// Of whoever has the folder locked.
+    _lock: Option<Arc<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    names: BTreeMap<String, SimFile>,
+    /// As they were when the folder was last synced.
+    synced_names: BTreeMap<String, SimFile>,
+    /// Operations that write, so far, and at which of them the power goes.
+    operations: u64,
+    power_until: Option<u64>,
+    /// Bytes that fit on the disk, and into one file; and how often one more was refused.
+    room: Option<u64>,
+    file_room: Option<u64>,
+    refused: u64,
+    /// How long a write takes.
+    pace: Option<Duration>,
+    read_only: bool,
+    fails_reading: bool,
+    lock: Weak<()>,
+}
+
+/// A file, under whatever name.
+#[derive(Clone, Default)]
+struct SimFile(Arc<Mutex<Contents>>);
+
+#[derive(Clone, Default)]
+struct Contents {
+    bytes: Vec<u8>,
+    synced: usize,
+}
+
+/// A file that is open.
+struct Opened {
+    folder: SimFolder,
+    file: SimFile,
+}
+
+impl SimFolder {
+    fn of(names: BTreeMap<String, SimFile>) -> Self {
+        let state = State { synced_names: names.clone(), names, ..State::default() };
+        Self { state: Arc::new(Mutex::new(state)), _lock: None }
+    }
+
+    /// The folder, locked as long as anybody has it; none where somebody has.
+    pub fn locked(&self) -> Option<Self> {
+        let mut state = self.state();
+        if state.lock.strong_count() > 0 {
+            return None;
+        }
+        let lock = Arc::new(());
+        state.lock = Arc::downgrade(&lock);
+        Some(Self { state: Arc::clone(&self.state), _lock: Some(lock) })
+    }
+
+    /// The folder as a process leaves it that is killed: all that it has written is there, and
+    /// nothing that it still does has any effect.
+    pub fn after_kill(&self) -> Self {
+        let mut state = self.state();
+        state.power_until = Some(0);
+        Self::of(state.names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
+    }
+
+    /// The power goes at the operation of this number.
+    pub fn lose_power_at(&self, operation: u64) {
+        self.state().power_until = Some(operation);
+    }
+
+    /// Operations that wrote, so far.
+    pub fn operations(&self) -> u64 {
+        self.state().operations
+    }
+
+    /// So many bytes fit on the disk; none: any number.
+    pub fn set_room(&self, room: Option<u64>) {
+        self.state().room = room;
+    }
+
+    /// So many bytes fit into one file; none: any number.
+    pub fn set_file_room(&self, room: Option<u64>) {
+        self.state().file_room = room;
+    }
+
+    /// How often there was no room.
+    pub fn refused(&self) -> u64 {
+        self.state().refused
+    }
+
+    /// How long each write takes.
+    pub fn set_pace(&self, pace: Option<Duration>) {
+        self.state().pace = pace;
+    }
+
+    pub fn set_read_only(&self, read_only: bool) {
+        self.state().read_only = read_only;
+    }
+
+    pub fn fail_reading(&self) {
+        self.state().fails_reading = true;
+    }
+
+    /// What is there once the power is back: all that was synced, and of everything else what the
+    /// seed says.
+    pub fn after_power_loss(&self, seed: u64) -> Self {
+        let state = self.state();
+        let mut random = Random::of_seed(seed);
+        let mut names = BTreeMap::new();
+        let all = state.names.keys().chain(state.synced_names.keys());
+        for name in all.collect::<std::collections::BTreeSet<_>>() {
+            let which = if random.chance(0.5) { &state.names } else { &state.synced_names };
+            let Some(file) = which.get(name) else { continue };
+            let mut contents = file.contents().clone();
+            let lost = contents.bytes.len() - contents.synced;
+            let kept = contents.synced + if lost > 0 { random.below(lost + 1) } else { 0 };
+            contents.bytes.truncate(kept);
+            if random.chance(0.5) {
+                // Blocks may be there with their length alone.
+                contents.bytes[contents.synced..].fill(0);
+            }
+            contents.synced = contents.bytes.len();
+            names.insert(name.clone(), SimFile(Arc::new(Mutex::new(contents))));
+        }
+        Self::of(names)
+    }
+
+    /// The contents of a file.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        self.state().names[name].contents().bytes.clone()
+    }
+
+    /// Another folder with the same files, one of them with other contents.
+    pub fn with(&self, name: &str, bytes: Vec<u8>) -> Self {
+        let copied = |(of, file): (&String, &SimFile)| (of.clone(), file.copied());
+        let mut names: BTreeMap<String, SimFile> = self.state().names.iter().map(copied).collect();
+        let contents = Contents { synced: bytes.len(), bytes };
+        names.insert(name.to_owned(), SimFile(Arc::new(Mutex::new(contents))));
+        Self::of(names)
+    }
+
+    /// The names of all files.
+    pub fn all_names(&self) -> Vec<String> {
+        self.state().names.keys().cloned().collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no test has panicked here")
+    }
+
+    /// The state, for an operation that writes.
+    fn to_write(&self) -> io::Result<MutexGuard<'_, State>> {
+        let mut state = self.state();
+        state.operations += 1;
+        if state.power_until.is_some_and(|until| state.operations >= until) {
+            return Err(io::Error::other("no power"));
+        }
+        if state.read_only {
+            return Err(ErrorKind::ReadOnlyFilesystem.into());
+        }
+        Ok(state)
+    }
+}
+
+impl SimFile {
+    fn copied(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.contents().clone())))
+    }
+
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.0.lock().expect("no test has panicked here")
+    }
+}
+
+impl State {
+    fn has_power(&self) -> io::Result<()> {
+        let lost = self.power_until.is_some_and(|until| self.operations >= until);
+        if lost { Err(io::Error::other("no power")) } else { Ok(()) }
+    }
+}
+
+impl Files for SimFolder {
+    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
+        let file = SimFile::default();
+        self.to_write()?.names.insert(name.to_owned(), file.clone());
+        Ok(Box::new(Opened { folder: self.clone(), file }))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn Input>> {
+        let state = self.state();
+        state.has_power()?;
+        let file = state.names.get(name).ok_or(ErrorKind::NotFound)?.clone();
+        Ok(Arc::new(Opened { folder: self.clone(), file }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.to_write()?;
+        let file = state.names.remove(from).ok_or(ErrorKind::NotFound)?;
+        state.names.insert(to.to_owned(), file);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.to_write()?.names.remove(name).map(drop).ok_or(ErrorKind::NotFound.into())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.to_write()?;
+        state.synced_names = state.names.clone();
+        Ok(())
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let state = self.state();
+        state.has_power()?;
+        Ok(state.names.keys().cloned().collect())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        Path::new("sim").join(name)
+    }
+
+    fn set_aside(&self) -> io::Result<PathBuf> {
+        let mut state = self.to_write()?;
+        state.names.clear();
+        state.synced_names.clear();
+        Ok(PathBuf::from("sim-set-aside"))
+    }
+}
+
+impl Output for Opened {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.folder.to_write()?;
+        let pace = state.pace;
+        let used: usize = state.names.values().map(|file| file.contents().bytes.len()).sum();
+        let mut contents = self.file.contents();
+        let left =
+            |room: Option<u64>, used: usize| room.map(|room| room.saturating_sub(used as u64) as usize);
+        let room =
+            left(state.room, used).into_iter().chain(left(state.file_room, contents.bytes.len())).min();
+        if let Some(left) = room.filter(|left| *left < bytes.len()) {
+            contents.bytes.extend_from_slice(&bytes[..left]);
+            state.refused += 1;
+            return Err(ErrorKind::StorageFull.into());
+        }
+        contents.bytes.extend_from_slice(bytes);
+        drop((state, contents));
+        if let Some(pace) = pace {
+            thread::park_timeout(pace);
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let _state = self.folder.to_write()?;
+        let mut contents = self.file.contents();
+        contents.synced = contents.bytes.len();
+        Ok(())
+    }
+}
+
+impl Input for Opened {
+    fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        let state = self.folder.state();
+        state.has_power()?;
+        if state.fails_reading {
+            return Err(io::Error::other("cannot read"));
+        }
+        let contents = self.file.contents();
+        let from = contents.bytes.get(at as usize..).and_then(|rest| rest.get(..bytes.len()));
+        bytes.copy_from_slice(from.ok_or(ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.file.contents().bytes.len() as u64)
+    }
+}

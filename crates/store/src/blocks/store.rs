@@ -1,0 +1,543 @@
+//! The store of a table's old centroids, as the clustering sees it.
+//!
+//! ```text
+//! table ──► portions ──► sealer ──► block + run ──► merges ──► fewer runs
+//!   │                    a thread                   a thread for each length
+//!   └─ look-ups ──► filters ──► pool of readers
+//! ```
+//! Nothing that decides waits for a write, unless more centroids wait in memory than
+//! [`StoreOptions::waiting_max`]. What fails makes a *fault*: from then on nothing that the store
+//! says counts, and whoever decides asks for it before verdicts go out.
+
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::block::{Cold, GROUP};
+use super::check;
+use super::files::Files;
+use super::look_up::LookUp;
+use super::manifest::Manifest;
+use super::reads::Counted;
+use super::seal::Sealer;
+use super::shared::Shared;
+use super::view::View;
+use super::{BlockError, StoreOptions};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::{Centroid, Handed, Near, Nearest, OldCentroids, Purpose, Query, SeenTexts, is_in_full};
+use leitong_fingerprint::{Detector, LookUp as By};
+
+/// Portions that wait for the thread that seals.
+pub(super) const PORTIONS_MAX: usize = 64;
+/// The longest pause of whoever decides while blocks are written more slowly than they fill.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
+
+/// The store.
+pub struct BlockStore {
+    shared: Arc<Shared>,
+    pool: Option<ThreadPool>,
+    sealing: Sealing,
+    /// The group that was read last, and its first number: expiry asks for one centroid after the
+    /// other.
+    last_group: Mutex<Option<(u64, Vec<Cold>)>>,
+    /// Who compares checksums beside all that.
+    checker: Option<JoinHandle<()>>,
+}
+
+/// Who seals and merges.
+enum Sealing {
+    /// Whoever hands over; only tests do without threads.
+    Here(Mutex<Box<Sealer>>),
+    /// Threads of their own.
+    Threads { portions: Option<Sender<Portion>>, sealer: Option<JoinHandle<()>> },
+}
+
+/// Some centroids, the number of the first one, and the texts of the block that they complete.
+type Portion = (u64, Vec<Handed>, SeenTexts);
+
+impl BlockStore {
+    /// Opens the blocks that `manifest` names. Files of other blocks, which an earlier process left
+    /// when it ended before it saved, are deleted.
+    ///
+    /// # Errors
+    /// [`BlockError`], where a file is missing, damaged, newer than this program or another
+    /// table's, or the detector finds centroids otherwise than by keys.
+    pub fn open(
+        files: Arc<dyn Files>,
+        detector: Arc<dyn Detector>,
+        options: StoreOptions,
+        manifest: &Manifest,
+    ) -> Result<Self, BlockError> {
+        Self::open_beside(files, detector, options, manifest, None)
+    }
+
+    /// The same; what `other` names, which is another saved table in the same folder, stays as well.
+    ///
+    /// # Errors
+    /// As of [`Self::open`].
+    pub fn open_beside(
+        files: Arc<dyn Files>,
+        detector: Arc<dyn Detector>,
+        options: StoreOptions,
+        manifest: &Manifest,
+        other: Option<&Manifest>,
+    ) -> Result<Self, BlockError> {
+        check_keys(&*detector)?;
+        assert!(options.block.is_multiple_of(GROUP) && options.fan > 1, "a block consists of groups");
+        let view = manifest.open(&*files)?;
+        let folder = files.path("");
+        let cannot = |error: io::Error| BlockError::Io { path: folder.clone(), error };
+        let kept = other.map(Manifest::names).unwrap_or_default();
+        manifest.delete_others(&*files, &kept).map_err(cannot)?;
+        let pool = match options.readers {
+            0 => None,
+            readers => {
+                let named = |number| format!("blocks-{number}");
+                let pool = ThreadPoolBuilder::new().num_threads(readers).thread_name(named).build();
+                Some(pool.map_err(|error| cannot(io::Error::other(error)))?)
+            }
+        };
+        let has_threads = options.readers > 0;
+        let shared = Arc::new(Shared::new(files, detector, options, manifest, kept, view));
+        let sealer = Sealer::new(Arc::clone(&shared));
+        let sealing = if has_threads {
+            let (portions, from) = mpsc::channel();
+            let shared = Arc::clone(&shared);
+            let thread = thread::Builder::new().name("blocks-seal".to_owned());
+            let thread = thread.spawn(move || seal_all(sealer, &shared, &from));
+            Sealing::Threads { portions: Some(portions), sealer: Some(thread.map_err(cannot)?) }
+        } else {
+            Sealing::Here(Mutex::new(Box::new(sealer)))
+        };
+        let checker = match options.check_bytes_per_second {
+            0 => None,
+            rate => {
+                let shared = Arc::clone(&shared);
+                let thread = thread::Builder::new().name("blocks-check".to_owned());
+                let thread = thread.spawn(move || {
+                    let _guard = FaultOnPanic(Arc::clone(&shared));
+                    check::check_all(&shared, rate);
+                });
+                Some(thread.map_err(cannot)?)
+            }
+        };
+        Ok(Self { shared, pool, sealing, last_group: Mutex::new(None), checker })
+    }
+
+    /// What a saved table has to say of the blocks. Their files stay until [`Self::saved`] says
+    /// that a later manifest is on disk.
+    #[must_use]
+    pub fn manifest(&self) -> Manifest {
+        self.shared.manifest()
+    }
+
+    /// The manifest that was asked for last is on disk.
+    pub fn saved(&self) {
+        self.shared.saved(self.shared.manifests());
+    }
+
+    /// The number of the manifest that was asked for last: for whoever asks for several before the
+    /// first of them is on disk.
+    #[must_use]
+    pub fn manifests(&self) -> u64 {
+        self.shared.manifests()
+    }
+
+    /// The manifest of this number is on disk.
+    pub fn saved_up_to(&self, number: u64) {
+        self.shared.saved(number);
+    }
+
+    /// What only [another table](Self::open_beside) names may go, once it is not whole without it.
+    pub fn keep_nothing(&self) {
+        self.shared.keep_nothing();
+    }
+
+    /// Waits until all that was handed over is written, as far as it fills blocks; merges may go on.
+    pub fn wait_for_blocks(&self) {
+        self.shared.wait(|progress| progress.fault.is_some() || progress.on_their_way == 0);
+    }
+
+    /// Waits until all that was handed over is written, as far as it fills blocks, and all merges
+    /// that are due have been tried.
+    pub fn finish(&self) {
+        self.shared
+            .wait(|progress| progress.fault.is_some() || progress.on_their_way == 0 && progress.mergers == 0);
+    }
+
+    /// Merges neighbouring runs of keys as far as one run may hold them, whatever their lengths are, and
+    /// takes out keys whose blocks have expired; how many runs became one. None if there is nothing
+    /// more to do. To be called once nothing is sealed or merged; the table is to be saved after it.
+    ///
+    /// # Errors
+    /// [`BlockError`]; all runs are as they were.
+    pub fn compact_once(&self) -> Result<Option<usize>, BlockError> {
+        self.shared.compact_once()
+    }
+
+    /// How often blocks and runs have come, gone or become others: a manifest of before is older.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.shared.changes()
+    }
+
+    /// Why the last write failed, and how many centroids wait in memory for the next attempt.
+    #[must_use]
+    pub fn waits_because(&self) -> Option<(String, u64)> {
+        let sealed = self.shared.view().end;
+        let progress = self.shared.progress();
+        let (why, _) = progress.failed.as_ref()?;
+        Some((why.clone(), progress.end.saturating_sub(sealed)))
+    }
+
+    /// Whether the [fault](OldCentroids::fault) is that files cannot be read, or are damaged: then
+    /// it is no use to open them again.
+    #[must_use]
+    pub fn is_unreadable(&self) -> bool {
+        self.shared.progress().is_unreadable
+    }
+
+    /// Log offset of the youngest centroid in a block; none where there is no block.
+    ///
+    /// # Errors
+    /// [`BlockError`], where it cannot be read.
+    pub fn newest(&self) -> Result<Option<u64>, BlockError> {
+        let Some(number) = self.shared.view().blocks.last().map(|block| block.end() - 1) else {
+            return Ok(None);
+        };
+        Ok(self.read_founded(number)?.map(|(log_offset, _)| log_offset))
+    }
+
+    /// What was read and written since it was opened.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        self.shared.reads.counted()
+    }
+
+    /// Bytes on disk.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.shared.view().file_bytes()
+    }
+
+    /// Centroids in blocks that have not expired.
+    #[must_use]
+    pub fn centroid_count(&self) -> u64 {
+        self.shared.view().end.saturating_sub(self.shared.first.load(Ordering::Relaxed))
+    }
+
+    /// How many blocks there are, and how many runs a look-up asks.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize) {
+        let view = self.shared.view();
+        (view.blocks.len(), view.runs.len())
+    }
+
+    fn find_with<K: Default + Send>(
+        &self,
+        queries: &[Option<Query<'_>>],
+        (purpose, first): (Purpose, u64),
+        keep: impl Fn(&mut Vec<Near>, &mut K) + Send + Sync,
+    ) -> Vec<K> {
+        let view = self.shared.view();
+        self.or_fault(self.look_up(&view, purpose, first).find(queries, keep))
+    }
+
+    fn look_up<'a>(&'a self, view: &'a View, purpose: Purpose, first: u64) -> LookUp<'a> {
+        LookUp {
+            view,
+            detector: &*self.shared.detector,
+            first,
+            pool: self.pool.as_ref(),
+            reads: &self.shared.reads,
+            purpose,
+        }
+    }
+
+    /// How long whoever decides is to pause, with so many centroids waiting. From half of what may wait on
+    /// it slows down, at three quarters to the rate at which the last block was written: many short pauses,
+    /// where else it would stand still for as long as a block takes.
+    fn slowed(&self, end: u64, waiting: u64) -> Duration {
+        if self.pool.is_none() {
+            return Duration::ZERO;
+        }
+        let progress = self.shared.progress();
+        let new = end.saturating_sub(progress.end);
+        pause(progress.pace, new, waiting, self.shared.options.waiting_max)
+    }
+
+    fn or_fault<T: Default>(&self, result: Result<T, BlockError>) -> T {
+        result.unwrap_or_else(|error| {
+            self.shared.fail(&error);
+            T::default()
+        })
+    }
+
+    fn read(&self, number: u64) -> Result<Option<Centroid>, BlockError> {
+        let view = self.shared.view();
+        let Some(block) = view.block_of(number) else { return Ok(None) };
+        let hot = block.hot(number)?;
+        let at = block.place_in_group(number);
+        let cold = block.cold(number)?.into_iter().nth(at);
+        Ok(cold.zip(hot.get(at)).map(|(cold, (_, compared))| cold.with(compared)))
+    }
+
+    fn read_founded(&self, number: u64) -> Result<Option<(u64, Option<Timestamp>)>, BlockError> {
+        let mut last = self.last_group.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known =
+            |(first, group): &(u64, Vec<Cold>)| (*first..*first + group.len() as u64).contains(&number);
+        if !last.as_ref().is_some_and(is_known) {
+            let view = self.shared.view();
+            let Some(block) = view.block_of(number) else { return Ok(None) };
+            let first = number - block.place_in_group(number) as u64;
+            *last = Some((first, block.cold(number)?));
+        }
+        let cold = last.as_ref().and_then(|(first, group)| group.get((number - first) as usize));
+        Ok(cold.map(|cold| (cold.log_offset, cold.log_time)))
+    }
+}
+
+impl OldCentroids for BlockStore {
+    fn leaving(&self) -> u64 {
+        self.shared.options.block
+    }
+
+    fn end(&self) -> u64 {
+        self.shared.view().end
+    }
+
+    fn wanted(&self, end: u64) -> Option<Range<u64>> {
+        let options = &self.shared.options;
+        let sealed = self.shared.view().end;
+        let waiting = end.saturating_sub(sealed);
+        let slowed = self.slowed(end, waiting);
+        if !slowed.is_zero() {
+            // A fault ends it, and is seen below.
+            self.shared.pause_until(Instant::now() + slowed);
+        }
+        if waiting > options.waiting_max {
+            // Writing is slow, or fails. In the first case deciding waits for it; mostly it was slowed down
+            // before it came to that.
+            self.shared.wait(|progress| {
+                progress.fault.is_some() || progress.failed.is_some() || progress.on_their_way < PORTIONS_MAX
+            });
+        }
+        let mut progress = self.shared.progress();
+        progress.end = end;
+        if let Some((why, again_at)) = progress.failed.clone()
+            && end < again_at
+        {
+            if waiting > options.waiting_max {
+                let fault = format!(
+                    "{why}; {waiting} centroids wait in memory to be written, and no more than {} may: make room on \
+                     the disk, and run again",
+                    options.waiting_max
+                );
+                progress.fault.get_or_insert(fault);
+            }
+            return None;
+        }
+        if progress.fault.is_some() || progress.on_their_way >= PORTIONS_MAX {
+            return None;
+        }
+        let until = (progress.next + options.portion).min(end);
+        (until - progress.next >= options.portion).then_some(progress.next..until)
+    }
+
+    fn take(&self, first: u64, centroids: Vec<Handed>, texts: SeenTexts) {
+        let mut progress = self.shared.progress();
+        if progress.next != first {
+            // A write has failed in between; they are asked for again.
+            return;
+        }
+        progress.next += centroids.len() as u64;
+        match &self.sealing {
+            Sealing::Here(sealer) => {
+                drop(progress);
+                sealer.lock().unwrap_or_else(PoisonError::into_inner).take(first, &centroids, &texts);
+                while self.shared.merge_once() {}
+            }
+            Sealing::Threads { portions, .. } => {
+                progress.on_their_way += 1;
+                drop(progress);
+                let portions = portions.as_ref();
+                portions
+                    .and_then(|portions| portions.send((first, centroids, texts)).ok())
+                    .expect("a thread that seals");
+            }
+        }
+    }
+
+    fn each_seen(&self, take: &mut dyn FnMut(SeenTexts)) {
+        let view = self.shared.view();
+        let mut read = view.blocks.iter();
+        let read = read.try_for_each(|block| block.texts().map(&mut *take));
+        self.or_fault(read);
+    }
+
+    fn find_texts(&self, keys: &[Option<u128>], first: u64) -> Vec<Option<u64>> {
+        let view = self.shared.view();
+        let look_up = self.look_up(&view, Purpose::ProbeEqual, first);
+        let found = self.or_fault(look_up.find_texts(self.shared.table_id, keys));
+        if found.is_empty() { vec![None; keys.len()] } else { found }
+    }
+
+    fn find(&self, queries: &[Option<Query<'_>>], purpose: Purpose, first: u64) -> Nearest {
+        let keep = |near: &mut Vec<Near>, nearest: &mut Nearest| nearest.keep(near);
+        let kept = self.find_with(queries, (purpose, first), keep);
+        let mut nearest = Nearest::default();
+        kept.into_iter().for_each(|kept| nearest.merge(kept));
+        nearest
+    }
+
+    fn find_nearest(&self, query: Query<'_>, first: u64) -> Option<Near> {
+        let keep = |near: &mut Vec<Near>, nearest: &mut Option<Near>| {
+            for near in near.drain(..) {
+                if nearest.is_none_or(|nearest| near < nearest)
+                    && let Some(centroid) = self.centroid(near.number)
+                    && is_in_full(
+                        &*self.shared.detector,
+                        near.related,
+                        query.fingerprint,
+                        &centroid.fingerprint,
+                    )
+                {
+                    *nearest = Some(near);
+                }
+            }
+        };
+        self.find_with(&[Some(query)], (Purpose::Probe, first), keep).into_iter().flatten().min()
+    }
+
+    fn centroid(&self, number: u64) -> Option<Centroid> {
+        self.or_fault(self.read(number))
+    }
+
+    fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)> {
+        self.or_fault(self.read_founded(number))
+    }
+
+    fn drop_before(&self, first: u64) {
+        self.shared.drop_before(first);
+    }
+
+    fn begin_at(&self, number: u64) {
+        self.shared.begin_at(number);
+    }
+
+    fn bytes(&self) -> usize {
+        self.shared.view().bytes()
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.shared.progress().fault.clone()
+    }
+}
+
+impl Drop for BlockStore {
+    fn drop(&mut self) {
+        self.shared.close();
+        if let Sealing::Threads { portions, sealer } = &mut self.sealing {
+            portions.take();
+            if let Some(sealer) = sealer.take() {
+                // It has nothing to say but a panic of its own, which was told when it came.
+                let _ = sealer.join();
+            }
+        }
+        if let Some(checker) = self.checker.take() {
+            let _ = checker.join();
+        }
+    }
+}
+
+/// The pause after so many `new` centroids, each of which takes `pace` to write, with so many waiting.
+fn pause(pace: Duration, new: u64, waiting: u64, waiting_max: u64) -> Duration {
+    let half = waiting_max / 2;
+    let over = waiting.saturating_sub(half) as f64 / (half / 2).max(1) as f64;
+    pace.mul_f64(new as f64 * over).min(PAUSE_MAX)
+}
+
+/// Whether old centroids of this detector can be on disk.
+///
+/// # Errors
+/// [`BlockError::NoKeys`].
+pub fn check_keys(detector: &dyn Detector) -> Result<(), BlockError> {
+    match detector.look_up() {
+        By::Hamming { .. } => Err(BlockError::NoKeys { detector: detector.name() }),
+        By::Keys => Ok(()),
+    }
+}
+
+/// Makes a panic of a thread a fault: nobody waits for what will not come.
+struct FaultOnPanic(Arc<Shared>);
+
+impl Drop for FaultOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.fail(&BlockError::Panicked);
+        }
+    }
+}
+
+/// Seals all portions, and has what is due merged meanwhile.
+fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portion>) {
+    let _guard = FaultOnPanic(Arc::clone(shared));
+    let mut merges: Vec<JoinHandle<()>> = Vec::new();
+    for (first, centroids, texts) in portions {
+        let before = shared.view().end;
+        if !shared.stop.load(Ordering::Relaxed) {
+            sealer.take(first, &centroids, &texts);
+        }
+        if shared.view().end != before {
+            merges.retain(|merge| !merge.is_finished());
+            merges.extend(merge_beside(shared));
+        }
+        shared.progress().on_their_way -= 1;
+        shared.tell();
+    }
+    for merge in merges {
+        let _ = merge.join();
+    }
+}
+
+/// A thread that merges whatever is due; none if there is none to be had now, and the next block's
+/// will do it. Long merges run beside short ones, since each length is merged by one at most.
+fn merge_beside(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
+    shared.progress().mergers += 1;
+    let ended = |shared: &Shared| {
+        shared.progress().mergers -= 1;
+        shared.tell();
+    };
+    let of_thread = Arc::clone(shared);
+    let merge = thread::Builder::new().name("blocks-merge".to_owned()).spawn(move || {
+        let _guard = FaultOnPanic(Arc::clone(&of_thread));
+        while of_thread.merge_once() {}
+        ended(&of_thread);
+    });
+    if merge.is_err() {
+        ended(shared);
+    }
+    merge.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_decides_slows_down_before_it_has_to_wait() {
+        let pause = |new, waiting| pause(Duration::from_micros(6), new, waiting, 8_000).as_micros();
+        assert_eq!(
+            [0, 3_999, 4_000, 5_000, 6_000, 8_000].map(|waiting| pause(1_000, waiting)),
+            [0, 0, 0, 3_000, 6_000, 12_000]
+        );
+        assert_eq!(pause(100_000, 8_000), PAUSE_MAX.as_micros());
+        assert_eq!(pause(0, 8_000), 0);
+    }
+}

@@ -1,0 +1,629 @@
+//! A table on disk against the same table in memory, whatever happens to the disk.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+use super::files::{Files, Folder};
+use super::sim::SimFolder;
+use super::{BlockStore, Manifest, StoreOptions};
+use leitong_base::random::Random;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{FingerprintRecord, Outcome};
+use leitong_cluster::ExpiryConfig;
+use leitong_cluster::{
+    ArticlePage, Asked, Bounds, Centroid, ClusterRules, Clusterer, Decision, OldCentroids, Position, Scratch,
+    SeenTexts, TextBounds,
+};
+use leitong_fingerprint::detectors::simhash::Candidates;
+use leitong_fingerprint::detectors::simhash::SimHash;
+use leitong_fingerprint::detectors::simhash::SimHashConfig;
+use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
+use leitong_fingerprint::detectors::{
+    agglomerate_term, i_match, network, paragraph, punctuation, sentence_ends, shingle, tf_idf,
+};
+use leitong_fingerprint::resources::Resources;
+use leitong_fingerprint::{Comparison, Detector, LookUp, SecondKey};
+use leitong_text::extract::Document;
+use leitong_text::segment::SegmentConfig;
+use leitong_text::segment::{Lexicons, Segmenter, Terms};
+
+/// Fingerprints are a key, a place on a line of 2,000, and a colour. Near are those of one key and
+/// colour that are at most 3 apart; up to 6 apart they are related. Look-ups compare all but the
+/// colour.
+struct Coloured;
+
+fn place(fingerprint: &[u8]) -> u16 {
+    u16::from_le_bytes([fingerprint[1], fingerprint[2]])
+}
+
+impl Detector for Coloured {
+    fn name(&self) -> &'static str {
+        "coloured"
+    }
+    fn fingerprint_settings(&self) -> Value {
+        Value::Null
+    }
+    fn near_settings(&self) -> Value {
+        Value::Null
+    }
+    fn fingerprint(&self, _: &Terms) -> Option<Box<[u8]>> {
+        None
+    }
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        bytes.len() == 4
+    }
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        // Twice, as a detector may.
+        keys.extend([u64::from(fingerprint[0]); 2]);
+        keys.push(1_000 + u64::from(place(fingerprint)) / 8);
+    }
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        self.insert_keys(fingerprint, keys);
+    }
+    fn second_key(&self) -> Option<SecondKey> {
+        Some(SecondKey {
+            max_distance: 6,
+            wide_distance: 6,
+            of: |compared| (1_u64 << place(compared).min(63)) - 1,
+        })
+    }
+    fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
+        &fingerprint[..3]
+    }
+    fn compare_found(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let distance = u32::from(place(a).abs_diff(place(b)));
+        Comparison { distance, near: a[0] == b[0] && distance <= 3 }
+    }
+    fn related_found(&self, a: &[u8], b: &[u8]) -> bool {
+        a[0] == b[0] && place(a).abs_diff(place(b)) <= 6
+    }
+    fn related(&self, a: &[u8], b: &[u8]) -> bool {
+        self.related_found(a, b)
+    }
+    /// Every eighth place is one of four articles; each place is a page of its own.
+    fn article(&self, fingerprint: &[u8]) -> Option<u32> {
+        let place = u32::from(place(fingerprint));
+        place.is_multiple_of(8).then_some(place / 8 % 4)
+    }
+    fn are_parts(&self, a: &[u8], b: &[u8]) -> bool {
+        self.article(a).is_some() && self.article(a) == self.article(b) && place(a) != place(b)
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let Comparison { distance, near } = self.compare_found(a, b);
+        Comparison { distance, near: near && a[3] == b[3] }
+    }
+    fn distance(&self, distance: u32) -> f64 {
+        f64::from(distance)
+    }
+    fn similarity(&self, _: &[u8], _: &[u8]) -> f64 {
+        0.0
+    }
+    fn evidence(&self, _: &[u8], _: &[u8]) -> Map<String, Value> {
+        Map::new()
+    }
+    fn display(&self, _: &[u8]) -> String {
+        String::new()
+    }
+    fn threshold_setting(&self, _: u32) -> Option<String> {
+        None
+    }
+}
+
+/// A small store without threads.
+pub(super) fn tiny() -> StoreOptions {
+    let (portion, waiting_max) = (8, 128);
+    StoreOptions {
+        block: 32,
+        fan: 2,
+        span_max: 256,
+        readers: 0,
+        portion,
+        waiting_max,
+        check_bytes_per_second: 0,
+        advice: "",
+    }
+}
+
+/// A page of the tests.
+#[derive(Debug, Clone)]
+struct Event {
+    corpus: u8,
+    key: u8,
+    place: u16,
+    colour: u8,
+    /// A text that other pages may have; else it is the only one with its text.
+    text: Option<u8>,
+    day: Option<i64>,
+}
+
+impl Event {
+    fn record(&self, number: usize) -> FingerprintRecord {
+        let [low, high] = self.place.to_le_bytes();
+        let fingerprint = Box::from([self.key, low, high, self.colour]);
+        let mut record = FingerprintRecord::numbered(number, Some(fingerprint));
+        record.corpus = self.corpus.to_string();
+        record.fingerprint_hash = u64::from(self.corpus % 2);
+        record.log_time = self.day.and_then(|day| Timestamp::from_ms(day * 24 * 60 * 60 * 1000));
+        record.url = format!("http://a/{number}");
+        if let (Some(shared), Some(text)) = (self.text, &mut record.text) {
+            text.digest = u128::MAX - u128::from(shared);
+        }
+        record
+    }
+}
+
+pub(super) fn events(count: usize) -> impl Strategy<Value = Vec<FingerprintRecord>> {
+    // Few keys, so that very many centroids have one.
+    let event = (
+        prop::sample::select(vec![0_u8, 0, 0, 1, 2]),
+        prop::sample::select(vec![7_u8, 7, 8]),
+        prop_oneof![0..2_000_u16, 0..90_u16],
+        0..2_u8,
+        prop::option::weighted(0.7, 0..250_u8),
+        prop::option::weighted(0.6, 0..40_i64),
+    );
+    let event = event.prop_map(|(corpus, key, place, colour, text, day)| Event {
+        corpus,
+        key,
+        place,
+        colour,
+        text,
+        day,
+    });
+    prop::collection::vec(event, count / 2..count)
+        .prop_map(|events| (0..).zip(&events).map(|(number, event)| event.record(number)).collect())
+}
+
+pub(super) fn expiry() -> impl Strategy<Value = ExpiryConfig> {
+    (prop::option::weighted(0.5, 1..30_u32), prop_oneof![Just(1_000_u64), 1..400_u64])
+        .prop_map(|(max_age_days, centroids_max)| ExpiryConfig { max_age_days, centroids_max })
+}
+
+/// What a saved table consists of.
+#[derive(Clone)]
+pub(super) struct Saved {
+    pub(super) manifest: Manifest,
+    position: Position,
+    first_time: Option<Timestamp>,
+    /// Corpus, fingerprint hash, article and number.
+    articles: Vec<(String, u64, u32, u64)>,
+    tail: Vec<(String, u64, Centroid)>,
+    /// The texts that are in no block.
+    texts: SeenTexts,
+    text_bounds: TextBounds,
+    bounds: Bounds,
+}
+
+impl Saved {
+    pub(super) fn nothing() -> Self {
+        let manifest = Manifest { table_id: 77, ..Manifest::default() };
+        let position = Position::default();
+        let (articles, tail, texts) = (Vec::new(), Vec::new(), SeenTexts::default());
+        let (text_bounds, bounds) = Default::default();
+        Self { manifest, position, first_time: None, articles, tail, texts, text_bounds, bounds }
+    }
+}
+
+/// A table on disk.
+pub(super) struct OnDisk {
+    pub(super) clusterer: Clusterer,
+    pub(super) store: Arc<BlockStore>,
+}
+
+impl OnDisk {
+    pub(super) fn open(
+        files: Arc<dyn Files>,
+        detector: &Arc<dyn Detector>,
+        expiry: &ExpiryConfig,
+        options: StoreOptions,
+        saved: &Saved,
+    ) -> Result<Self, String> {
+        let store = BlockStore::open(files, Arc::clone(detector), options, &saved.manifest);
+        let store = Arc::new(store.map_err(|error| error.to_string())?);
+        let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, saved.manifest.first);
+        let detector = Arc::clone(detector);
+        let mut clusterer =
+            Clusterer::with_old(detector, expiry.clone(), saved.position, saved.first_time, old);
+        for (corpus, fingerprint_hash, article, number) in &saved.articles {
+            let (fingerprint_hash, article, number) = (*fingerprint_hash, *article, *number);
+            clusterer.restore_article(ArticlePage { corpus, fingerprint_hash, article, number });
+        }
+        for (corpus, fingerprint_hash, centroid) in &saved.tail {
+            clusterer.restore(corpus, *fingerprint_hash, centroid);
+        }
+        clusterer.restore_texts(saved.texts.first, saved.texts.texts.iter().copied());
+        clusterer.restore_text_bounds(saved.text_bounds);
+        clusterer.restore_bounds(saved.bounds);
+        if clusterer.fault().is_none() {
+            assert!(clusterer.has_all_texts(saved.text_bounds), "no text is missing");
+        }
+        clusterer.insert_pending();
+        Ok(Self { clusterer, store })
+    }
+
+    /// What would be saved now; the store is to be told when it is.
+    pub(super) fn to_save(&self) -> Saved {
+        self.store.finish();
+        let manifest = self.store.manifest();
+        let of = |(corpus, hash, centroid): (&str, u64, Centroid)| (corpus.to_owned(), hash, centroid);
+        let tail = self.clusterer.centroids().map(of).collect();
+        let of = |page: ArticlePage<'_>| {
+            (page.corpus.to_owned(), page.fingerprint_hash, page.article, page.number)
+        };
+        let articles = self.clusterer.articles().map(of).collect();
+        let (position, first_time) = (self.clusterer.position(), self.clusterer.first_time());
+        let (from, texts) = self.clusterer.seen_texts(manifest.end);
+        let texts = SeenTexts { first: from.first, texts: texts.collect() };
+        let (text_bounds, bounds) = (self.clusterer.text_bounds(), self.clusterer.bounds());
+        Saved { manifest, position, first_time, articles, tail, texts, text_bounds, bounds }
+    }
+
+    /// What is saved now.
+    pub(super) fn save(&self) -> Saved {
+        let saved = self.to_save();
+        self.store.saved();
+        saved
+    }
+
+    pub(super) fn decide(&mut self, records: &[FingerprintRecord]) -> Vec<Decision> {
+        decide(&mut self.clusterer, records)
+    }
+}
+
+pub(super) fn decide(clusterer: &mut Clusterer, records: &[FingerprintRecord]) -> Vec<Decision> {
+    let next = clusterer.position().next_log_offset;
+    let batch: Vec<_> = (next..).zip(records.iter().map(Some)).collect();
+    clusterer.decide_batch(&batch)
+}
+
+pub(super) fn in_memory(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Clusterer {
+    Clusterer::new(Arc::clone(detector), ClusterRules::expiry_only(expiry.clone()), Position::default())
+}
+
+pub(super) fn coloured() -> Arc<dyn Detector> {
+    Arc::new(Coloured)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// With any batches, restarts between them, expiry, corpora, and crowds under one key; and
+    /// whatever number the first centroid has.
+    #[test]
+    fn decides_what_the_table_in_memory_decides(
+        records in events(900), expiry in expiry(), batch in 1..80_usize, restart_every in 1..9_usize,
+        begin in 0..90_u64,
+    ) {
+        let detector = coloured();
+        let mut memory = in_memory(&detector, &expiry);
+        let files: Arc<dyn Files> = Arc::new(SimFolder::default());
+        let mut disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &Saved::nothing()).expect("opens");
+        memory.begin_at(begin);
+        disk.clusterer.begin_at(begin);
+        let mut scratch = Scratch::default();
+        for (number, records) in records.chunks(batch).enumerate() {
+            let asked = Asked { top: 8, max_distance: None };
+            let preview = disk.clusterer.preview(&records[0], asked, &mut scratch);
+            let expected = memory.preview(&records[0], asked, &mut scratch);
+            prop_assert_eq!(preview, expected);
+            prop_assert_eq!(disk.decide(records), decide(&mut memory, records));
+            prop_assert_eq!(disk.clusterer.fault(), None);
+            prop_assert_eq!(disk.clusterer.centroid_count(), memory.centroid_count());
+            if number % restart_every == 0 {
+                let saved = disk.save();
+                drop(disk);
+                disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &saved).expect("opens");
+            }
+        }
+        let (_, runs) = disk.store.counts();
+        prop_assert!(runs <= 6, "{runs} runs");
+    }
+}
+
+/// Founding pages, mostly, in an order that a seed draws.
+pub(super) fn stream(count: usize) -> Vec<FingerprintRecord> {
+    let mut random = Random::of_seed(5);
+    let event = |number: usize| Event {
+        corpus: number.is_multiple_of(3).into(),
+        key: 7,
+        place: random.below(4_000) as u16,
+        colour: 0,
+        text: number.is_multiple_of(5).then(|| random.below(40) as u8),
+        day: Some(number as i64 / 20),
+    };
+    (0..count).map(event).enumerate().map(|(number, event)| event.record(number)).collect()
+}
+
+/// The power goes at operations that write; what was saved last is whole then, and goes on as if
+/// nothing had happened.
+#[test]
+fn power_may_go_at_any_moment() {
+    let detector = coloured();
+    let expiry = ExpiryConfig { max_age_days: Some(12), centroids_max: 200 };
+    let records = stream(330);
+    let mut memory = in_memory(&detector, &expiry);
+    let expected = decide(&mut memory, &records);
+    let mut operation = 1;
+    loop {
+        let folder = SimFolder::default();
+        folder.lose_power_at(operation);
+        let mut saved = Saved::nothing();
+        let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &saved);
+        let mut disk = opened.expect("opens");
+        let mut saves = 0;
+        for records in records.chunks(25) {
+            disk.decide(records);
+            if folder.operations() >= operation || disk.clusterer.fault().is_some() {
+                break;
+            }
+            saves += 1;
+            if saves % 3 == 0 {
+                let next = disk.to_save();
+                if folder.operations() >= operation {
+                    break;
+                }
+                saved = next;
+                disk.store.saved();
+            }
+        }
+        let is_last = folder.operations() < operation;
+        drop(disk);
+        let left = folder.after_power_loss(operation);
+        let mut disk = OnDisk::open(Arc::new(left.clone()), &detector, &expiry, tiny(), &saved)
+            .unwrap_or_else(|error| {
+                panic!("power lost at operation {operation}: {error}");
+            });
+        let next = saved.position.next_log_offset as usize;
+        let decisions: Vec<Decision> =
+            records[next..].chunks(25).flat_map(|records| disk.decide(records)).collect();
+        assert_eq!(decisions, expected[next..], "power lost at operation {operation}");
+        assert_eq!(disk.clusterer.fault(), None);
+        if is_last {
+            break;
+        }
+        // Every operation of the first blocks and merges; then by a step that meets all kinds.
+        operation += if operation < 60 { 1 } else { 17 };
+    }
+    assert!(operation > 100, "{operation}: more has to be written than that");
+}
+
+/// A table that a disk has, after some time.
+pub(super) fn filled(folder: &SimFolder, detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Saved {
+    let opened = OnDisk::open(Arc::new(folder.clone()), detector, expiry, tiny(), &Saved::nothing());
+    let mut disk = opened.expect("opens");
+    stream(250).chunks(50).for_each(|records| drop(disk.decide(records)));
+    disk.save()
+}
+
+#[test]
+fn a_flipped_bit_is_found_wherever_it_is() {
+    let (detector, expiry) = (coloured(), ExpiryConfig::default());
+    let folder = SimFolder::default();
+    let saved = filled(&folder, &detector, &expiry);
+    saved.manifest.verify(&folder, |name, result| assert!(result.is_ok(), "{name}: {result:?}"));
+    let later = stream(280).split_off(250);
+    assert!(saved.manifest.blocks.len() > 5 && saved.manifest.runs.len() > 1, "{:?}", saved.manifest);
+    let names = folder.names().expect("names");
+    let names: Vec<&String> = names.iter().filter(|name| name.ends_with(".block")).collect();
+    assert_eq!(names.len(), saved.manifest.blocks.len() + saved.manifest.runs.len(), "{names:?}");
+    let whole = folder.with(names[0], folder.bytes(names[0]));
+    let whole = OnDisk::open(Arc::new(whole), &detector, &expiry, tiny(), &saved);
+    let expected = whole.expect("opens").decide(&later);
+    for (number, name) in names.into_iter().enumerate() {
+        let good = folder.bytes(name);
+        let step = good.len().div_ceil(12);
+        let last = (good.len().saturating_sub(90)..good.len()).step_by(7);
+        for at in (number % step..good.len()).step_by(step).chain(last) {
+            let mut bad = good.clone();
+            bad[at] ^= 1 << (at % 8);
+            let flipped = folder.with(name, bad);
+            let mut found = Vec::new();
+            saved.manifest.verify(&flipped, |of, result| {
+                if let Err(error) = result {
+                    found.push((of.to_owned(), error.to_string()));
+                }
+            });
+            assert_eq!(found.len(), 1, "{name}, byte {at}: {found:?}");
+            assert!(found[0].0 == *name && found[0].1.contains(name.as_str()), "{found:?}");
+            assert!(
+                ["at byte", "newer", "another table"].iter().any(|what| found[0].1.contains(what)),
+                "{found:?}"
+            );
+            // Who does not look finds out, or is none the worse.
+            let Ok(mut disk) = OnDisk::open(Arc::new(flipped), &detector, &expiry, tiny(), &saved) else {
+                continue;
+            };
+            let decisions = disk.decide(&later);
+            match disk.clusterer.fault() {
+                Some(fault) => assert!(fault.contains(name.as_str()), "{fault}"),
+                None => assert_eq!(decisions, expected, "{name}, byte {at}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_that_are_missing_or_of_another_table_are_refused() {
+    let (detector, expiry) = (coloured(), ExpiryConfig::default());
+    let folder = SimFolder::default();
+    let mut saved = filled(&folder, &detector, &expiry);
+    saved.manifest.table_id = 78;
+    let open = |saved: &Saved| {
+        OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), saved).err().expect("refused")
+    };
+    let error = open(&saved);
+    assert!(error.contains("belongs to another table"), "{error}");
+    saved.manifest.table_id = 77;
+    folder.remove("centroids-000000000032.block").expect("removed");
+    assert!(open(&saved).contains("centroids-000000000032.block"));
+}
+
+#[test]
+fn detectors_without_keys_are_refused() {
+    let mut config = SimHashConfig::default();
+    config.near.candidates = Candidates::Blocks;
+    config.near.max_distance = 3;
+    let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&config));
+    let files = Arc::new(SimFolder::default());
+    let error = BlockStore::open(files, detector, tiny(), &Manifest::default()).err().expect("refused");
+    assert!(error.to_string().contains("table.on_disk = false"), "{error}");
+}
+
+/// Returns all detectors, with their default settings.
+fn every_detector() -> Vec<Arc<dyn Detector>> {
+    let resources = &Resources::default();
+    vec![
+        Arc::new(SimHash::new(&SimHashConfig::default())),
+        Arc::new(paragraph::Paragraph::new(&Default::default(), resources).expect("the defaults")),
+        Arc::new(agglomerate_term::AgglomerateTerm::new(&Default::default(), resources)),
+        Arc::new(network::Network::of_concepts(&Default::default(), resources).expect("the defaults")),
+        Arc::new(network::Network::of_words(&Default::default(), resources).expect("the defaults")),
+        Arc::new(shingle::Shingle::new(&Default::default(), resources)),
+        Arc::new(i_match::IMatch::new(&Default::default(), resources).expect("the defaults")),
+        Arc::new(tf_idf::TfIdf::new(&Default::default(), resources).expect("the defaults")),
+        Arc::new(punctuation::Punctuation::new(&Default::default(), resources)),
+        Arc::new(sentence_ends::SentenceEnds::new(&Default::default(), resources)),
+    ]
+}
+
+/// Every detector that has keys, on texts that resemble one another.
+#[test]
+fn every_detector_decides_on_disk_what_it_decides_in_memory() {
+    let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("the defaults");
+    let mut random = Random::of_seed(3);
+    let words: Vec<String> = (0..400).map(|number| format!("word{}", number * 7_919 % 1_000)).collect();
+    let sentence = |random: &mut Random| {
+        let word = |random: &mut Random| {
+            let mark = ["", "", "", ",", ";", ":", ",", " –"][random.below(8)];
+            format!("{}{mark}", words[random.below(words.len())])
+        };
+        let words: Vec<String> = (0..9).map(|_| word(random)).collect();
+        format!("The {} today{}", words.join(" "), [".", "?", "!"][random.below(3)])
+    };
+    let common: Vec<String> = (0..12).map(|_| sentence(&mut random)).collect();
+    let mut texts: Vec<String> = Vec::new();
+    for _ in 0..130 {
+        let text = match random.below(4) {
+            0 if !texts.is_empty() => {
+                let copied = texts[random.below(texts.len())].clone();
+                copied.replacen("today", "yesterday", random.below(3))
+            }
+            // Some paragraphs stand in very many texts.
+            _ => {
+                let mut paragraphs: Vec<String> = (0..6).map(|_| sentence(&mut random)).collect();
+                paragraphs.insert(random.below(6), common[random.below(3)].clone());
+                paragraphs.join("\n\n")
+            }
+        };
+        texts.push(text);
+    }
+    let (mut with_keys, mut on_disk) = (0, 0);
+    let terms: Vec<Terms> = texts
+        .iter()
+        .map(|text| {
+            let mut terms = Terms::default();
+            segmenter.segment(&Document::from_text(None, text), &mut terms);
+            terms
+        })
+        .collect();
+    for detector in every_detector() {
+        let name = detector.name();
+        if !matches!(detector.look_up(), LookUp::Keys) {
+            continue;
+        }
+        with_keys += 1;
+        let prints = terms.iter().map(|terms| detector.fingerprint(terms)).enumerate();
+        let records: Vec<FingerprintRecord> =
+            prints.map(|(number, print)| FingerprintRecord::numbered(number, print)).collect();
+        let expiry = ExpiryConfig::default();
+        let mut memory = in_memory(&detector, &expiry);
+        let files: Arc<dyn Files> = Arc::new(SimFolder::default());
+        let opened = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &Saved::nothing());
+        let mut disk = opened.expect("opens");
+        for (number, records) in records.chunks(13).enumerate() {
+            assert_eq!(disk.decide(records), decide(&mut memory, records), "{name}");
+            assert_eq!(disk.clusterer.fault(), None, "{name}");
+            if number % 5 == 4 {
+                let saved = disk.save();
+                disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &saved).expect("opens");
+            }
+        }
+        on_disk += usize::from(disk.store.end() >= 32);
+    }
+    // These texts are too much alike for the detectors that look at punctuation alone.
+    assert!(with_keys >= 9 && on_disk >= with_keys - 2, "{on_disk} of {with_keys}");
+}
+
+/// A founding page of the default detector.
+pub(super) fn founding(number: u64) -> FingerprintRecord {
+    FingerprintRecord::numbered(number as usize, Some(Fingerprints::even(1).get(number)))
+}
+
+/// With threads and a real folder: the same decisions, few runs, and 20 bytes of memory a centroid.
+#[test]
+fn threads_seal_and_merge_beside_the_decisions() {
+    let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
+    let expiry = ExpiryConfig::default();
+    let folder = tempfile::tempdir().expect("a folder");
+    let files: Arc<dyn Files> = Arc::new(Folder::open(folder.path()).expect("a folder"));
+    let options = StoreOptions { readers: 4, ..StoreOptions::for_table(2_048, 1 << 30) };
+    let mut disk =
+        OnDisk::open(Arc::clone(&files), &detector, &expiry, options, &Saved::nothing()).expect("opens");
+    let mut memory = in_memory(&detector, &expiry);
+    let print = Fingerprints::even(1);
+    for start in (0..30_000_u64).step_by(500) {
+        let record = |number: u64| match number % 5 {
+            0 if number > 500 => {
+                FingerprintRecord::numbered(number as usize, Some(print.near(number / 3, 2)))
+            }
+            _ => founding(number),
+        };
+        let records: Vec<FingerprintRecord> = (start..start + 500).map(record).collect();
+        assert_eq!(disk.decide(&records), decide(&mut memory, &records));
+    }
+    for _ in 0..20 {
+        disk.clusterer.insert_pending();
+        disk.store.finish();
+    }
+    assert_eq!(disk.clusterer.fault(), None);
+    let (blocks, runs) = disk.store.counts();
+    assert!(blocks >= 10 && runs <= 6, "{blocks} blocks, {runs} runs");
+    let sealed = disk.store.end();
+    let bytes = OldCentroids::bytes(&*disk.store) as f64 / sealed as f64;
+    // Small blocks have small filters, whose keys take a little more than nine bits.
+    assert!(bytes < 28.0, "{bytes} bytes a sealed centroid");
+    let saved = disk.save();
+    drop(disk);
+    let disk = OnDisk::open(files, &detector, &expiry, options, &saved).expect("opens");
+    let at_first = OldCentroids::bytes(&*disk.store) as f64 / sealed as f64;
+    assert!(at_first < 1.0, "{at_first} bytes a sealed centroid before anything was asked");
+}
+
+/// Many centroids at once: most of them leave memory before they are in its index.
+#[test]
+fn what_is_restored_at_once_is_found() {
+    let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
+    let (expiry, files) = (ExpiryConfig::default(), Arc::new(SimFolder::default()));
+    let options = StoreOptions { block: 512, portion: 64, waiting_max: 4_096, ..tiny() };
+    let mut disk = OnDisk::open(files, &detector, &expiry, options, &Saved::nothing()).expect("opens");
+    let mut memory = in_memory(&detector, &expiry);
+    for clusterer in [&mut disk.clusterer, &mut memory] {
+        clusterer.begin_at(7);
+        for number in 0..6_000 {
+            let Outcome::Fingerprint(fingerprint) = founding(number).outcome else { continue };
+            let (page_id, url) = (number.to_string().into(), "".into());
+            let (log_offset, text_digest) = (number, u128::from(number));
+            let centroid = Centroid { log_offset, log_time: None, fingerprint, text_digest, page_id, url };
+            clusterer.restore("", 0, &centroid);
+        }
+        clusterer.set_position(Position { next_log_offset: 6_000, ..Position::default() });
+    }
+    assert!(disk.store.end() > 4_000, "{}", disk.store.end());
+    let print = Fingerprints::even(1);
+    let near = |number: usize| FingerprintRecord::numbered(number, Some(print.near(number as u64 * 3, 2)));
+    let records: Vec<FingerprintRecord> = (0..2_000).map(near).collect();
+    assert_eq!(disk.decide(&records), decide(&mut memory, &records));
+    assert_eq!(disk.clusterer.fault(), None);
+}

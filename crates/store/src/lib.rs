@@ -1,0 +1,11 @@
+//! Centroid tables on disk.
+//!
+//! [`blocks`] keep old centroids in immutable files that are merged as they grow and expire; [`snapshot`] saves and
+//! loads whole tables, alone or restored from the changelog of a worker.
+
+pub mod blocks;
+pub mod snapshot;
+
+#[cfg(test)]
+#[path = "../../../tests/common/wait.rs"]
+mod wait;

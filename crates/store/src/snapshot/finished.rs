@@ -1,0 +1,48 @@
+//! Runs of `dedup` that a saved table has finished.
+//!
+//! The table's own file lists them, so a run is in the list exactly when its pages are in the table,
+//! whatever is killed when. Its outputs were complete before. A repetition would compare each of its pages
+//! with itself and empty the outputs; it finds itself in the list instead.
+
+use super::SnapshotError;
+use super::file::{FILE_NAME, TableDir, begin_verified};
+use leitong_base::proto::FinishedRun;
+
+/// Number of runs that are listed: the last ones.
+pub const RUNS_MAX: usize = 64;
+
+impl TableDir {
+    /// Reads the runs that the saved table has finished, the oldest first. The next saved table lists them as well.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], where the table cannot be read or is damaged.
+    pub fn finished_runs(&self) -> Result<Vec<FinishedRun>, SnapshotError> {
+        let path = self.folder().join(FILE_NAME);
+        let runs = begin_verified(&path)?.map(|(_, saved)| saved.runs).unwrap_or_default();
+        self.set_runs(runs.clone());
+        Ok(runs)
+    }
+
+    /// Lists a run in the next saved table, whose outputs are complete and on disk by now.
+    pub fn add_finished_run(&self, run: FinishedRun) {
+        let mut runs = self.runs();
+        runs.push(run);
+        let too_many = runs.len().saturating_sub(RUNS_MAX);
+        self.set_runs(runs.split_off(too_many));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_lists_the_last_runs_and_no_more() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = TableDir::open(folder.path()).expect("a table's folder");
+        let count = RUNS_MAX as u64 + 5;
+        (0..count).for_each(|id| dir.add_finished_run(FinishedRun { id, ..FinishedRun::default() }));
+        let ids: Vec<u64> = dir.runs().iter().map(|run| run.id).collect();
+        assert_eq!(ids, (5..count).collect::<Vec<_>>());
+    }
+}

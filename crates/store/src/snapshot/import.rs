@@ -1,0 +1,120 @@
+//! [Lines](super::lines) of a whole table → a table in a folder.
+//!
+//! The lines become the file that a table of all centroids in memory has, which is then loaded and
+//! saved as any table is: so nothing gets in that a damaged table could not hold either, and old
+//! centroids go to disk where the settings say so. Memory: the table.
+
+use std::io::{self, BufRead, Read};
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+use super::SnapshotError;
+use super::file::{TableDir, TableSettings, TableWriter, at, check_usable};
+use super::lines::{CentroidLine, CrawlLine, Head, LINES_FORMAT_VERSION, TextLine};
+use leitong_cluster::changelog::centroid::{canonical_of, from_message};
+use leitong_cluster::changelog::{crawl, texts};
+
+/// Bytes of one line: far above any centroid's.
+const LINE_BYTES_MAX: u64 = 4 << 20;
+
+/// Makes a table of `lines`, which are called `input` in messages, in `folder`, which is there and
+/// empty. Gives how many centroids it has.
+///
+/// # Errors
+/// [`SnapshotError::Exported`] where the lines are no whole table,
+/// [`SnapshotError::OtherSettings`] where it was made with other settings, and what can be wrong with a
+/// table.
+pub fn import(
+    lines: impl Read,
+    input: &Path,
+    folder: &Path,
+    settings: &TableSettings,
+) -> Result<usize, SnapshotError> {
+    let mut lines = Lines { reader: io::BufReader::new(lines), input, number: 0, line: Vec::new() };
+    write_file(&mut lines, folder, settings)?;
+    let dir = TableDir::open(folder)?;
+    let Some((clusterer, watermarks)) = dir.load_with_watermarks(settings, false)? else { return Ok(0) };
+    dir.save_with_watermarks(&clusterer, &watermarks, settings)?;
+    Ok(clusterer.centroid_count())
+}
+
+fn write_file(
+    lines: &mut Lines<'_, impl Read>,
+    folder: &Path,
+    settings: &TableSettings,
+) -> Result<(), SnapshotError> {
+    let head: Head = lines.next("what the table says of itself")?;
+    if head.table_format_version > LINES_FORMAT_VERSION {
+        return Err(SnapshotError::TooNew {
+            path: lines.input.to_owned(),
+            found: head.table_format_version,
+            known: LINES_FORMAT_VERSION,
+        });
+    }
+    let position = head.into_message();
+    check_usable(lines.input, &position, settings, false)?;
+    let cannot = at(folder);
+    let mut writer = TableWriter::create(folder, &position).map_err(&cannot)?;
+    for _ in 0..position.centroid_count {
+        let message = lines.next::<CentroidLine>("a centroid")?.into_message();
+        canonical_of(&message).map_err(|problem| lines.wrong(problem))?;
+        writer.push(&message).map_err(&cannot)?;
+        from_message(&mut { message }, &*settings.detector).map_err(|problem| lines.wrong(problem))?;
+    }
+    for _ in 0..position.crawl_change_count {
+        let message = lines.next::<CrawlLine>("a crawl")?.into_message();
+        writer.push(&message).map_err(&cannot)?;
+        let change = crawl::from_message(&mut { message }, &*settings.detector);
+        if change.map_err(|problem| lines.wrong(problem))?.is_none() {
+            return Err(lines.wrong("it says nothing of a crawl".to_owned()));
+        }
+    }
+    let founded = position.founded.unwrap_or_default();
+    for _ in 0..position.text_count {
+        let line = lines.next::<TextLine>("a text")?;
+        let text = line.text().filter(|text| text.cluster < founded);
+        let text = text.ok_or_else(|| lines.wrong("it has no key of a text, or no cluster".to_owned()))?;
+        let message = texts::to_message(line.sequence, std::iter::once(text), founded);
+        writer.push(&message).map_err(&cannot)?;
+    }
+    if lines.read()? {
+        return Err(lines.wrong("there are more lines than the first one says".to_owned()));
+    }
+    writer.finish().map_err(cannot)
+}
+
+/// The lines of an exported table, read one by one.
+struct Lines<'a, R> {
+    reader: io::BufReader<R>,
+    input: &'a Path,
+    /// Of the line read last, from 1.
+    number: u64,
+    line: Vec<u8>,
+}
+
+impl<R: Read> Lines<'_, R> {
+    /// Reads the next line; false where there is none.
+    fn read(&mut self) -> Result<bool, SnapshotError> {
+        self.line.clear();
+        self.number += 1;
+        let mut rest = (&mut self.reader).take(LINE_BYTES_MAX);
+        let bytes = rest.read_until(b'\n', &mut self.line).map_err(at(self.input))?;
+        if bytes as u64 == LINE_BYTES_MAX {
+            return Err(self.wrong(format!("it has more than {LINE_BYTES_MAX} bytes")));
+        }
+        Ok(bytes > 0)
+    }
+
+    /// The next line, which must be `what`.
+    fn next<T: DeserializeOwned>(&mut self, what: &str) -> Result<T, SnapshotError> {
+        if !self.read()? {
+            return Err(self.wrong(format!("the lines end where {what} should be")));
+        }
+        serde_json::from_slice(&self.line).map_err(|error| self.wrong(format!("it is not {what}: {error}")))
+    }
+
+    fn wrong(&self, problem: String) -> SnapshotError {
+        SnapshotError::Exported { path: self.input.to_owned(), line: self.number, problem }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a saved table holds, and whether it is whole, without the settings that it was made with.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::file::{FILE_NAME, JOURNAL_NAME, RECENT_NAME, at, begin, manifest_of};
+use super::{SnapshotError, recent};
+use crate::blocks::Folder;
+use leitong_base::proto;
+use leitong_cluster::SeenTexts;
+use leitong_cluster::changelog::centroid::message_of;
+
+/// What follows in a table behind what it says of itself.
+#[derive(Debug)]
+pub enum Saved {
+    /// A centroid.
+    Centroid(proto::Centroid),
+    /// Something that is known of urls.
+    Crawl(proto::Centroid),
+    /// Texts of pages that joined clusters.
+    Texts(SeenTexts),
+}
+
+/// Reads the table in `folder`: calls `take` with each centroid, oldest first, and gives what the
+/// table says of itself; none where there is no table. Memory: some centroids.
+///
+/// # Errors
+/// [`SnapshotError`], where a file cannot be read or is damaged, of which the end may tell.
+pub fn inspect(
+    folder: &Path,
+    mut take: impl FnMut(&proto::Position, proto::Centroid),
+) -> Result<Option<proto::Position>, SnapshotError> {
+    let mut centroids = |position: &proto::Position, saved| match saved {
+        Saved::Centroid(centroid) => take(position, centroid),
+        Saved::Crawl(_) | Saved::Texts(_) => {}
+    };
+    inspect_all(folder, |_| Ok(()), &mut centroids)
+}
+
+/// The same with what is known of urls and the texts of pages that joined clusters, which follow the
+/// centroids; `begin_with` is called first, with what the table says of itself, and may refuse it. The
+/// table counts the texts in blocks as well.
+///
+/// # Errors
+/// As of [`inspect`], and what `begin_with` refuses.
+pub fn inspect_all(
+    folder: &Path,
+    begin_with: impl FnOnce(&proto::Position) -> Result<(), SnapshotError>,
+    take: &mut impl FnMut(&proto::Position, Saved),
+) -> Result<Option<proto::Position>, SnapshotError> {
+    let path = folder.join(FILE_NAME);
+    let Some((mut reader, mut saved)) = begin(&path)? else { return Ok(None) };
+    begin_with(&saved)?;
+    let own = proto::Position { text_count: saved.text_count, ..proto::Position::default() };
+    if let Some(blocks) = &saved.blocks {
+        let files = Folder::open(folder).map_err(at(folder))?;
+        let mut in_blocks = 0;
+        manifest_of(blocks).read_texts(&files, |seen| in_blocks += seen.texts.len() as u64)?;
+        saved.text_count += in_blocks;
+    }
+    reader.articles(&saved, |_| {})?;
+    let mut expired = 0;
+    if let Some(blocks) = &saved.blocks {
+        let files = Folder::open(folder).map_err(at(folder))?;
+        manifest_of(blocks).read_all(&files, |corpus, fingerprint_hash, centroid| {
+            take(&saved, Saved::Centroid(message_of(corpus, fingerprint_hash, centroid, &blocks.detector)));
+        })?;
+        // Where few are kept, some have expired before they were in a block.
+        expired = blocks.first.saturating_sub(blocks.end);
+    }
+    for number in 0..saved.centroid_count {
+        let centroid = reader.message()?;
+        if number >= expired {
+            take(&saved, Saved::Centroid(centroid));
+        }
+    }
+    reader.crawls(&saved, |_, crawl| {
+        take(&saved, Saved::Crawl(crawl));
+        Ok(())
+    })?;
+    if let Some(blocks) = &saved.blocks {
+        let files = Folder::open(folder).map_err(at(folder))?;
+        manifest_of(blocks).read_texts(&files, |seen| take(&saved, Saved::Texts(seen)))?;
+    }
+    reader.texts(&own, |_, seen| {
+        take(&saved, Saved::Texts(seen));
+        Ok(())
+    })?;
+    reader.check_hash()?;
+    Ok(Some(saved))
+}
+
+/// What stands beside the table in `folder`, for whoever only looks.
+#[derive(Debug, Clone, Default)]
+pub struct BesideTable {
+    /// The verdicts that `serve` gave last, as JSON, oldest first, as of its last save.
+    pub verdicts: Vec<Box<[u8]>>,
+    /// When the table was saved.
+    pub saved_at: Option<SystemTime>,
+    /// Bytes of the journal: pages that the saved table lacks.
+    pub journal_bytes: u64,
+}
+
+/// Reads what stands beside the table in `folder`, while another run may have it.
+///
+/// # Errors
+/// [`SnapshotError`], where the verdicts cannot be read or are damaged.
+pub fn beside(folder: &Path) -> Result<BesideTable, SnapshotError> {
+    let metadata = |name: &str| std::fs::metadata(folder.join(name)).ok();
+    Ok(BesideTable {
+        verdicts: recent::load(&folder.join(RECENT_NAME))?.unwrap_or_default(),
+        saved_at: metadata(FILE_NAME).and_then(|file| file.modified().ok()),
+        journal_bytes: metadata(JOURNAL_NAME).map_or(0, |file| file.len()),
+    })
+}
+
+/// Checks every checksum of the table in `folder`, and calls `each` with the name of each of its
+/// files, and how many bytes are whole or what is wrong. False where there is no table.
+///
+/// # Errors
+/// [`SnapshotError`], where the file that names the others cannot be read or is damaged.
+pub fn verify(
+    folder: &Path,
+    mut each: impl FnMut(&str, Result<u64, SnapshotError>),
+) -> Result<bool, SnapshotError> {
+    let path = folder.join(FILE_NAME);
+    let Some((mut reader, saved)) = begin(&path)? else { return Ok(false) };
+    let mut read_on = || {
+        reader.articles(&saved, |_| {})?;
+        for _ in 0..saved.centroid_count {
+            reader.message::<proto::Centroid>()?;
+        }
+        reader.crawls(&saved, |_, _| Ok(()))?;
+        reader.texts(&saved, |_, _| Ok(()))
+    };
+    let read = read_on().and_then(|()| reader.check_hash());
+    let bytes = std::fs::metadata(&path).map_err(at(&path))?.len();
+    each(FILE_NAME, read.map(|()| bytes));
+    if let Some(blocks) = &saved.blocks {
+        let files = Folder::open(folder).map_err(at(folder))?;
+        manifest_of(blocks).verify(&files, |name, read| each(name, read.map_err(SnapshotError::from)));
+    }
+    Ok(true)
+}

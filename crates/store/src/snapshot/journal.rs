@@ -1,0 +1,330 @@
+//! The journal beside a saved table: pages that are stored and not yet part of the file.
+//!
+//! ```text
+//! journal.leitong:   frame 0: head │ frame 1: pages │ frame 2: pages │ …
+//! frame:             mark (8 bytes) │ number (8) │ length (4) │ XXH3-64 (8) │ a protobuf message
+//! ```
+//! All numbers are big-endian. The checksum is of number, length and message, with the salt that
+//! the head names (the head's own with 0), so no page can hold what looks like a frame.
+//!
+//! Invariants: [`Journal::append`] writes one frame and returns once it is on disk, so at most the
+//! last frame of a file was never durable. Hence a frame that does not add up is a torn one, and is
+//! cut off, where nothing follows it; where a whole frame follows, answered pages are damaged, and
+//! the file is refused. Memory: one frame; all that follows a broken one.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use memchr::memmem;
+use prost::Message;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::SnapshotError;
+use super::folder::{Unfinished, sync_parent};
+use leitong_base::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
+
+const MARK: &[u8; 8] = b"\xf2leitong";
+/// Mark, number, length, checksum.
+const HEAD_BYTES: usize = 28;
+/// Bytes of a frame's message; so many pages are not stored at once.
+pub const FRAME_BYTES_MAX: usize = 1 << 30;
+
+/// A journal that can be written on.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    head: JournalHead,
+    /// Bytes that are on disk and whole.
+    bytes: u64,
+    next_frame: u64,
+    /// A write may or may not have reached the disk: nothing more can be promised.
+    failed: bool,
+}
+
+/// What was cut off the end of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Torn {
+    /// Where it began.
+    pub at: u64,
+    /// How long it was.
+    pub bytes: u64,
+}
+
+impl Journal {
+    /// An empty journal at `path`, in place of what was there; durable when this returns.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn create(path: &Path, head: JournalHead) -> Result<Self, SnapshotError> {
+        let write = || {
+            let new = Unfinished::new(path.with_extension("leitong.new"));
+            let mut options = File::options();
+            let mut file = options.create(true).truncate(true).read(true).write(true).open(new.path())?;
+            let frame = frame(0, 0, &head.encode_to_vec());
+            file.write_all(&frame)?;
+            file.sync_all()?;
+            new.replace(path)?;
+            Ok((file, frame.len() as u64))
+        };
+        let (file, bytes) = write().map_err(at(path))?;
+        Ok(Self { file, path: path.to_owned(), head, bytes, next_frame: 1, failed: false })
+    }
+
+    /// Opens the journal at `path`, and hands `each` its batches in order; none where there is no
+    /// file. A torn end is cut off.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], where the file is damaged or newer than this program, or `each` says so.
+    pub fn open(
+        path: &Path,
+        check: impl FnOnce(&JournalHead) -> Result<(), SnapshotError>,
+        mut each: impl FnMut(JournalBatch) -> Result<(), SnapshotError>,
+    ) -> Result<Option<(Self, Option<Torn>)>, SnapshotError> {
+        let mut file = match File::options().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(at(path)(error)),
+        };
+        let length = file.metadata().map_err(at(path))?.len();
+        let mut reader = BufReader::with_capacity(1 << 18, &mut file);
+        let damaged = |at: u64, problem: &str| SnapshotError::JournalDamaged {
+            path: path.to_owned(),
+            at,
+            problem: problem.to_owned(),
+        };
+        // It was made whole before it got its name.
+        let head = read_frame(&mut reader, 0, 0).map_err(at(path))?;
+        let head = head.and_then(|message| JournalHead::decode(&*message).ok());
+        let Some(head) = head else { return Err(damaged(0, "its head is broken")) };
+        if head.format_version > FORMAT_VERSION {
+            let found = head.format_version;
+            return Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_VERSION });
+        }
+        check(&head)?;
+        let mut bytes = (HEAD_BYTES + head.encoded_len()) as u64;
+        let mut next_frame = 1;
+        while let Some(message) = read_frame(&mut reader, next_frame, head.salt).map_err(at(path))? {
+            bytes += (HEAD_BYTES + message.len()) as u64;
+            let batch = JournalBatch::decode(&*message);
+            each(batch.map_err(|error| damaged(bytes, &error.to_string()))?)?;
+            next_frame += 1;
+        }
+        drop(reader);
+        let mut torn = None;
+        if bytes < length {
+            let mut rest = Vec::new();
+            file.seek(SeekFrom::Start(bytes)).map_err(at(path))?;
+            file.read_to_end(&mut rest).map_err(at(path))?;
+            if let Some(after) = whole_frame_in(&rest, next_frame, head.salt) {
+                let problem = format!("a whole frame follows at byte {}", bytes + after as u64);
+                return Err(damaged(bytes, &problem));
+            }
+            torn = Some(Torn { at: bytes, bytes: length - bytes });
+            file.set_len(bytes).and_then(|()| file.sync_all()).map_err(at(path))?;
+        }
+        file.seek(SeekFrom::Start(bytes)).map_err(at(path))?;
+        let journal = Self { file, path: path.to_owned(), head, bytes, next_frame, failed: false };
+        Ok(Some((journal, torn)))
+    }
+
+    /// Adds a batch, which is on disk when this returns.
+    ///
+    /// # Errors
+    /// It is not, or may not be. Where what was written of it could be taken back, the next one may
+    /// go well; else this and all that follow fail, until the journal is opened again.
+    pub fn append(&mut self, batch: &JournalBatch) -> io::Result<()> {
+        if self.failed {
+            return Err(io::Error::other("an earlier write has failed; start again"));
+        }
+        let message = batch.encode_to_vec();
+        if message.len() > FRAME_BYTES_MAX {
+            return Err(io::Error::other("so many pages at once do not fit; send smaller batches"));
+        }
+        let frame = frame(self.next_frame, self.head.salt, &message);
+        let written = self.file.write_all(&frame);
+        if let Err(error) = written {
+            // On a full disk this is the way back to what was there before.
+            let back = self.file.set_len(self.bytes);
+            let back = back.and_then(|()| self.file.seek(SeekFrom::Start(self.bytes)).map(drop));
+            self.failed = back.and_then(|()| self.file.sync_all()).is_err();
+            return Err(error);
+        }
+        if let Err(error) = self.file.sync_data() {
+            // What a failed sync has left on disk nobody knows.
+            self.failed = true;
+            return Err(error);
+        }
+        self.bytes += frame.len() as u64;
+        self.next_frame += 1;
+        Ok(())
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether a write may or may not have reached the disk, so that no more can be stored.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Has every [`Self::append`] fail from now on: the file may have lost its name.
+    pub fn give_up(&mut self) {
+        self.failed = true;
+    }
+
+    /// Deletes the file: all of it is part of the saved table.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn remove(self) -> Result<(), SnapshotError> {
+        let remove = || {
+            std::fs::remove_file(&self.path)?;
+            sync_parent(&self.path)
+        };
+        remove().map_err(at(&self.path))
+    }
+}
+
+/// The bytes of a frame.
+fn frame(number: u64, salt: u64, message: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(message.len()).expect("a message is bounded");
+    let mut frame = Vec::with_capacity(HEAD_BYTES + message.len());
+    frame.extend_from_slice(MARK);
+    frame.extend_from_slice(&number.to_be_bytes());
+    frame.extend_from_slice(&length.to_be_bytes());
+    frame.extend_from_slice(&checksum(number, salt, message).to_be_bytes());
+    frame.extend_from_slice(message);
+    frame
+}
+
+fn checksum(number: u64, salt: u64, message: &[u8]) -> u64 {
+    let of_place = [number, message.len() as u64].map(u64::to_be_bytes).concat();
+    xxh3_64_with_seed(message, xxh3_64_with_seed(&of_place, salt))
+}
+
+/// Number, length and checksum of a frame, if this is the head of one.
+fn parse_head(head: &[u8]) -> Option<(u64, usize, u64)> {
+    let rest = head.strip_prefix(MARK)?;
+    let (number, rest) = rest.split_first_chunk::<8>()?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let (sum, _) = rest.split_first_chunk::<8>()?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+    let fits = length <= FRAME_BYTES_MAX;
+    fits.then_some((u64::from_be_bytes(*number), length, u64::from_be_bytes(*sum)))
+}
+
+/// The message of the next frame; none where it is not whole, or the file ends.
+fn read_frame(reader: &mut impl Read, number: u64, salt: u64) -> io::Result<Option<Vec<u8>>> {
+    let head = read_up_to(reader, HEAD_BYTES)?;
+    let Some((found, length, sum)) = parse_head(&head) else { return Ok(None) };
+    let message = read_up_to(reader, length)?;
+    let is_whole = found == number && message.len() == length && checksum(number, salt, &message) == sum;
+    Ok(is_whole.then_some(message))
+}
+
+/// At most so many bytes; fewer where the file ends.
+fn read_up_to(reader: &mut impl Read, bytes: usize) -> io::Result<Vec<u8>> {
+    let mut read = Vec::new();
+    reader.take(bytes as u64).read_to_end(&mut read)?;
+    Ok(read)
+}
+
+/// Where in `rest` a whole frame stands that was written after the one of this number.
+fn whole_frame_in(rest: &[u8], number: u64, salt: u64) -> Option<usize> {
+    memmem::find_iter(rest, MARK).find(|at| {
+        let head = &rest[*at..];
+        let Some((found, length, sum)) = parse_head(head) else { return false };
+        let message = head.get(HEAD_BYTES..).and_then(|rest| rest.get(..length));
+        found > number && message.is_some_and(|message| checksum(found, salt, message) == sum)
+    })
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> SnapshotError {
+    let path = path.to_owned();
+    move |error| SnapshotError::Io { path: path.clone(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(number: u64) -> JournalBatch {
+        JournalBatch { first_log_offset: number, decided_at_ms: 7, pages: Vec::new() }
+    }
+
+    fn written(folder: &Path, batches: u64) -> (PathBuf, Vec<u8>) {
+        let path = folder.join("journal.leitong");
+        let head = JournalHead { format_version: FORMAT_VERSION, salt: 99, ..JournalHead::default() };
+        let mut journal = Journal::create(&path, head).expect("a journal");
+        (1000..1000 + batches).for_each(|number| journal.append(&batch(number)).expect("written"));
+        assert_eq!(journal.bytes(), std::fs::metadata(&path).expect("a file").len());
+        let bytes = std::fs::read(&path).expect("a file");
+        (path, bytes)
+    }
+
+    /// The offsets of the batches, and what was cut off.
+    fn read(path: &Path) -> Result<(Vec<u64>, Option<Torn>), SnapshotError> {
+        let mut offsets = Vec::new();
+        let opened = Journal::open(
+            path,
+            |_| Ok(()),
+            |batch| {
+                offsets.push(batch.first_log_offset);
+                Ok(())
+            },
+        )?;
+        Ok((offsets, opened.expect("a file").1))
+    }
+
+    #[test]
+    fn torn_ends_are_cut_wherever_they_are_torn() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, whole) = written(folder.path(), 4);
+        let (_, three) = written(folder.path(), 3);
+        for length in three.len()..whole.len() {
+            std::fs::write(&path, &whole[..length]).expect("written");
+            let (offsets, torn) = read(&path).expect("it opens");
+            assert_eq!(offsets, [1000, 1001, 1002]);
+            assert_eq!(torn.map_or(0, |torn| torn.bytes), (length - three.len()) as u64);
+            assert_eq!(std::fs::read(&path).expect("a file"), three);
+        }
+        // Blocks of a torn write may be there or not: zeros, or another order.
+        for at in three.len()..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            std::fs::write(&path, &bytes).expect("written");
+            assert_eq!(read(&path).expect("it opens").0, [1000, 1001, 1002], "byte {at}");
+        }
+    }
+
+    #[test]
+    fn what_was_cut_can_be_written_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, whole) = written(folder.path(), 4);
+        std::fs::write(&path, &whole[..whole.len() - 3]).expect("written");
+        let (mut journal, _) = Journal::open(&path, |_| Ok(()), |_| Ok(())).expect("opens").expect("a file");
+        journal.append(&batch(2000)).expect("written");
+        assert_eq!(read(&path).expect("it opens"), (vec![1000, 1001, 1002, 2000], None));
+    }
+
+    #[test]
+    fn damage_before_answered_pages_is_refused_whatever_byte_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, whole) = written(folder.path(), 4);
+        let (_, three) = written(folder.path(), 3);
+        for at in 0..three.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            std::fs::write(&path, &bytes).expect("written");
+            let error = read(&path).expect_err("refused").to_string();
+            assert!(error.contains("journal.leitong: damaged at byte"), "byte {at}: {error}");
+            assert_eq!(std::fs::read(&path).expect("a file"), bytes, "left as it is");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Tables that were built apart → one table.
+//!
+//! The first one is taken over as it is, with the names of its clusters. Centroids of the others
+//! [follow](leitong_cluster::Clusterer::merge_batch), table by table, at the places in the log that
+//! their pages would have had if one run had read all: so their clusters have other names there.
+
+use std::path::Path;
+
+use super::file::{FILE_NAME, TableDir, TableSettings, begin, check_usable, position_of};
+use super::{RUNS_MAX, Saved, SnapshotError, inspect_all, unexpired};
+use leitong_base::proto;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_cluster::changelog::centroid::{canonical_of, from_message};
+use leitong_cluster::changelog::{bounds, text_bounds};
+use leitong_cluster::{ClusterId, Clusterer, Merged, SavedCentroid, SeenText, SeenTexts};
+
+/// Centroids that are looked up at once.
+const BATCH: usize = 1_024;
+
+/// A table that takes others in.
+pub struct Merge<'a> {
+    settings: &'a TableSettings,
+    clusterer: Clusterer,
+    /// The runs that are part of the tables.
+    runs: Vec<proto::FinishedRun>,
+    tables: usize,
+}
+
+impl<'a> Merge<'a> {
+    /// An empty table, which is to be saved into `output`.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], where there is a table that cannot be loaded.
+    pub fn into_empty(output: &TableDir, settings: &'a TableSettings) -> Result<Self, SnapshotError> {
+        Ok(Self { settings, clusterer: output.load_or_begin(settings)?, runs: Vec::new(), tables: 0 })
+    }
+
+    /// Takes in the table in `folder`, which nobody else may write meanwhile. Calls `each` with
+    /// what each of its clusters was called, and what has become of it. Memory: some centroids
+    /// beside the table.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], where there is no table, or one that cannot be read, is damaged, was made
+    /// with other settings, belongs to a worker or knows crawls. What was taken in until then is no
+    /// whole table.
+    pub fn take_in(
+        &mut self,
+        folder: &Path,
+        mut each: impl FnMut(ClusterId, Merged),
+    ) -> Result<(), SnapshotError> {
+        let path = folder.join(FILE_NAME);
+        let Some((_, saved)) = begin(&path)? else {
+            return Err(SnapshotError::NoTable { path: folder.to_owned() });
+        };
+        check_usable(&path, &saved, self.settings, false)?;
+        if saved.crawls.is_some() {
+            return Err(SnapshotError::HasCrawls { path });
+        }
+        let damaged = |problem: String| SnapshotError::Damaged { path: path.clone(), problem };
+        let is_first = self.tables == 0;
+        let start = self.clusterer.position();
+        if start.next_log_offset.checked_add(saved.next_log_offset).is_none_or(|end| end > i64::MAX as u64) {
+            return Err(damaged("it counts an impossible number of records".to_owned()));
+        }
+        let position = position_of(&saved);
+        // Number of the first centroid there, and of each what the number of its cluster is here.
+        let first = saved.founded.unwrap_or_default().saturating_sub(unexpired(&saved));
+        let mut numbers = Vec::new();
+        if is_first {
+            self.clusterer.set_position(position);
+            self.clusterer.begin_at(first);
+        } else {
+            self.clusterer.name_log(saved.log_generation);
+        }
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut problem = None;
+        let mut each = |former, merged: Merged| {
+            numbers.push(merged.number);
+            each(former, merged);
+        };
+        let mut seen = Vec::new();
+        let mut take = |saved: &proto::Position, what: Saved| {
+            let message = match what {
+                _ if problem.is_some() => return,
+                Saved::Crawl(_) => return,
+                Saved::Texts(texts) => return seen.push(texts),
+                Saved::Centroid(message) => message,
+            };
+            match self.centroid(saved, message) {
+                Ok(centroid) if is_first => {
+                    let cluster_id = cluster_id(saved, centroid.centroid.log_offset);
+                    self.restore(&centroid);
+                    let number = self.clusterer.founded() - 1;
+                    each(cluster_id, Merged { cluster_id, number, joined: false });
+                }
+                Ok(centroid) => batch.push(centroid),
+                Err(what) => problem = Some(what),
+            }
+            if batch.len() == BATCH {
+                self.merge(saved, start.next_log_offset, &mut batch, &mut each);
+            }
+        };
+        inspect_all(folder, |_| Ok(()), &mut take)?;
+        if let Some(problem) = problem {
+            return Err(damaged(problem));
+        }
+        self.merge(&saved, start.next_log_offset, &mut batch, &mut each);
+        if is_first {
+            self.clusterer.restore_bounds(bounds(&saved));
+            for SeenTexts { first, texts } in seen {
+                self.clusterer.restore_texts(first, texts.into_iter());
+            }
+            let bounds = text_bounds(&saved).unwrap_or_default();
+            self.clusterer.restore_text_bounds(bounds);
+            if !self.clusterer.has_all_texts(bounds) {
+                return Err(damaged("texts are missing".to_owned()));
+            }
+        } else {
+            let end = start.next_log_offset + saved.next_log_offset;
+            self.clusterer.merged_up_to(end, position.log_time);
+            self.merge_texts(seen, first, &numbers);
+        }
+        self.tables += 1;
+        self.runs.extend(saved.runs);
+        Ok(())
+    }
+
+    /// Takes in texts of another table, whose centroids from number `first` on have these numbers here.
+    fn merge_texts(&mut self, seen: Vec<SeenTexts>, first: u64, numbers: &[u64]) {
+        let here = |text: SeenText| {
+            let at = usize::try_from(text.cluster.checked_sub(first)?).ok()?;
+            Some(SeenText { cluster: *numbers.get(at)?, ..text })
+        };
+        for SeenTexts { texts, .. } in seen {
+            let texts: Vec<SeenText> = texts.into_iter().filter_map(here).collect();
+            self.clusterer.merge_texts(&texts);
+        }
+    }
+
+    /// Saves the table with all that was taken in, without what has expired, into `output`. Returns the
+    /// number of its centroids.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], where it cannot be written.
+    pub fn save(mut self, output: &TableDir) -> Result<usize, SnapshotError> {
+        self.clusterer.evict_expired();
+        let too_many = self.runs.len().saturating_sub(RUNS_MAX);
+        output.set_runs(self.runs.split_off(too_many));
+        output.save(&self.clusterer, self.settings)?;
+        Ok(self.clusterer.centroid_count())
+    }
+
+    fn centroid(
+        &self,
+        saved: &proto::Position,
+        mut message: proto::Centroid,
+    ) -> Result<SavedCentroid, String> {
+        if message.log_offset >= saved.next_log_offset {
+            return Err(format!("centroid {} is behind the end of its log", message.log_offset));
+        }
+        let canonical = canonical_of(&message)?;
+        let mut centroid = from_message(&mut message, &*self.settings.detector)?;
+        // Those in blocks that were founded before any page had a time count from the first one on.
+        let first_time = || saved.blocks.as_ref()?.first_time_ms.and_then(Timestamp::from_ms);
+        centroid.log_time = centroid.log_time.or_else(first_time);
+        let (corpus, fingerprint_hash) = (message.corpus.into(), message.fingerprint_hash);
+        Ok(SavedCentroid { corpus, fingerprint_hash, centroid, canonical })
+    }
+
+    fn restore(&mut self, saved: &SavedCentroid) {
+        self.clusterer.restore(&saved.corpus, saved.fingerprint_hash, &saved.centroid);
+        self.clusterer.restore_canonical(self.clusterer.founded() - 1, saved.canonical.clone());
+    }
+
+    /// Takes in what is in `batch`, of a table whose log begins at `start` here, and empties it.
+    fn merge(
+        &mut self,
+        saved: &proto::Position,
+        start: u64,
+        batch: &mut Vec<SavedCentroid>,
+        each: &mut impl FnMut(ClusterId, Merged),
+    ) {
+        let former: Vec<ClusterId> =
+            batch.iter().map(|centroid| cluster_id(saved, centroid.centroid.log_offset)).collect();
+        batch.iter_mut().for_each(|centroid| centroid.centroid.log_offset += start);
+        let merged = self.clusterer.merge_batch(batch);
+        former.into_iter().zip(merged).for_each(|(former, merged)| each(former, merged));
+        batch.clear();
+    }
+}
+
+fn cluster_id(saved: &proto::Position, log_offset: u64) -> ClusterId {
+    ClusterId { log_generation: saved.log_generation, log_partition: saved.log_partition, log_offset }
+}

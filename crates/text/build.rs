@@ -1,0 +1,99 @@
+//! Compiles jieba's dictionary.
+
+#[path = "src/segment/chinese/cuts.rs"]
+mod cuts;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let dictionary = jieba_dictionary()?;
+    // In this repository the lock file is that of the workspace; in a published crate it is the crate's own.
+    for lock in ["../../Cargo.lock", "Cargo.lock"].into_iter().filter(|lock| Path::new(lock).is_file()) {
+        println!("cargo:rerun-if-changed={lock}");
+    }
+    println!("cargo:rerun-if-changed={dictionary}");
+    // The tests compare with the text itself.
+    println!("cargo:rustc-env=JIEBA_DICTIONARY={dictionary}");
+    let compiled = compile_dictionary(&std::fs::read_to_string(dictionary)?)?;
+    std::fs::write(Path::new(&std::env::var("OUT_DIR")?).join("dictionary.bin"), compiled)?;
+    Ok(())
+}
+
+/// What `src/segment/chinese/dictionary.rs` reads from the lines `word frequency tag`. The library would take a hundred
+/// milliseconds at each start to number characters and frequencies by itself.
+///
+/// Integers begin with the least significant byte: the sum of all frequencies (8 bytes); how many characters the words
+/// of ideographs have (4), and these (4 each), the most frequent first; how many frequencies there are (4), and these
+/// (8 each), the greatest first; then each of those words: its length (2), its frequency's place among all, and those of
+/// its characters (2 each). Words stand in the order of these places, so that prefixes are entered one after the other.
+fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let (Some(word), Some(frequency)) = (fields.next(), fields.next()) else { continue };
+        let frequency: u64 = frequency.parse().map_err(|error| format!("{line}: {error}"))?;
+        lines.push((word, frequency));
+    }
+    let total: u64 = lines.iter().map(|(_, frequency)| frequency).sum();
+    let frequencies: BTreeSet<Reverse<u64>> =
+        lines.iter().map(|(_, frequency)| Reverse(*frequency)).collect();
+    // Words of anything else never meet a run of ideographs.
+    lines.retain(|(word, _)| word.chars().all(cuts::jieba_cuts));
+    let mut characters = HashMap::<char, u64>::new();
+    for (word, frequency) in &lines {
+        word.chars().for_each(|c| *characters.entry(c).or_default() += frequency);
+    }
+    let mut characters: Vec<(char, u64)> = characters.into_iter().collect();
+    characters.sort_unstable_by_key(|(c, frequency)| (Reverse(*frequency), *c));
+
+    let mut compiled = total.to_le_bytes().to_vec();
+    compiled.extend(u32::try_from(characters.len())?.to_le_bytes());
+    compiled.extend(characters.iter().flat_map(|(c, _)| u32::from(*c).to_le_bytes()));
+    compiled.extend(u32::try_from(frequencies.len())?.to_le_bytes());
+    compiled.extend(frequencies.iter().flat_map(|frequency| frequency.0.to_le_bytes()));
+    let places: HashMap<char, u16> = characters.iter().map(|(c, _)| *c).zip(0..).collect();
+    let frequencies: HashMap<u64, u16> = frequencies.iter().map(|frequency| frequency.0).zip(0..).collect();
+    let mut words: Vec<(Vec<u16>, u16)> = lines
+        .iter()
+        .map(|(word, frequency)| (word.chars().map(|c| places[&c]).collect(), frequencies[frequency]))
+        .collect();
+    words.sort_unstable();
+    for (word, frequency) in words {
+        let fields = [u16::try_from(word.len())?, frequency].into_iter().chain(word);
+        compiled.extend(fields.flat_map(u16::to_le_bytes));
+    }
+    Ok(compiled)
+}
+
+/// The dictionary that comes with jieba-rs: the library keeps it to itself, so it is read from the package, wherever
+/// Cargo has it (its registry, or a vendored folder).
+fn jieba_dictionary() -> Result<String, Box<dyn Error>> {
+    // What is needed to build is there, so this needs no network; where a package that only tests need is not, it does.
+    let metadata = metadata(&["--offline"]).or_else(|_| metadata(&[]))?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let manifests =
+        packages.filter(|package| package["name"] == "jieba-rs").map(|package| &package["manifest_path"]);
+    let dictionaries =
+        manifests.filter_map(Value::as_str).map(|path| path.replace("Cargo.toml", "src/data/dict.txt"));
+    dictionaries.into_iter().find(|path| std::path::Path::new(path).is_file()).ok_or_else(|| {
+        "the package jieba-rs has no src/data/dict.txt: use the version that Cargo.lock names".into()
+    })
+}
+
+fn metadata(options: &[&str]) -> Result<Value, Box<dyn Error>> {
+    let output = Command::new(std::env::var("CARGO")?)
+        .args(["metadata", "--format-version", "1", "--locked", "--filter-platform"])
+        .arg(std::env::var("TARGET")?)
+        .args(options)
+        .output()?;
+    if !output.status.success() {
+        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}

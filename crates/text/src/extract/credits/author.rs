@@ -1,0 +1,395 @@
+//! Who wrote a page: as linked data, metadata, marked elements and lines of the page say it.
+//!
+//! In: names in these, in the order in which they are trusted. Out: names, each once. In Chinese
+//! the page's own lines come first, since `<meta name="author">` there often names the site, an
+//! editor or a number. Cost: linear in what is read.
+
+use super::dateline;
+use super::lines::{Line, Place};
+use super::name;
+use super::source::is_han;
+use leitong_base::limits::AUTHORS_MAX;
+
+/// Words in Chinese after which authors stand; whether they name the author outright.
+const CUES: [(&str, bool); 10] = [
+    ("作者：", true),
+    ("作者:", true),
+    ("作者", false),
+    ("文/图", false),
+    ("文/", false),
+    ("文|", false),
+    ("文丨", false),
+    ("撰文：", true),
+    ("采写：", false),
+    ("记者", false),
+];
+
+/// Words of notices about copying a text, and about who is responsible for it. An author whom such a notice
+/// mentions is not named there.
+const NOTICE: [&str; 38] = [
+    "转载",
+    "轉載",
+    "转发",
+    "轉發",
+    "转帖",
+    "转贴",
+    "摘编",
+    "摘編",
+    "引用",
+    "复制",
+    "複製",
+    "抄袭",
+    "抄襲",
+    "盗用",
+    "盜用",
+    "版权",
+    "版權",
+    "著作权",
+    "著作權",
+    "侵权",
+    "侵權",
+    "许可",
+    "許可",
+    "授权",
+    "授權",
+    "同意",
+    "允许",
+    "允許",
+    "未经",
+    "未經",
+    "注明",
+    "註明",
+    "写明",
+    "寫明",
+    "标明",
+    "標明",
+    "不得",
+    "禁止",
+];
+
+/// Other words that such notices ask for, which are no names.
+const ASKED_FOR: [&str; 17] = [
+    "出处", "出處", "来源", "來源", "原文", "链接", "鏈接", "连结", "連結", "地址", "网址", "網址", "署名",
+    "姓名", "信息", "所有", "本人",
+];
+
+/// Characters of a notice on either side of a cue.
+const NOTICE_CHARS_MAX: usize = 20;
+
+/// Characters of a line that names its author.
+const LINE_CHARS_MAX: usize = 90;
+
+/// Adds `name` unless it is there.
+pub(super) fn add(names: &mut Vec<String>, found: String) {
+    let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(&found));
+    if names.len() < AUTHORS_MAX && !is_known {
+        names.push(found);
+    }
+}
+
+/// The names in a value that may hold several: parted by commas, `and`, `、`.
+pub(super) fn split(value: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let text = value.replace(" and ", ", ").replace(" & ", ", ").replace(['、', ';'], ", ");
+    let mut parts = text.split(", ").map(str::trim).filter(|part| !part.is_empty()).peekable();
+    while let Some(part) = parts.next() {
+        let mut whole = part.to_owned();
+        // `Jane Doe, MD, FOMA` is one person.
+        while let Some(title) = parts.next_if(|next| is_title(next)) {
+            whole.push_str(", ");
+            whole.push_str(title);
+        }
+        if let Some(found) = name::author(&whole) {
+            add(&mut names, found);
+        }
+    }
+    names
+}
+
+/// Letters behind a name: `MD`, `Ph.D.`, `Jr.`.
+fn is_title(part: &str) -> bool {
+    let letters = part.chars().filter(|c| c.is_alphabetic()).count();
+    let capitals = part.chars().filter(|c| c.is_uppercase()).count();
+    !part.contains(' ') && (1..=6).contains(&letters) && (capitals * 2 >= letters || part == "Jr.")
+}
+
+/// The authors that the page's lines name in Chinese.
+pub(super) fn of_lines(lines: &[Line]) -> Vec<String> {
+    let mut names = Vec::new();
+    for wanted in [[Place::Top, Place::First], [Place::Last, Place::After]] {
+        for line in lines.iter().filter(|line| wanted.contains(&line.place) || line.place == Place::Within) {
+            let found = match line.place {
+                Place::First => match reporters(&line.text) {
+                    found if found.is_empty() => chinese(&line.text, Place::Within),
+                    found => found,
+                },
+                _ => chinese(&line.text, line.place),
+            };
+            found.into_iter().for_each(|found| add(&mut names, found));
+        }
+        if !names.is_empty() {
+            break;
+        }
+    }
+    names
+}
+
+/// The reporters that a dateline names in brackets.
+fn reporters(text: &str) -> Vec<String> {
+    let Some(dateline) = dateline::of(text) else { return Vec::new() };
+    let inner = text.trim_start().find(['（', '(']).filter(|at| *at <= dateline.bytes);
+    let inner = inner.and_then(|at| dateline::bracketed(&text.trim_start()[at..]));
+    inner.map(|inner| chinese(inner, Place::First)).unwrap_or_default()
+}
+
+fn chinese(text: &str, place: Place) -> Vec<String> {
+    let mut names = Vec::new();
+    if text.is_ascii() || text.chars().count() > LINE_CHARS_MAX || text.contains(['摄', '攝']) {
+        return names;
+    }
+    if !text.contains(['作', '文', '采', '记', '撰']) {
+        return names;
+    }
+    for (cue, outright) in CUES {
+        let Some(at) = text.find(cue) else { continue };
+        if !is_cue(text, at, cue, place) {
+            continue;
+        }
+        people(&text[at + cue.len()..], outright).into_iter().for_each(|found| add(&mut names, found));
+        if !names.is_empty() {
+            break;
+        }
+    }
+    names
+}
+
+/// Whether the cue at `at` speaks of the page's author: `创作者` and `原作者` do not.
+fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
+    let before = &text[..at];
+    let last = before.chars().next_back();
+    if cue.starts_with("作者")
+        && last.is_some_and(|c| matches!(c, '创' | '工' | '合' | '原' | '制' | '操' | '写'))
+    {
+        return false;
+    }
+    // `转载请注明作者和出处`, `版权归作者所有`.
+    let after = &text[at + "作者".len().min(cue.len())..];
+    let asks = ["注明", "註明", "标明", "標明", "署名", "联系", "聯繫", "归", "歸"];
+    let goes_on = ["和", "与", "與", "及", "或", "、出处", "、来源", "所有", "信息", "姓名", "保留", "授权"];
+    if cue.starts_with("作者")
+        && (asks.iter().any(|word| before.ends_with(word))
+            || goes_on.iter().any(|word| after.starts_with(word)))
+    {
+        return false;
+    }
+    if is_in_notice(before, &text[at + cue.len()..]) {
+        return false;
+    }
+    if cue.starts_with('文') && last.is_some_and(|c| is_han(c) || c.is_alphanumeric()) {
+        return false;
+    }
+    // `据记者了解` within a sentence; `新京报记者 陆一夫` alone in a line, or in brackets.
+    let is_short = text.chars().count() <= 30;
+    let in_brackets = before.rfind(['（', '(', '【']).is_some_and(|open| text[open..].chars().count() <= 40);
+    match place {
+        Place::Top | Place::After => is_short || in_brackets || cue.starts_with("作者"),
+        // `本文来源：投资快报 作者：孙宁 责任编辑：NF041`.
+        _ => is_short || in_brackets || (cue.starts_with("作者") && cue.ends_with(['：', ':'])),
+    }
+}
+
+/// Returns true if the words that a cue stands in, without a gap, are those of a notice, such as
+/// `未经作者许可`. In `转载请注明出处 作者 张三` they are the cue alone. A name that is given after a colon follows
+/// no notice.
+fn is_in_notice(before: &str, after: &str) -> bool {
+    let is_gap = |c: &char| !c.is_alphanumeric();
+    let before: Vec<char> = before.chars().rev().take(NOTICE_CHARS_MAX).take_while(|c| !is_gap(c)).collect();
+    let before: String = before.into_iter().rev().collect();
+    let after: String = after.chars().take(NOTICE_CHARS_MAX).take_while(|c| !is_gap(c)).collect();
+    NOTICE.iter().any(|word| before.contains(word) || after.contains(word))
+}
+
+/// Returns true if a text is made of words of notices alone.
+fn is_notice(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(after) = NOTICE.iter().chain(&ASKED_FOR).find_map(|word| rest.strip_prefix(word)) {
+        rest = after;
+    }
+    rest.len() < text.len() && (rest.is_empty() || rest.chars().eq(['等']))
+}
+
+/// The people with which `text` begins. Where they are named outright, one name may be of any
+/// form; else all are names as people have them in Chinese.
+fn people(text: &str, outright: bool) -> Vec<String> {
+    let mut names = Vec::new();
+    let text = text.trim_start_matches([' ', '：', ':', '/', '|', '丨', '\u{3000}']);
+    let end = text.find(['）', ')', '】', ']', '，', ',', '。', '|', '；', '\n']).unwrap_or(text.len());
+    let mut parts =
+        text[..end].split([' ', '、', '/', '\u{3000}', '\u{a0}', '·']).filter(|part| !part.is_empty());
+    let mut at = 0;
+    while let Some(part) = parts.next() {
+        // `方 敏`: two characters that are set apart to fill a column.
+        let is_one = |part: &str| part.chars().count() == 1 && part.starts_with(is_han);
+        let pair = is_one(part).then(|| parts.clone().next().filter(|next| is_one(next))).flatten();
+        let joined = pair.map(|next| format!("{part}{next}"));
+        let part = joined.as_deref().unwrap_or(part);
+        if pair.is_some() {
+            parts.next();
+        }
+        let part = part.trim_start_matches("记者").trim_start_matches("专栏作者");
+        let part = part.split("系").next().unwrap_or_default();
+        if is_notice(part) {
+            break;
+        }
+        if name::is_chinese_person(part) {
+            add(&mut names, part.to_owned());
+        } else if outright && at == 0 {
+            let field = name::up_to_next_field(&text[..end]).map(|(field, _)| field);
+            let found = field.and_then(name::author).filter(|found| found.chars().count() <= 20);
+            found.into_iter().for_each(|found| add(&mut names, found));
+            break;
+        } else if at > 0 || !part.ends_with("记者") {
+            break;
+        }
+        at += 1;
+    }
+    names
+}
+
+/// Words in English before an author's name.
+const BYLINES: [&str; 6] = ["written by", "posted by", "words by", "story by", "author", "by"];
+
+/// The authors that a line in English names: `By Jane Doe`, or `By` and the name in the next line.
+pub(super) fn byline(lines: &[Line]) -> Vec<String> {
+    let is_place = |line: &&Line| matches!(line.place, Place::Top | Place::First);
+    let mut lines = lines.iter().filter(is_place).map(|line| line.text.trim()).peekable();
+    while let Some(line) = lines.next() {
+        let cue = BYLINES.iter().find(|cue| {
+            let is_cue = line.get(..cue.len()).is_some_and(|found| found.eq_ignore_ascii_case(cue));
+            is_cue && !line[cue.len()..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '\''))
+        });
+        let Some(cue) = cue else { continue };
+        let rest = line[cue.len()..].trim_start_matches([':', ' ']);
+        let value = if rest.is_empty() { lines.peek().copied().unwrap_or_default() } else { rest };
+        let names = people_of_byline(value);
+        if !names.is_empty() {
+            return names;
+        }
+    }
+    Vec::new()
+}
+
+/// The people in what follows the cue of a byline, up to a date or another field.
+fn people_of_byline(value: &str) -> Vec<String> {
+    if value.chars().count() > 100 {
+        return Vec::new();
+    }
+    let end = super::date::find_at(value).map_or(value.len(), |(at, ..)| at);
+    let mut value = value[..end].trim_end_matches([' ', ',', '|', '•', '·', '-', '–', '—']);
+    for end in ['|', '•', '·', '\n', '/', '—', '–'] {
+        value = value.split(end).next().unwrap_or_default();
+    }
+    for end in [" on ", " in ", " Updated", " Published", " Last ", " updated", " published", " Posted"] {
+        value = value.split(end).next().unwrap_or_default();
+    }
+    let is_name = |word: &str| {
+        word.starts_with(|c: char| c.is_uppercase())
+            || matches!(
+                word,
+                "and" | "&" | "de" | "van" | "von" | "der" | "la" | "di" | "del" | "da" | "al" | "bin"
+            )
+    };
+    let words = value.split_whitespace();
+    let fits = (1..=10).contains(&words.clone().count()) && words.clone().all(is_name);
+    if fits { split(value.trim()) } else { Vec::new() }
+}
+
+/// Whether the page calls `name` its editor.
+pub(super) fn is_editor(lines: &[Line], name: &str) -> bool {
+    let is_after_cue = |text: &str| {
+        text.match_indices(name).any(|(at, _)| {
+            let before = text[..at].trim_end_matches([' ', '：', ':', '】', '/', '|', '丨']);
+            ["编辑", "編輯", "责编", "責編", "编", "审核", "校对"].iter().any(|cue| before.ends_with(cue))
+        })
+    };
+    lines.iter().any(|line| is_after_cue(&line.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, place: Place) -> Vec<String> {
+        of_lines(&[Line { text: text.to_owned(), place }])
+    }
+
+    #[test]
+    fn authors_in_chinese_are_people() {
+        for (text, place, expected) in [
+            ("时间：2024.05.11 来源：光明日报 作者：南帆 分享到：", Place::Top, &["南帆"][..]),
+            ("新京报讯（记者 陆一夫）11月25日，新京报记者登录", Place::First, &["陆一夫"]),
+            ("新华社深圳5月12日电（记者戴小河、印朋）由我国", Place::First, &["戴小河", "印朋"]),
+            ("长江网10月4日讯（记者陈智 整合） 国庆", Place::First, &["陈智"]),
+            ("澎湃新闻记者 段彦超 廖艳", Place::Top, &["段彦超", "廖艳"]),
+            ("采写：南都记者 余毅菁 向雪妮", Place::After, &["余毅菁", "向雪妮"]),
+            ("本文来源：21世纪经济报道 作者：何苗 张梦洁", Place::After, &["何苗", "张梦洁"]),
+            ("作者：涅阳城 2020年01月12日18:32 浏览：272", Place::Top, &["涅阳城"]),
+            ("（作者：南帆，系福建师范大学文艺批评研究中心特约研究员）", Place::Last, &["南帆"]),
+            ("转载请注明出处 作者 张三丰", Place::Last, &["张三丰"]),
+            ("作者：A-肖老师", Place::Top, &["A-肖老师"]),
+        ] {
+            assert_eq!(of(text, place), expected, "{text}");
+        }
+    }
+
+    /// `未经作者许可` gave 许可 as an author, and other notices gave 出处.
+    #[test]
+    fn what_only_mentions_people_names_no_author() {
+        for text in [
+            "据《红周刊》记者了解，龙湖多地项目均存在各种违规销售及施工问题。",
+            "图片来源：每经记者 张蕊 摄",
+            "作者：",
+            "作者：网络整理",
+            "原作者 女儿",
+            "本文仅代表作者个人观点。",
+            "（转载请注明作者和出处：滨海网）",
+            "转载请注明作者与来源",
+            "请联系作者授权",
+            "（版权归作者所有）",
+            "责任编辑：张迪",
+            "未经作者许可，不得转载",
+            "未經作者同意 請勿轉載",
+            "如需转载，须经作者 许可",
+            "转载请写明作者 出处",
+            "转载请写明作者、出处",
+            "转载时请标明文章作者 来源",
+            "未经本报记者许可不得复制",
+            "盗用作者 原文者必究",
+        ] {
+            for place in [Place::Top, Place::Within, Place::Last, Place::First] {
+                assert_eq!(of(text, place), [""; 0], "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn several_authors_are_parted_but_not_from_their_titles() {
+        assert_eq!(split("Jane Doe, John Roe and Ann Lee"), ["Jane Doe", "John Roe", "Ann Lee"]);
+        assert_eq!(split("Doris Muñoz, MD, FOMA"), ["Doris Muñoz, MD, FOMA"]);
+        assert_eq!(split("By Jane Doe"), ["Jane Doe"]);
+        assert_eq!(split(&"Jane Doe, ".repeat(50)), ["Jane Doe"]);
+        assert_eq!(
+            split(&(0..50).map(|n| format!("Jane{} Doe, ", "x".repeat(n))).collect::<String>()).len(),
+            AUTHORS_MAX
+        );
+    }
+
+    #[test]
+    fn bylines_are_lines_of_their_own() {
+        let of = |text: &str| byline(&[Line { text: text.to_owned(), place: Place::Top }]);
+        assert_eq!(of("By Jane Doe"), ["Jane Doe"]);
+        assert_eq!(of("By Jane Doe | May 3, 2025"), ["Jane Doe"]);
+        assert_eq!(of("By JANE DOE May 3, 2025, 8 a.m."), ["JANE DOE"]);
+        assert_eq!(of("By the time that she came, all was over"), [""; 0]);
+    }
+}

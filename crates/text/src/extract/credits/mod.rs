@@ -1,0 +1,282 @@
+//! What a page says of its source and of itself: publisher, authors, date, canonical link, site,
+//! language.
+//!
+//! ```text
+//! marks of the parser ─┐
+//! linked data ─────────┼→ source, author, published, language, link → Credits
+//! lines round the text ┘
+//! ```
+//! In: the tree of a page whose main text is chosen, or a text without markup; the page's url, and
+//! the time after which nothing can have been published. Out: [`Credits`], all of which the page
+//! itself says. Invariants: the text of the page and so its fingerprint do not depend on it; what
+//! is read is bounded (`lines`, `marks`, `linked`), and so is what is found
+//! ([`leitong_base::limits`]). `docs/source-credits.md` has rules and measurements.
+
+mod author;
+mod date;
+mod dateline;
+mod language;
+mod lines;
+mod link;
+mod linked;
+pub(in crate::extract) mod marks;
+mod markup;
+mod name;
+mod published;
+mod source;
+
+use crate::extract::Document;
+use crate::extract::features::phrases::Phrases;
+use crate::extract::parse::tree::Tree;
+use leitong_base::limits::CREDIT_LINE_BYTES_MAX;
+use leitong_base::record::Credits;
+use leitong_base::record::timestamp::Timestamp;
+use lines::{Line, Place};
+use linked::LinkedData;
+use markup::Markup;
+use source::Source;
+
+/// What is known of a page beside its body.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// As given.
+    pub url: &'a str,
+    /// When it was fetched, or else read; dates after it are no dates of publication.
+    pub latest: Option<Timestamp>,
+}
+
+/// A page whose main text is chosen.
+pub(super) struct Parsed<'a> {
+    pub(super) html: &'a str,
+    pub(super) tree: &'a Tree,
+    /// Its chosen blocks.
+    pub(super) chosen: &'a [u32],
+    /// For each block, the kinds of phrases in it.
+    pub(super) phrases: &'a [Phrases],
+}
+
+/// What the page says that `document` was made of.
+pub(super) fn of_page(page: &Parsed<'_>, document: &Document, known: Known<'_>) -> Credits {
+    let range = lines::range(page.html, page.tree, page.chosen);
+    let lines = range.map(|range| lines::of_page(page.html, page.tree, page.chosen, page.phrases, range));
+    let lines = lines.unwrap_or_default();
+    let page = Markup { html: page.html, tree: page.tree, range };
+    let linked = page.linked_data();
+    let language = language::of(document, page.languages(&linked));
+    let source = publisher(Some((&page, &linked)), &lines);
+    let mut credits = Credits {
+        authors: page.authors(&lines, &linked, language.as_deref()),
+        published_at: page.published(&lines, &linked, known),
+        canonical_link: page.canonical_link(known.url),
+        site_name: page.site_name(&linked),
+        language,
+        ..Credits::default()
+    };
+    set_source(&mut credits, source);
+    // An editor is no author, and on pages in Chinese a source in its place has no name of its own.
+    let is_chinese = credits.language.as_deref().is_some_and(|language| language.starts_with("zh"));
+    let is_source =
+        |name: &String| credits.publisher.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
+    let is_other = |name: &&String| author::is_editor(&lines, name) || (is_chinese && is_source(name));
+    let authors = credits.authors.iter().filter(|name| !is_other(name)).cloned().collect();
+    credits.authors = authors;
+    credits
+}
+
+/// What a text without markup says.
+pub(super) fn of_text(document: &Document, known: Known<'_>) -> Credits {
+    let lines = lines::of_text(document);
+    let language = language::of(document, []);
+    let mut credits = Credits {
+        authors: match author::of_lines(&lines) {
+            authors if authors.is_empty() => author::byline(&lines),
+            authors => authors,
+        },
+        published_at: published::of_lines(&lines, known.latest)
+            .or_else(|| published::of_url(known.url, known.latest)),
+        language,
+        ..Credits::default()
+    };
+    set_source(&mut credits, publisher(None, &lines));
+    credits
+}
+
+fn set_source(credits: &mut Credits, source: Option<Source>) {
+    let Some(Source { publisher, line }) = source else { return };
+    let mut line = without_stray_brackets(&line).to_owned();
+    line.truncate(line.floor_char_boundary(CREDIT_LINE_BYTES_MAX));
+    credits.publisher = Some(publisher);
+    credits.credit_line = Some(line);
+}
+
+/// `line` without brackets at its ends that have no counterpart in it, as in `来源：新华社）`.
+fn without_stray_brackets(line: &str) -> &str {
+    const PAIRS: [(char, char); 6] =
+        [('（', '）'), ('(', ')'), ('【', '】'), ('[', ']'), ('「', '」'), ('《', '》')];
+    let mut line = line.trim();
+    loop {
+        let count = |c: char| line.matches(c).count();
+        let stray = PAIRS.into_iter().find_map(|(open, close)| {
+            if count(open) > count(close) {
+                line.strip_prefix(open).or_else(|| line.strip_suffix(open))
+            } else if count(close) > count(open) {
+                line.strip_suffix(close).or_else(|| line.strip_prefix(close))
+            } else {
+                None
+            }
+        });
+        match stray {
+            Some(rest) => line = rest.trim(),
+            None => return line,
+        }
+    }
+}
+
+/// Who is said to have published the text, by what is trusted most: the line under the title,
+/// metadata and marked elements, the end of the text, what follows it, the dateline.
+fn publisher(page: Option<(&Markup<'_>, &LinkedData)>, lines: &[Line]) -> Option<Source> {
+    let of_lines = |places: &[Place]| {
+        lines
+            .iter()
+            .filter(|line| places.contains(&line.place))
+            .find_map(|line| source::of_line(&line.text, line.place))
+    };
+    let linked = || {
+        let (page, linked) = page?;
+        let is_site = linked.source == linked.publisher || linked.source == page.site_name(linked);
+        let name = linked.source.clone().filter(|_| !is_site)?;
+        let publisher = name::publisher(&name)?;
+        Some(Source { publisher, line: name })
+    };
+    of_lines(&[Place::Top])
+        .or_else(|| page.and_then(|(page, _)| page.source()))
+        .or_else(|| of_lines(&[Place::First, Place::Last]))
+        .or_else(|| of_lines(&[Place::After]))
+        .or_else(|| of_lines(&[Place::Within]))
+        .or_else(linked)
+        .or_else(|| {
+            let first = lines.iter().filter(|line| matches!(line.place, Place::First | Place::Top));
+            first.filter_map(|line| dateline::of(&line.text)).find_map(|dateline| dateline.source)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::{ExtractConfig, Extractor};
+
+    fn credits_of(html: &str) -> Credits {
+        let mut extractor = Extractor::new(&ExtractConfig::default());
+        let document = extractor.extract(html).expect("within the limits");
+        extractor.credits(html, &document, Known { url: "https://a.example/ferry", latest: None })
+    }
+
+    /// 195 lines of real pages kept one bracket of a pair.
+    #[test]
+    fn lines_lose_brackets_without_counterpart() {
+        for (line, expected) in [
+            ("来源：新华社）", "来源：新华社"),
+            ("（来源：新华社", "来源：新华社"),
+            ("（来源：新华社）", "（来源：新华社）"),
+            ("来源：新华社（北京））", "来源：新华社（北京）"),
+            ("【（来源：新华社", "来源：新华社"),
+            ("）", ""),
+            ("", ""),
+        ] {
+            assert_eq!(without_stray_brackets(line), expected, "{line}");
+        }
+    }
+
+    const TEXT: &str = "<p>The ferry between the bay and the outer islands will stop running at the end of October, the \
+        harbour board said on Tuesday after a meeting that lasted most of the evening.</p><p>Passengers have complained \
+        for years about cancelled crossings, but the board blamed a worn gearbox that no workshop can repair.</p>\
+        <p>A replacement vessel could be chartered, although its draught is too deep for the old stone pier.</p>";
+
+    /// Dates of related stories, comments and page feet were taken for the article's.
+    #[test]
+    fn the_date_of_publication_is_the_articles_own() {
+        let time = "<time datetime=2019-02-03>3 Feb 2019</time>";
+        let own = [
+            format!("<article><h1>Ferry to stop</h1><p>{time}</p>{TEXT}</article>"),
+            format!("<article><header><h1>Ferry to stop</h1>{time}</header>{TEXT}</article>"),
+            format!("<article><h1>Ferry to stop</h1>{TEXT}<footer>Posted on {time}</footer></article>"),
+            format!(
+                "<article><h1>Ferry to stop</h1><span itemprop=datePublished datetime=2019-02-03>x</span>{TEXT}</article>"
+            ),
+            format!(
+                "<div><time datetime=2026-01-01>Today</time></div><article><h1>Ferry to stop</h1><p>By Lena Orth, {time}</p>\
+                 {TEXT}</article>"
+            ),
+            format!(
+                "<div><a href=x>A storm is coming</a> <time datetime=2026-01-01>9:00</time></div><article>\
+                 <h1>Ferry to stop</h1><p>{time}</p>{TEXT}</article>"
+            ),
+        ];
+        let time = "<time datetime=2019-02-03>long ago</time>";
+        let others = [
+            format!(
+                "<article><h1>Ferry to stop</h1>{TEXT}</article><aside><h3>Related</h3><a href=x>Older</a> {time}</aside>"
+            ),
+            format!(
+                "<article><h1>Ferry to stop</h1>{TEXT}</article><div class=related-stories><a href=x>Older</a> {time}</div>"
+            ),
+            format!(
+                "<article><h1>Ferry to stop</h1>{TEXT}<ol class=comments><li>A reader, {time}: Good.</ol></article>"
+            ),
+            format!("<article><h1>Ferry to stop</h1>{TEXT}</article><article><h2>Other</h2>{time}</article>"),
+            format!("<aside>{time}</aside><article><h1>Ferry to stop</h1>{TEXT}</article>"),
+            format!("<article><h1>Ferry to stop</h1>{TEXT}</article><footer>{time}</footer>"),
+            format!("<article><h1>Ferry to stop</h1>{TEXT}</article><div><a href=x>Older</a> {time}</div>"),
+            format!(
+                "<article><h1>Ferry to stop</h1><p>The old ferry, which nobody in the town had loved, was taken out of \
+                 service on {time} after forty years, and sold to a museum in the capital.</p>{TEXT}</article>"
+            ),
+            format!(
+                "<article><h1>Ferry to stop</h1>{TEXT}</article><div class=comment><i itemprop=datePublished \
+                 datetime=2019-02-03>x</i></div>"
+            ),
+        ];
+        let of = |body: &str| {
+            credits_of(&format!("<title>Ferry to stop</title><body><main>{body}</main>")).published_at
+        };
+        for body in own {
+            assert_eq!(of(&body).map(|date| date.to_string()).as_deref(), Some("2019-02-03"), "{body}");
+        }
+        for body in others {
+            assert_eq!(of(&body), None, "{body}");
+        }
+    }
+
+    /// Sites write the type of scripts with references, parameters and spaces.
+    #[test]
+    fn linked_data_is_read_however_its_type_is_written() {
+        let data = r#"{"@type":"NewsArticle","author":{"@type":"Person","name":"Lena Orth"}}"#;
+        let page = |kind: &str, data: &str| {
+            credits_of(&format!("<title>Ferry</title><script type=\"{kind}\">{data}</script><body>{TEXT}"))
+                .authors
+        };
+        for kind in [
+            "application/ld+json",
+            "application/ld&plus;json",
+            "application/ld&#43;json",
+            " Application/LD+JSON ",
+            "application/ld+json; charset=utf-8",
+            "application/ld+json;charset=utf-8",
+        ] {
+            assert_eq!(page(kind, data), ["Lena Orth"], "{kind}");
+        }
+        for other in ["application/json", "text/javascript", "application/ld+jsonp", "", "ld+json"] {
+            assert_eq!(page(other, data), [""; 0], "{other}");
+        }
+        for data in [
+            format!("<!-- {data} -->"),
+            format!("//<![CDATA[\n{data}\n//]]>"),
+            format!("/*<![CDATA[*/{data}/*]]>*/"),
+            format!("<![CDATA[ {data} ]]>"),
+            format!("<!--//--><![CDATA[//><!--\n{data}\n//--><!]]>"),
+            format!("{data};"),
+        ] {
+            assert_eq!(page("application/ld+json", &data), ["Lena Orth"], "{data}");
+        }
+    }
+}

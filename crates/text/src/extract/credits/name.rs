@@ -1,0 +1,374 @@
+//! What is a name: of a publisher, of an author.
+//!
+//! In: words that stand where a name is expected. Out: the name without what surrounds it; none
+//! where they are no name. Cost: linear in the words.
+
+use super::source::is_han;
+use leitong_base::limits::{AUTHOR_BYTES_MAX, PUBLISHER_BYTES_MAX};
+
+/// Words that begin the next field of a line.
+const NEXT_FIELDS: [&str; 50] = [
+    "作者",
+    "责任编辑",
+    "責任編輯",
+    "编辑",
+    "編輯",
+    "责编",
+    "記者",
+    "记者",
+    "时间",
+    "時間",
+    "发布",
+    "發布",
+    "發佈",
+    "日期",
+    "举报",
+    "选稿",
+    "字号",
+    "字體",
+    "字体",
+    "浏览",
+    "瀏覽",
+    "阅读",
+    "閱讀",
+    "点击",
+    "點擊",
+    "评论",
+    "分享",
+    "打印",
+    "校对",
+    "审核",
+    "查看",
+    "原标题",
+    "扫码",
+    "扫一扫",
+    "收藏",
+    "更多",
+    "我要",
+    "关注",
+    "订阅",
+    "图片",
+    "来源",
+    "原创",
+    "摄影",
+    "通讯员",
+    "阅读量",
+    "人气",
+    "次浏览",
+    "撰文",
+    "返回",
+    "版权",
+];
+
+/// What stands in place of a publisher where there is none.
+const NO_PUBLISHERS: [&str; 32] = [
+    "网络",
+    "互联网",
+    "本站",
+    "原创",
+    "未知",
+    "不详",
+    "综合",
+    "佚名",
+    "网友",
+    "转载",
+    "整理",
+    "网络整理",
+    "本站原创",
+    "官网",
+    "网站",
+    "本网",
+    "本报",
+    "编辑部",
+    "管理员",
+    "自媒体",
+    "投稿",
+    "其他",
+    "其它",
+    "無",
+    "无",
+    "暂无",
+    "網路",
+    "網絡",
+    "本網",
+    "原創",
+    "公众号",
+    "网上",
+];
+
+/// Words in Latin letters that are no names.
+const NO_NAMES: [&str; 33] = [
+    "the author",
+    "about the author",
+    "by",
+    "at",
+    "via",
+    "text by",
+    "words",
+    "share",
+    "follow",
+    "contributor",
+    "automoderator",
+    "admin",
+    "administrator",
+    "author",
+    "editor",
+    "unknown",
+    "anonymous",
+    "null",
+    "none",
+    "undefined",
+    "name",
+    "user",
+    "guest",
+    "root",
+    "webmaster",
+    "internet",
+    "n/a",
+    "default",
+    "test",
+    "staff",
+    "false",
+    "true",
+    "advertisement",
+];
+
+/// The first field of `text`, a value that others may follow, and its length with what led to it.
+pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
+    let mut end = text.len();
+    for (at, c) in text.char_indices() {
+        let ends = match c {
+            '|' | '｜' | '丨' | '】' | ']' | '。' | ';' | '；' | ',' | '，' | '\n' | '！' | '？' | '>'
+            | '»' | '　' => true,
+            // A closing bracket that nothing has opened, as in `（来源：新华社）`.
+            '）' | ')' => !text[..at].contains(['（', '(']),
+            // Names in Chinese have no spaces, but for what stands in brackets behind them.
+            ' ' => text[..at].contains(is_han) && !text[at + 1..].starts_with(['(', '（']),
+            '0'..='9' => at > 0 && super::date::find_at(&text[at..]).is_some_and(|(from, ..)| from == 0),
+            _ if is_han(c) && at > 0 => NEXT_FIELDS.iter().any(|field| text[at..].starts_with(field)),
+            _ => false,
+        };
+        if ends {
+            end = at;
+            break;
+        }
+    }
+    let field = text[..end].trim();
+    (!field.is_empty()).then_some((field, end))
+}
+
+/// A publisher's name: without brackets, quotes and the place of the office.
+pub(super) fn publisher(raw: &str) -> Option<String> {
+    let mut name = raw.trim().trim_matches(is_frame);
+    for prefix in ["微信公众号", "公众号", "微信公號", "综合自", "综合"] {
+        let rest = name
+            .strip_prefix(prefix)
+            .map(|rest| rest.trim_start_matches([':', '：', '“', '「', '@', ' ', '《']));
+        name = rest.filter(|rest| rest.chars().count() >= 2).unwrap_or(name);
+    }
+    // `21世纪经济报道(广州)`.
+    while let Some(at) = name.rfind(['（', '(']).filter(|at| *at > 0 && name.ends_with(['）', ')'])) {
+        name = name[..at].trim_end();
+    }
+    let name = unframed(name).trim_end_matches("记者");
+    let chars = name.chars().count();
+    let letters = name.chars().filter(|c| c.is_alphabetic()).count();
+    let fits = chars >= 2 && letters >= 2 && letters * 3 >= chars && name.len() <= PUBLISHER_BYTES_MAX;
+    let is_plain = !name.contains(['。', '？', '！', '\n', '{', '<', '=']) && !name.contains("://");
+    (fits && is_plain && !is_no_publisher(name)).then(|| name.to_owned())
+}
+
+/// Whether words in the place of a publisher say that there is none, or are of another field.
+fn is_no_publisher(name: &str) -> bool {
+    let bare = name.trim_start_matches("来自").trim_start_matches("来源于");
+    let holds = ["编辑", "編輯", "链接", "原文", "版权", "点击", "时间", "日期"];
+    let begins = [
+        "不明",
+        "其",
+        "这",
+        "這",
+        "该",
+        "此",
+        "读者",
+        "一位",
+        "一个",
+        "为",
+        "是",
+        "有",
+        "的",
+        "发布于",
+        "发表于",
+        "发布时间",
+    ];
+    NO_PUBLISHERS.contains(&bare)
+        || NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
+        || NEXT_FIELDS.contains(&name)
+        || is_region(bare)
+        || name.ends_with("客户端自媒体")
+        || holds.iter().any(|word| name.contains(word))
+        || begins.iter().any(|word| name.starts_with(word))
+}
+
+/// Without what frames the whole: 《光明日报》, “半月谈”; a title within stays.
+fn unframed(name: &str) -> &str {
+    let pairs = [('《', '》'), ('“', '”'), ('「', '」'), ('【', '】'), ('"', '"'), ('『', '』')];
+    let mut name = name;
+    for (open, close) in pairs {
+        let inner = name.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+        name = inner.filter(|inner| !inner.contains([open, close])).unwrap_or(name);
+    }
+    // One half alone is what was cut.
+    let halves = |c: char| {
+        pairs.iter().any(|(open, close)| (c == *open || c == *close) && lonely(name, *open, *close))
+    };
+    name.trim_matches(halves).trim()
+}
+
+fn lonely(name: &str, open: char, close: char) -> bool {
+    open != close && name.matches(open).count() != name.matches(close).count()
+}
+
+/// Characters that surround names.
+fn is_frame(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(c, ':' | '：' | '-' | '—' | '|' | '·' | '、' | '，' | ',' | '.' | '*' | '@' | '/' | '>')
+}
+
+/// A place that an account writes from: `来自甘肃`, `来自内蒙古自治区`.
+fn is_region(name: &str) -> bool {
+    ["省", "市", "自治区", "特别行政区"].iter().any(|ending| name.ends_with(ending))
+        && name.chars().count() <= 8
+}
+
+/// A person's name as it stands after a cue in Chinese: two to four characters, or what else has no
+/// space, where the cue names the author outright.
+pub(super) fn is_chinese_person(name: &str) -> bool {
+    let chars = name.chars().count();
+    (2..=4).contains(&chars)
+        && name.chars().all(is_han)
+        && !NEXT_FIELDS.iter().any(|field| name.contains(field))
+        && ![
+            "报道",
+            "整理",
+            "编译",
+            "实习生",
+            "摄",
+            "供图",
+            "综合",
+            "本报",
+            "本网",
+            "通讯",
+            "个人",
+            "本人",
+            "简介",
+            "最新",
+            "最近",
+            "观点",
+            "文章",
+            "其他",
+            "授权",
+            "曾任",
+            "所有",
+            "独家",
+            "专栏",
+            "责任",
+            "整合",
+            "声明",
+            "版权",
+            "作品",
+            "本文",
+            "笔者",
+            "今天",
+            "今日",
+            "昨日",
+            "日前",
+            "特约",
+            "近日",
+            "获悉",
+            "了解",
+            "表示",
+            "发现",
+            "注意",
+            "采访",
+        ]
+        .iter()
+        .any(|word| name.contains(word))
+}
+
+/// An author's name: without `By`, roles and brackets.
+pub(super) fn author(raw: &str) -> Option<String> {
+    let mut name = raw.trim().trim_matches(|c: char| is_frame(c) && c != '.');
+    for prefix in [
+        "written by ",
+        "posted by ",
+        "by: ",
+        "by ",
+        "author: ",
+        "author ",
+        "words by ",
+        "story by ",
+        "作者：",
+        "作者:",
+        "文/",
+    ] {
+        if name.get(..prefix.len()).is_some_and(|found| found.eq_ignore_ascii_case(prefix)) {
+            name = name[prefix.len()..].trim_start();
+        }
+    }
+    for end in [" | ", " – ", " — ", " - ", " · ", " • ", " » ", "\n"] {
+        name = name.split_once(end).map_or(name, |(before, _)| before);
+    }
+    let name = unframed(name).trim_end_matches(|c: char| is_frame(c) && c != '.');
+    let letters = name.chars().filter(|c| c.is_alphabetic()).count();
+    let chars = name.chars().filter(|c| !c.is_whitespace()).count();
+    let is_none = NO_NAMES.iter().chain(&NO_PUBLISHERS).any(|word| name.eq_ignore_ascii_case(word))
+        || ["声明", "账号", "版权", "登录", "关注", "作者"].iter().any(|word| name.contains(word));
+    let fits = letters >= 2
+        && letters * 3 >= chars * 2
+        && name.len() <= AUTHOR_BYTES_MAX
+        && name.split_whitespace().count() <= 9
+        && !name.contains(['@', '{', '<', '=', '?', '。', '，', '：', ':', '!'])
+        && !name.contains("://")
+        && !name.contains("www.");
+    (fits && !is_none).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn publishers_lose_their_frame() {
+        for (raw, expected) in [
+            ("《光明日报》", Some("光明日报")),
+            ("光明网-《光明日报》", Some("光明网-《光明日报》")),
+            ("Wind资讯 (www.wind.com.cn)(上海)", Some("Wind资讯")),
+            ("微信公众号：半月谈", Some("半月谈")),
+            ("综合抖音黑板报、南方都市报", Some("抖音黑板报、南方都市报")),
+            ("综合", None),
+            ("网络", None),
+            ("http://a.example/", None),
+            ("2019", None),
+            ("", None),
+        ] {
+            assert_eq!(publisher(raw).as_deref(), expected, "{raw}");
+        }
+        assert_eq!(publisher(&"新".repeat(100)), None, "longer than any name");
+    }
+
+    #[test]
+    fn authors_lose_what_introduces_them() {
+        for (raw, expected) in [
+            ("By Jane Doe", Some("Jane Doe")),
+            ("Jane Doe | The Times", Some("Jane Doe")),
+            ("  J. R. R. Tolkien ", Some("J. R. R. Tolkien")),
+            ("admin", None),
+            ("name, email@gmail.com", None),
+            ("104363", None),
+            ("https://www.facebook.com/someone", None),
+            ("网络整理", None),
+        ] {
+            assert_eq!(author(raw).as_deref(), expected, "{raw}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! When a page was published: of all that says so, what is trusted most.
+//!
+//! In: dates in linked data, metadata, `<time>`, lines of the page and its url. Out: the first one
+//! in that order that is a date and does not lie in the future; where it is a day alone and the
+//! line under the title says the same day with a time, that. Cost: linear in what is read.
+
+use super::date;
+use super::lines::{Line, Place};
+use leitong_base::record::PublicationTime;
+use leitong_base::record::timestamp::Timestamp;
+
+/// Words that say that a date is of something else: 更新, "updated".
+const OTHER_DATES: [&str; 10] =
+    ["更新", "修改", "updated", "modified", "截止", "copyright", "©", "有效期", "reviewed", "备案"];
+
+/// Words that say that a date is of the publication.
+const CUES: [&str; 14] = [
+    "发布",
+    "發布",
+    "發佈",
+    "发表",
+    "时间",
+    "時間",
+    "日期",
+    "发稿",
+    "published",
+    "posted",
+    "date:",
+    "来源",
+    "來源",
+    "首发",
+];
+
+/// Characters of a line that a date is the main thing of.
+const LINE_CHARS_MAX: usize = 100;
+
+/// A date as it is written in markup.
+pub(super) fn of_markup(text: &str, latest: Option<Timestamp>) -> Option<PublicationTime> {
+    let text = text.trim();
+    let found = date::find(text).or_else(|| date::compact(text))?;
+    is_past(found, latest).then_some(found)
+}
+
+/// What the page's lines say.
+pub(super) fn of_lines(lines: &[Line], latest: Option<Timestamp>) -> Option<PublicationTime> {
+    let places = [&[Place::Top, Place::First][..], &[Place::Within, Place::Last, Place::After]];
+    for (at, places) in places.into_iter().enumerate() {
+        let found = lines
+            .iter()
+            .filter(|line| places.contains(&line.place))
+            .find_map(|line| of_line(line, latest, at > 0 || line.place == Place::First));
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// The date of a line that is about it; with `told`, only where words say that it is.
+fn of_line(line: &Line, latest: Option<Timestamp>, told: bool) -> Option<PublicationTime> {
+    let text = &line.text;
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) || text.chars().count() > LINE_CHARS_MAX {
+        return None;
+    }
+    let (from, found, to) = date::find_at(text)?;
+    let small = text[..from].to_lowercase();
+    let is_told = CUES.iter().any(|cue| small.contains(cue));
+    let is_other = OTHER_DATES.iter().any(|word| small.contains(word));
+    // A sentence in which a date stands goes on behind it, and says no time of day.
+    let rest = text[to..].chars().count();
+    let is_sentence = !found.has_time() && !is_told && (rest > 40 || small.chars().count() > 40);
+    let fits = (is_told || !told) && !is_other && !is_sentence;
+    (fits && is_past(found, latest)).then_some(found)
+}
+
+/// The day that a url names: `/2024/05/13/`, `/2024-05/13/`, `/20240513/`, `20240513A00`.
+pub(super) fn of_url(url: &str, latest: Option<Timestamp>) -> Option<PublicationTime> {
+    let path = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let (_, path) = path.split_once('/')?;
+    let parts: Vec<&str> = path.split('/').take(12).collect();
+    let number = |text: &str| text.parse::<u8>().ok().filter(|_| (1..=2).contains(&text.len()));
+    let found = parts.windows(3).find_map(|parts| {
+        let year = parts[0].parse::<i32>().ok().filter(|_| parts[0].len() == 4)?;
+        PublicationTime::day(year, number(parts[1])?, number(parts[2])?)
+    });
+    let found = found.or_else(|| {
+        parts.windows(2).find_map(|parts| {
+            let (year, month) = match parts[0].split_once(['-', '_']) {
+                Some(parts) => parts,
+                None if parts[0].len() == 8 => return date::compact(parts[0]),
+                None if parts[0].len() == 4 && parts[1].len() >= 4 => (parts[0], parts[1].get(..2)?),
+                None => return None,
+            };
+            let day = parts[1].get(..if parts[0].len() == 4 { 4 } else { 2 })?;
+            let day = if parts[0].len() == 4 { day.get(2..)? } else { day };
+            let next = parts[1].as_bytes().get(if parts[0].len() == 4 { 4 } else { 2 });
+            (!next.is_some_and(u8::is_ascii_digit)).then_some(())?;
+            PublicationTime::day(year.parse().ok().filter(|_| year.len() == 4)?, number(month)?, number(day)?)
+        })
+    });
+    let found = found.or_else(|| {
+        let dashed = |part: &&&str| part.len() >= 10 && part.as_bytes()[4] == b'-';
+        parts.iter().find(dashed).and_then(|part| PublicationTime::from_iso_8601(part.get(..10)?))
+    })?;
+    // Years before the web are of what the page is about.
+    let is_of_web = found.earliest_ms() > 757_382_400_000;
+    (is_of_web && is_past(found, latest)).then_some(found)
+}
+
+/// Whether a date is not later than the page was seen.
+fn is_past(found: PublicationTime, latest: Option<Timestamp>) -> bool {
+    !latest.is_some_and(|latest| found.is_after(latest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(url: &str) -> String {
+        of_url(url, None).map(|found| found.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn urls_name_days() {
+        assert_eq!(url("http://a.example/2024/05/13/ferry.html"), "2024-05-13");
+        assert_eq!(url("http://a.example/2024-05/13/content_1.htm"), "2024-05-13");
+        assert_eq!(url("http://a.example/n1/2024/0510/c1004.html"), "2024-05-10");
+        assert_eq!(url("http://a.example/20240511/5010608.shtml"), "2024-05-11");
+        assert_eq!(url("http://a.example/c/2024-05-10/doc.shtml"), "2024-05-10");
+        for other in
+            ["http://a.example/", "http://a.example/1234/56/78", "http://2024/05/13", "x", "http://a/é/é/é"]
+        {
+            assert_eq!(url(other), "", "{other}");
+        }
+        assert_eq!(url("http://a.example/1789/07/14/bastille"), "");
+    }
+
+    #[test]
+    fn what_lies_in_the_future_is_passed_over() {
+        let now = Timestamp::from_rfc3339("2026-11-21T08:00:00Z");
+        assert_eq!(of_markup("2099-01-01", now), None);
+        assert!(of_markup("2099-01-01", None).is_some());
+        let line = |text: &str| Line { text: text.to_owned(), place: Place::Top };
+        let lines = [line("活动时间：2099-01-01"), line("2026-11-20 08:30 来源：新华社")];
+        let found = of_lines(&lines, now).map(|found| found.to_string());
+        assert_eq!(found.as_deref(), Some("2026-11-20T08:30"));
+    }
+
+    #[test]
+    fn dates_of_other_things_are_none() {
+        for text in [
+            "Last updated: May 3, 2025",
+            "最后更新: 2019-09-07 15:14:21",
+            "© 2019-01-01 A Company",
+            "On May 3, 2025 the ferry to the islands sailed again, and all who lived there came to see it.",
+        ] {
+            let line = Line { text: text.to_owned(), place: Place::Top };
+            assert_eq!(of_lines(&[line], None), None, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_url_panics(path in "[0-9/_\\-é]{0,40}", any in "\\PC{0,30}") {
+            for url in [format!("http://a.example/{path}"), any] {
+                let _ = of_url(&url, None);
+            }
+        }
+    }
+}

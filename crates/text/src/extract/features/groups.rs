@@ -1,0 +1,64 @@
+//! Numbers for keys: which blocks are of one signature, which of one text.
+//!
+//! In: keys. Out: their numbers, from 0 in the order of their first appearance. The
+//! numbers do not depend on where keys stand in the table, which a seed of the process
+//! decides, so that no page can choose blocks that collide. Cost: constant a key.
+
+use leitong_base::hashed::Seed;
+
+/// Numbers keys in the order of their first appearance: open addressing, kept from page to page.
+#[derive(Debug, Default)]
+pub(in crate::extract) struct Groups {
+    slots: Vec<(u64, u32)>,
+    pub(in crate::extract) count: u32,
+    seed: Seed,
+}
+
+impl Groups {
+    /// Makes room for `keys` keys.
+    pub(in crate::extract) fn clear(&mut self, keys: usize) {
+        self.count = 0;
+        self.slots.clear();
+        self.slots.resize((keys * 2).next_power_of_two(), (0, u32::MAX));
+    }
+
+    /// The number of `key`.
+    pub(in crate::extract) fn of(&mut self, key: u64) -> u32 {
+        let mask = self.slots.len() - 1;
+        let mut slot = self.seed.place(key) as usize & mask;
+        loop {
+            match self.slots[slot] {
+                (_, u32::MAX) => {
+                    self.slots[slot] = (key, self.count);
+                    self.count += 1;
+                    return self.count - 1;
+                }
+                (found, number) if found == key => return number,
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leitong_base::hashed::longest_row;
+
+    #[test]
+    fn keys_that_were_chosen_to_collide_do_not() {
+        // Multiples of 2^32 by the inverse of the factor that once made a key's place.
+        let mut inverse = 1_u64;
+        for _ in 0..6 {
+            inverse = inverse.wrapping_mul(2_u64.wrapping_sub(inverse.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        }
+        let mut groups = Groups::default();
+        groups.clear(50_000);
+        for number in 0..50_000 {
+            assert_eq!(groups.of(u64::from(number).wrapping_mul(inverse)), number);
+        }
+        assert_eq!(groups.of(inverse.wrapping_mul(7)), 7);
+        let row = longest_row(groups.slots.iter().map(|slot| slot.1 != u32::MAX));
+        assert!(row < 1_000, "a look-up may pass {row} keys");
+    }
+}

@@ -1,0 +1,30 @@
+//! Web pages to text to terms: the first half of the way to a fingerprint.
+//!
+//! ```text
+//! message or record ─► page ─► decode ─► extract ─► segment
+//!                      Page    str       Document   Terms
+//! ```
+//!
+//! [`page`] reads a page from a message of any crawler, [`decode`] finds its character encoding, [`extract`] its main
+//! text, and [`segment`] splits the text into terms, Chinese first. All of it is pure: no files, no clocks, no threads.
+//!
+//! ```
+//! use leitong_text::{ExtractConfig, Extractor};
+//!
+//! let page = "<nav>Home</nav><article><p>The ferry leaves at eight in the morning, every day but Sunday.</p></article>";
+//! let document = Extractor::new(&ExtractConfig::default()).extract(page);
+//! assert!(document.text.contains("every day but Sunday"));
+//! ```
+
+pub mod decode;
+pub mod extract;
+pub mod page;
+pub mod segment;
+
+pub use extract::{Document, ExtractConfig, Extractor};
+pub use page::{Body, Page};
+pub use segment::{Segmenter, Terms};
+
+#[cfg(test)]
+#[path = "../../../tests/common/wait.rs"]
+mod wait;

@@ -1,0 +1,278 @@
+//! Parses the head of an archived HTTP response: the status line and the headers that describe the body.
+//!
+//! Parsing is lenient, because archives contain whatever servers and crawlers wrote: any version (`HTTP/2
+//! 200`, `ICY 200 OK`) in any case, blank lines before the head, no reason phrase, any number of headers,
+//! control bytes in values, values over several lines. Lines that are not headers are skipped. The work is
+//! linear in the size of the head. Only the headers that are needed are kept.
+
+use std::borrow::Cow;
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Names of protocols in status lines, in front of a slash and a version.
+const PROTOCOLS: [&str; 8] = ["http", "https", "icy", "spdy", "quic", "h2", "h2c", "h3"];
+
+/// A head, up to and including the blank line that ends it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Size of the head, including interim responses and blank lines before it.
+    pub bytes: usize,
+    /// Status code, if the status line has one.
+    pub(super) status: Option<u32>,
+    /// The first `Content-Type` that is not empty, in lower case.
+    pub(super) content_type: Option<String>,
+    /// All `Content-Encoding` lines, joined, in lower case.
+    pub(super) content_codings: String,
+    /// All `Transfer-Encoding` lines, joined, in lower case.
+    pub(super) transfer_codings: String,
+    /// A proxy's answer to CONNECT, `200 Connection established`. The response of the server follows.
+    opens_tunnel: bool,
+}
+
+impl Head {
+    /// Parses the head of the final response, after any interim responses (100, 103). Returns `None` if
+    /// `response` does not begin with a status line.
+    pub fn parse_final(response: &[u8]) -> Option<Self> {
+        let mut head = Self::parse(response)?;
+        while (head.status.is_some_and(|status| (100..200).contains(&status)) || head.opens_tunnel)
+            && let Some(next) = Self::parse(&response[head.bytes..])
+        {
+            head = Self { bytes: head.bytes + next.bytes, ..next };
+        }
+        Some(head)
+    }
+
+    fn parse(response: &[u8]) -> Option<Self> {
+        let unmarked = response.strip_prefix(BYTE_ORDER_MARK).unwrap_or(response);
+        let blank = response.len() - unmarked.trim_ascii_start().len();
+        let mut at = blank;
+        let line_end = line_end(&response[blank..]);
+        let status_line = next_line(response, &mut at, line_end)?;
+        let opens_tunnel = is_tunnel(status_line);
+        let mut head = Self { status: status(status_line)?, opens_tunnel, ..Self::default() };
+        // A header may continue on the next line, so it is parsed only when it is complete.
+        let mut field: Option<(&[u8], Cow<'_, [u8]>)> = None;
+        loop {
+            let start = at;
+            let line = next_line(response, &mut at, line_end);
+            match (line, &mut field) {
+                // No header begins with `<`: the blank line is missing.
+                (Some([b'<', ..]), _) => at = start,
+                (None | Some([]), _) => {}
+                (Some(line @ [b' ' | b'\t', ..]), Some((_, value))) => {
+                    value.to_mut().push(b' ');
+                    value.to_mut().extend_from_slice(line.trim_ascii());
+                    continue;
+                }
+                (Some(line), _) => {
+                    head.take(field.take());
+                    field = memchr::memchr(b':', line)
+                        .map(|colon| (line[..colon].trim_ascii(), line[colon + 1..].into()));
+                    continue;
+                }
+            }
+            head.take(field);
+            head.bytes = at;
+            return Some(head);
+        }
+    }
+
+    fn take(&mut self, field: Option<(&[u8], Cow<'_, [u8]>)>) {
+        let Some((name, value)) = field else { return };
+        let is = |wanted: &str| name.eq_ignore_ascii_case(wanted.as_bytes());
+        let text = || {
+            let text = String::from_utf8_lossy(&value).to_ascii_lowercase();
+            text.replace(|c: char| c.is_control(), " ").trim().to_owned()
+        };
+        let join = |codings: &mut String| {
+            codings.push(',');
+            codings.push_str(&text());
+        };
+        if is("content-type") && self.content_type.is_none() {
+            self.content_type = Some(text()).filter(|text| !text.is_empty());
+        } else if is("content-encoding") {
+            join(&mut self.content_codings);
+        } else if is("transfer-encoding") {
+            join(&mut self.transfer_codings);
+        }
+    }
+}
+
+/// Returns the line at `at` without its line break, and moves `at` past it. Returns `None` at the end.
+/// Lines end with `line_end`, or with CRLF if that is CR.
+fn next_line<'r>(response: &'r [u8], at: &mut usize, line_end: u8) -> Option<&'r [u8]> {
+    let rest = response.get(*at..).filter(|rest| !rest.is_empty())?;
+    let end = memchr::memchr(line_end, rest);
+    *at += end.map_or(rest.len(), |end| end + 1);
+    if line_end == b'\r' && end.is_some() && response.get(*at) == Some(&b'\n') {
+        *at += 1;
+    }
+    let line = &rest[..end.unwrap_or(rest.len())];
+    let ends = line.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
+    Some(&line[..ends])
+}
+
+/// Returns the byte that ends the lines of a head: CR if the status line ends with a bare CR, otherwise LF.
+fn line_end(head: &[u8]) -> u8 {
+    let status_line = memchr::memchr2(b'\r', b'\n', head).map(|end| &head[end..]);
+    let after = status_line.and_then(|rest| rest.strip_prefix(b"\r"));
+    // The next line is a header or blank, and never another CR before LF.
+    let is_bare = after.is_some_and(|after| {
+        let next = &after[..memchr::memchr2(b'\r', b'\n', after).unwrap_or(after.len())];
+        after.first() != Some(&b'\n')
+            && !after.starts_with(b"\r\n")
+            && (next.is_empty() || next.contains(&b':'))
+    });
+    if is_bare { b'\r' } else { b'\n' }
+}
+
+/// Returns true for the status line with which a proxy answers CONNECT.
+fn is_tunnel(status_line: &[u8]) -> bool {
+    let lower = status_line.to_ascii_lowercase();
+    memchr::memmem::find(&lower, b" 200 connection established").is_some()
+}
+
+/// Parses a status line. Returns its code, `Some(None)` if it has no code, or `None` if it is not a status
+/// line.
+fn status(line: &[u8]) -> Option<Option<u32>> {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let protocol = words.next()?.to_ascii_lowercase();
+    let (name, version) = match memchr::memchr(b'/', &protocol) {
+        Some(slash) => (&protocol[..slash], Some(&protocol[slash + 1..])),
+        None => (&protocol[..], None),
+    };
+    // Some crawlers leave out the slash, as in `HTTP2 404`.
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let without_version = &name[..name.iter().rposition(|byte| !is_digit(byte)).map_or(0, |last| last + 1)];
+    if !PROTOCOLS.iter().any(|known| known.as_bytes() == name || known.as_bytes() == without_version) {
+        return None;
+    }
+    // As in `HTTP/ 1.1 404`.
+    let mut word = words.next();
+    if word.is_some_and(|word| word.iter().all(is_digit) && (word.len() == 1 || word.contains(&b'.'))) {
+        word = words.next();
+    }
+    let digits = word.and_then(|word| word.first_chunk::<3>().map(|digits| (digits, word.get(3))));
+    let code = digits.filter(|(digits, next)| {
+        digits.iter().all(u8::is_ascii_digit) && !next.is_some_and(u8::is_ascii_digit)
+    });
+    let code =
+        code.map(|(digits, _)| digits.iter().fold(0, |code, digit| code * 10 + u32::from(digit - b'0')));
+    // Ordinary words may begin with "http", too. A status line has a version or a code.
+    let has_version = version.is_some_and(|version| version.first().is_some_and(u8::is_ascii_digit));
+    (has_version || code.is_some()).then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(head: &str) -> (Option<u32>, Option<String>, String) {
+        let response = format!("{head}<p>body");
+        let head = Head::parse_final(response.as_bytes()).expect("a head");
+        (head.status, head.content_type, response[head.bytes..].to_owned())
+    }
+
+    /// More than 340 files of public news crawls contain `HTTP/2 200`. Their heads were taken as part of the
+    /// body, and errors and redirects were taken as pages.
+    #[test]
+    fn heads_of_all_kinds_give_status_type_and_body() {
+        let many: String = (0..400).map(|number| format!("X-{number}: a\r\n")).collect();
+        for (status_line, status) in [
+            ("HTTP/1.1 404 Not Found", Some(404)),
+            ("HTTP/2 404", Some(404)),
+            ("HTTP/2 404 ", Some(404)),
+            ("HTTP/2.0 404 Not Found", Some(404)),
+            ("HTTP/3 404", Some(404)),
+            ("http/1.1 404 not found", Some(404)),
+            ("ICY 404 OK", Some(404)),
+            ("HTTP 404", Some(404)),
+            ("HTTP2 404", Some(404)),
+            ("HTTP1.1 404 Not Found", Some(404)),
+            ("HTTP/ 1.1 404 Not Found", Some(404)),
+            ("HTTP/ 2 404", Some(404)),
+            ("HTTP 1.1 404 Not Found", Some(404)),
+            ("HTTP/ 404", Some(404)),
+            ("HTTPS/1.1 404", Some(404)),
+            ("\u{feff}HTTP/1.1 404 Not Found", Some(404)),
+            ("h2 404", Some(404)),
+            ("HTTP/1.1  404\tNot \0 Found", Some(404)),
+            ("HTTP/1.1 404Not", Some(404)),
+            ("\r\n\n HTTP/1.1 404 Not Found", Some(404)),
+            ("HTTP/1.1 4040", None),
+            ("HTTP/1.1", None),
+        ] {
+            for headers in [
+                "Content-Type: text/html\r\n",
+                "X: a\0b\r\nCONTENT-TYPE:text/html\0\r\n",
+                "X: a\rb\r\ncontent-type : Text/HTML\r\r\n",
+                "content-type:\r\n text/html\r\nContent-Type: image/png\r\n",
+                "Content-Type: \r\nContent-Type: text/html\r\n",
+                "no header\r\n: no name\r\nContent-Type: text/html\r\n",
+                &format!("{many}Content-Type: text/html\r\n"),
+            ] {
+                let expected = (status, Some("text/html".to_owned()), "<p>body".to_owned());
+                for head in [
+                    format!("{status_line}\r\n{headers}\r\n"),
+                    format!("{status_line}\n{}\n", headers.replace("\r\n", "\n")),
+                    format!("{status_line}\r\n{headers}"),
+                ] {
+                    assert_eq!(parsed(&head), expected, "{head:?}");
+                }
+            }
+        }
+    }
+
+    /// The whole head was one line, so the page had no type and its headers were text.
+    #[test]
+    fn heads_may_end_lines_with_a_bare_carriage_return() {
+        let expected = (Some(404), Some("text/html".to_owned()), "<p>body".to_owned());
+        for head in [
+            "HTTP/1.1 404 Not Found\rContent-Type: text/html\rX: a\r\r",
+            "HTTP/2 404\rContent-Type: text/html\r\r\n",
+        ] {
+            assert_eq!(parsed(head), expected, "{head:?}");
+        }
+        assert_eq!(parsed("HTTP/1.1 404\r\r").0, Some(404));
+    }
+
+    /// A proxy's answer to CONNECT was taken for the response, so that errors were pages.
+    #[test]
+    fn the_answer_of_a_proxy_is_skipped() {
+        let last = "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n";
+        for answer in [
+            "HTTP/1.1 200 Connection established\r\n\r\n",
+            "HTTP/1.0 200 Connection Established\r\nVia: a\r\n\r\n",
+        ] {
+            assert_eq!(parsed(&format!("{answer}{last}")).0, Some(404));
+            assert_eq!(parsed(answer).0, Some(200), "nothing follows");
+        }
+        // A page may show a response.
+        assert_eq!(parsed(&format!("HTTP/1.1 200 OK\r\n\r\n{last}")).0, Some(200));
+    }
+
+    #[test]
+    fn input_without_a_status_line_has_no_head() {
+        for body in ["", "\r\n", "<p>HTTP/1.1 200 OK", "http is a protocol\n\n", "h2 and h3\n\n", "Icy winds"]
+        {
+            assert_eq!(Head::parse_final(body.as_bytes()), None, "{body:?}");
+        }
+        let head = Head::parse_final(b"HTTP/2 301\r\nLocation: /x").expect("a head without an end");
+        assert_eq!((head.status, head.bytes), (Some(301), 24));
+    }
+
+    /// An interim response was taken as the final one, whose head became a part of the body.
+    #[test]
+    fn interim_responses_are_skipped() {
+        let last = "HTTP/2 200\r\nContent-Type: text/html\r\n\r\n";
+        for interim in ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/2 103\r\nlink: </a>; rel=preload\r\n\r\n\r\n"]
+        {
+            for count in 1..4 {
+                let expected = (Some(200), Some("text/html".to_owned()), "<p>body".to_owned());
+                assert_eq!(parsed(&format!("{}{last}", interim.repeat(count))), expected);
+            }
+            assert_ne!(parsed(interim).0, Some(200), "nothing follows");
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Turns messages of crawlers into a [`Page`](crate::page::Page), using JSON pointers.
+//!
+//! ```text
+//! value ─► literal? ─► framing undone ─► pointers, one pass ─► no page? ─► filter ─► Page
+//!              └────────── skipped, with a reason ──────────────┴──────────┘
+//! ```
+//! In: the value of a message or a line, with its key. Out: a page, a reason to skip the message, or an error
+//! that names the preset, the pointer and the value found. A [`Preset`] is a table of pointers, each of which
+//! the configuration may change. Leitong's own JSON without changes takes a faster path through
+//! [`json`](super::json). Cost: the message is read once, and the values found are parsed once more. Memory:
+//! the page's own text.
+
+pub mod config;
+pub mod detect;
+mod filter;
+mod frontera;
+mod pointer;
+pub mod preset;
+mod presets;
+mod read;
+pub mod survey;
+mod value;
+
+use config::{FieldsConfig, InputConfig};
+use filter::Filter;
+use pointer::{Pointer, Selector};
+use preset::{Condition, Framing, KEY, Preset};
+
+pub use filter::Skip;
+pub use presets::PRESETS;
+pub use read::{Message, Reading, Taken};
+
+use super::body::Form;
+use super::field::Field;
+
+/// The field of Leitong's own JSON that withdraws a page.
+pub const WITHDRAWN: &str = "withdrawn";
+
+/// Maximum number of pointers in a mapping: the number of bits in a set of hits.
+const POINTERS_MAX: usize = 64;
+
+/// Describes how messages are read.
+#[derive(Debug)]
+pub struct Mapping {
+    preset: &'static Preset,
+    selector: Selector,
+    /// The sources of each field, in order of preference.
+    sources: Vec<(Field, Vec<Source>)>,
+    /// The passthrough values, named by JSON strings with quotes.
+    passthrough: Vec<(String, Slot)>,
+    /// The value that is used unchanged as the passthrough.
+    whole_passthrough: Option<Slot>,
+    /// The value that withdraws a page.
+    withdrawn: Option<Slot>,
+    no_page: Vec<NoPage>,
+    filter: Filter,
+    /// True if this is Leitong's own JSON without changes.
+    is_plain: bool,
+}
+
+/// A pointer and its number in the selector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Slot {
+    number: usize,
+    pointer: String,
+}
+
+/// A condition under which a message has no page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum NoPage {
+    /// The value exists and equals this truth value.
+    Says(Slot, bool),
+    /// None of these pointers finds a value.
+    NoneOf(u64),
+}
+
+/// A source of a field's value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Source {
+    Pointer(Slot),
+    /// The message's key.
+    Key,
+}
+
+impl Default for Mapping {
+    /// The mapping for Leitong's own JSON.
+    fn default() -> Self {
+        Self::new(&InputConfig::default()).unwrap_or_else(|faults| unreachable!("{faults:?}"))
+    }
+}
+
+impl Mapping {
+    /// Creates the mapping for a configuration.
+    ///
+    /// # Errors
+    /// The errors in the configuration, each with the key that it concerns.
+    pub fn new(config: &InputConfig) -> Result<Self, Vec<String>> {
+        let preset = Preset::named(&config.preset)
+            .map_err(|hint| vec![format!("input.preset = {:?}: {hint}", config.preset)])?;
+        let mut faults = Vec::new();
+        let filter = filter(config, preset, &mut faults);
+        let mut builder = Builder { selector: Selector::default(), pointers: 0, faults };
+        let sources = builder.fields(&config.fields, preset);
+        let no_page = preset.no_page.iter().filter_map(|(pointer, condition)| match condition {
+            Condition::True => Some(NoPage::Says(builder.slot(pointer, "", false)?, true)),
+            Condition::False => Some(NoPage::Says(builder.slot(pointer, "", false)?, false)),
+            Condition::Missing => {
+                Some(NoPage::NoneOf(below(pointer, &sources))).filter(|none| *none != NoPage::NoneOf(0))
+            }
+        });
+        let no_page = no_page.collect();
+        let passthrough = builder.passthrough(config, preset);
+        let is_json = preset.name == "json";
+        let whole_passthrough =
+            builder.slot("/passthrough", "", false).filter(|_| is_json && passthrough.is_empty());
+        let withdrawn = if is_json { builder.slot(&format!("/{WITHDRAWN}"), "", false) } else { None };
+        if preset.fields.iter().any(|(field, _)| *field == Field::WarcFile) && config.warc_dir.is_none() {
+            builder.faults.push(format!(
+                "input.warc_dir: is not set, but preset {:?} needs it; set it to the folder with the WARC files",
+                preset.name
+            ));
+        }
+        if builder.pointers > POINTERS_MAX {
+            builder.faults.push(format!(
+                "input.fields: {} pointers including the preset's, but at most {POINTERS_MAX} are allowed; remove some",
+                builder.pointers
+            ));
+        }
+        let is_plain = is_json && config.fields == FieldsConfig::default() && passthrough.is_empty();
+        let Builder { selector, faults, .. } = builder;
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        Ok(Self {
+            preset,
+            selector,
+            sources,
+            passthrough,
+            whole_passthrough,
+            withdrawn,
+            no_page,
+            filter,
+            is_plain,
+        })
+    }
+
+    /// Returns true if a page should be skipped, judged by its status and content type before it is read.
+    #[must_use]
+    pub fn passes_over(&self, status: Option<i64>, content_type: Option<&str>) -> bool {
+        self.filter.skip_page(status, content_type).is_some()
+    }
+
+    /// The preset.
+    #[must_use]
+    pub fn preset(&self) -> &'static Preset {
+        self.preset
+    }
+
+    /// Returns true if this is Leitong's own JSON without changes.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// Returns true if the top-level field `name` withdraws a page.
+    #[must_use]
+    pub fn is_withdrawn(&self, name: &str) -> bool {
+        self.withdrawn.is_some() && name == WITHDRAWN
+    }
+
+    /// The format of message values.
+    #[must_use]
+    pub fn framing(&self) -> Framing {
+        self.preset.framing
+    }
+
+    /// Returns the mapping with counting of hits enabled for every preset.
+    #[must_use]
+    pub fn counting(self) -> Self {
+        Self { is_plain: false, ..self }
+    }
+
+    /// Lists all pointers to fields and passthrough values: the name of the field, the pointer, and its
+    /// position in a set of hits.
+    #[must_use]
+    pub fn slots(&self) -> Vec<(&'static str, String, usize)> {
+        let fields = self.sources.iter().flat_map(|(field, sources)| {
+            sources.iter().filter_map(|source| match source {
+                Source::Pointer(slot) => Some((field.name(), slot.pointer.clone(), slot.number)),
+                Source::Key => None,
+            })
+        });
+        let passed = self.passthrough.iter().map(|(_, slot)| slot).chain(&self.whole_passthrough);
+        fields.chain(passed.map(|slot| ("passthrough", slot.pointer.clone(), slot.number))).collect()
+    }
+
+    /// The names of all top-level fields of a message that pointers begin with, each once.
+    pub fn first_names(&self) -> impl Iterator<Item = &str> {
+        self.selector.first_names()
+    }
+
+    /// The top-level fields of a message that a pointer names as a whole, each with the field of a page that
+    /// it provides.
+    pub fn top_fields(&self) -> impl Iterator<Item = (Field, String)> {
+        let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
+        sources.filter_map(|(field, source)| match source {
+            Source::Pointer(slot) => Some((field, top_name(&slot.pointer)?)),
+            Source::Key => None,
+        })
+    }
+
+    /// The top-level fields of a message that pointers lead into, each with the field of a page that they
+    /// provide.
+    pub fn parent_fields(&self) -> impl Iterator<Item = (Field, String)> {
+        let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
+        sources.filter_map(|(field, source)| match source {
+            Source::Pointer(slot) if top_name(&slot.pointer).is_none() => {
+                Some((field, first_name(&slot.pointer)?))
+            }
+            Source::Pointer(_) | Source::Key => None,
+        })
+    }
+
+    /// Lists the fields and passthrough values for which no pointer found a value. `hits` is the union of the
+    /// hits of many messages.
+    #[must_use]
+    pub fn never_hit(&self, hits: u64) -> Vec<String> {
+        let hit = |slot: &Slot| hits & (1 << slot.number) != 0;
+        let mut missing = Vec::new();
+        for (field, sources) in &self.sources {
+            let slots = || {
+                sources.iter().filter_map(|source| match source {
+                    Source::Pointer(slot) => Some(slot),
+                    Source::Key => None,
+                })
+            };
+            let has_key = sources.contains(&Source::Key);
+            // If there are several bodies, one is enough.
+            let is_body = |field: &Field| matches!(field, Field::Body(_));
+            let others = self.sources.iter().filter(|(other, _)| is_body(field) && is_body(other));
+            let other_hit = others.flat_map(|(_, sources)| sources).any(|source| match source {
+                Source::Pointer(slot) => hit(slot),
+                Source::Key => false,
+            });
+            if !has_key && !other_hit && !slots().any(hit) {
+                let pointers: Vec<_> = slots().map(|slot| slot.pointer.as_str()).collect();
+                missing.push(format!("{} ({})", field.name(), pointers.join(", ")));
+            }
+        }
+        let passed = self.passthrough.iter().filter(|(_, slot)| !hit(slot));
+        missing.extend(passed.map(|(name, slot)| format!("passthrough {name} ({})", slot.pointer)));
+        missing
+    }
+}
+
+/// Returns the top-level name that `pointer` points to, or `None` if it leads further.
+fn top_name(pointer: &str) -> Option<String> {
+    let name = pointer.strip_prefix('/').filter(|name| !name.contains('/'))?;
+    Some(name.replace("~1", "/").replace("~0", "~"))
+}
+
+/// Returns the top-level name that `pointer` begins with.
+pub fn first_name(pointer: &str) -> Option<String> {
+    let name = pointer.split('/').nth(1)?;
+    Some(name.replace("~1", "/").replace("~0", "~"))
+}
+
+/// Returns the set of pointers that lead into the value of `pointer`.
+fn below(pointer: &str, sources: &[(Field, Vec<Source>)]) -> u64 {
+    let leads = |slot: &Slot| slot.pointer.strip_prefix(pointer).is_some_and(|rest| rest.starts_with('/'));
+    let slots = sources.iter().flat_map(|(_, sources)| sources).filter_map(|source| match source {
+        Source::Pointer(slot) => Some(slot),
+        Source::Key => None,
+    });
+    slots.filter(|slot| leads(slot) && slot.number < POINTERS_MAX).fold(0, |set, slot| set | 1 << slot.number)
+}
+
+fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Filter {
+    let mut filter = Filter::default();
+    for status in &config.filter.statuses {
+        if !filter.add_status(status) {
+            faults.push(format!(
+                "input.filter.statuses: {status:?} is not a status; write \"200\" or \"200-299\""
+            ));
+        }
+    }
+    if config.filter.statuses.is_empty() {
+        for status in preset.statuses {
+            filter.add_status(status);
+        }
+    }
+    for content_type in &config.filter.content_types {
+        if !filter.add_content_type(content_type) {
+            faults.push(format!(
+                "input.filter.content_types: {content_type:?} is not a content type; write \"text/html\" or \"text/*\""
+            ));
+        }
+    }
+    let own = config.filter.literals.iter().map(String::as_str);
+    own.chain(preset.literals.iter().copied()).for_each(|literal| filter.add_literal(literal));
+    filter
+}
+
+/// Collects the pointers of a mapping.
+struct Builder {
+    selector: Selector,
+    pointers: usize,
+    faults: Vec<String>,
+}
+
+impl Builder {
+    fn slot(&mut self, pointer: &str, key: &str, is_text: bool) -> Option<Slot> {
+        let Some(parsed) = Pointer::parse(pointer) else {
+            self.faults.push(format!(
+                "input.{key}: {pointer:?} is not a JSON pointer; write \"/field\" or \"/field/in/it\" (`~1` for a slash in a name)"
+            ));
+            return None;
+        };
+        self.pointers += 1;
+        Some(Slot { number: self.selector.add(&parsed, is_text), pointer: pointer.to_owned() })
+    }
+
+    fn sources<'p>(
+        &mut self,
+        pointers: impl IntoIterator<Item = &'p str>,
+        key: &str,
+        field: Field,
+    ) -> Vec<Source> {
+        let is_text = matches!(field, Field::Body(_));
+        let source = |pointer| match pointer {
+            KEY => Some(Source::Key),
+            pointer => self.slot(pointer, key, is_text).map(Source::Pointer),
+        };
+        pointers.into_iter().filter_map(source).collect()
+    }
+
+    /// Collects the sources of all fields: those in `config`, and those of `preset` for the other fields.
+    fn fields(&mut self, config: &FieldsConfig, preset: &Preset) -> Vec<(Field, Vec<Source>)> {
+        let own = [
+            (Field::Id, &config.id),
+            (Field::Url, &config.url),
+            (Field::Body(Form::Text), &config.text),
+            (Field::Body(Form::Html), &config.html),
+            (Field::Body(Form::Base64), &config.html_b64),
+            (Field::Body(Form::Mixed), &config.body),
+            (Field::Body(Form::Content), &config.content),
+            (Field::Title, &config.title),
+            (Field::Charset, &config.charset),
+            (Field::ContentType, &config.content_type),
+            (Field::Status, &config.status),
+            (Field::FetchedAt, &config.fetched_at),
+        ];
+        let own = || own.iter().filter(|(_, pointers)| !pointers.is_empty());
+        let is_body = |field: Field| matches!(field, Field::Body(_) | Field::WarcFile | Field::WarcOffset);
+        let replaced = |field: Field| own().any(|(own, _)| *own == field || is_body(*own) && is_body(field));
+        let mut sources = Vec::new();
+        for (field, pointers) in own() {
+            let key = format!("fields.{}", field.name());
+            sources.push((*field, self.sources(pointers.iter().map(String::as_str), &key, *field)));
+        }
+        for (field, pointers) in preset.fields.iter().filter(|(field, _)| !replaced(*field)) {
+            sources.push((*field, self.sources(pointers.iter().copied(), "", *field)));
+        }
+        sources
+    }
+
+    fn passthrough(&mut self, config: &InputConfig, preset: &Preset) -> Vec<(String, Slot)> {
+        let of_preset = preset.passthrough.iter().map(|(name, pointer)| (*name, *pointer));
+        let own = config.passthrough.0.iter().map(|(name, pointer)| (name.as_str(), pointer.as_str()));
+        let of_preset = of_preset.filter(|(name, _)| !config.passthrough.0.contains_key(*name));
+        let all: Vec<_> = of_preset.chain(own).collect();
+        let quoted = |name: &str| serde_json::Value::from(name).to_string();
+        let slot = |(name, pointer): (&str, &str)| {
+            Some((quoted(name), self.slot(pointer, &format!("passthrough.{name}"), false)?))
+        };
+        all.into_iter().filter_map(slot).collect()
+    }
+}

@@ -1,0 +1,158 @@
+//! A crawled page as it enters the program: its content, and what the crawler knows about it.
+//!
+//! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`]. Code that creates a
+//! [`Page`] applies the limits in [`leitong_base::limits`], so later stages need not check them.
+
+pub mod address;
+mod aliases;
+pub mod body;
+mod chunks;
+pub mod config;
+pub mod field;
+pub mod host;
+mod http;
+pub mod http_head;
+pub mod id;
+pub mod json;
+pub mod made_up;
+pub mod mapping;
+pub mod page_number;
+pub mod passthrough;
+pub mod protobuf;
+mod scalars;
+pub mod warc;
+pub mod wrapped;
+
+use leitong_base::record::timestamp::Timestamp;
+
+/// One page, ready to be decoded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The crawler's id, or the id derived by [`id::from_url`]. At most
+    /// [`PAGE_ID_BYTES_MAX`](leitong_base::limits::PAGE_ID_BYTES_MAX) bytes.
+    pub id: String,
+    /// The url as given. At most [`URL_BYTES_MAX`](leitong_base::limits::URL_BYTES_MAX) bytes.
+    pub url: String,
+    /// The fetched content.
+    pub body: Body,
+    /// The title according to the crawler. It takes precedence over the title in the body.
+    pub title: Option<String>,
+    /// The declared encoding and type of the body's bytes.
+    pub hints: Hints,
+    /// HTTP status code.
+    pub status: Option<u32>,
+    /// The time at which the page was fetched.
+    pub fetched_at: Option<Timestamp>,
+    /// The crawler's own JSON, normalised by [`passthrough`]. It is returned in the verdict.
+    pub passthrough: Option<String>,
+    /// Faults that were repaired when the page was read.
+    pub repaired: Repaired,
+}
+
+impl Page {
+    /// Creates a page from its url and body alone. Its id is derived from the url.
+    #[must_use]
+    pub fn new(url: impl Into<String>, body: Body) -> Self {
+        let url = url.into();
+        Self {
+            id: id::from_url(&url),
+            url,
+            body,
+            title: None,
+            hints: Hints::default(),
+            status: None,
+            fetched_at: None,
+            passthrough: None,
+            repaired: Repaired::default(),
+        }
+    }
+
+    /// Creates a page from decoded HTML.
+    #[must_use]
+    pub fn html(url: impl Into<String>, html: impl Into<String>) -> Self {
+        Self::new(url, Body::Html(html.into()))
+    }
+
+    /// Creates a page from HTML whose encoding is to be detected.
+    #[must_use]
+    pub fn bytes(url: impl Into<String>, html: impl Into<Vec<u8>>) -> Self {
+        Self::new(url, Body::HtmlBytes(html.into()))
+    }
+
+    /// Creates a page whose main text is known.
+    #[must_use]
+    pub fn text(url: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(url, Body::Text(text.into()))
+    }
+}
+
+/// The fetched content of a page.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// Decoded HTML.
+    Html(String),
+    /// HTML whose encoding is to be detected.
+    HtmlBytes(Vec<u8>),
+    /// The main text.
+    Text(String),
+    /// A body that was not read because it exceeds the limit. Its size in bytes, as far as it is known.
+    TooLarge(u64),
+    /// A body in a WARC file that the page's message names.
+    InWarc(Box<InWarc>),
+    /// A body that was not decompressed because it has too many content codings. The number of codings.
+    TooManyCodings(usize),
+    /// No body was given.
+    Missing,
+    /// No body, because the page is withdrawn and is to be removed from the table.
+    Withdrawn,
+}
+
+impl Body {
+    /// Size of the body in memory.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Html(text) | Self::Text(text) => text.len(),
+            Self::HtmlBytes(bytes) => bytes.len(),
+            Self::TooLarge(_)
+            | Self::InWarc(_)
+            | Self::TooManyCodings(_)
+            | Self::Missing
+            | Self::Withdrawn => 0,
+        }
+    }
+}
+
+/// The place of a body in a WARC file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InWarc {
+    /// The file's name, without a folder.
+    pub file: String,
+    /// The offset of the record in the file as stored, which may be compressed.
+    pub offset: u64,
+}
+
+/// External information about the body's bytes. Used only for [`Body::HtmlBytes`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Hints {
+    /// A charset label, such as `gbk`.
+    pub charset: Option<String>,
+    /// A `Content-Type` header.
+    pub content_type: Option<String>,
+}
+
+/// Faults of a page that could be read nevertheless. The summary counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Number of lone surrogates in JSON strings, each replaced by U+FFFD.
+    pub lone_surrogates: u32,
+    /// True if `fetched_at` was given but is not a date.
+    pub bad_fetched_at: bool,
+    /// True if `passthrough` exceeded a limit and was left out.
+    pub passthrough_too_large: bool,
+    /// True if the chunks or the compressed data of an archived HTTP body end too early. The part before is
+    /// used.
+    pub breaks_off: bool,
+    /// True if the document had no url and got a [generated address](made_up).
+    pub without_url: bool,
+}

@@ -1,0 +1,129 @@
+//! Removes the wrapping of message values: content codings, gzip without a header, and the five bytes that
+//! serialisers of a schema registry write in front of JSON.
+//!
+//! As with HTTP, a header is trusted only if the bytes agree with it. Memory: one decompressed value of
+//! limited size, and at most twice that in the process ([`decompress_all`]).
+
+use std::borrow::Cow;
+
+use super::http::{BodyError, decompress_all, known_codings};
+use super::json::PageError;
+
+/// Length of the header of a schema registry's serialiser: a zero byte, and the number of the schema.
+const SCHEMA_HEAD_BYTES: usize = 5;
+
+/// The reason why a value cannot be decompressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StillWrapped {
+    /// The decompressed value exceeds the limit.
+    TooLarge,
+    /// The value has this many codings, which is too many.
+    TooManyCodings(usize),
+}
+
+/// Removes the content codings from a value. The result may have up to `bytes_max` bytes. Without a header,
+/// gzip is recognised by its first bytes.
+pub fn unpacked<'v>(
+    value: &'v [u8],
+    content_encoding: Option<&[u8]>,
+    bytes_max: usize,
+) -> Result<Cow<'v, [u8]>, StillWrapped> {
+    let named = content_encoding.map(|codings| String::from_utf8_lossy(codings).to_ascii_lowercase());
+    let codings = match &named {
+        Some(codings) if known_codings(codings).next().is_some() => codings.as_str(),
+        _ if value.starts_with(b"\x1f\x8b\x08") => "gzip",
+        _ => return Ok(value.into()),
+    };
+    if is_object(value) {
+        return Ok(value.into());
+    }
+    match decompress_all(codings, value.into(), bytes_max) {
+        Ok(decompressed) => Ok(decompressed.into()),
+        Err(BodyError::TooLarge) => Err(StillWrapped::TooLarge),
+        Err(BodyError::TooManyCodings(count)) => Err(StillWrapped::TooManyCodings(count)),
+    }
+}
+
+/// Returns true if the value is already JSON. The headers must not decide this, because Brotli and raw
+/// deflate accept almost any bytes.
+fn is_object(value: &[u8]) -> bool {
+    let value = value.trim_ascii();
+    value.starts_with(b"{") && value.ends_with(b"}")
+}
+
+/// Removes the header of a schema registry from JSON.
+pub fn without_schema_head(value: &[u8]) -> &[u8] {
+    match value.split_at_checked(SCHEMA_HEAD_BYTES) {
+        Some(([0, ..], json)) if json.trim_ascii_start().starts_with(b"{") => json,
+        _ => value,
+    }
+}
+
+impl From<StillWrapped> for PageError {
+    fn from(wrapped: StillWrapped) -> Self {
+        Self::StillPacked(match wrapped {
+            StillWrapped::TooLarge => {
+                "it exceeds page.line_bytes_max; raise that setting, or write smaller messages".to_owned()
+            }
+            StillWrapped::TooManyCodings(count) => {
+                format!("it has {count} content codings, but at most 5 are supported")
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    #[test]
+    fn codings_are_undone_if_header_and_bytes_agree() {
+        let json = br#"{"url":"http://a/"}"#;
+        let compressed = gzip(json);
+        let zstd = zstd::encode_all(&json[..], 1).expect("memory");
+        for (value, header) in [
+            (&compressed[..], Some(&b"gzip"[..])),
+            (&compressed, Some(b"GZIP")),
+            (&compressed, None),
+            (&compressed, Some(b"identity")),
+            (&gzip(&compressed), Some(b"gzip, x-gzip")),
+            (&zstd, Some(b"zstd")),
+            (json, Some(b"gzip")),
+            (json, Some(b"br")),
+            (json, Some(b"deflate")),
+            (json, Some(b"\xff")),
+        ] {
+            assert_eq!(unpacked(value, header, 100).as_deref(), Ok(&json[..]), "{header:?}");
+        }
+        // A page may be compressed twice by mistake. The inner value is not decompressed without a header.
+        assert_eq!(unpacked(&gzip(&compressed), None, 100).as_deref(), Ok(&compressed[..]));
+    }
+
+    #[test]
+    fn bombs_are_refused() {
+        let compressed = gzip(&[b' '; 1001]);
+        assert_eq!(unpacked(&compressed, None, 1000), Err(StillWrapped::TooLarge));
+        let header = ["gzip"; 9].join(",");
+        assert_eq!(
+            unpacked(&compressed, Some(header.as_bytes()), 2000),
+            Err(StillWrapped::TooManyCodings(9))
+        );
+    }
+
+    #[test]
+    fn the_header_of_a_schema_registry_is_removed() {
+        assert_eq!(without_schema_head(b"\0\0\0\0\x07{}"), b"{}");
+        assert_eq!(without_schema_head(b"\0\0\0\0\x07 \n{}"), b" \n{}");
+        for as_it_is in [&b"{}"[..], b"", b"\0\0\0\0", b"\0\0\0\0\x07x", b"\x01\0\0\0\x07{}"] {
+            assert_eq!(without_schema_head(as_it_is), as_it_is);
+        }
+    }
+}

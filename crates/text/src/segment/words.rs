@@ -1,0 +1,252 @@
+//! Runs → words: jieba's words for Chinese, ICU's dictionaries and rules for all else.
+//!
+//! Thai, Lao, Khmer and Burmese go by ICU's dictionaries, the longest word
+//! first, not by its neural networks (LSTM): these take 4 to 8 s a megabyte
+//! where a dictionary takes 0.05 to 0.1 s, and compute in floating point.
+//!
+//! A paragraph is cut in pieces of many runs, so that memory does not grow with
+//! it. Runs do not see one another: only a run of ideographs that is longer
+//! than a piece, 87,000 of them without a punctuation mark, is itself cut.
+
+use std::ops::Range;
+
+use icu_segmenter::options::WordBreakInvariantOptions;
+use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
+
+use super::ascii_words::ascii_words;
+use super::chinese::{ChineseCutter, ChineseWords};
+use super::runs::{RunKind, is_punctuation, runs};
+use leitong_base::work::{TooMuchWork, Work};
+
+/// Bytes of a paragraph that are cut at once, and of one run more. What cutting
+/// takes for them beside their terms, up to 20 MB, stays with the thread.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Steps of work for a byte of each kind of run, measured
+/// where its words are shortest and not found.
+const HAN_BYTE_STEPS: u64 = 60;
+const ASCII_BYTE_STEPS: u64 = 20;
+const ICU_BYTE_STEPS: u64 = 100;
+
+/// Cuts normalised text into words. Immutable once built, and shared by all threads.
+pub(super) struct WordCutter {
+    chinese: ChineseCutter,
+    icu: WordSegmenterBorrowed<'static>,
+}
+
+/// What cutting a text needs. Kept from text to text, so that its buffers are allocated once.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    runs: Vec<(RunKind, Range<usize>)>,
+    chinese: ChineseWords,
+}
+
+/// Why a line of a user dictionary cannot be followed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum DictionaryError {
+    /// It is not `word [frequency [tag]]`.
+    BadLine,
+    /// There is no room for more words.
+    Full,
+}
+
+impl WordCutter {
+    /// With the lines of a user dictionary in jieba's format, `word [frequency [tag]]`; blank lines
+    /// and lines that begin with `#` are passed over. With `guess`, Chinese words that the
+    /// dictionaries lack are guessed. The error comes with the number and text of the first wrong
+    /// line.
+    pub(super) fn new(
+        guess: bool,
+        dictionary: &str,
+        normalize: impl Fn(&str) -> String,
+    ) -> Result<Self, (DictionaryError, usize, String)> {
+        let mut words = Vec::new();
+        let mut numbered = Vec::new();
+        for (number, line) in (1..).zip(dictionary.lines()) {
+            let mut parts = line.split_whitespace();
+            let Some(word) = parts.next().filter(|word| !word.starts_with('#')) else { continue };
+            let frequency = parts.next().map(str::parse).transpose();
+            let (Ok(frequency), _tag, None) = (frequency, parts.next(), parts.next()) else {
+                return Err((DictionaryError::BadLine, number, line.to_owned()));
+            };
+            words.push((normalize(word), frequency));
+            numbered.push((number, line));
+        }
+        let chinese = ChineseCutter::new(&words, guess).map_err(|index| {
+            let (number, line) = numbered[index];
+            (DictionaryError::Full, number, line.to_owned())
+        })?;
+        let icu = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default());
+        Ok(Self { chinese, icu })
+    }
+
+    /// Calls `word` with the range of each word of `text`,
+    /// in order; punctuation and spaces are no words.
+    ///
+    /// # Errors
+    /// [`TooMuchWork`], after some of the words.
+    pub(super) fn cut(
+        &self,
+        text: &str,
+        workspace: &mut Workspace,
+        work: &mut Work,
+        mut word: impl FnMut(Range<usize>),
+    ) -> Result<(), TooMuchWork> {
+        let mut all =
+            runs(text).flat_map(|(kind, run)| parts_of(text, kind, run).map(move |part| (kind, part)));
+        loop {
+            let parts = &mut workspace.runs;
+            parts.clear();
+            let mut bytes = 0;
+            while bytes < PIECE_BYTES
+                && let Some((kind, run)) = all.next()
+            {
+                bytes += run.len();
+                work.add(run.len(), steps_of(text, kind, &run))?;
+                parts.push((kind, run));
+            }
+            if parts.is_empty() {
+                return Ok(());
+            }
+            self.cut_piece(text, workspace, &mut word);
+        }
+    }
+
+    /// Cuts the runs of a piece.
+    fn cut_piece(&self, text: &str, workspace: &mut Workspace, word: &mut impl FnMut(Range<usize>)) {
+        let Workspace { runs: parts, chinese } = workspace;
+        let han = parts.iter().filter(|(kind, _)| *kind == RunKind::Han).map(|(_, run)| run.clone());
+        self.chinese.cut(text, han, chinese);
+        let mut chinese_words = chinese.words().peekable();
+        for (kind, run) in parts {
+            let start = run.start;
+            match kind {
+                RunKind::Han => {
+                    while let Some(found) = chinese_words.next_if(|found| found.end <= run.end) {
+                        word(found);
+                    }
+                }
+                RunKind::Other if text[run.clone()].is_ascii() => {
+                    let run = text[run.clone()].as_bytes();
+                    ascii_words(run, |found| word(start + found.start..start + found.end));
+                }
+                RunKind::Other if text[run.clone()].chars().all(is_punctuation) => {}
+                RunKind::Japanese | RunKind::Other => {
+                    let mut from = start;
+                    let mut breaks = self.icu.segment_str(&text[run.clone()]).iter_with_word_type();
+                    // The first break is the run's beginning.
+                    breaks.next();
+                    for (end, kind) in breaks {
+                        if kind.is_word_like() && text[from..start + end].contains(char::is_alphanumeric) {
+                            word(from..start + end);
+                        }
+                        from = start + end;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The run, or the parts of a run of ideographs that is longer than a piece.
+fn parts_of(text: &str, kind: RunKind, run: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = run.start;
+    std::iter::from_fn(move || {
+        let start = at;
+        at = match kind {
+            RunKind::Han if run.end - start > PIECE_BYTES => text.floor_char_boundary(start + PIECE_BYTES),
+            _ => run.end,
+        };
+        (start < at).then_some(start..at)
+    })
+}
+
+/// Steps of work for a byte of a run.
+#[inline]
+fn steps_of(text: &str, kind: RunKind, run: &Range<usize>) -> u64 {
+    match kind {
+        RunKind::Han => HAN_BYTE_STEPS,
+        RunKind::Other if text[run.clone()].is_ascii() => ASCII_BYTE_STEPS,
+        RunKind::Japanese | RunKind::Other => ICU_BYTE_STEPS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(cutter: &WordCutter, text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        let each = |word: Range<usize>| words.push(text[word].to_owned());
+        cutter.cut(text, &mut Workspace::default(), &mut Work::unbounded(), each).expect("no bound");
+        words
+    }
+
+    /// 10 MB of one character took 569 MB of a thread, which kept them.
+    #[test]
+    fn a_long_run_takes_no_more_memory_than_a_piece() {
+        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
+        let room = |text: &str| {
+            let mut workspace = Workspace::default();
+            cutter.cut(text, &mut workspace, &mut Work::unbounded(), |_| ()).expect("no bound");
+            workspace.runs.capacity() * size_of::<(RunKind, Range<usize>)>() + workspace.chinese.bytes()
+        };
+        for text in ["字", "字，", "中a", "的"] {
+            // A piece may end with a run as long as itself.
+            let two = room(&text.repeat(2 * PIECE_BYTES / text.len()));
+            assert!(two < 20 << 20, "{text}: {two}");
+            let bytes = room(&text.repeat(2 * PIECE_BYTES));
+            assert!(bytes < 20 << 20, "{text}: {bytes}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_cut_as_the_whole_is() {
+        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
+        let sentence = "我们在北京大学读书,it doesn't cost 3.14 euros。東京タワーへ行く。ภาษาไทย。小明硕士毕业于中国科学院\n";
+        let times = 2 * PIECE_BYTES / sentence.len() + 10;
+        let one = cut(&cutter, sentence);
+        let whole = cut(&cutter, &sentence.repeat(times));
+        assert_eq!(whole.len(), one.len() * times);
+        assert!(whole.chunks(one.len()).all(|words| words == one));
+    }
+
+    #[test]
+    fn texts_that_cost_too_much_are_given_up() {
+        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
+        let mut work = Work::up_to(1_000_000);
+        let mut words = 0;
+        let cut = cutter.cut(&"ภาษาไทย".repeat(10_000), &mut Workspace::default(), &mut work, |_| words += 1);
+        assert!(cut.is_err() && words == 0, "{words}");
+    }
+
+    #[test]
+    fn cuts_each_script_by_its_own_rules() {
+        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
+        assert_eq!(cut(&cutter, "我们在北京大学读书。"), ["我们", "在", "北京大学", "读书"]);
+        assert_eq!(cut(&cutter, "it doesn't cost 3.14 euros!"), ["it", "doesn't", "cost", "3.14", "euros"]);
+        assert_eq!(cut(&cutter, "用rust写程序"), ["用", "rust", "写", "程序"]);
+        assert_eq!(cut(&cutter, "東京都に住んでいます"), ["東京", "都", "に", "住", "んで", "いま", "す"]);
+        assert_eq!(cut(&cutter, "ภาษาไทย"), ["ภาษา", "ไทย"]);
+        assert_eq!(cut(&cutter, " ，。…\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn runs_do_not_see_one_another() {
+        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
+        let text =
+            "研究生命起源,研究生，命起源a研究生b命起源。小明硕士毕业于中国科学院计算所x后在日本京都大学深造";
+        let alone: Vec<String> = runs(text).flat_map(|(_, run)| cut(&cutter, &text[run])).collect();
+        assert_eq!(cut(&cutter, text), alone);
+    }
+
+    #[test]
+    fn takes_words_of_the_user() {
+        let cutter = |dictionary| WordCutter::new(false, dictionary, str::to_owned);
+        assert_eq!(cut(&cutter("").expect("no dictionary"), "雷同检测器"), ["雷同", "检测器"]);
+        let ours = cutter("# ours\n\n雷同检测器 1000 n\n").expect("a dictionary");
+        assert_eq!(cut(&ours, "雷同检测器"), ["雷同检测器"]);
+        let error = cutter("好词\n坏词 many\n").err();
+        assert_eq!(error, Some((DictionaryError::BadLine, 2, "坏词 many".to_owned())));
+    }
+}
