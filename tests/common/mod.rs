@@ -218,18 +218,6 @@ pub(crate) fn assert_same(what: &str, left: &[Value], right: &[Value]) {
     assert_eq!(left.len(), right.len(), "{what}");
 }
 
-/// The fenced blocks of a Markdown page: what stands behind the fence (`json connector`), and the contents.
-pub(crate) fn fences(document: &str) -> Vec<(String, String)> {
-    let mut fences = Vec::new();
-    let mut parts = document.split("\n```");
-    parts.next();
-    while let (Some(fence), Some(_)) = (parts.next(), parts.next()) {
-        let (kind, contents) = fence.split_once('\n').expect("a fence has lines");
-        fences.push((kind.to_owned(), contents.to_owned()));
-    }
-    fences
-}
-
 /// Each byte as it may stand in a query of a url.
 pub(crate) fn percent_encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()

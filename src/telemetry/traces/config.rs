@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::telemetry::redact;
 
-/// Traces of the way of pages through `leitong run` (docs/kafka.md#traces), for an OpenTelemetry collector. A
+/// Traces of the way of pages through `leitong run` (docs/operations.md#traces), for an OpenTelemetry collector. A
 /// setting that is unset here comes from the variables `OTEL_…`, or is OpenTelemetry's default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

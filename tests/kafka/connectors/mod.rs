@@ -1,5 +1,6 @@
-//! The recipe for PostgreSQL of docs/recipes.md as an operator follows it: Kafka Connect itself writes verdicts into
-//! PostgreSQL itself. The sinks that Maven does not have are only checked for what they name (`tests/shipped/recipes.rs`).
+//! The connector for PostgreSQL in `examples/connectors` as an operator uses it: Kafka Connect itself writes verdicts into
+//! PostgreSQL itself. `tests/shipped/connectors.rs` checks the fields of all connectors, including those that Maven does
+//! not have.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -13,7 +14,7 @@ use crate::broker::server::{NOBODY, Server, is_root, not_as_root};
 use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, wait_until};
-use crate::common::{article, fences, free_ports};
+use crate::common::{article, free_ports};
 
 const USER: &str = "crawl";
 
@@ -71,11 +72,9 @@ impl PostgreSql {
     }
 }
 
-/// What stands in docs/recipes.md behind this fence, and has `part` in it.
-fn recipe(fence: &str, part: &str) -> String {
-    let document = fs::read_to_string("docs/recipes.md").expect("the recipes");
-    let mut found = fences(&document).into_iter().filter(|(kind, text)| kind == fence && text.contains(part));
-    found.next().unwrap_or_else(|| panic!("no {fence} with {part}")).1
+/// The contents of a file in `examples/connectors`.
+fn example(name: &str) -> String {
+    fs::read_to_string(Path::new("examples/connectors").join(name)).expect("an example")
 }
 
 #[test]
@@ -89,9 +88,9 @@ fn verdicts_go_into_postgresql() {
 
     let database = PostgreSql::start(folder.path());
     database.ask("postgres", "CREATE DATABASE crawl").expect("a database");
-    database.ask("crawl", &recipe("sql postgresql", "CREATE TABLE")).expect("the recipe's tables");
+    database.ask("crawl", &example("postgresql.sql")).expect("the tables of the example");
 
-    let mut connector: Value = serde_json::from_str(&recipe("json connector", "postgresql")).expect("JSON");
+    let mut connector: Value = serde_json::from_str(&example("postgresql.json")).expect("JSON");
     connector["name"] = installation.topic("sink").into();
     let config = &mut connector["config"];
     assert_eq!(config["topics"], "leitong.verdicts");
