@@ -76,7 +76,7 @@ fn an_instance_with_a_name_comes_back_to_its_partitions() {
     installation.assert_exactly_once(&(0..3).flat_map(|round| pages(90 * round)).collect::<Vec<_>>());
 }
 
-/// What docs/kafka.md says about open files holds, and a limit below it is named.
+/// The sum in docs/operations.md holds, and a lower limit is named in a warning.
 #[test]
 fn open_files_are_as_many_as_documented() {
     let installation = Installation::new(&bootstrap(), "files", "");

@@ -45,18 +45,25 @@ fn is_exported(series: &str) -> bool {
     })
 }
 
+/// The section of docs/operations.md about alerts.
+fn runbook() -> String {
+    let page = read("docs/operations.md");
+    let section = page.split("\n## Alerts\n").nth(1).expect("a section about alerts");
+    section.split("\n## ").next().unwrap_or_default().to_owned()
+}
+
 #[test]
 fn every_alert_has_a_runbook_entry_and_every_entry_an_alert() {
-    let page = read("docs/alerts.md");
-    let entries: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let page = runbook();
+    let entries: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     let rules = rules("alert");
     assert_eq!(entries, rules.iter().map(name).collect::<Vec<_>>(), "in the same order");
     for rule in &rules {
-        let link = format!("docs/alerts.md#{}", name(rule).to_lowercase());
+        let link = format!("docs/operations.md#{}", name(rule).to_lowercase());
         assert_eq!(rule["annotations"]["runbook"], link);
         assert!(["page", "warn"].contains(&rule["labels"]["severity"].as_str().expect("a severity")));
     }
-    for document in ["docs/alerts.md", "docs/deploying.md", "docs/kafka.md", "README.md"] {
+    for document in ["docs/operations.md", "docs/kafka.md", "README.md"] {
         for series in metrics_in(&read(document)).iter().filter(|series| !series.ends_with('_')) {
             let known = is_exported(series) || ALL.iter().any(|metric| metric.name == series);
             assert!(known, "{document} names {series}, which no worker exports");
@@ -116,7 +123,7 @@ fn each_rule_fires_when_it_should_and_only_then() {
 /// The operations at the end of a recorded name say what its query does, the level which labels are left.
 #[test]
 fn recorded_series_are_named_by_convention_listed_and_tried() {
-    let page = read("docs/alerts.md");
+    let page = runbook();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let listed: Vec<&str> = rows.map(|(series, _)| series).collect();
     let recorded = rules("record");

@@ -404,7 +404,7 @@ fn pods_are_shut_in_and_given_time_to_stop() {
     let seconds: u64 = seconds.split(')').next().expect("a number").parse().expect("a number");
     let user = read("deploy/Dockerfile");
     let user = user.lines().find_map(|line| line.strip_prefix("USER ")).expect("a user").to_owned();
-    let page = read("docs/deploying.md");
+    let page = read("docs/operations.md");
     for objects in [base(), everything(), example()] {
         let grace = worker_spec(&objects)["terminationGracePeriodSeconds"].as_u64().expect("seconds");
         assert!(grace > seconds, "the worker takes up to {seconds} s to stop");
@@ -420,7 +420,7 @@ fn pods_are_shut_in_and_given_time_to_stop() {
                 assert_eq!(security["allowPrivilegeEscalation"], false);
                 assert_eq!(security["capabilities"], json!({"drop": ["ALL"]}));
                 let secret = container["envFrom"][0]["secretRef"]["name"].as_str().expect("a name");
-                assert!(page.contains(&format!("secret generic {secret} ")), "docs/deploying.md: {secret}");
+                assert!(page.contains(&format!("secret generic {secret} ")), "docs/operations.md: {secret}");
             }
         }
     }
@@ -431,7 +431,7 @@ fn gibibytes(quantity: &Value) -> f64 {
     quantity.strip_suffix("Gi").expect("Gi").parse().expect("a number")
 }
 
-/// The sums of docs/kafka.md, from the settings.
+/// The sums of docs/operations.md, from the settings.
 #[test]
 fn pods_have_the_room_that_the_settings_ask_for() {
     let objects = base();

@@ -99,7 +99,7 @@ fn known_to(others: &[Value], verdicts: Vec<Value>) -> Vec<Value> {
     verdicts.into_iter().zip(others).map(strip).collect()
 }
 
-/// As docs/deploying.md says: one instance after the other, and back again.
+/// As docs/upgrading.md says: one instance after the other, and back again.
 #[test]
 fn instances_are_upgraded_one_after_the_other_and_put_back() {
     for former in Former::all() {
