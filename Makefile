@@ -347,7 +347,7 @@ $(TOOLS)/release:
 release-prerequisites: arm64-prerequisites image-prerequisites $(TOOLS)/release
 	@{ command -v dpkg-shlibdeps && command -v openssl; } > /dev/null || $(call install,dpkg-dev openssl,a release)
 
-# Needs root to try the files. See docs/releasing.md.
+# Needs root to try the files. See CONTRIBUTING.md.
 .PHONY: release
 release: release-prerequisites ## Build and try all files of a release: target/dist
 	deploy/release/build.sh target/dist
