@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# `make demo-kafka`: a broker, its topics, two workers, the sample pages, and the verdicts that come of them. Everything
-# runs on the loopback interface and ends with this script; nothing is left but target/kafka, where Kafka's jars are.
+# `make demo-kafka`: starts a broker and two workers, writes the sample pages, and prints their verdicts. Everything runs
+# on the loopback interface and ends with this script. Only target/kafka with Kafka's jars remains.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# LEITONG names another program, as one that is to be released.
+# LEITONG names another program, such as a release candidate.
 leitong=${LEITONG:-target/release/leitong}
 pages=examples/pages.jsonl
 jars=${CARGO_TARGET_DIR:-target}/kafka
@@ -19,7 +19,7 @@ trap finish EXIT
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 kafka() { java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$jars/lib/*" "$@"; }
 
-# The same jars as the tests'.
+# The same jars that the tests use.
 tools/test-tools.sh java kafka
 
 say "Starting a broker"

@@ -1,11 +1,10 @@
 #!/bin/sh
-# Makes the Debian package of a built program: the program, its manual pages, what shells complete,
-# the unit of systemd, and its examples.
+# Builds the Debian package of a compiled program: program, manual pages, shell completions, systemd unit, examples.
 #
 #     deploy/debian/package.sh target/release/leitong target/debian
 #
-# Prints the package's path. Installing it starts nothing: leitong@.service is a template, of which an
-# instance is enabled where there is a configuration (docs/deploying.md). Needs dpkg-dev and binutils.
+# Prints the package's path. Installing it starts nothing: leitong@.service is a template, and an instance must be enabled
+# for each configuration (docs/operations.md). Needs dpkg-dev and binutils.
 set -eu
 
 program=$1
@@ -15,7 +14,7 @@ for tool in dpkg-deb dpkg-shlibdeps strip; do
     command -v "$tool" > /dev/null || { echo "$tool is missing: install dpkg-dev and binutils" >&2; exit 1; }
 done
 version=$("$program" --version | cut -d ' ' -f 2)
-# A pre-release sorts before its release where a tilde follows.
+# With a tilde, a pre-release sorts before its release.
 version=$(echo "$version" | sed 's/-/~/')
 architecture=$(dpkg --print-architecture)
 
@@ -56,7 +55,7 @@ License: Apache-2.0
  /usr/share/common-licenses/Apache-2.0.
 COPYRIGHT
 
-# The libraries that the program is linked with, and the packages that have them.
+# The libraries that the program is linked with, and their packages.
 install -d "$stage/debian"
 printf 'Source: leitong\n\nPackage: leitong\nArchitecture: any\n' > "$stage/debian/control"
 needs=$(cd "$stage" && dpkg-shlibdeps -O root/usr/bin/leitong | sed -n 's/^shlibs:Depends=//p')

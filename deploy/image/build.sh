@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build.sh PROGRAM IMAGE: makes the image of deploy/Dockerfile with a program that is built already.
+# build.sh PROGRAM IMAGE: builds the image of deploy/Dockerfile with an existing program.
 set -euo pipefail
 program=$(realpath "$1") image=$2
 cd "$(dirname "$0")"
@@ -12,6 +12,6 @@ build --file ../Dockerfile --target runtime --tag localhost/leitong-runtime ../.
 printf 'FROM localhost/leitong-runtime\nCOPY leitong /usr/local/bin/leitong\n' > "$folder/Dockerfile"
 former=$(./engine.sh podman image inspect --format '{{.Id}}' "$image" 2> /dev/null || true)
 build --tag "$image" "$folder"
-# Each build leaves a whole copy of the program otherwise.
+# Otherwise each build leaves a copy of the program.
 now=$(./engine.sh podman image inspect --format '{{.Id}}' "$image")
 [ -z "$former" ] || [ "$former" = "$now" ] || ./engine.sh podman rmi "$former" > /dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# engine.sh COMMAND…: runs podman, buildah or podman-compose. There is no daemon; images and containers are in
-# target/image, apart from those of the machine.
+# engine.sh COMMAND…: runs podman, buildah or podman-compose without a daemon. Images and containers are in target/image,
+# separate from those of the machine.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(realpath -m "${CARGO_TARGET_DIR:-$here/../../target}")/image

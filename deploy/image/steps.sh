@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# steps.sh PROGRAM IMAGE: builds all stages of deploy/Dockerfile with a container engine, but for the compilation, which
-# would take half an hour of CPU time. In place of the image rust:… stands Debian's with a `cargo` that fetches and checks
-# what the real one would compile, and then hands over PROGRAM. tests/shipped has the compiler check the sources.
+# steps.sh PROGRAM IMAGE: builds all stages of deploy/Dockerfile with a container engine, except the compilation, which
+# would take half an hour of CPU time. Instead of the image rust:… it uses Debian's with a fake `cargo`: that fetches and
+# checks what the real one would compile, and then copies PROGRAM. In tests/shipped the compiler checks the sources.
 set -euo pipefail
 program=$(realpath "$1") image=$2
 cd "$(dirname "$0")"
@@ -26,7 +26,7 @@ chmod +x "$folder/cargo"
 printf 'FROM debian:bookworm-slim\nENV CARGO_HOME=/cargo\nCOPY cargo /usr/local/bin/\n' > "$folder/Dockerfile"
 build() { ./engine.sh buildah build --quiet --network host "$@" > "$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }; }
 build --tag "$rust" "$folder"
-# Packages that this machine has fetched are not fetched again.
+# Reuse the packages that this machine has fetched.
 cargo=${CARGO_HOME:-$HOME/.cargo}
 build --layers=false --file ../Dockerfile --tag "$image" --volume "$(rustc --print sysroot):/rust:ro" \
   --volume "$program:/program:ro" --volume "$cargo:/cargo" \

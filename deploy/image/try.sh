@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# try.sh PROGRAM: makes the image of deploy/Dockerfile with a program that is built already, and tries it as clusters run
-# it: as its own user, with a root file system that is read only and without capabilities. Leaves the image as
-# localhost/leitong in target/image, for tests/kafka/image.rs.
+# try.sh PROGRAM: builds the image of deploy/Dockerfile with an existing program, and tries it as clusters run it: as its
+# own user, with a read-only root file system, without capabilities. Leaves the image as localhost/leitong in
+# target/image, for tests/kafka/image.rs.
 set -euo pipefail
 program=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -15,7 +15,7 @@ run() {
     --security-opt no-new-privileges "$@"
 }
 
-# As a release is built: with names for backtraces, but without line numbers.
+# As in a release: with function names for backtraces, but without line numbers.
 strip --strip-debug -o "$folder/leitong" "$program"
 ./build.sh "$folder/leitong" "$image"
 size=$(inspect '{{.Size}}' "$image")
@@ -43,7 +43,7 @@ diff "$folder/verdicts" "$folder/verdicts-within" \
   || fail "the program in the image gives other verdicts for the sample pages: $(cat "$folder/summary")"
 echo "user $user gets the verdicts for the sample pages that the same program gives outside of the image"
 
-# By the places that are built into OpenSSL, as the program finds them.
+# Uses the paths compiled into OpenSSL, as the program does.
 run --entrypoint /usr/bin/openssl "$image" verify /etc/ssl/certs/ISRG_Root_X1.pem > "$folder/verified" 2>&1 \
   || fail "OpenSSL does not find the authorities of the image: $(cat "$folder/verified")"
 echo "OpenSSL finds the authorities of the image"

@@ -3,8 +3,8 @@
 #
 #     deploy/release/build.sh target/dist
 #
-# Needs x86-64 with the oldest Debian that is supported, bookworm: the Debian package and the image run with the glibc
-# that they were built with, or a later one. PROFILE names another Cargo profile than `release`.
+# Needs x86-64 with the oldest supported Debian, bookworm: the Debian package and the image need the glibc that they were
+# built with, or a later one. PROFILE names another Cargo profile than `release`.
 set -eu -o pipefail
 
 [ "$(uname -sm)" = "Linux x86_64" ] || { echo "a release is built on Linux on x86-64, not on $(uname -sm)" >&2; exit 1; }
@@ -37,13 +37,13 @@ crates() {
   rm -rf "$folder"
 }
 
-# Builds with OpenSSL inside. A program and a wheel for the same processor differ only in how they are linked.
+# Builds with OpenSSL included. A program and a wheel for the same processor differ only in linking.
 step "static program for x86-64" deploy/static/package.sh "$output"
 step "wheel for x86-64" deploy/release/wheel.sh "$output"
 step "static program for ARM64" deploy/release/arm64.sh deploy/static/package.sh "$output" $arm64
 step "wheel for ARM64" deploy/release/arm64.sh deploy/release/wheel.sh "$output" $arm64
 
-# Builds with the system's OpenSSL. The program is that of `make build`.
+# Builds with the system's OpenSSL; the program is the one of `make build`.
 step "program for the Debian package and the image" cargo build --locked --profile "$PROFILE" --bin leitong
 step "Debian package" deploy/debian/package.sh "$built/leitong" "$output"
 step "image" image

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tries the files of a release as users get them. Each one is unpacked into an empty folder, environment or system, and
-# must give the verdicts of the static program on the sample pages.
+# Tries the files of a release as users get them: unpacks each into an empty folder, environment or system. Each must give
+# the verdicts of the static program on the sample pages.
 #
 #     deploy/release/try.sh target/dist                  # all of them, as root
 #     deploy/release/try.sh target/dist static wheel     # some of them
 #
-# ARM64 files are run with qemu. Sources are built without optimisation.
+# ARM64 files run with qemu. Sources are built without optimisation.
 set -eu -o pipefail
 
 dist=$(realpath "$1")
@@ -27,7 +27,7 @@ file() {
   echo "${found[0]}"
 }
 
-# Removes the time of the decision from verdicts, the only part that may differ.
+# Removes the decision time from verdicts, the only part that may differ.
 timeless() { sed -E 's/"decided_at":"[^"]*"/"decided_at":""/'; }
 
 unpack() {
@@ -48,7 +48,7 @@ gives_the_verdicts() {
   say "$(wc -l < "$work/verdicts") verdicts as expected"
 }
 
-# Libraries that other programs find on the system are inside, so 39 MB become 45.
+# The static program includes its libraries: 45 MB instead of 39.
 is_small() {
   local size
   size=$(stat --format %s "$1")
@@ -99,7 +99,7 @@ try_wheel_arm64() {
   say "the module is imported"
 }
 
-# In a fresh Debian, with the packages that it depends on.
+# In a new Debian, with the packages that it depends on.
 try_debian() {
   local package system
   package=$(file 'leitong_*_amd64.deb')
@@ -109,7 +109,7 @@ try_debian() {
   gives_the_verdicts chroot "$system" leitong dedup -
 }
 
-# The sources are built by whoever installs them, with the system's OpenSSL.
+# Users build the sources with the system's OpenSSL.
 build_from_sources() {
   CARGO_TARGET_DIR=$target/trial CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 "$@"
 }
@@ -130,13 +130,13 @@ try_crates() {
 
 try_image() {
   local name
-  # Podman 4 reads compressed archives of its own form only.
+  # Podman 4 reads only its own form of compressed archives.
   name=$(gzip -dc "$(file 'leitong-*-image.tar.gz')" | deploy/image/engine.sh podman load --quiet | sed 's/^Loaded image: //')
   gives_the_verdicts deploy/image/engine.sh podman run --rm --interactive --pull never --network none --read-only \
     --read-only-tmpfs=false --cap-drop all "$name" dedup -
 }
 
-# It has to name what the program is made of, down to the C libraries.
+# The SBOM must name all parts of the program, including the C libraries.
 try_sbom() {
   python3 - "$(file 'leitong-*.cyclonedx.json')" << 'PYTHON'
 import json, sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel that is released: it has its own OpenSSL, and works with Python 3.10 and later on any Linux with
-# glibc 2.17 or later (manylinux2014). Prints the wheel's path.
+# Builds the released wheel: with its own OpenSSL, for Python 3.10 and later on any Linux with glibc 2.17 or later
+# (manylinux2014). Prints the wheel's path.
 #
 #     deploy/release/wheel.sh target/dist                              # for this machine's processor
 #     deploy/release/wheel.sh target/dist aarch64-unknown-linux-gnu    # for ARM64, called by deploy/release/arm64.sh
@@ -20,7 +20,7 @@ options=(--locked --profile "${PROFILE:-release}" --features vendored-openssl --
 export PATH="$PWD/deploy/release/librdkafka:$PATH"
 # maturin and zig:
 export PATH="$PWD/target/tools/release/bin:$PATH"
-# Only the linker has to know about the old glibc, so everything before that is shared with the static program.
+# Only the linker needs to know about the old glibc. Everything before is shared with the static program.
 export LEITONG_LINK_FOR=${target%%-*}-linux-gnu.2.17
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT

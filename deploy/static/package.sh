@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the program as one file that needs only a Linux kernel: glibc and OpenSSL are inside. Packs it into an archive,
-# and prints the archive's path.
+# Builds the program as one file that needs only a Linux kernel, with glibc and OpenSSL included. Packs it into an
+# archive, and prints the archive's path.
 #
 #     deploy/static/package.sh target/dist                              # for this machine's processor
 #     deploy/static/package.sh target/dist aarch64-unknown-linux-gnu    # for ARM64, called by deploy/release/arm64.sh
 #
-# Needs what a build needs (`make prerequisites`), glibc's static library (libc6-dev has it) and perl. PROFILE names
+# Needs the prerequisites of a build (`make prerequisites`), glibc's static library (in libc6-dev) and perl. PROFILE names
 # another Cargo profile than `release`.
 set -eu -o pipefail
 
@@ -27,12 +27,12 @@ if [ "$target" != "$host" ]; then
 fi
 if [ "$profile" = dev ]; then folder=$folder/debug; else folder=$folder/$profile; fi
 
-# Only the linker has to know that the program is static. Everything before that is shared with the wheel, which must not
-# use what old versions of glibc do not have.
+# Only the linker needs to know that the program is static. Everything before is shared with the wheel, which must not use
+# functions that old versions of glibc lack.
 export PATH="$PWD/deploy/release/librdkafka:$PATH"
 cargo rustc "${options[@]}" -- -C target-feature=+crt-static >&2
 
-# The same program gives the same archive: it has no times and no owners.
+# The archive contains no times or owners, so the same program gives the same archive.
 version=$(cargo pkgid --locked | sed 's/.*[#@]//')
 name=leitong-$version-${target%%-*}-linux
 stage=$(mktemp -d)

@@ -47,6 +47,6 @@ env:
 envFrom:
   - secretRef:
       name: {{ .Values.secretName }}
-      # Brokers without authentication need none; a variable that is missing is named at the start.
+      # Optional: brokers may need no authentication. A worker names missing variables when it starts.
       optional: true
 {{- end -}}
