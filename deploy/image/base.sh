@@ -10,7 +10,7 @@ echo "making $name from Debian's packages"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# The machine's own mirror and proxy, if it has them for this release.
+# The machine's mirror and proxy, if it has them for this release.
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 apt-get indextargets --format "deb [signed-by=$keys] "'$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' \
   'Origin: Debian' 2> /dev/null | grep -E ' bookworm(-updates|-security)? ' > "$folder/sources" || true

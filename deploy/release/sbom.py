@@ -3,8 +3,7 @@
 
     deploy/release/sbom.py target/dist/leitong-X.Y.Z-….whl target/dist
 
-It is the one that maturin puts into each wheel. The wheel is made of the same crates as the program, and of those for
-Python.
+The list is the one that maturin puts into each wheel. A wheel contains the crates of the program, and those for Python.
 """
 
 import sys

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tries the static program as a stranger would, on a system that has nothing: an empty root folder.
+"""Tries the static program on a system without anything else: an empty root folder.
 
     deploy/static/try.py target/dist/leitong-X.Y.Z-x86_64-linux/leitong
 
-It has to deduplicate the sample pages; to find hosts in /etc/hosts and by DNS without loading the machine's services for
-names; and to trust an authority, for object stores and brokers alike, where distributions keep theirs or where the
-environment says, and no other. Servers are on the loopback interface. Needs root (for chroot, and for port 53), Linux,
+The program must deduplicate the sample pages. It must find hosts in /etc/hosts and by DNS without loading the machine's
+name services. For object stores and brokers it must trust certificate authorities where distributions keep them or where
+the environment says, and no others. Servers are on the loopback interface. Needs root (for chroot, and for port 53), Linux,
 cc, readelf and openssl.
 """
 
@@ -22,10 +22,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# In seconds: only a hang takes as long.
+# In seconds; only a hang takes that long.
 HANG_LIMIT = int(os.environ.get("LEITONG_HANG_LIMIT", "1200"))
 NAME_SERVER = "127.0.0.153"
-# Where Debian, Fedora and Alpine keep the authorities that they trust.
+# Where Debian, Fedora and Alpine keep trusted certificate authorities.
 PLACES = ["etc/ssl/certs/ca-certificates.crt", "etc/pki/tls/certs/ca-bundle.crt", "etc/ssl/cert.pem"]
 
 
@@ -65,7 +65,7 @@ def needs_nothing(program: str) -> None:
 
 
 class Root:
-    """A file system with nothing but the program, the sample pages, and what a trial writes."""
+    """A file system with only the program, the sample pages, and the files of a trial."""
 
     def __init__(self, folder: Path, program: str) -> None:
         self.folder = folder
@@ -73,11 +73,11 @@ class Root:
             self.write(name, Path(source).read_bytes())
         (folder / "leitong").chmod(0o755)
         self.write("etc/resolv.conf", f"nameserver {NAME_SERVER}\n")
-        # All that every container has of devices, and the program needs.
+        # The devices that every container has and the program needs.
         (folder / "dev").mkdir()
         for name, minor in [("random", 8), ("urandom", 9)]:
             os.mknod(folder / "dev" / name, stat.S_IFCHR | 0o444, os.makedev(1, minor))
-        # A service as many systems have one beside files and DNS. Whoever loads it does not survive that.
+        # A name service, such as many systems have next to files and DNS. A process that loads it crashes.
         self.write("etc/nsswitch.conf", "hosts: trap files dns\n")
         trap = "__attribute__((constructor)) static void trap(void) { __builtin_trap(); }"
         library = folder / "lib/libnss_trap.so.2"
@@ -107,7 +107,7 @@ def deduplicates(root: Root) -> None:
 
 
 def certificates(folder: Path) -> "tuple[Path, Path, str]":
-    """The certificate of *.example with its key, and the authority that vouches for it."""
+    """The certificate of *.example with its key, and the authority that signed it."""
 
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
@@ -122,7 +122,7 @@ def certificates(folder: Path) -> "tuple[Path, Path, str]":
 
 
 def name_server() -> None:
-    """Says of every host that it is this machine, by IPv4 alone."""
+    """Starts a DNS server that resolves every host to this machine, for IPv4 only."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener.bind((NAME_SERVER, 53))
 
@@ -139,7 +139,7 @@ def name_server() -> None:
 
 
 def object_store(tls: ssl.SSLContext) -> int:
-    """The port of a store that has the sample pages under every name."""
+    """Starts an object store that returns the sample pages for every name, and returns its port."""
     pages = (REPOSITORY / "examples/pages.jsonl").read_bytes()
 
     class Store(BaseHTTPRequestHandler):
@@ -166,7 +166,7 @@ def object_store(tls: ssl.SSLContext) -> int:
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: object) -> None:
-            """Whoever does not trust this store hangs up."""
+            """Ignores clients that hang up because they do not trust this store."""
 
     server = Server(("127.0.0.1", 0), Store)
     server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
@@ -175,7 +175,7 @@ def object_store(tls: ssl.SSLContext) -> int:
 
 
 def reads_from(root: Root, port: int, environment: "dict[str, str] | None" = None) -> bool:
-    """Whether it deduplicates an object; else it has to say what is wrong with the certificate."""
+    """Returns true if the program deduplicates an object. Otherwise it must say what is wrong with the certificate."""
     store = {"AWS_ENDPOINT_URL": f"https://store.example:{port}", "AWS_REGION": "here", "AWS_ACCESS_KEY_ID": "a",
              "AWS_SECRET_ACCESS_KEY": "b", **(environment or {})}
     program = root.start("dedup", "s3://bucket/pages.jsonl", environment=store)
@@ -187,7 +187,7 @@ def reads_from(root: Root, port: int, environment: "dict[str, str] | None" = Non
 
 
 def trusts_broker(root: Root, tls: ssl.SSLContext, environment: "dict[str, str] | None" = None) -> bool:
-    """Whether it says anything to a broker of this certificate; else it has to say that it knows no such authority."""
+    """Returns true if the program talks to a broker with this certificate. Otherwise it must reject the authority."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(HANG_LIMIT)
         port = listener.getsockname()[1]
