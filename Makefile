@@ -251,7 +251,7 @@ $(TOOLS)/bin/mdbook:
 	rm -rf target/tools-build
 
 .PHONY: screenshots
-screenshots: ## Take the pictures of docs/console.md anew
+screenshots: ## Take the pictures of docs/operations.md again
 	LEITONG_SCREENSHOTS=write cargo test --locked $(PACKAGES) --test chromium
 
 .PHONY: quality

@@ -1,7 +1,7 @@
 //! The console as Chromium shows it: nothing is refused by its own policy, nothing that pages say
 //! runs, every width is readable, the keyboard is enough.
 //!
-//! `LEITONG_SCREENSHOTS=write cargo test --test chromium` writes the pictures of docs/console.md.
+//! `LEITONG_SCREENSHOTS=write cargo test --test chromium` writes the pictures of docs/operations.md.
 
 #[path = "../common/mod.rs"]
 mod common;
