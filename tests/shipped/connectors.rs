@@ -14,7 +14,10 @@ const FOLDER: &str = "examples/connectors";
 fn files() -> Vec<(String, String)> {
     let entries = std::fs::read_dir(Path::new(ROOT).join(FOLDER)).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
-    names.filter(|name| name != "README.md").map(|name| (name.clone(), read(&format!("{FOLDER}/{name}")))).collect()
+    names
+        .filter(|name| name != "README.md")
+        .map(|name| (name.clone(), read(&format!("{FOLDER}/{name}"))))
+        .collect()
 }
 
 /// The paths among these (such as `credits.publisher`) that no verdict has.
@@ -94,7 +97,9 @@ fn connectors_name_only_fields_that_exist() {
         assert!(readme.contains(&format!("`{name}`")), "the README does not name {name}");
         let mut paths = BTreeSet::new();
         match &**name {
-            "elasticsearch.json" | "opensearch.json" | "postgresql.json" => paths = fields_of_sink(name, text),
+            "elasticsearch.json" | "opensearch.json" | "postgresql.json" => {
+                paths = fields_of_sink(name, text);
+            }
             "elasticsearch-index-template.json" => {
                 let template: Value = serde_json::from_str(text).expect("JSON");
                 paths_of_mapping(&template["template"]["mappings"]["properties"], "", &mut paths);
