@@ -256,19 +256,19 @@ screenshots: ## Take the pictures of docs/operations.md again
 
 .PHONY: quality
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
-	tools/measure/quality.sh docs/quality.md
+	tools/measure/quality.sh docs/quality.md tools/measure/results/quality.md
 
 .PHONY: side-by-side
 side-by-side: build ## Score Leitong, MinHash and the paper's SimHash on labelled pages: PAGES=FILE
 	tools/measure/side_by_side.sh "$(PAGES)"
 
 .PHONY: evaluation
-evaluation: build ## Compare all detectors on the labelled pages of LEITONG_DATA, and write docs/evaluation.md
-	tools/measure/evaluation.sh docs/evaluation.md
+evaluation: build ## Compare all detectors on the labelled pages of LEITONG_DATA (tools/measure/results/detectors.md)
+	tools/measure/evaluation.sh tools/measure/results/detectors.md
 
 .PHONY: experiments
-experiments: build ## Rerun the papers' experiments on the labelled pages of LEITONG_DATA, and write docs/evaluation.md
-	tools/measure/experiments.py docs/evaluation.md
+experiments: build ## Rerun the papers' experiments on the labelled pages of LEITONG_DATA (tools/measure/results/papers.md)
+	tools/measure/experiments.py tools/measure/results/papers.md
 
 .PHONY: bench-kafka
 bench-kafka: broker-tools ## Measure the Kafka worker: the figures of docs/kafka.md
@@ -290,7 +290,7 @@ kills: build ## Kill and continue a run over DOCUMENTS (a million) documents, an
 	tools/measure/corpora_kills.py target/release/leitong
 
 .PHONY: bench-table
-bench-table: build ## Measure the centroid table: the figures of docs/table.md
+bench-table: build ## Measure the centroid table: the figures of docs/performance.md
 	target/release/leitong bench --sizes 1,10 --distances 3,5,7
 
 .PHONY: hooks

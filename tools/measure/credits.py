@@ -4,11 +4,11 @@
 usage: credits.py LEITONG DATA [--peers] [--misses]
 
 DATA has `extract_en_wcxb.jsonl.gz` (gold: `author`, `publish_date`) and pages in Chinese, whose gold is
-`credits_zh.tsv` beside this file: page, whether it names a publisher (yes, no; maybe: not scored where none is
+`credits_zh.tsv` next to this file: page, whether it names a publisher (yes, no; maybe: not scored where none is
 found), publishers that are right, day, authors; `|` parts several, `-` is none. `?` is not known, and not scored.
 
 Authors are counted one by one: found and right, found, gold. A date is right where its day is. Pages whose gold is
-none count where something is found (`beside`): the gold may have overlooked it, and so it is no part of precision.
+none count where something is found (`not in gold`): the gold may have overlooked it, and so it is no part of precision.
 A publisher on a page that names none is wrong. Prints rows of a Markdown table. `--peers` adds what trafilatura and
 gne find, where they are installed; `--misses` says on standard error what was wrong.
 """
@@ -161,7 +161,7 @@ def main():
     for name in CHINESE:
         pages = [page for page in lines(data / f"{name}.jsonl.gz") if page["id"] in chinese]
         sets[name] = (pages, {page["id"]: chinese[page["id"]] for page in pages})
-    print("| pages | by | what | precision | recall | gold | beside |\n|---|---|---|---|---|---|---|")
+    print("| pages | by | what | precision | recall | gold | not in gold |\n|---|---|---|---|---|---|---|")
     total = Count()
     for name, (pages, golds) in sets.items():
         readers = {"Leitong": lambda pages: of_leitong(leitong, pages)}

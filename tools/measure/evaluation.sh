@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs `leitong eval` over the labelled streams of LEITONG_DATA, and writes its tables between the markers of
-# docs/evaluation.md; pages with plots go to target/evaluation/. `make evaluation` runs it.
+# tools/measure/results/detectors.md; pages with plots go to target/evaluation/. `make evaluation` runs it.
 #
-# usage: tools/measure/evaluation.sh docs/evaluation.md [LEITONG]
+# usage: tools/measure/evaluation.sh tools/measure/results/detectors.md [LEITONG]
 set -euo pipefail
 page=$1
 leitong=${2:-target/release/leitong}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Reruns the experiments of the papers on the labelled streams of LEITONG_DATA: one parameter against precision and recall,
 what networks are made of, and copies planted among many other pages. Writes the tables between the markers of
-docs/evaluation.md. `make experiments` runs it.
+tools/measure/results/papers.md. `make experiments` runs it.
 
-usage: tools/measure/experiments.py docs/evaluation.md [LEITONG [PART…]]
+usage: tools/measure/experiments.py tools/measure/results/papers.md [LEITONG [PART…]]
 
 LEITONG_LEXICONS names a folder with WordNet's database files and lists of synonyms (docs/detectors.md says where to get
 them); without it, what needs a lexicon is left out. With a PART (the name of a function in PARTS), that part's table alone is written anew.

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Measures quality on the labelled pages of LEITONG_DATA, and writes the tables between the markers of a Markdown
-# file. `make quality` runs it.
+# Measures quality on the labelled pages of LEITONG_DATA, and writes the tables between the markers of two Markdown
+# files: what a reader asks for into PAGE, the long tables into DETAILS. `make quality` runs it.
 #
-# usage: tools/measure/quality.sh docs/quality.md
+# usage: tools/measure/quality.sh docs/quality.md tools/measure/results/quality.md
 #
 # LEITONG_LANGUAGES may name texts of other languages (JSON lines with `id`, `lang`, `text`) for the set `languages`.
 set -euo pipefail
 page=$1
+details=$2
 data=${LEITONG_DATA:-../shared/data}
 tools=$data/../tools
 leitong=${LEITONG:-target/release/leitong}
@@ -98,15 +99,9 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   echo
   echo "MinHash: 128 permutations of character 5-grams with LSH (\`datasketch\`), Single-Pass, on the same texts; F1, and precision in brackets."
   echo
-  echo "By kind of change, and by letters or language of the original:"
-  echo
-  echo "| set, kind | found | of | false duplicates |"
-  echo "|---|---|---|---|"
-  sed -E 's/^(.*): ([0-9]+) of ([0-9]+) found, ([0-9]+) false$/| \1 | \2 | \3 | \4 |/' "$work/kinds.txt"
-  echo
   echo "### Excerpts and merged pages"
   echo
-  echo "Pages whose verdict relates them to a page that they were made of, by relation; those related to another page, and those called duplicates:"
+  echo "Pages that are related to one of the pages they were made from, by relation; pages related to another page; pages called duplicates:"
   echo
   echo "| kind | pages | \`SAME\` | \`EXCERPT\` | \`EXTENDS\` | \`OVERLAPS\` | \`ALIKE\` | another page | duplicates |"
   echo "|---|---|---|---|---|---|---|---|---|"
@@ -123,11 +118,23 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   "$leitong" dedup --output "$work/verdicts.jsonl" "$work/paged.jsonl" 2>/dev/null
   python3 tools/measure/paged.py score "$work/paged.jsonl" "$work/verdicts.jsonl"
   echo
-  echo "### What pages say of their source"
+  echo "### What pages say about their source"
   echo
-  echo "Authors, days of publication and publishers (\`tools/measure/credits.py\` says how they are counted; [source-credits.md](source-credits.md) what they are):"
+  echo "Authors, days of publication and publishers (\`tools/measure/credits.py\` says how they are counted, [extraction](extraction.md) says what they are):"
   echo
   "$python" tools/measure/credits.py "$leitong" "$data" --peers 2>/dev/null
+  echo
+  echo "### False matches per pair of unrelated texts"
+  echo
+  cargo bench --quiet --bench false_matches
+} | tee "$work/tables.md"
+
+{
+  echo "### By kind of change, and by letters or language of the original"
+  echo
+  echo "| set, kind | found | of | false duplicates |"
+  echo "|---|---|---|---|"
+  sed -E 's/^(.*): ([0-9]+) of ([0-9]+) found, ([0-9]+) false$/| \1 | \2 | \3 | \4 |/' "$work/kinds.txt"
   echo
   echo "### The same text in other themes"
   echo
@@ -150,18 +157,15 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
       verdicts "$set" --config "$config"
     done
   done
-  echo
-  echo "### False matches per pair of unrelated texts"
-  echo
-  cargo bench --quiet --bench false_matches
-} | tee "$work/tables.md"
+} | tee "$work/details.md"
 
-python3 - "$page" "$work/tables.md" <<'PYTHON'
+python3 - "$page" "$work/tables.md" "$details" "$work/details.md" <<'PYTHON'
 import sys
-page, tables = (open(path, encoding="utf-8").read() for path in sys.argv[1:])
-begin, end = "<!-- measured: begin -->\n", "<!-- measured: end -->"
-before, rest = page.split(begin)
-_, after = rest.split(end)
-open(sys.argv[1], "w", encoding="utf-8").write(before + begin + "\n" + tables + "\n" + end + after)
+for path, measured in zip(sys.argv[1::2], sys.argv[2::2]):
+    page, tables = (open(file, encoding="utf-8").read() for file in (path, measured))
+    begin, end = "<!-- measured: begin -->\n", "<!-- measured: end -->"
+    before, rest = page.split(begin)
+    _, after = rest.split(end)
+    open(path, "w", encoding="utf-8").write(before + begin + "\n" + tables + "\n" + end + after)
 PYTHON
-echo "written into $page"
+echo "written into $page and $details"
