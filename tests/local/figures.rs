@@ -39,10 +39,10 @@ fn the_picture_in_the_readme_shows_what_compare_prints() {
     );
 }
 
-/// The README said that a gigabyte holds three million centroids, and docs/table.md 2.3.
+/// The README said that a gigabyte holds three million centroids, and the page about tables 2.3.
 #[test]
-fn the_readme_and_the_page_about_tables_name_one_size() {
-    let table = document("docs/table.md");
+fn the_readme_and_the_performance_page_name_one_size() {
+    let table = document("docs/performance.md");
     let millions = table.split("a gigabyte holds ").nth(1).and_then(|rest| rest.split(' ').next());
     let millions = millions.expect("a number");
     let readme = document("README.md");
