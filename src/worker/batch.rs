@@ -162,7 +162,7 @@ impl Batch {
         if part.records.is_empty() {
             return Ok(());
         }
-        let (config, look_ups) = (&owner.config().kafka, &owner.role.look_ups);
+        let (config, tables) = (&owner.config().kafka, &owner.role.tables);
         let mut outputs = owner.outputs(state, state.next_offset());
         let origins: Vec<_> = part.records.iter().map(|(at, entry)| (at.offset, log_time(entry))).collect();
         let decided = state.take_batch(part.records, config.epoch, owner.role.world.timestamp());
@@ -172,7 +172,7 @@ impl Batch {
                 Accepted::Concluded(conclusion) => {
                     let of = LogOrigin { partition: owner.partition, offset };
                     outputs
-                        .push(conclusion, of, (log_time, trace), (config, look_ups))
+                        .push(conclusion, of, (log_time, trace), (config, tables))
                         .map_err(anyhow::Error::from)?;
                 }
                 Accepted::Dropped(why, _) => metrics::dropped(why),

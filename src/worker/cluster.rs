@@ -159,7 +159,7 @@ impl Owners {
         for &partition in partitions {
             let stop = Stop::new();
             role.health.wait_for(partition, "not restored yet".to_owned());
-            role.standby.own(partition);
+            role.tables.own(partition);
             let owner = Owner::new(Arc::clone(role), partition, stop.clone());
             let thread = thread::Builder::new()
                 .name(format!("leitong-log-{partition}"))

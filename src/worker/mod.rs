@@ -9,7 +9,7 @@
 //! and, if configured: a thread that makes local snapshots (snapshots.rs), one that follows
 //! the tables of others (standby.rs); an owner's table comes from the nearest of these (restore/).
 //! A table whose old centroids are on disk is its own snapshot (disk.rs). Owners' and standbys'
-//! tables are looked up over HTTP, if configured (api.rs, tables.rs). Pages are traced, if configured.
+//! tables are in one registry (registry.rs) and are looked up over HTTP, if configured (api.rs, tables.rs). Pages are traced, if configured.
 //! Threads that talk to brokers are plain threads: those calls block. Each stage runs until the
 //! stop flag is up or something is refused; whatever may pass is tried again.
 
@@ -22,11 +22,11 @@ pub(crate) mod disk;
 mod doubt;
 pub mod fingerprint;
 mod kafka_world;
-pub(crate) mod look_ups;
 pub(crate) mod outputs;
 pub(crate) mod owner;
 pub(crate) mod ports;
 mod positions;
+pub(crate) mod registry;
 pub mod replay;
 pub(crate) mod resources;
 mod restore;

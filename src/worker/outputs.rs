@@ -15,7 +15,7 @@ use crate::telemetry::tally::Tallied;
 use crate::telemetry::templates::Noticed;
 use crate::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
 use crate::telemetry::traces::page::LogTrace;
-use crate::worker::look_ups::{KeptVerdict, LookUps};
+use crate::worker::registry::{KeptVerdict, TableRegistry};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
 use leitong_cluster::verdict::Conclusion;
@@ -92,7 +92,7 @@ fn with_context(headers: OwnedHeaders, context: Option<&TraceContext>) -> OwnedH
 
 impl Outputs {
     /// Adds what came of the record `of` the log; `log_time` is the page's, and `trace` the
-    /// record's, which its message hands on. Of verdicts, what `look_ups` want is kept.
+    /// record's, which its message hands on. Verdicts are kept for look-ups, if there is an API.
     ///
     /// # Errors
     /// A verdict that cannot be written as JSON: a bug.
@@ -101,7 +101,7 @@ impl Outputs {
         conclusion: Conclusion,
         of: LogOrigin,
         (log_time, mut trace): (Option<Timestamp>, Option<Box<LogTrace>>),
-        (config, look_ups): (&KafkaConfig, &LookUps),
+        (config, tables): (&KafkaConfig, &TableRegistry),
     ) -> serde_json::Result<()> {
         let trace_id = trace.as_ref().map(|trace| trace.trace_id());
         let exemplar = Exemplar::of(&conclusion, trace_id);
@@ -117,7 +117,7 @@ impl Outputs {
                     VerdictFormat::Protobuf => (verdict.to_protobuf(), "application/protobuf"),
                 };
                 let json = Some(&*value).filter(|_| config.verdicts.format == VerdictFormat::Json);
-                self.kept.extend(look_ups.kept(&verdict, json));
+                self.kept.extend(tables.kept(&verdict, json));
                 let mut headers = OwnedHeaders::new();
                 let values = verdict_headers::values(&verdict, content_type);
                 for (name, value) in verdict_headers::NAMES.into_iter().zip(&values) {

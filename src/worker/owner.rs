@@ -130,7 +130,7 @@ pub(crate) fn run<W: World>(owner: &Owner<W>) {
     owner.role.needed.forget(owner.partition);
     // Without a standby nobody would read a table on, or drop it.
     let table = table.filter(|_| owner.config().kafka.standby);
-    owner.role.standby.release(owner.partition, table);
+    owner.role.tables.release(owner.partition, table);
 }
 
 impl<W: World> Owner<W> {
@@ -233,7 +233,7 @@ impl<W: World> Owner<W> {
             writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
         }
         reader.begin(state.next_offset())?;
-        writer.served = Some(self.role.look_ups.serve(self.partition, &mut state));
+        writer.served = Some(self.role.tables.serve(self.partition, &mut state));
         self.decide_and_write(&reader, (&mut state, &mut disk), &mut writer, history)?;
         // All that is in the table is committed.
         let Some(next_offset) = writer.changelog_next.filter(|_| self.config().kafka.standby) else {

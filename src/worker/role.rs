@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Accepted;
 use super::deletion::Needed;
-use super::look_ups::LookUps;
 use super::ports::World;
-use super::standby::Standby;
+use super::registry::TableRegistry;
 use super::stop::Stop;
 use crate::config::Config;
 use crate::telemetry::health::StageHealth;
@@ -25,9 +24,8 @@ pub(crate) struct ClusterRole<W> {
     pub(crate) log_partitions: u32,
     pub(crate) accepted: Accepted,
     pub(crate) health: Arc<StageHealth>,
-    pub(crate) standby: Standby,
-    /// What look-ups may read of the owners.
-    pub(crate) look_ups: LookUps,
+    /// The tables of owners and standbys.
+    pub(crate) tables: TableRegistry,
     /// What owners need of the changelog.
     pub(crate) needed: Needed,
     /// Ends the whole worker.
@@ -50,7 +48,7 @@ pub(crate) struct RoleSettings {
 impl<W: World> ClusterRole<W> {
     pub(crate) fn new(world: W, settings: RoleSettings, health: Arc<StageHealth>, stop: Stop) -> Self {
         let RoleSettings { config, detector, fingerprint_hash, log_partitions, accepted } = settings;
-        let look_ups = LookUps::new(&config, log_partitions);
+        let tables = TableRegistry::new(&config, log_partitions);
         Self {
             world,
             config,
@@ -59,8 +57,7 @@ impl<W: World> ClusterRole<W> {
             log_partitions,
             accepted,
             health,
-            standby: Standby::new(log_partitions, look_ups.is_on()),
-            look_ups,
+            tables,
             needed: Needed::default(),
             stop,
             other_hash_told: AtomicBool::new(false),

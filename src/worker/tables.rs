@@ -40,13 +40,13 @@ impl<W: World> WorkerTables<W> {
 
     /// What `find` finds first among the verdicts that owners here have committed last.
     fn kept(&self, find: impl Fn(&Recent) -> Option<Box<[u8]>>) -> Option<Box<[u8]>> {
-        let look_ups = &self.role.look_ups;
-        let owned = look_ups.partitions().into_iter().filter_map(|partition| look_ups.owned(partition));
+        let tables = &self.role.tables;
+        let owned = tables.owned_partitions().into_iter().filter_map(|partition| tables.owned(partition));
         owned.into_iter().find_map(|owned| find(&owned.recent.read()))
     }
 
     fn unknown(&self, what: &str) -> Problem {
-        let (partitions, count) = (self.role.look_ups.partitions(), self.role.log_partitions);
+        let (partitions, count) = (self.role.tables.owned_partitions(), self.role.log_partitions);
         Problem::new(
             Kind::UnknownPage,
             format!(
@@ -97,13 +97,13 @@ impl<W: World> WorkerTables<W> {
                 Some(why) => Err(not_ready(partition, &why)),
             })
         };
-        let owned = self.role.look_ups.owned(partition);
+        let owned = self.role.tables.owned(partition);
         if let Some(owned) = owned
             && let Some(Some(found)) = owned.table.read(|stage| whole(stage.view(), HeldAs::Owner))
         {
             return found;
         }
-        let followed = self.role.standby.read(partition, |restoration| {
+        let followed = self.role.tables.read_followed(partition, |restoration| {
             self.verify_settings(partition, restoration).map(|()| {
                 let (clusterer, detector) = (restoration.clusterer(), &*self.role.detector);
                 whole(TableView { clusterer, detector, cluster_hash: self.cluster_hash }, HeldAs::Standby)
@@ -133,11 +133,11 @@ impl<W: World> WorkerTables<W> {
     /// Why a partition's table is not there.
     fn absent(&self, partition: u32) -> Problem {
         let role = &self.role;
-        if role.standby.is_owned(partition) || role.config.kafka.standby {
+        if role.tables.is_owned(partition) || role.config.kafka.standby {
             let why = role.health.why_not(partition);
             return not_ready(partition, &why.unwrap_or_else(|| "it changes hands".to_owned()));
         }
-        let has = match &role.look_ups.partitions()[..] {
+        let has = match &role.tables.owned_partitions()[..] {
             [] => "none".to_owned(),
             some => some.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
         };
@@ -195,7 +195,7 @@ impl<W: World> Tables for WorkerTables<W> {
             (clusterer.centroid(id, scratch), clusterer.position().log_generation)
         };
         let (centroid, generation) = self.read(partition, |view, _| centroid_of(view.clusterer, scratch))?;
-        let owned = self.role.look_ups.owned(partition).filter(|_| generation == id.log_generation);
+        let owned = self.role.tables.owned(partition).filter(|_| generation == id.log_generation);
         let (members_kept, members) = match owned {
             Some(owned) => owned.recent.read().youngest_members(id.log_offset, members_max),
             None => (0, Vec::new()),

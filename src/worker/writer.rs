@@ -14,9 +14,9 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::doubt::{self, Fate};
-use super::look_ups::Served;
 use super::owner::{Owner, Trouble};
 use super::ports::World;
+use super::registry::Served;
 use super::transaction::{TransactionError, TransactionalProducer};
 use crate::kafka::ports::Delivered;
 use crate::kafka::ports::{Reader, RequestError};

@@ -419,7 +419,7 @@ impl Run {
         self.lock().brokers.assigned[partition as usize] = Some(process);
         self.lock().trace(|| format!("log {partition} is assigned to process {process}"));
         let Some(instance) = self.instances.get_mut(&process) else { return };
-        instance.role.standby.own(partition);
+        instance.role.tables.own(partition);
         let (role, stop) = (Arc::clone(&instance.role), Stop::new());
         let owner = Owner::new(role, partition, stop.clone());
         let actor = self.spawn(move || owner::run(&owner));

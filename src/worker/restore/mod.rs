@@ -85,7 +85,7 @@ impl<W: World> Owner<W> {
         for source in Source::ALL {
             let began = self.role.world.now();
             let start = match source {
-                Source::Standby => self.role.standby.take(self.partition),
+                Source::Standby => self.role.tables.take(self.partition),
                 Source::Snapshot => {
                     self.role.at_snapshot(self.partition, &changelog, || self.stop.is_requested())?
                 }

@@ -109,10 +109,12 @@ impl SimFolder {
         self.state().pace = pace;
     }
 
+    /// Makes every write fail, or lets writes succeed again.
     pub fn set_read_only(&self, read_only: bool) {
         self.state().read_only = read_only;
     }
 
+    /// Makes every read fail from now on.
     pub fn fail_reading(&self) {
         self.state().fails_reading = true;
     }
