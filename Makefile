@@ -258,6 +258,11 @@ screenshots: ## Take the pictures of docs/operations.md again
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
 	tools/measure/quality.sh docs/quality.md tools/measure/results/quality.md
 
+.PHONY: readme-figures
+readme-figures: build ## Measure plain SimHash on the labelled pages of LEITONG_DATA, and draw the chart of the README
+	tools/measure/simhash.sh tools/measure/results/simhash.tsv
+	tools/measure/readme_chart.py docs/images/quality-and-speed.svg
+
 .PHONY: side-by-side
 side-by-side: build ## Score Leitong, MinHash and the paper's SimHash on labelled pages: PAGES=FILE
 	tools/measure/side_by_side.sh "$(PAGES)"

@@ -9,15 +9,15 @@ fn document(path: &str) -> String {
 
 /// The picture at the top said that 46 values of the sketch had to agree, where `compare` said 30.
 #[test]
-fn the_picture_in_the_readme_shows_what_compare_prints() {
+fn the_picture_in_concepts_shows_what_compare_prints() {
     let compared =
         run(["compare", "examples/pages.jsonl#en-rowing", "examples/pages.jsonl#en-rowing-reprint"]).stdout;
     let after = |name: &str| {
         let line = compared.lines().find_map(|line| line.trim_start().strip_prefix(name));
         line.unwrap_or_else(|| panic!("{name} in {compared}")).split_whitespace().next().unwrap_or_default()
     };
-    let readme = document("README.md");
-    let picture = readme.split("```").nth(1).expect("a picture");
+    let concepts = document("docs/concepts.md");
+    let picture = concepts.split("```").nth(1).expect("a picture");
     let distance = after("simhash: distance").trim_end_matches(',');
     for figure in [
         format!("{distance} of 64 bits differ"),

@@ -33,6 +33,7 @@ mod paged_articles;
 mod parquet;
 mod presets;
 mod purity;
+mod readme;
 mod recrawls;
 mod repeated;
 mod rooms;

@@ -175,10 +175,9 @@ fn every_test_that_a_guarantee_names_is_there() {
 /// way for anything else to be loaded.
 #[test]
 fn pictures_of_the_pages_need_nothing_else() {
-    for name in ["way-of-a-page", "two-stages", "cluster"]
-        .map(|name| [name.to_owned(), format!("{name}.zh")])
-        .concat()
-    {
+    let drawings =
+        ["way-of-a-page", "two-stages", "cluster"].map(|name| [name.to_owned(), format!("{name}.zh")]);
+    for name in drawings.concat().into_iter().chain(["quality-and-speed".to_owned()]) {
         let picture = read(format!("docs/images/{name}.svg"));
         for expected in ["<title", "<desc", "prefers-color-scheme: dark", "role=\"img\"", "viewBox="] {
             assert!(picture.contains(expected), "{name}: {expected}");
