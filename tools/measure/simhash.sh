@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures plain SimHash on the labelled sets of docs/quality.md, and its CPU time beside the default, and writes
+# Measures plain SimHash on the labelled sets of docs/quality.md, and its CPU time next to the default, and writes
 # tools/measure/results/simhash.tsv, from which tools/measure/readme_chart.py draws. `make readme-figures` runs both.
 #
 # usage: tools/measure/simhash.sh tools/measure/results/simhash.tsv
@@ -39,7 +39,7 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   ${LEITONG_LANGUAGES:+--languages "$LEITONG_LANGUAGES"}
 rm -f "$work/sets/relations.jsonl"
 {
-  echo "# F1 of plain SimHash on the labelled sets, and CPU seconds for 10,000 documents beside the default (medians of 7 rounds),"
+  echo "# F1 of plain SimHash on the labelled sets, and CPU seconds for 10,000 documents next to the default (medians of 7 rounds),"
   echo "# $(date +'%B %Y'), by tools/measure/simhash.sh."
   echo "method	set	figure"
   for method in three nine; do
