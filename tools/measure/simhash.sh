@@ -5,8 +5,8 @@
 # usage: tools/measure/simhash.sh tools/measure/results/simhash.tsv
 #
 # Plain SimHash is the program's own, with nothing that confirms a match: 64 bits, a well-mixed hash (XXH3), and terms weighted
-# by their frequency, within distance 3 (the usual setting), or by its logarithm within distance 9 (the best of those that
-# docs/quality.md tries).
+# by their frequency, within distance 3 (the usual setting), or by its logarithm within distance 9 (the best of those in
+# tools/measure/results/quality.md).
 set -euo pipefail
 page=$1
 data=${LEITONG_DATA:-../shared/data}
