@@ -14,9 +14,8 @@ fn read(path: &str) -> String {
 fn figures(text: &str) -> BTreeSet<String> {
     let pieces = text.split(|c: char| !c.is_alphanumeric() && c != '.' && c != ',');
     let trimmed = pieces.map(|piece| piece.trim_end_matches(['.', ',']).trim_start_matches(','));
-    let is_figure = |piece: &&str| {
-        piece.contains(|c: char| c.is_ascii_digit()) && !piece.contains(char::is_alphabetic)
-    };
+    let is_figure =
+        |piece: &&str| piece.contains(|c: char| c.is_ascii_digit()) && !piece.contains(char::is_alphabetic);
     trimmed.filter(is_figure).map(str::to_owned).collect()
 }
 
@@ -83,9 +82,8 @@ fn measured_f1(heading: &str) -> BTreeMap<String, [f64; 3]> {
     let section = page.split(heading).nth(1).expect("the heading");
     let rows = section.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
     let rows = rows.take_while(|line| line.starts_with('|'));
-    let number = |cell: &str| -> f64 {
-        cell.split_whitespace().next().expect("a figure").parse().expect("a number")
-    };
+    let number =
+        |cell: &str| -> f64 { cell.split_whitespace().next().expect("a figure").parse().expect("a number") };
     let scores = rows.map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         (cells[0].trim_matches('`').to_owned(), [number(cells[3]), number(cells[5]), number(cells[6])])
@@ -113,7 +111,10 @@ fn the_chart_shows_the_measured_figures() {
         sets += measured.len();
         for column in 0..3 {
             let label = label(&measured.values().map(|scores| scores[column]).collect::<Vec<_>>());
-            assert!(chart.contains(&label), "{heading}: column {column} is {label}: run `make readme-figures`");
+            assert!(
+                chart.contains(&label),
+                "{heading}: column {column} is {label}: run `make readme-figures`"
+            );
         }
         for method in ["simhash-three", "simhash-nine"] {
             let of_method = simhash.iter().filter(|row| row[0] == method && measured.contains_key(&row[1]));
@@ -146,13 +147,15 @@ fn the_readme_shows_what_the_program_prints() {
     let line = printed.lines().find(|line| line.contains(" kept, ")).expect("a line about documents");
     let readme = read("README.md");
     assert!(readme.contains(line), "{line}");
-    let example = readme.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a verdict");
+    let example =
+        readme.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a verdict");
     let example: serde_json::Value = serde_json::from_str(example).expect("JSON");
     let verdicts = std::fs::read_to_string(verdicts).expect("verdicts");
     let mut verdicts =
         verdicts.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a verdict"));
     let verdict = verdicts.find(|verdict| verdict["page_id"] == example["page_id"]).expect("its verdict");
-    for (field, value) in example.as_object().expect("an object").iter().filter(|(field, _)| *field != "…") {
+    for (field, value) in example.as_object().expect("an object").iter().filter(|(field, _)| *field != "…")
+    {
         assert_eq!(verdict[field], *value, "{field}");
     }
 }
