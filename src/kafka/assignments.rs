@@ -227,7 +227,7 @@ impl PagesContext {
             from,
             to,
             "{} pages get no verdict: retention deleted offsets {from} to {to} before they were read; see \
-             docs/alerts.md#leitongpageslost",
+             docs/operations.md#leitongpageslost",
             lost.count()
         );
         metrics::pages_lost(lost.count());

@@ -14,7 +14,7 @@ pub struct AdminConfig {
     /// interface.
     pub address: String,
     /// Serve a read-only web page at `/console/` of the same port: throughput, lag, tables, dead letters, and
-    /// duplicates by corpus and host (docs/console.md). Unlike the metrics, it shows hosts and urls of pages.
+    /// duplicates by corpus and host (docs/operations.md). Unlike the metrics, it shows hosts and urls of pages.
     pub console: bool,
     /// Add exemplars to `/metrics`: each count of verdicts and dead letters and each bucket of verdict delays
     /// names the last page that it counted, and its trace if there is one. Only scrapers that ask for

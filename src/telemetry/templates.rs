@@ -204,7 +204,7 @@ impl Alarm {
                     url,
                     command = command(site),
                     "duplicates of this site may be wrong: a cluster looks like a template, since all its pages are of one site and \
-                     differ only a little; see docs/alerts.md#leitongtemplate"
+                     differ only a little; see docs/operations.md#leitongtemplate"
                 );
             }
             Self::Site { site, percent, percent_before, page_id, url } => {
@@ -215,7 +215,7 @@ impl Alarm {
                     page_id,
                     url,
                     command = command(site),
-                    "duplicates of this site may be wrong: their share has jumped; see docs/alerts.md#leitongtemplate"
+                    "duplicates of this site may be wrong: their share has jumped; see docs/operations.md#leitongtemplate"
                 );
             }
             Self::Paragraphs { site, pages, lines } if lines.is_empty() => {
@@ -223,7 +223,7 @@ impl Alarm {
                     site,
                     pages,
                     "no paragraph explains the template alarm: the pages of the site share none; compare two of them, see \
-                     docs/alerts.md#leitongtemplate"
+                     docs/operations.md#leitongtemplate"
                 );
             }
             Self::Paragraphs { site, pages, lines } => {
@@ -234,7 +234,7 @@ impl Alarm {
                         shared_by,
                         line,
                         "pages of a site with a template alarm share this paragraph; if it is boilerplate, add it to \
-                         paragraph.boilerplate_file; see docs/alerts.md#leitongtemplate"
+                         paragraph.boilerplate_file; see docs/operations.md#leitongtemplate"
                     );
                 }
             }

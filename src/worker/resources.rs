@@ -15,7 +15,7 @@ use super::Roles;
 
 /// Bytes of a centroid in the table with its index, measured (docs/kafka.md, `restore`).
 const CENTROID_BYTES: u64 = 390;
-/// The same of one that is on disk (docs/table.md).
+/// The same of one that is on disk (docs/performance.md).
 const SEALED_BYTES: u64 = 20;
 /// Blocks' worth of centroids that are in memory nevertheless: one that fills, one that is written.
 const BLOCKS_IN_MEMORY: u64 = 2;

@@ -507,7 +507,7 @@ fn at_its_cap_memory_stays_the_same() {
     }
 }
 
-/// Texts of pages that joined are bounded as centroids are, and take the bytes that docs/table.md says.
+/// Texts of pages that joined are bounded as centroids are, and take the bytes that docs/performance.md says.
 #[test]
 fn texts_of_members_are_bounded_and_small() {
     let cap = 20_000;

@@ -20,7 +20,7 @@ pub struct IdfConfig {
 pub struct FingerprintConfig {
     /// The environment variable that holds a secret, of 16 bytes or more, which keys all hashes of
     /// text, so that nobody who lacks it can make a page the near-duplicate of another on purpose
-    /// (docs/adversaries.md). Unset: fingerprints that anybody can compute. All instances must have
+    /// (docs/guarantees.md). Unset: fingerprints that anybody can compute. All instances must have
     /// the same one; another one is another fingerprint hash.
     pub secret_env: Option<String>,
 }

@@ -338,9 +338,9 @@ fn templates(live: &Live, language: Language) -> Markup {
             p.note {
                 (language.say(
                     "Compare two of the pages: text that both have outside the article is boilerplate. The command lists the \
-                     paragraphs that pages of the site share. See docs/alerts.md#leitongtemplate.",
+                     paragraphs that pages of the site share. See docs/operations.md#leitongtemplate.",
                     "请比较其中两个页面：双方共有而不属于正文的段落就是样板文字。上列命令会列出该站页面共有的段落。处理办法见 \
-                     docs/alerts.md#leitongtemplate。",
+                     docs/operations.md#leitongtemplate。",
                 ))
             }
         }

@@ -23,7 +23,7 @@ pub struct CanonicalConfig {
     /// came first. `hosts`: its host stands further up in `canonical.hosts`. `canonical-link`: its
     /// `rel=canonical` names its own url; pages that name another url come last. `https`: its url
     /// begins so. `published`: it says the earlier date of publication. `longest`: its main text is
-    /// longer. Empty: the page that founded the cluster (docs/canonical.md).
+    /// longer. Empty: the page that founded the cluster (docs/concepts.md).
     pub prefer: Vec<Preference>,
     /// Hosts for the rule `hosts`, the best first: `www.example.com`, or `*.example.com` for all
     /// hosts below a domain.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct RecrawlsConfig {
     /// Keeps the last crawl of each url with the table: verdicts then say whether a page's text has
     /// changed since, a page leaves the cluster of its former text, and pages can be withdrawn
-    /// (docs/recrawls.md).
+    /// (docs/kafka.md).
     pub enabled: bool,
     /// Crawls that are kept in a log partition, the youngest, at some 740 bytes of memory each; with
     /// an expired cluster those of its pages are forgotten as well.

@@ -203,6 +203,10 @@ impl Drop for Noted {
 /// The operating system's error.
 pub fn note_all(stored: &Stored, reading: &Reading) -> io::Result<()> {
     // Objects in stores are identified by their versions.
+    #[cfg_attr(
+        not(feature = "s3"),
+        expect(irrefutable_let_patterns, reason = "without stores there are only files")
+    )]
     let Stored::File(file) = stored else { return Ok(()) };
     let stamp = Stamp::from_metadata(&file.metadata()?);
     reading.begin(Some(stamp));

@@ -72,7 +72,7 @@ pub struct ExtractConfig {
     /// now and then a page with a text of its own is taken for one (docs/extraction.md).
     pub listings: bool,
     /// Verdicts say what a page says of its source and of itself: publisher, authors, date,
-    /// canonical link, site, language (docs/source-credits.md). Off, they have `credits: null`, and
+    /// canonical link, site, language (docs/extraction.md). Off, they have `credits: null`, and
     /// a record of the fingerprint log takes some 80 bytes less. Changes no fingerprint.
     pub credits: bool,
     /// Block elements and runs of text of a page; one with more is UNDECIDABLE

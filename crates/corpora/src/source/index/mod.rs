@@ -10,22 +10,30 @@ pub mod originals;
 mod ranges;
 pub mod records;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::location::{Location, is_object};
 use super::open::is_machine_error;
+use super::reading::Stamp;
 
-/// The folder, or prefix in a store, of the WARC files that indexes name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WarcBase(PathBuf);
+/// The folder, or prefix in a store, of the WARC files that indexes name. Both readings of a run share it, so a file
+/// that is replaced between two of its records ends the run.
+#[derive(Debug)]
+pub struct WarcBase {
+    base: PathBuf,
+    /// The stamp of each file when it was first used. Memory: about 150 bytes a file.
+    stamps: Mutex<HashMap<Box<str>, Stamp>>,
+}
 
 impl WarcBase {
     /// Creates it from a folder, or from `s3://bucket/…`.
     #[must_use]
     pub fn new(base: &Path) -> Self {
-        Self(base.to_owned())
+        Self { base: base.to_owned(), stamps: Mutex::default() }
     }
 
     /// Returns the location of a file that an index names, or the reason why there is none.
@@ -35,18 +43,52 @@ impl WarcBase {
         if !is_below {
             return Err(Missing::Named("the name does not lead to a file below --warc-base".to_owned()));
         }
-        let base = self.0.to_string_lossy();
-        let path = PathBuf::from(format!("{}/{name}", base.trim_end_matches('/')));
-        if !is_object(&self.0) {
-            return Ok(Location::File(path));
+        if is_object(&self.base) {
+            return Location::unseen_object(&self.path(name)).map_err(Missing::from_error);
         }
-        Location::unseen_object(&path).map_err(Missing::from_error)
+        self.verify(name)?;
+        Ok(Location::File(self.path(name)))
+    }
+
+    /// Compares the stamp again, after a range was read.
+    fn verify_after(&self, name: &str) -> Result<(), Missing> {
+        if is_object(&self.base) { Ok(()) } else { self.verify(name) }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("{}/{name}", self.base.to_string_lossy().trim_end_matches('/')))
+    }
+
+    /// Compares the stamp of a file with that of its first use.
+    ///
+    /// # Errors
+    /// The file was replaced or changed, which ends the run.
+    fn verify(&self, name: &str) -> Result<(), Missing> {
+        // A file that is not there is reported by whoever opens it.
+        let Ok(file) = std::fs::metadata(self.path(name)) else { return Ok(()) };
+        let (now, mut stamps) =
+            (Stamp::from_metadata(&file), self.stamps.lock().unwrap_or_else(PoisonError::into_inner));
+        match stamps.get(name) {
+            Some(first) if *first != now => {
+                let error = format!(
+                    "{}: the file was replaced or changed while this run read it, so its records are not those that were \
+                     decided on; run again",
+                    self.path(name).display()
+                );
+                Err(Missing::Machine(io::Error::other(error)))
+            }
+            Some(_) => Ok(()),
+            None => {
+                stamps.insert(name.into(), now);
+                Ok(())
+            }
+        }
     }
 }
 
 impl fmt::Display for WarcBase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.display().fmt(f)
+        self.base.display().fmt(f)
     }
 }
 
@@ -75,5 +117,29 @@ impl Missing {
             }
             _ => Self::Machine(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Documents of a WARC file that was replaced between the two readings were kept, although nobody had decided on
+    /// them: only the index was compared.
+    #[test]
+    fn a_file_that_is_replaced_while_it_is_read_ends_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.warc");
+        std::fs::write(&path, "one record").expect("written");
+        let base = WarcBase::new(folder.path());
+        for _ in 0..2 {
+            assert!(base.file("a.warc").is_ok() && base.verify_after("a.warc").is_ok());
+        }
+        std::fs::remove_file(&path).expect("removed");
+        std::fs::write(&path, "two record").expect("written");
+        let Err(Missing::Machine(error)) = base.file("a.warc") else { panic!("it is another file") };
+        assert!(error.to_string().contains("a.warc: the file was replaced"), "{error}");
+        assert!(base.verify_after("a.warc").is_err());
+        assert!(base.file("b.warc").is_ok(), "whoever opens it reports that it is missing");
     }
 }

@@ -10,7 +10,7 @@
 //! the time after which nothing can have been published. Out: [`Credits`], all of which the page
 //! itself says. Invariants: the text of the page and so its fingerprint do not depend on it; what
 //! is read is bounded (`lines`, `marks`, `linked`), and so is what is found
-//! ([`leitong_base::limits`]). `docs/source-credits.md` has rules and measurements.
+//! ([`leitong_base::limits`]). `docs/extraction.md` has rules and measurements.
 
 mod author;
 mod date;
