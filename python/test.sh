@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the wheel into a fresh environment, and tries it there: its tests, and whether the stubs say what there is.
-# PROFILE=release builds it as it is released.
+# Installs the wheel into a fresh environment and tests it there: runs its tests, and compares the stubs with
+# the package.
+# PROFILE=release builds it as for a release.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +13,7 @@ wheel=$(python/wheel.sh)
 python3 -m venv "$folder/fresh"
 "$folder/fresh/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$folder/packages" \
   "$wheel" --requirement python/tests/requirements.txt
-# From elsewhere, so that the package is the installed one.
+# From another folder, so that the installed package is imported.
 tests=$(pwd)/python/tests
 cd "$folder/fresh"
 bin/python -m unittest discover --start-directory "$tests"

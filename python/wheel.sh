@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Builds the wheel as the tests build the program, and prints its path. PROFILE=release builds it as it is released;
-# LEITONG_WHEEL names one that is built already.
+# Builds the wheel as the tests build the program, and prints its path. PROFILE=release builds it as for a
+# release;
+# LEITONG_WHEEL names one that is already built.
 set -eu -o pipefail
 [ -z "${LEITONG_WHEEL:-}" ] || { echo "$LEITONG_WHEEL"; exit; }
 cd "$(dirname "$0")/.."
-# Cargo tells what a test starts of the test's package. To some build scripts that would be a change, and much be built again.
+# Cargo sets variables about a test's package for programs that the test starts. Some build scripts would
+# rebuild much if they changed.
 unset "${!CARGO_PKG_@}" "${!CARGO_MANIFEST_@}" OUT_DIR
 
 folder=target/python
 mkdir -p "$folder"
-# Tests beside one another need one wheel.
+# Parallel tests need one wheel.
 exec 9> "$folder/lock"
 flock 9
 [ -x "$folder/tools/bin/maturin" ] || tools/test-tools.sh maturin >&2

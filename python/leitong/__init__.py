@@ -62,7 +62,7 @@ _default = None
 
 
 def _listed(pages):
-    # Arrow's arrays and tables give texts and dicts of their own.
+    # Arrow's arrays and tables convert to texts and dicts.
     return pages.to_pylist() if hasattr(pages, "to_pylist") else pages
 
 
@@ -80,6 +80,6 @@ def _batches(pages, size):
 
 def main():
     """The command `leitong`."""
-    # Ctrl-C ends the program as it would without Python around it.
+    # Ctrl-C ends the program as it would without Python.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(_run(sys.argv))

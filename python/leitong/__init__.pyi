@@ -20,7 +20,7 @@ class _PageFields(TypedDict, total=False):
     status: int | None
     fetched_at: datetime.datetime | None
 
-# Any dict will do: rows of datasets have keys of their own.
+# Any dict is accepted: rows of datasets have other keys as well.
 _Page = str | _PageFields | dict[str, Any]
 _P = TypeVar("_P", bound=_Page)
 

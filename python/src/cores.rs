@@ -1,7 +1,7 @@
-//! Threads for batches, also in a process that was forked.
+//! Threads for batches, also in a forked process.
 //!
-//! The threads of a pool stay in the parent. Work that a forked child hands to them would wait forever,
-//! so a child makes a pool of its own. Cost: nothing in a process that was not forked.
+//! The threads of a pool stay in the parent. Work that a forked child hands to them would wait permanently,
+//! so a child creates its own pool. Cost: none in a process that was not forked.
 
 use std::mem;
 use std::process;
@@ -11,21 +11,21 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Pages that are worked on between two looks whether Ctrl-C was pressed.
+/// Number of pages processed between two checks for Ctrl-C.
 pub(crate) const CHUNK: usize = 64;
 
-/// The process that has imported the package, for which the threads of the library are.
+/// The process that has imported the package, which has the library's threads.
 static IMPORTED_BY: OnceLock<u32> = OnceLock::new();
 
-/// The pool of a forked child, and which child that is.
+/// The pool of a forked child, and that child's process id.
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// Takes note of the process that imports the package.
+/// Records the process that imports the package.
 pub(crate) fn imported() {
     IMPORTED_BY.get_or_init(process::id);
 }
 
-/// Does work that may use all cores.
+/// Runs work that may use all cores.
 pub(crate) fn on_all<T: Send>(work: impl FnOnce() -> T + Send) -> PyResult<T> {
     if IMPORTED_BY.get().is_none_or(|pid| *pid == process::id()) {
         return Ok(work());
@@ -43,14 +43,14 @@ fn pool_of_child() -> PyResult<Arc<ThreadPool>> {
         let made = ThreadPoolBuilder::new().build();
         made.map(Arc::new).map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))
     };
-    // Locked: another thread makes the pool, or did so in the parent at the moment of the fork and
-    // will never unlock it here.
+    // Locked: another thread is creating the pool, or was doing so in the parent at the moment of the fork
+    // and will never unlock it here.
     let Ok(mut known) = POOL.try_lock() else { return make() };
     match &*known {
         Some((pid, pool)) if *pid == process::id() => Ok(Arc::clone(pool)),
         _ => {
             let pool = make()?;
-            // The former one has no threads here that its end could wait for.
+            // The former pool has no threads here that its end could wait for.
             mem::forget(known.replace((process::id(), Arc::clone(&pool))));
             Ok(pool)
         }

@@ -1,4 +1,4 @@
-//! Pages in, verdicts out.
+//! Decides on pages, and returns verdicts.
 
 use std::path::PathBuf;
 use std::sync::MutexGuard;
@@ -19,12 +19,12 @@ use crate::verdict::Verdict;
 /// Deduplicator(config=None, *, toml=None, table=None)
 /// --
 ///
-/// Decides of page after page whether it is new or a near-duplicate of an earlier one. With a `Table` it
-/// begins with what was saved there; `table.on_disk` needs one.
+/// Decides for one page after another whether it is new or a near-duplicate of an earlier one. With a `Table`
+/// it starts from what was saved there; `table.on_disk` needs one.
 #[pyclass(frozen, subclass, module = "leitong")]
 pub(crate) struct Deduplicator {
     inner: ProcessLock<leitong::Deduplicator>,
-    /// Its old centroids are in files, which threads of the process that opened them write.
+    /// True if old centroids are in files, which threads of the process that opened them write.
     is_on_disk: bool,
     pages: Pages,
 }
@@ -53,9 +53,9 @@ impl Deduplicator {
         })
     }
 
-    /// The verdict on a page: a str, or a dict with "text" or "html" (a str, or bytes in any charset)
-    /// and, if they are known, "url", "id", "title", "content_type", "charset", "status", "fetched_at".
-    /// Other keys are passed over.
+    /// Returns the verdict on a page: a str, or a dict with "text" or "html" (a str, or bytes in any charset)
+    /// and, if known, "url", "id", "title", "content_type", "charset", "status", "fetched_at". Other keys are
+    /// ignored.
     fn decide(&self, py: Python<'_>, page: &Bound<'_, PyAny>) -> PyResult<Verdict> {
         let page = self.pages.page(page)?;
         let decided = py.detach(|| {
@@ -66,8 +66,8 @@ impl Deduplicator {
         decided.map(Verdict::new)
     }
 
-    /// The verdicts on many pages, in their order; their texts are read on all cores. Ctrl-C ends it, and
-    /// then none of them is decided.
+    /// Returns the verdicts on many pages, in their order; reads their texts on all cores. Ctrl-C ends it,
+    /// and then none of them is decided.
     fn decide_batch(&self, py: Python<'_>, pages: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
         let pages: Vec<Page> =
             pages.try_iter()?.map(|page| self.pages.page(&page?)).collect::<PyResult<_>>()?;
@@ -93,8 +93,8 @@ impl Deduplicator {
         Ok(verdicts.into_iter().map(Verdict::new).collect())
     }
 
-    /// The verdicts on pages whose records were made elsewhere (`Fingerprinter.records`), in their
-    /// order: those that `decide_batch` would give on the pages. Records of other settings are refused.
+    /// Returns the verdicts on pages whose records were made elsewhere (`Fingerprinter.records`), in their
+    /// order. They equal those of `decide_batch` on the pages. Records of other settings are refused.
     fn decide_records(&self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
         let records: Vec<PyBackedBytes> =
             records.try_iter()?.map(|record| Ok(record?.extract()?)).collect::<PyResult<_>>()?;
@@ -106,12 +106,12 @@ impl Deduplicator {
         Ok(verdicts.into_iter().map(Verdict::new).collect())
     }
 
-    /// Centroids in the table: different texts so far.
+    /// Returns the number of centroids in the table: different texts so far.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         py.detach(|| Ok(self.inner()?.centroid_count()))
     }
 
-    /// The name of the detector that decides.
+    /// Returns the name of the detector in use.
     #[getter]
     fn detector(&self, py: Python<'_>) -> PyResult<&'static str> {
         py.detach(|| Ok(self.inner()?.detector().name()))
@@ -127,9 +127,9 @@ impl Deduplicator {
 }
 
 impl Deduplicator {
-    /// Locks it. As long as the guard lives, no other thread decides.
+    /// Locks the deduplicator. While the guard lives, no other thread decides.
     pub(crate) fn inner(&self) -> PyResult<MutexGuard<'_, leitong::Deduplicator>> {
-        // The threads that write its files are missing in a forked child.
+        // A forked child lacks the threads that write its files.
         if self.is_on_disk && !self.inner.is_of_this_process() {
             return Err(PyRuntimeError::new_err(
                 "this Deduplicator has its table on disk, which only the process that made it can use; make one in \

@@ -1,4 +1,4 @@
-//! HTML → main text.
+//! Extracts the main text from HTML.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ pub(crate) struct Document {
     title: Option<String>,
     text: String,
     paragraphs: Vec<String>,
-    /// JSON.
+    /// The credits as JSON.
     credits: Option<String>,
 }
 
@@ -27,25 +27,25 @@ type Parts = (Option<String>, String, Vec<String>, Option<String>);
 
 #[pymethods]
 impl Document {
-    /// The title, if there is one.
+    /// Returns the title, if there is one.
     #[getter]
     fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// The paragraphs, one a line.
+    /// Returns the paragraphs, one per line.
     #[getter]
     fn text(&self) -> &str {
         &self.text
     }
 
-    /// The paragraphs.
+    /// Returns the paragraphs.
     #[getter]
     fn paragraphs(&self) -> Vec<&str> {
         self.paragraphs.iter().map(String::as_str).collect()
     }
 
-    /// What the page says of its source and of itself: publisher, authors, date and so on.
+    /// Returns the page's statements about its source and itself: publisher, authors, date and so on.
     #[getter]
     fn credits<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(credits) = &self.credits else { return Ok(None) };
@@ -76,7 +76,7 @@ impl From<leitong::Document> for Document {
     }
 }
 
-/// Makes a Document that was pickled.
+/// Restores a pickled Document.
 #[pyfunction]
 pub(crate) fn restore_document(
     title: Option<String>,
@@ -94,7 +94,8 @@ thread_local! {
 /// extract(html, *, url="", content_type=None)
 /// --
 ///
-/// The main text of HTML: a str, or bytes in any charset. Raises ValueError where there is none.
+/// Returns the main text of HTML, given as a str or as bytes in any charset. Raises ValueError if there is
+/// none.
 #[pyfunction]
 #[pyo3(signature = (html, *, url = "", content_type = None))]
 pub(crate) fn extract(

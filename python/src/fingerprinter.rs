@@ -1,4 +1,4 @@
-//! Pages → fingerprints, for whoever clusters elsewhere.
+//! Makes fingerprints of pages, for clustering elsewhere.
 
 use std::path::PathBuf;
 
@@ -16,13 +16,13 @@ use crate::page::Pages;
 use crate::pickled;
 use crate::settings::{settings, value_error};
 
-/// Makes fingerprints of pages and compares them. They are the same in every process with the same
-/// settings, so a map step on many machines can make them.
+/// Makes fingerprints of pages and compares them. They are the same in every process with the same settings,
+/// so a map step on many machines can make them.
 #[pyclass(frozen, module = "leitong")]
 pub(crate) struct Fingerprinter {
     stage: FingerprintStage,
     bytes_max: usize,
-    /// The settings as they were given, for other processes.
+    /// The settings as given, for other processes.
     given: (Option<PathBuf>, Option<String>),
 }
 
@@ -31,7 +31,7 @@ impl Fingerprinter {
     #[new]
     #[pyo3(signature = (config = None, *, toml = None))]
     fn new(config: Option<PathBuf>, toml: Option<&str>) -> PyResult<Self> {
-        // Another process may have another folder.
+        // Another process may have another current folder.
         let path = config.as_ref().map(std::path::absolute).transpose()?;
         let given = (path, toml.map(str::to_owned));
         let config = settings(config, toml)?;
@@ -39,7 +39,7 @@ impl Fingerprinter {
         Ok(Self { stage: FingerprintStage::new(config).map_err(value_error)?, bytes_max, given })
     }
 
-    /// Settings travel; the other process reads the file of settings itself.
+    /// Pickles the settings; the other process reads the settings file itself.
     #[expect(clippy::type_complexity, reason = "what pickle wants")]
     fn __reduce__<'py>(
         &self,
@@ -48,8 +48,8 @@ impl Fingerprinter {
         Ok((pickled::maker(py, "restore_fingerprinter")?, self.given.clone()))
     }
 
-    /// The fingerprint of a page (a str, or a dict as for `Deduplicator`); None where there is
-    /// nothing to compare.
+    /// Returns the fingerprint of a page (a str, or a dict as for `Deduplicator`), or None if there is too
+    /// little to compare.
     fn fingerprint<'py>(
         &self,
         py: Python<'py>,
@@ -60,7 +60,7 @@ impl Fingerprinter {
         Ok(made.map(|fingerprint| PyBytes::new(py, &fingerprint)))
     }
 
-    /// Those of many pages, made on all cores.
+    /// Returns the fingerprints of many pages, made on all cores.
     fn fingerprints<'py>(
         &self,
         py: Python<'py>,
@@ -72,9 +72,9 @@ impl Fingerprinter {
         Ok(fingerprints.into_iter().map(|made| made.map(|bytes| PyBytes::new(py, &bytes))).collect())
     }
 
-    /// Records of many pages, made on all cores: fingerprints with all else that decides, for
-    /// `Deduplicator.decide_records` and `LogSource`. Pages need a url or an id, since their numbers
-    /// mean nothing elsewhere.
+    /// Returns records of many pages, made on all cores: fingerprints and everything else that a decision
+    /// needs, for `Deduplicator.decide_records` and `LogSource`. Pages need a url or an id, since their
+    /// numbers mean nothing elsewhere.
     fn records<'py>(&self, py: Python<'py>, pages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let made = Pages::new(self.bytes_max);
         let pages: Vec<Page> =
@@ -85,7 +85,7 @@ impl Fingerprinter {
         Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
     }
 
-    /// How far two fingerprints are apart, how alike they are (0 to 1), and whether their pages are
+    /// Returns the distance of two fingerprints, their similarity (0 to 1), and whether their pages are
     /// near-duplicates.
     fn compare(&self, a: &[u8], b: &[u8]) -> PyResult<(f64, f64, bool)> {
         let detector = self.stage.detector();
@@ -101,14 +101,15 @@ impl Fingerprinter {
         Ok((detector.distance(compared.distance), detector.similarity(a, b), compared.near))
     }
 
-    /// Of all settings that can change a fingerprint, in hex: those of different values never meet.
+    /// Returns the hash of all settings that can change a fingerprint, in hexadecimal. Fingerprints with
+    /// different hashes are never compared.
     #[getter]
     fn fingerprint_hash(&self) -> String {
         format!("{:016x}", self.stage.fingerprint_hash())
     }
 }
 
-/// Makes a Fingerprinter that was pickled.
+/// Restores a pickled Fingerprinter.
 #[pyfunction]
 pub(crate) fn restore_fingerprinter(
     config: Option<PathBuf>,
@@ -118,7 +119,7 @@ pub(crate) fn restore_fingerprinter(
 }
 
 impl Fingerprinter {
-    /// What `make` makes of each page, on all cores. Ctrl-C ends it.
+    /// Applies `make` to each page, on all cores. Ctrl-C ends it.
     fn on_all<T: Send>(
         &self,
         pages: Vec<Page>,

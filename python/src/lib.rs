@@ -1,7 +1,7 @@
 //! The Python package `leitong`: the library's façade, and the program itself.
 //!
-//! In: Python texts, bytes, dicts. Out: documents, fingerprints, verdicts, the same as the program
-//! gives (`python/tests`). What takes time runs without the interpreter's lock.
+//! Input: Python texts, bytes, dicts. Output: documents, fingerprints, verdicts, the same as the program's
+//! (`python/tests`). Slow work runs without the interpreter's lock.
 
 mod command;
 mod cores;
@@ -18,7 +18,7 @@ mod verdict;
 
 use pyo3::prelude::*;
 
-/// What `leitong/__init__.py` gives on.
+/// The items that `leitong/__init__.py` re-exports.
 #[pymodule]
 mod _native {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Records made on many machines → records of the fingerprint log.
+//! Turns records made on many machines into records of the fingerprint log.
 
 use leitong::kafka::log_source;
 use leitong_base::record::timestamp::Timestamp;
@@ -11,14 +11,14 @@ use crate::page::timestamp;
 use crate::pickled;
 use crate::process_lock::ProcessLock;
 
-/// As of Kafka's topics, whose names stand where this one does.
+/// Maximum length of a name, as for Kafka topics, which it replaces.
 const NAME_BYTES_MAX: usize = 249;
 
 /// LogSource(name, *, epoch=0, log_partitions=1, log_time=None)
 /// --
 ///
-/// Gives records (`Fingerprinter.records`) their places in the fingerprint log of a worker, in one
-/// order. Writing the same records again, from the first one, changes nothing: each counts once.
+/// Assigns records (`Fingerprinter.records`) their places in the fingerprint log of a worker, in one order.
+/// Writing the same records again, from the first one, changes nothing: each counts once.
 #[pyclass(frozen, module = "leitong")]
 pub(crate) struct LogSource {
     inner: ProcessLock<log_source::LogSource>,
@@ -52,8 +52,7 @@ impl LogSource {
         Ok(Self { inner: ProcessLock::new("LogSource", source) })
     }
 
-    /// For each record, in their order, the partition of the log that it has to be written to, and
-    /// the value to write there.
+    /// Returns for each record, in order, the log partition and the value to write there.
     fn place<'py>(
         &self,
         py: Python<'py>,
@@ -63,7 +62,7 @@ impl LogSource {
             records.try_iter()?.map(|record| Ok(record?.extract()?)).collect::<PyResult<_>>()?;
         let placed = py.detach(|| {
             let mut source = self.inner.lock()?;
-            // A record that is refused leaves no gap behind it.
+            // A refused record leaves no gap.
             let mut after = source.clone();
             let place = |(number, record): (usize, &PyBackedBytes)| {
                 after.place(record).map_err(|error| format!("record {number}: {error}"))
@@ -83,7 +82,7 @@ impl LogSource {
         ))
     }
 
-    /// The offset of the next record: how many have been placed.
+    /// Returns the offset of the next record: the number of records placed so far.
     #[getter]
     fn next_offset(&self) -> PyResult<u64> {
         Ok(self.inner.lock()?.next_offset())

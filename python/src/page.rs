@@ -1,4 +1,4 @@
-//! Python's texts and dicts → [`Page`].
+//! Converts Python's texts and dicts to [`Page`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,22 +9,22 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-/// Makes pages of what comes one after the other.
+/// Converts successive items to pages.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    /// How many have come.
+    /// Number of items so far.
     count: AtomicU64,
     bytes_max: usize,
 }
 
 impl Pages {
-    /// Bodies above `bytes_max` are left out, and their pages told to be too large.
+    /// Creates a converter. Bodies above `bytes_max` are left out, and their pages marked as too large.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self { count: AtomicU64::new(0), bytes_max }
     }
 
-    /// The page of a text, or of a dict with `text` or `html` and what may be known beside it. Without
-    /// a url and an id it is named by its number.
+    /// Returns the page of a text, or of a dict with `text` or `html` and optional fields. Without a url and
+    /// an id, its number identifies it.
     pub(crate) fn page(&self, item: &Bound<'_, PyAny>) -> PyResult<Page> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let wrong = |what: String| PyValueError::new_err(format!("document {number}: {what}"));
@@ -79,7 +79,7 @@ impl Pages {
         Ok(page)
     }
 
-    /// The same of a page that has a url or an id of its own.
+    /// Returns the page of an item that must have a url or an id.
     pub(crate) fn named_page(&self, item: &Bound<'_, PyAny>) -> PyResult<Page> {
         let number = self.count.load(Ordering::Relaxed);
         let fields = item.cast::<PyDict>();
@@ -108,12 +108,12 @@ impl Pages {
     }
 }
 
-/// A text; what is no Unicode in it (Python allows lone surrogates) becomes U+FFFD.
+/// Returns a text with invalid Unicode (Python allows lone surrogates) replaced by U+FFFD.
 pub(crate) fn lossy(text: &Bound<'_, PyString>) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// A text, or a number as one.
+/// Returns a text, or a number as text.
 fn scalar(value: &Bound<'_, PyAny>, name: &str, number: u64) -> PyResult<String> {
     match value.cast::<PyString>() {
         Ok(text) => Ok(lossy(text)),
@@ -125,7 +125,7 @@ fn scalar(value: &Bound<'_, PyAny>, name: &str, number: u64) -> PyResult<String>
     }
 }
 
-/// The time of a `datetime`, which `name` stands for.
+/// Converts a `datetime`; `name` is the field, for errors.
 pub(crate) fn timestamp(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Timestamp> {
     let seconds: f64 = value
         .call_method0("timestamp")

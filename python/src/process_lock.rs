@@ -1,9 +1,9 @@
-//! A lock that a forked child can tell from one that is lost.
+//! A lock that detects in a forked child that it can never be released.
 //!
-//! A fork copies a lock as it is at that moment, but not the thread that holds it. In the child, waiting for
-//! such a lock would never end. So the first thread of a process that asks for the lock tries it without
-//! waiting: either it is free, or it is lost, and then every use in that process is an error. Cost: one atomic
-//! load for each use in a process that has asked before.
+//! A fork copies the state of a lock, but not the thread that holds it. Waiting for such a lock in the child
+//! would never end. So the first thread of a process that requests the lock tries it without waiting: either
+//! it is free, or it is lost, and then every use in that process is an error. Cost: one atomic load for each
+//! use in a process that has requested it before.
 
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use std::thread;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// What the process that a state names knows of the lock.
+/// The state of the lock for the process stored with it.
 const USABLE: u64 = 0;
 const TRYING: u64 = 1;
 const LOST: u64 = 2;
@@ -24,7 +24,7 @@ pub(crate) struct ProcessLock<T> {
     /// The name of the Python class, for errors.
     class: &'static str,
     value: Mutex<T>,
-    /// The last process that asked for the lock, and what it knows: `pid * STATES + state`.
+    /// The last process that requested the lock, and its state: `pid * STATES + state`.
     state: AtomicU64,
 }
 
@@ -33,12 +33,13 @@ impl<T> ProcessLock<T> {
         Self { class, value: Mutex::new(value), state: AtomicU64::new(state(USABLE)) }
     }
 
-    /// Waits for the lock. RuntimeError in a forked child if another thread of the parent held it at the fork.
+    /// Waits for the lock. Returns RuntimeError in a forked child if another thread of the parent held it at
+    /// the fork.
     pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, T>> {
         loop {
             let known = self.state.load(Ordering::Acquire);
             if known == state(USABLE) {
-                // A panic on one page leaves nothing half done.
+                // A panic on one page leaves the value consistent.
                 return Ok(self.value.lock().unwrap_or_else(PoisonError::into_inner));
             }
             if known == state(LOST) {
@@ -71,7 +72,7 @@ impl<T> ProcessLock<T> {
         }
     }
 
-    /// True in the process that made the value or has used it last.
+    /// Returns true in the process that created the value or has used it last.
     pub(crate) fn is_of_this_process(&self) -> bool {
         self.state.load(Ordering::Acquire) / STATES == u64::from(process::id())
     }

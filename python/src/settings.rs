@@ -1,4 +1,4 @@
-//! Settings: a file, or the text of one.
+//! Reads settings from a file or a text.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use leitong::config::load;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The settings in a file or in a text, of which there is one at most; neither: the defaults.
+/// Reads the settings in a file or in a text, at most one of them; the defaults without either.
 pub(crate) fn settings(config: Option<PathBuf>, toml: Option<&str>) -> PyResult<Config> {
     let read = match (config, toml) {
         (Some(_), Some(_)) => {
@@ -20,7 +20,7 @@ pub(crate) fn settings(config: Option<PathBuf>, toml: Option<&str>) -> PyResult<
     read.map_err(value_error)
 }
 
-/// What the library complains of, as Python says it.
+/// Converts an error of the library to a ValueError.
 pub(crate) fn value_error(error: impl std::error::Error) -> PyErr {
     PyValueError::new_err(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! A folder that keeps what a `Deduplicator` knows.
+//! A folder that stores the table of a `Deduplicator`.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ use crate::process_lock::ProcessLock;
 /// Table(folder)
 /// --
 ///
-/// A folder that keeps the table of a Deduplicator; `leitong dedup --table` reads and writes the
-/// same. It is locked until `close()`, or the end of `with`.
+/// A folder that stores the table of a Deduplicator, in the format of `leitong dedup --table`. It is locked
+/// until `close()`, or the end of `with`.
 #[pyclass(frozen, module = "leitong")]
 pub(crate) struct Table {
     inner: ProcessLock<Option<leitong::Table>>,
@@ -28,7 +28,7 @@ impl Table {
         Ok(Self { inner: ProcessLock::new("Table", Some(table)) })
     }
 
-    /// Loads the saved table in place of what the deduplicator has; False where none was saved.
+    /// Replaces the deduplicator's table by the saved one; returns False if none was saved.
     fn load(&self, py: Python<'_>, deduplicator: &Bound<'_, Deduplicator>) -> PyResult<bool> {
         let deduplicator = deduplicator.get();
         self.opened(py, |table| {
@@ -38,7 +38,7 @@ impl Table {
         })
     }
 
-    /// Saves the deduplicator's table, in one step: a crash leaves the old file or the new one.
+    /// Saves the deduplicator's table atomically: a crash leaves the old file or the new one.
     fn save(&self, py: Python<'_>, deduplicator: &Bound<'_, Deduplicator>) -> PyResult<()> {
         let deduplicator = deduplicator.get();
         self.opened(py, |table| {
@@ -81,7 +81,7 @@ impl Table {
     }
 }
 
-/// OSError where the folder or a file cannot be had or relied on, ValueError where it does not fit.
+/// Returns OSError if the folder or a file is unavailable or damaged, ValueError if it does not fit.
 pub(crate) fn refused(error: &leitong::SnapshotError) -> PyErr {
     match error {
         leitong::SnapshotError::Io { .. }

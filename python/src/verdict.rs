@@ -1,4 +1,4 @@
-//! What Leitong says of a page, as Python sees it.
+//! A verdict on a page, as Python sees it.
 
 use leitong::Kind;
 use pyo3::exceptions::PyValueError;
@@ -21,7 +21,7 @@ pub(crate) struct Verdict {
     same_url: bool,
     distance: Option<f64>,
     similarity: Option<f64>,
-    /// As the program prints it.
+    /// The verdict as the program prints it.
     json: String,
 }
 
@@ -43,83 +43,83 @@ impl Verdict {
     }
 }
 
-/// What a verdict is made of again when it is unpickled: its JSON, distance and similarity.
+/// The fields from which a verdict is unpickled: its JSON, distance and similarity.
 type Fields<'a> = (&'a str, Option<f64>, Option<f64>);
 
 #[pymethods]
 impl Verdict {
-    /// The page's id.
+    /// Returns the page's id.
     #[getter]
     fn page_id(&self) -> &str {
         &self.page_id
     }
 
-    /// The page's url.
+    /// Returns the page's url.
     #[getter]
     fn url(&self) -> &str {
         &self.url
     }
 
-    /// `UNIQUE`, `EXACT_DUPLICATE`, `NEAR_DUPLICATE` or `UNDECIDABLE`.
+    /// Returns `UNIQUE`, `EXACT_DUPLICATE`, `NEAR_DUPLICATE` or `UNDECIDABLE`.
     #[getter]
     fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// Whether the page is a duplicate of another one: not of itself, read once more.
+    /// Returns true if the page is a duplicate of another page, not of an earlier crawl of itself.
     #[getter]
     fn is_duplicate(&self) -> bool {
         self.joins() && !self.same_url
     }
 
-    /// Why it is undecidable; None for all other kinds.
+    /// Returns why the page is undecidable; None for all other kinds.
     #[getter]
     fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
 
-    /// The cluster that the page founds or joins, 32 hex digits.
+    /// Returns the id of the cluster that the page founds or joins, 32 hexadecimal digits.
     #[getter]
     fn cluster_id(&self) -> Option<&str> {
         self.cluster_id.as_deref()
     }
 
-    /// The id of the page that stands for the cluster.
+    /// Returns the id of the page that represents the cluster.
     #[getter]
     fn canonical_page_id(&self) -> Option<&str> {
         self.canonical_page_id.as_deref()
     }
 
-    /// Its url.
+    /// Returns the url of the page that represents the cluster.
     #[getter]
     fn canonical_url(&self) -> Option<&str> {
         self.canonical_url.as_deref()
     }
 
-    /// The canonical page has the same page id or url: never delete on such a verdict.
+    /// Returns true if the canonical page has the same page id or url: never delete on such a verdict.
     #[getter]
     fn same_url(&self) -> bool {
         self.same_url
     }
 
-    /// To the centroid, in the detector's unit.
+    /// Returns the distance to the centroid, in the detector's unit.
     #[getter]
     fn distance(&self) -> Option<f64> {
         self.distance
     }
 
-    /// To the centroid, 0 to 1.
+    /// Returns the similarity to the centroid, from 0 to 1.
     #[getter]
     fn similarity(&self) -> Option<f64> {
         self.similarity
     }
 
-    /// The verdict as the program prints it, one JSON object.
+    /// Returns the verdict as the program prints it, one JSON object.
     fn to_json(&self) -> &str {
         &self.json
     }
 
-    /// All fields.
+    /// Returns all fields.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let loaded = py.import("json")?.call_method1("loads", (&self.json,))?;
         Ok(loaded.cast_into::<PyDict>()?)
@@ -144,7 +144,7 @@ impl Verdict {
     }
 }
 
-/// Makes a Verdict that was pickled. JSON has fewer digits of the numbers.
+/// Restores a pickled Verdict. JSON has fewer digits of the numbers.
 #[pyfunction]
 #[pyo3(signature = (json, distance, similarity))]
 pub(crate) fn restore_verdict(

@@ -238,7 +238,7 @@ class Records(unittest.TestCase):
             source.place([records[0], b"nonsense"])
         self.assertEqual(source.next_offset, len(records))
         partitions = {partition for partition, _ in leitong.LogSource("corpus", log_partitions=16).place(records)}
-        self.assertEqual(partitions, {10})  # the corpus "default", as everywhere
+        self.assertEqual(partitions, {10})  # the corpus "default"
         for wrong in ({"name": ""}, {"name": "corpus", "log_partitions": 0}):
             with self.assertRaises(ValueError):
                 leitong.LogSource(**wrong)

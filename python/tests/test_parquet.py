@@ -51,7 +51,7 @@ class Parquet(unittest.TestCase):
 
     def test_rows_stay_as_they_were(self):
         status, said = self.run_example("--out", "kept", "--batch", "50", "in/a.parquet", "in/b.parquet")
-        # 83 texts, and 14 rows without one, which stay.
+        # 83 texts, and 14 rows without one, which are kept.
         self.assertEqual((status, said), (0, "400 rows, 303 duplicates\n"))
         for name, part, verdicts in zip("ab", self.tables, self.expected()):
             rows = [row for row, verdict in zip(part.to_pylist(), verdicts) if not verdict.is_duplicate]

@@ -178,7 +178,7 @@ class Interrupted(unittest.TestCase):
     """Ctrl-C waited for the end of a batch."""
 
     def setUp(self):
-        # Processes in the background of a shell are started without it.
+        # A shell starts background processes without it.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
 
