@@ -1,12 +1,13 @@
-//! Web pages to text to terms: the first half of the way to a fingerprint.
+//! Turns web pages into terms, the first half of the way to a fingerprint.
 //!
 //! ```text
 //! message or record ─► page ─► decode ─► extract ─► segment
 //!                      Page    str       Document   Terms
 //! ```
 //!
-//! [`page`] reads a page from a message of any crawler, [`decode`] finds its character encoding, [`extract`] its main
-//! text, and [`segment`] splits the text into terms, Chinese first. All of it is pure: no files, no clocks, no threads.
+//! [`page`] reads a page from the message of any crawler, [`decode`] finds its character encoding, [`extract`] its main
+//! text, and [`segment`] splits the text into terms, with special care for Chinese. All of it is pure: no files, clocks
+//! or threads.
 //!
 //! ```
 //! use leitong_text::{ExtractConfig, Extractor};

@@ -1,9 +1,9 @@
-//! What is said about a page's encoding: the crawler's
-//! field, the header, `<meta>`, the XML declaration.
+//! Lists the encodings that a page is declared to have, by the crawler's field, the header, `<meta>` and the XML
+//! declaration.
 //!
-//! In: the bytes and the hints. Out: encodings with their origin, the most trustworthy first,
-//! unknown labels left out. The order is the HTML standard's (transport before markup), with
-//! the crawler's own field before all. Cost: the first [`PRESCAN_BYTES`] bytes.
+//! In: the bytes and the hints. Out: encodings with their origin, the most trustworthy first, without unknown labels.
+//! The order is the HTML standard's (transport before markup), with the crawler's own field first. Cost: reads the
+//! first [`PRESCAN_BYTES`] bytes.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;
@@ -11,10 +11,11 @@ use memchr::memmem;
 use super::How;
 use crate::page::Hints;
 
-/// The standard looks at 1,024 bytes; real pages put scripts and comments before their `<meta>`.
+/// Bytes searched for a declaration. The standard reads 1,024; real pages have scripts and comments before their
+/// `<meta>`.
 const PRESCAN_BYTES: usize = 16 << 10;
 
-/// All that is declared, the most trustworthy first.
+/// Returns all declared encodings, the most trustworthy first.
 pub(super) fn declared(bytes: &[u8], hints: &Hints) -> impl Iterator<Item = (&'static Encoding, How)> {
     let field = hints.charset.as_deref().and_then(|label| Encoding::for_label(label.as_bytes()));
     let header = hints.content_type.as_deref().and_then(|header| charset_parameter(header.as_bytes()));
@@ -24,7 +25,7 @@ pub(super) fn declared(bytes: &[u8], hints: &Hints) -> impl Iterator<Item = (&'s
         .filter_map(|(encoding, how)| Some((encoding?, how)))
 }
 
-/// The encoding after `charset=` in a header or in a `content` attribute.
+/// Returns the encoding after `charset=` in a header or in a `content` attribute.
 fn charset_parameter(value: &[u8]) -> Option<&'static Encoding> {
     let lower = value.to_ascii_lowercase();
     let after = memmem::find(&lower, b"charset")? + b"charset".len();
@@ -32,17 +33,17 @@ fn charset_parameter(value: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label(rest.trim_ascii_start()))
 }
 
-/// The label at the start of `value`, quoted or not.
+/// Returns the label at the start of `value`, with or without quotes.
 fn label(value: &[u8]) -> &[u8] {
     let value = value.strip_prefix(b"\"").or_else(|| value.strip_prefix(b"'")).unwrap_or(value);
     let end = value.iter().position(|b| b" \t\r\n\x0c;\"'>?/".contains(b)).unwrap_or(value.len());
     &value[..end]
 }
 
-/// The encoding that the markup itself declares.
+/// Returns the encoding that the markup declares.
 fn prescan(head: &[u8]) -> Option<&'static Encoding> {
     let encoding = xml_declaration(head).or_else(|| meta(head))?;
-    // A declaration that can be read byte by byte is not in UTF-16 (the standard's own rule).
+    // A declaration that is readable byte by byte is not in UTF-16 (a rule of the standard).
     Some(if encoding == UTF_16LE || encoding == UTF_16BE {
         UTF_8
     } else if encoding == X_USER_DEFINED {
@@ -61,8 +62,8 @@ fn xml_declaration(head: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label(value.trim_ascii_start()))
 }
 
-/// The first `<meta>` with a known charset. Reads `charset=` anywhere in the tag:
-/// in an attribute of its own or within `content`. One in a comment is passed over.
+/// Returns the charset of the first `<meta>` with a known one. Finds `charset=` anywhere in the tag, as an attribute or
+/// in `content`. Skips tags in comments.
 fn meta(head: &[u8]) -> Option<&'static Encoding> {
     let mut at = 0;
     while let Some(found) = memchr::memchr(b'<', &head[at..]) {

@@ -1,24 +1,23 @@
-//! EUC-TW, the Unix encoding of traditional Chinese, which the Encoding Standard lacks.
+//! Decodes EUC-TW, the Unix encoding of traditional Chinese, which the Encoding Standard lacks.
 //!
-//! In: bytes that other encodings do not explain. Out: the text, if it reads as Chinese. CNS 11643
-//! took the characters of its planes 1 and 2 from Big5 in Big5's own order but for a few moved
-//! ones, so that two short tables of runs lead from one to the other; characters of the higher
-//! planes become `?`. Cost: one decoding of the sample, of the page only if that succeeds.
+//! In: bytes that fit no other encoding. Out: the text, if it reads as Chinese. CNS 11643 took the characters of its
+//! planes 1 and 2 from Big5 in Big5's order, with a few exceptions, so two short tables of ranges convert one to the
+//! other. Characters of higher planes become `?`. Cost: decodes the sample, and the page only if the sample fits.
 
 use encoding_rs::BIG5;
 
 use super::plausible::common_permille;
 
-/// Characters a row of a 94 × 94 plane.
+/// Characters per row of a 94 × 94 plane.
 const ROW: usize = 94;
 
-/// Characters a lead byte of Big5: trail bytes 0x40–0x7E and 0xA1–0xFE.
+/// Characters per lead byte of Big5: trail bytes 0x40–0x7E and 0xA1–0xFE.
 const BIG5_ROW: usize = 157;
 
-/// The share of common characters that makes a reading Chinese; misread text stays below 90.
+/// The least share of common characters in a Chinese text, in thousandths; misread text stays below 90.
 const COMMON_PERMILLE_MIN: usize = 200;
 
-/// The text of `bytes`, if its sample reads as EUC-TW.
+/// Returns the text of `bytes`, if its sample reads as EUC-TW.
 pub(super) fn decode(bytes: &[u8], sample: &[u8]) -> Option<String> {
     let pairs = sample.iter().filter(|b| **b >= 0x80).count() / 2;
     let (_, gbk_broken) = encoding_rs::GBK.decode_without_bom_handling(sample);
@@ -31,7 +30,7 @@ pub(super) fn decode(bytes: &[u8], sample: &[u8]) -> Option<String> {
     (common_permille(&convert(sample)?) >= COMMON_PERMILLE_MIN).then(|| convert(bytes)).flatten()
 }
 
-/// EUC-TW → text, by way of Big5; nothing where a byte has no place in EUC-TW.
+/// Converts EUC-TW to text by way of Big5; `None` if a byte is not valid EUC-TW.
 fn convert(bytes: &[u8]) -> Option<String> {
     let mut big5 = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -41,7 +40,7 @@ fn convert(bytes: &[u8]) -> Option<String> {
             at += 1;
             continue;
         }
-        // 0x8E 0xA1..0xB0 names the plane; without it the plane is the first.
+        // 0x8E 0xA1..0xB0 selects the plane; without it the plane is the first.
         let (plane, start) = if lead == 0x8e {
             (usize::from(*bytes.get(at + 1)?).checked_sub(0xa0)?, at + 2)
         } else {
@@ -55,7 +54,7 @@ fn convert(bytes: &[u8]) -> Option<String> {
     Some(BIG5.decode_without_bom_handling(&big5).0.into_owned())
 }
 
-/// The two bytes of Big5 at a position of a plane; `?` and a space where Big5 has none.
+/// Returns the two bytes of Big5 for a position in a plane, or `?` and a space if Big5 has none.
 fn big5_of(plane: usize, position: usize) -> [u8; 2] {
     let runs = match plane {
         1 => PLANE_1,
@@ -73,8 +72,7 @@ fn big5_of(plane: usize, position: usize) -> [u8; 2] {
     }
 }
 
-/// Runs that both sets have in the same order: (position in
-/// the plane, position in Big5 from 0xA140 on).
+/// Ranges that both sets have in the same order: (position in the plane, position in Big5 from 0xA140).
 #[rustfmt::skip]
 const PLANE_1: &[(u16, u16)] = &[
     (0, 0), (21, 23), (24, 22), (29, 29), (73, 74), (74, 73), (75, 75), (127, 128), (128, 127), (129, 129),
@@ -83,7 +81,7 @@ const PLANE_1: &[(u16, u16)] = &[
     (7917, 5097), (8106, 5287), (8190, 5517), (8191, 5371), (8245, 5426), (8246, 5425), (8247, 5427), (8337, 5518),
 ];
 
-/// The same for plane 2.
+/// The ranges of plane 2.
 #[rustfmt::skip]
 const PLANE_2: &[(u16, u16)] = &[
     (0, 6280), (10, 6291), (43, 6372), (44, 6324), (92, 6373), (138, 6586), (139, 6419), (306, 6587),

@@ -1,15 +1,14 @@
-//! Detection by statistics, for bytes that are not UTF-8.
+//! Detects the encoding of bytes that are not UTF-8, by statistics.
 //!
-//! In: the sample. Out: the likeliest encoding. chardetng (Firefox's
-//! detector) decides; it has no opinion on a top-level domain here, since
-//! the same bytes must give the same text wherever they were fetched.
+//! In: the sample. Out: the most probable encoding. chardetng (Firefox's detector) decides, without the page's
+//! top-level domain: the same bytes must give the same text, regardless of where they were fetched.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 
 use super::sample;
 
-/// The likeliest encoding of `sample`.
+/// Returns the most probable encoding of `sample`.
 pub(super) fn detect(sample: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     // A full sample may end within a character.
@@ -17,8 +16,7 @@ pub(super) fn detect(sample: &[u8]) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Deny)
 }
 
-/// Whether ASCII bytes hold the escape codes of ISO-2022-JP
-/// or ISO-2022-KR, so that they are no ASCII text.
+/// Returns the encoding whose escape codes are in these ASCII bytes: ISO-2022-JP or ISO-2022-KR.
 pub(super) fn escape_codes(bytes: &[u8]) -> Option<Escapes> {
     let escape = memchr::memchr(0x1b, bytes)?;
     match bytes.get(escape + 1..escape + 3) {
@@ -31,13 +29,13 @@ pub(super) fn escape_codes(bytes: &[u8]) -> Option<Escapes> {
 /// Seven-bit encodings with escape codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escapes {
-    /// ISO-2022-JP, which the Encoding Standard has.
+    /// ISO-2022-JP, which is in the Encoding Standard.
     Japanese,
-    /// ISO-2022-KR, which it has not.
+    /// ISO-2022-KR, which is not.
     Korean,
 }
 
-/// ISO-2022-KR → EUC-KR: between SO and SI the same characters stand without their high bits.
+/// Converts ISO-2022-KR to EUC-KR: between SO and SI, the bytes of characters lack their high bits.
 pub(super) fn euc_kr_of_iso_2022_kr(bytes: &[u8]) -> Vec<u8> {
     let mut shifted = false;
     let mut out = Vec::with_capacity(bytes.len());
@@ -52,7 +50,7 @@ pub(super) fn euc_kr_of_iso_2022_kr(bytes: &[u8]) -> Vec<u8> {
             _ => out.push(if shifted && byte > 0x20 { byte | 0x80 } else { byte }),
         }
     }
-    // The designator `ESC $ ) C` says nothing more.
+    // The designator `ESC $ ) C` is not needed anymore.
     let designator = memchr::memmem::find(&out, b"\x1b$)C");
     if let Some(at) = designator {
         out.drain(at..at + 4);

@@ -1,15 +1,14 @@
-//! Is this body a page at all? Signatures of other kinds of
-//! files, the `Content-Type`, control bytes.
+//! Decides if a body can be a page at all, by signatures of other file formats, the `Content-Type` and control bytes.
 //!
-//! In: the body and its `Content-Type`. Out: nothing, or why it is no text. A signature counts
-//! whatever the header says; the header counts only for kinds without one, and only if the body
-//! does not look like markup, since servers mislabel pages far more often than they send an image
-//! that starts with `<html`. Cost: the first bytes only.
+//! In: the body and its `Content-Type`. Out: `Ok`, or the reason why the body is not text. A signature counts whatever
+//! the header says. The header counts only for formats without a signature, and only if the body does not look like
+//! markup: servers mislabel pages far more often than they send an image that starts with `<html`. Cost: reads the
+//! first bytes only.
 
 use super::DecodeError;
 
-/// First bytes of files that crawlers meet, from the MIME
-/// Sniffing Standard and the formats' own documents.
+/// First bytes of file formats that crawlers meet, from the MIME Sniffing Standard and the specifications of the
+/// formats.
 const SIGNATURES: &[(&[u8], &str)] = &[
     (b"%PDF-", "a PDF document"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
@@ -44,7 +43,7 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"SQLite format 3\0", "a database"),
 ];
 
-/// Kinds of files that a media type can name: how their names begin.
+/// Beginnings of media types, and the kind of file that each stands for.
 const KINDS: [(&str, &str); 15] = [
     ("image/svg", "an SVG image"),
     ("image/", "an image"),
@@ -63,10 +62,10 @@ const KINDS: [(&str, &str); 15] = [
     ("application/x-font", "a font"),
 ];
 
-/// The kind of a template, which begins as part of a page does.
+/// The kind of a template, which begins like a part of a page.
 const TEMPLATE: &str = "a template of a script";
 
-/// Parts of subtypes that name a language of programs or data, under any of its names (`text/x-json`,
+/// Words in subtypes that name a programming or data language, whatever the rest of the type (`text/x-json`,
 /// `application/ld+json`).
 const LANGUAGES: [(&str, &str); 25] = [
     ("json", "JSON"),
@@ -96,7 +95,7 @@ const LANGUAGES: [(&str, &str); 25] = [
     ("event-stream", "a stream of events"),
 ];
 
-/// Media types of pages, of text for people, and of files that say nothing of themselves.
+/// Media types of pages, of text for people, and of unspecified content.
 const READ: [&str; 12] = [
     "application/xhtml+xml",
     "application/vnd.wap.xhtml+xml",
@@ -112,7 +111,7 @@ const READ: [&str; 12] = [
     "application/xhtml",
 ];
 
-/// Elements with which pages of HTML begin whose `Content-Type` calls them something else.
+/// Elements at the start of a body that make it an HTML page although its `Content-Type` says otherwise.
 const FIRST_ELEMENTS: [&str; 39] = [
     "html",
     "head",
@@ -155,13 +154,13 @@ const FIRST_ELEMENTS: [&str; 39] = [
     "blockquote",
 ];
 
-/// Bytes in which control bytes are counted.
+/// Number of bytes in which control bytes are counted.
 const CONTROL_LOOKED_AT: usize = 4096;
 
-/// Refuses files of other kinds by their first bytes.
+/// Rejects files of other formats by their first bytes.
 pub(super) fn check_signature(bytes: &[u8]) -> Result<(), DecodeError> {
     for (signature, kind) in SIGNATURES {
-        // All-letter signatures might begin a text, so they need a control byte soon after.
+        // A signature of letters might begin a text, so a control byte must follow soon.
         if bytes.starts_with(signature)
             && (signature.len() > 4 || signature.iter().any(|b| !b.is_ascii_graphic()) || has_nul(bytes))
         {
@@ -179,10 +178,10 @@ fn has_nul(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(64)]).is_some()
 }
 
-/// Refuses by `Content-Type` what is text by its bytes but no page.
+/// Rejects a text that is not a page, by its `Content-Type`.
 ///
-/// Pages and plain text are read, and what says nothing of itself. All else that a media type names is refused, unless
-/// it begins as a page of HTML does. Without a type JSON is told by its first bytes.
+/// Pages, plain text and unspecified content are accepted. All other media types are rejected, unless the text begins
+/// like an HTML page. Without a type, JSON is recognised by its first bytes.
 pub(super) fn check_content_type(text: &str, content_type: Option<&str>) -> Result<(), DecodeError> {
     let media_type = content_type.map(media_type).unwrap_or_default();
     let Some((kind, subtype)) = media_type.split_once('/') else { return check_nameless(text) };
@@ -196,7 +195,7 @@ pub(super) fn check_content_type(text: &str, content_type: Option<&str>) -> Resu
         _ if is_xml => known().or(Some("XML")),
         ("text", None) => None,
         ("application", None) => Some(known().unwrap_or("a file of another kind")),
-        // Servers invent kinds of types, such as `httpd/unix-directory`.
+        // Servers invent types, such as `httpd/unix-directory`.
         _ => known(),
     };
     match refused {
@@ -206,13 +205,13 @@ pub(super) fn check_content_type(text: &str, content_type: Option<&str>) -> Resu
     }
 }
 
-/// A content type without its parameters, in lower case.
+/// Returns a content type without its parameters, in lower case.
 fn media_type(content_type: &str) -> String {
     let ends = |c: char| matches!(c, ';' | ',') || c.is_whitespace();
     content_type.trim().split(ends).next().unwrap_or_default().trim_matches('"').to_ascii_lowercase()
 }
 
-/// Whether a word of `subtype` is `part`, or begins so and goes on with a version (`javascript1.5`).
+/// Returns true if a word of `subtype` is `part`, or `part` followed by a version (`javascript1.5`).
 fn is_named(subtype: &str, part: &str) -> bool {
     let subtype = subtype.strip_prefix("x-").unwrap_or(subtype);
     let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '.');
@@ -221,7 +220,7 @@ fn is_named(subtype: &str, part: &str) -> bool {
         || subtype.strip_prefix(part).is_some_and(is_version)
 }
 
-/// Refuses JSON that no media type names.
+/// Rejects JSON that has no media type.
 fn check_nameless(text: &str) -> Result<(), DecodeError> {
     let text = text.trim_start_matches('\u{feff}').trim();
     let may_be_json =
@@ -232,7 +231,7 @@ fn check_nameless(text: &str) -> Result<(), DecodeError> {
     }
 }
 
-/// Whether a text begins as a page of HTML does, and not as other XML.
+/// Returns true if a text begins like an HTML page, and not like other XML.
 fn looks_like_page(text: &str) -> bool {
     let mut rest = text.trim_start_matches(|c: char| c == '\u{feff}' || c.is_ascii_whitespace());
     loop {
@@ -265,15 +264,14 @@ fn begins_document(text: &str) -> bool {
     looks_like_page(text) && (begins("<!doctype") || begins("<html"))
 }
 
-/// Whether a text begins as HTML does.
+/// Returns true if a text begins like HTML.
 pub(super) fn looks_like_markup(text: &str) -> bool {
     let head = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     head.starts_with('<') && !head.starts_with("<svg")
 }
 
-/// Refuses bytes that no text in a one-byte, multi-byte or escape
-/// encoding has. Random bytes have 10 % control bytes; the worst real
-/// page of our sets has 0.02 %. 2 % lets pages with stray NULs through.
+/// Rejects bytes with control bytes that are not in text of any one-byte, multi-byte or escape encoding. Random bytes
+/// have 10 % control bytes; the worst real page of our sets has 0.02 %. The limit of 2 % accepts pages with stray NULs.
 pub(super) fn check_control_bytes(bytes: &[u8]) -> Result<(), DecodeError> {
     let head = &bytes[..bytes.len().min(CONTROL_LOOKED_AT)];
     let control = head
@@ -291,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_kinds_of_files_are_named() {
+    fn other_file_formats_are_rejected_by_name() {
         assert_eq!(check_signature(b"%PDF-1.4\n%\xe2\xe3"), Err(DecodeError::NotHtml("a PDF document")));
         assert_eq!(check_signature(b"PK\x03\x04\x14\0"), Err(DecodeError::NotHtml("a ZIP archive")));
         assert!(check_signature(b"RIFF\x24\0\0\0WEBPVP8 ").is_err());
@@ -306,9 +304,9 @@ mod tests {
         assert!(check_content_type("plain words", Some("text/plain")).is_ok());
     }
 
-    /// Scripts, JSON and other files were pages under the media types that a list of ten did not have.
+    /// Scripts, JSON and other files counted as pages under media types that were not in a list of ten.
     #[test]
-    fn files_of_other_kinds_are_told_by_any_of_their_names() {
+    fn files_of_other_kinds_are_rejected_under_any_of_their_media_types() {
         for refused in [
             "text/javascript",
             "text/JavaScript;charset=utf-8",
@@ -383,7 +381,7 @@ mod tests {
         assert!(check_content_type("{a} words", None).is_ok());
     }
 
-    /// Data and templates of scripts were pages, since their types were in no list.
+    /// Data and templates of scripts counted as pages, because their types were in no list.
     #[test]
     fn data_and_templates_of_scripts_are_not_pages() {
         let data = "1:\"$Sreact.fragment\"\n0:{\"b\":\"words\"}";
@@ -411,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn random_bytes_are_no_text_but_a_stray_nul_is_forgiven() {
+    fn random_bytes_are_rejected_but_a_stray_nul_is_not() {
         let random: Vec<u8> = (0..2000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         assert!(matches!(check_control_bytes(&random), Err(DecodeError::NotText { .. })));
         assert!(check_control_bytes(format!("{}\0{}", "a".repeat(300), "b".repeat(300)).as_bytes()).is_ok());

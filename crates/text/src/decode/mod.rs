@@ -1,16 +1,16 @@
-//! Bytes → text: which characters a fetched page is written in.
+//! Turns the bytes of a fetched page into text: finds the character encoding and decodes.
 //!
 //! ```text
 //! bytes → media (is this HTML or text at all?) → UTF-8? → candidates: BOM, charset field, Content-Type, <meta>
 //!       → plausibility of the declared one on a sample → detection on that sample → encoding_rs
 //! ```
-//! In: a body as fetched and what others say of it ([`Hints`]). Out: [`Decoded`], borrowed
-//! where the bytes are UTF-8 already, or a [`DecodeError`] that says why there is no text.
+//! In: a body as fetched and what the crawler and server say about it ([`Hints`]). Out: [`Decoded`], borrowed if the
+//! bytes are UTF-8 already, or a [`DecodeError`] with the reason why there is no text.
 //!
-//! Invariants: valid UTF-8 is never decoded as anything else (but for the escape codes of ISO-2022)
-//! and never meets the detector; the detector sees at most [`sample::BYTES_MAX`] bytes; nothing
-//! panics, whatever the bytes. Cost: one SIMD check over the bytes (some 20 GB/s) for UTF-8; else
-//! one decoding pass and 0.2 ms for sample and detector. Memory: the text.
+//! Invariants: valid UTF-8 is never decoded as anything else (except with the escape codes of ISO-2022) and never
+//! passed to the detector; the detector reads at most [`sample::BYTES_MAX`] bytes; no input panics. Cost: for UTF-8 one
+//! SIMD check of the bytes (about 20 GB/s); else one decoding pass, and 0.2 ms for sample and detector. Memory: the
+//! text.
 
 mod candidates;
 mod cns11643;
@@ -29,28 +29,28 @@ use thiserror::Error;
 
 use crate::page::Hints;
 
-/// Part of the fingerprint hash: raised whenever the same bytes may give another text than before.
+/// Version of these rules, part of the fingerprint hash. Raised whenever the same bytes may give another text than
+/// before.
 pub const VERSION: u32 = 2;
 
-/// A page's text.
+/// A decoded page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded<'a> {
     /// The text, without a byte order mark.
     pub text: Cow<'a, str>,
-    /// The Encoding Standard's name, or `UTF-32LE`,
-    /// `UTF-32BE`, `EUC-TW`, `ISO-2022-KR`, which it lacks.
+    /// The Encoding Standard's name, or one that it lacks: `UTF-32LE`, `UTF-32BE`, `EUC-TW`, `ISO-2022-KR`.
     pub charset: &'static str,
-    /// What told the charset.
+    /// The source of the charset.
     pub how: How,
-    /// Characters that the charset does not have, each now U+FFFD (neighbouring ones may be one).
+    /// Number of U+FFFD that replace bytes without a character in the charset (one may replace several).
     pub malformed: usize,
 }
 
-/// What told the charset.
+/// The source of a page's charset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
-    /// The bytes are UTF-8, but for a few broken ones if [`Decoded::malformed`] is above 0.
+    /// The bytes are UTF-8, except for a few broken ones if [`Decoded::malformed`] is above 0.
     Utf8,
     /// A byte order mark.
     Bom,
@@ -60,22 +60,22 @@ pub enum How {
     ContentType,
     /// `<meta>` or the XML declaration.
     Meta,
-    /// Statistics on a sample of the bytes.
+    /// Statistics of a sample of the bytes.
     Detected,
 }
 
-/// Why a body gives no text.
+/// The reason why a body is not a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// It is a document of another kind, such as a PDF or an image.
+    /// The body is a document of another kind, such as a PDF or an image.
     #[error("the body is {0}, not HTML")]
     NotHtml(&'static str),
-    /// The bytes are no text in any encoding.
+    /// The bytes are not text in any encoding.
     #[error("the body is no text: {control} of its first {looked_at} bytes are control bytes")]
     NotText {
-        /// Control bytes that no text has.
+        /// Number of control bytes that do not occur in text.
         control: usize,
-        /// Bytes that were looked at.
+        /// Number of bytes examined.
         looked_at: usize,
     },
 }
@@ -83,7 +83,7 @@ pub enum DecodeError {
 /// Decodes a fetched body.
 ///
 /// # Errors
-/// [`DecodeError`], where the body is no HTML page and no plain text.
+/// Returns a [`DecodeError`] if the body is neither an HTML page nor plain text.
 pub fn decode<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeError> {
     media::check_signature(bytes)?;
     let decoded = text(bytes, hints)?;
@@ -91,7 +91,7 @@ pub fn decode<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeE
     Ok(decoded)
 }
 
-/// The text of a body that may be a page.
+/// Decodes a body without checking its `Content-Type`.
 fn text<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeError> {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes)
         && !utf16::is_utf32_mark(bytes)
@@ -117,17 +117,17 @@ fn text<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeError> 
     Ok(legacy(bytes, hints))
 }
 
-/// Whether `text`, which is decoded already, may be a page.
+/// Checks if `text`, which is decoded already, may be a page.
 ///
 /// # Errors
-/// [`DecodeError`], where it is no HTML page and no plain text.
+/// Returns a [`DecodeError`] if it is neither an HTML page nor plain text.
 pub fn check(text: &str, hints: &Hints) -> Result<(), DecodeError> {
     media::check_signature(text.as_bytes())?;
     media::check_control_bytes(text.as_bytes())?;
     media::check_content_type(text, hints.content_type.as_deref())
 }
 
-/// Whether `hints` call the body plain text, and `text` does not look like markup all the same.
+/// Returns true if `hints` declare plain text and `text` does not look like markup.
 #[must_use]
 pub fn is_plain_text(text: &str, hints: &Hints) -> bool {
     let content_type = hints.content_type.as_deref().unwrap_or_default().trim_start();
@@ -135,7 +135,7 @@ pub fn is_plain_text(text: &str, hints: &Hints) -> bool {
         && !media::looks_like_markup(text)
 }
 
-/// Decodes the encodings whose bytes are all ASCII, told by their escape codes.
+/// Decodes the encodings whose bytes are all ASCII, recognised by their escape codes.
 fn seven_bit(bytes: &[u8]) -> Option<Decoded<'_>> {
     match detect::escape_codes(bytes)? {
         detect::Escapes::Japanese => {
@@ -155,7 +155,7 @@ fn seven_bit(bytes: &[u8]) -> Option<Decoded<'_>> {
     }
 }
 
-/// Decodes what is not UTF-8.
+/// Decodes bytes that are not UTF-8.
 fn legacy<'a>(bytes: &'a [u8], hints: &Hints) -> Decoded<'a> {
     let sample = sample::take(bytes);
     let detected = detect::detect(&sample);
@@ -170,7 +170,7 @@ fn legacy<'a>(bytes: &'a [u8], hints: &Hints) -> Decoded<'a> {
     with(detected, How::Detected, bytes)
 }
 
-/// Decodes `bytes` as `encoding`, whatever they are.
+/// Decodes `bytes` as `encoding`, replacing invalid bytes.
 fn with<'a>(encoding: &'static Encoding, how: How, bytes: &'a [u8]) -> Decoded<'a> {
     let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
     let malformed =
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declaration_that_the_bytes_contradict_does_not_win() {
+    fn a_declaration_that_the_bytes_contradict_is_ignored() {
         let (gbk, _, _) = encoding_rs::GBK.encode(CHINESE);
         let latin = Hints { charset: None, content_type: Some("text/html; charset=iso-8859-1".to_owned()) };
         assert_eq!(charset_of(&gbk, &latin), ("GBK", How::Detected));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_and_escape_codes_are_read() {
+    fn byte_order_marks_and_escape_codes_are_read() {
         let none = Hints::default();
         assert_eq!(charset_of(b"\xef\xbb\xbfabc", &none), ("UTF-8", How::Bom));
         assert_eq!(charset_of(b"\xff\xfea\0b\0", &none), ("UTF-16LE", How::Bom));

@@ -1,8 +1,7 @@
-//! UTF-16 without a byte order mark, and UTF-32, which the Encoding Standard lacks.
+//! Decodes UTF-16 without a byte order mark, and UTF-32, which the Encoding Standard lacks.
 //!
-//! In: bytes. Out: the text, if the zero bytes stand where only these
-//! encodings have them. Markup is mostly ASCII, so every second byte of UTF-16
-//! (three of four of UTF-32) is zero. Cost: the first bytes, unless it is.
+//! In: bytes. Out: the text, if zero bytes are where only these encodings have them. Markup is mostly ASCII, so every
+//! second byte of UTF-16 (three of four of UTF-32) is zero. Cost: reads the first bytes of other pages.
 
 use std::borrow::Cow;
 
@@ -10,16 +9,15 @@ use encoding_rs::{UTF_16BE, UTF_16LE};
 
 use super::{Decoded, How, with};
 
-/// Bytes that decide.
+/// Number of bytes that decide.
 const LOOKED_AT: usize = 1024;
 
-/// Whether `bytes` start with a UTF-32 byte order mark
-/// (whose little-endian form starts like UTF-16's).
+/// Returns true if `bytes` begin with a UTF-32 byte order mark. Its little-endian form begins like UTF-16's.
 pub(super) fn is_utf32_mark(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xfe\0\0") || bytes.starts_with(b"\0\0\xfe\xff")
 }
 
-/// The text of `bytes`, if they are UTF-32, or UTF-16 without a mark.
+/// Returns the text of `bytes`, if they are UTF-32, or UTF-16 without a mark.
 pub(super) fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
     if is_utf32_mark(bytes) {
         return Some(utf32(&bytes[4..], bytes[0] == 0, How::Bom));
@@ -31,7 +29,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
     if quarter < 4 || zeros.iter().all(|&zeros| zeros == 0) {
         return None;
     }
-    // Above U+FFFF only the third byte of UTF-32 is used; its fourth is always zero.
+    // Characters above U+FFFF use only the third byte of UTF-32 in addition; its fourth is always zero.
     let mostly = |lane: usize| zeros[lane] * 10 >= quarter * 9;
     let rarely = |lane: usize| zeros[lane] * 10 <= quarter;
     if mostly(3) && mostly(2) && rarely(0) {
@@ -40,7 +38,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
     if mostly(0) && mostly(1) && rarely(3) {
         return Some(utf32(bytes, true, How::Detected));
     }
-    // Half of the characters below U+0100 on one side, and no zeros on the other.
+    // Half of the characters are below U+0100: zeros on one side, and none on the other.
     let half = |lane: usize| zeros[lane] * 2 >= quarter;
     if half(1) && half(3) && rarely(0) && rarely(2) {
         return Some(with(UTF_16LE, How::Detected, bytes));

@@ -1,37 +1,35 @@
-//! Is this UTF-8 with a few broken bytes? Pages cut off in a character are, and pages that took in a
-//! comment, a widget or a footer in another charset.
+//! Recognises UTF-8 with a few broken bytes: pages that end within a character, and pages with a comment, a widget or a
+//! footer in another charset.
 //!
-//! In: bytes that are not valid UTF-8, and whether the page declares that they are. Out: whether UTF-8
-//! is meant. Well-formed sequences of two or more bytes hardly occur by chance (in GBK text about one in
-//! four looks well-formed), so ten for each broken byte decide, or two where UTF-8 is declared. Long runs
-//! of them without anything broken in between never occur by chance, so fewer of these are enough. Cost:
-//! linear, and an early end after [`BROKEN_MAX`] broken places.
+//! In: bytes that are not valid UTF-8, and whether the page declares UTF-8. Out: true if UTF-8 is meant. Well-formed
+//! sequences of two or more bytes hardly occur by chance (in GBK text about one in four looks well-formed). Ten for
+//! each broken byte decide, or two if UTF-8 is declared. Long runs of them without a broken byte never occur by chance,
+//! so fewer of these are enough. Cost: linear; stops early after [`BROKEN_MAX`] broken places.
 
-/// Well-formed multi-byte sequences demanded for each broken byte. GBK, Big5, Shift_JIS and
-/// windows-125x pages of our sets stay below 0.6; UTF-8 pages with damage are above 40.
+/// Well-formed multi-byte sequences required per broken byte. GBK, Big5, Shift_JIS and windows-125x pages of our sets
+/// stay below 0.6; damaged UTF-8 pages are above 40.
 const WELL_FORMED_PER_BROKEN: usize = 10;
 
-/// The same where the page declares UTF-8.
+/// The same if the page declares UTF-8.
 const WELL_FORMED_PER_BROKEN_DECLARED: usize = 2;
 
-/// Well-formed sequences without a broken byte in between that make a run. In other charsets that is
-/// one chance in 60,000 at most.
+/// Well-formed sequences in a row that make a run. In other charsets that happens once in 60,000 places at most.
 const RUN_MIN: usize = 8;
 
-/// Sequences in such runs that are demanded for each broken byte. A footer in GBK has 1.2 broken bytes a
-/// character, so UTF-8 makes up two thirds of the characters that are not ASCII.
+/// Sequences in such runs required per broken byte. A footer in GBK has 1.2 broken bytes per character, so two thirds
+/// of the non-ASCII characters are UTF-8.
 const IN_RUNS_PER_BROKEN: usize = 2;
 
-/// The same where the page declares UTF-8, which is then half of them.
+/// The same if the page declares UTF-8; then half of the non-ASCII characters are UTF-8.
 const IN_RUNS_PER_BROKEN_DECLARED: usize = 1;
 
-/// Broken places after which a page with little UTF-8 so far is given up; with a declaration, the
-/// foreign part may come first.
+/// Broken places after which a page with little UTF-8 so far is rejected. With a declaration the limit is higher,
+/// because the foreign part may come first.
 const BROKEN_MAX: usize = 64;
 const BROKEN_MAX_DECLARED: usize = 4096;
 
-/// Bytes of words that are not UTF-8, for each byte of words that are: with more, most of a page that is declared
-/// as UTF-8 is in another charset.
+/// Bytes of words that are not UTF-8, per byte of words that are. With more, most of a page that declares UTF-8 is in
+/// another charset.
 const FOREIGN_BYTES_MAX: usize = 8;
 
 /// Returns true if `bytes`, which are not valid UTF-8, are meant as UTF-8.
@@ -39,9 +37,9 @@ pub(super) fn is_meant(bytes: &[u8], is_declared: bool) -> bool {
     is_mostly_well_formed(bytes, is_declared) || (is_declared && most_words_are_valid(bytes))
 }
 
-/// Returns true if most words with bytes above ASCII are valid UTF-8 as a whole. In other charsets hardly any is, since
-/// such words are longer than a sequence that is valid by chance, or have single bytes: on pages of our sets at most 4
-/// of 10 words, mostly below 1 of 10, and never one with a sequence of three bytes, which counts twice here.
+/// Returns true if most words with bytes above ASCII are valid UTF-8 as a whole. In other charsets hardly any is,
+/// because such words are longer than a sequence that is valid by chance, or have single bytes: at most 4 of 10 words
+/// on pages of our sets, mostly below 1 of 10, and never one with a sequence of three bytes, which counts twice here.
 fn most_words_are_valid(bytes: &[u8]) -> bool {
     let words = bytes.split(u8::is_ascii).filter(|word| !word.is_empty());
     let (mut valid, mut valid_bytes, mut broken, mut broken_bytes) = (0_usize, 0_usize, 0_usize, 0_usize);
@@ -108,10 +106,9 @@ mod tests {
         }
     }
 
-    /// Pages that declared UTF-8, and were, were read as windows-1252 because of a footer in GBK or a
-    /// widget in Latin-1.
+    /// Pages that declared UTF-8 correctly were read as windows-1252 because of a footer in GBK or a widget in Latin-1.
     #[test]
-    fn a_few_foreign_bytes_leave_a_page_utf8() {
+    fn a_page_with_a_few_foreign_bytes_stays_utf8() {
         let text = "<p>渡轮十月底停航，港务局周二晚间宣布。".repeat(8);
         let (footer, _, _) =
             encoding_rs::GBK.encode("版权所有：滨海晨报社，未经许可不得转载，违者必究。电话零七五五");
@@ -125,8 +122,8 @@ mod tests {
         assert!(!is_meant(&page([french, b"caf\xe9, cr\xeape"]), false));
     }
 
-    /// Few letters of German, French and English pages are not ASCII, so a footer in another charset had more broken bytes
-    /// than the page has sequences, and the page was read in the charset of its footer.
+    /// Few letters of German, French and English pages are not ASCII. A footer in another charset had more broken bytes
+    /// than the page has sequences, and the page was read in the footer's charset.
     #[test]
     fn a_declared_page_with_few_letters_above_ascii_stays_utf8() {
         use encoding_rs::{BIG5, EUC_KR, GBK, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
@@ -148,7 +145,7 @@ mod tests {
                 let bytes = [page.as_bytes(), &footer].concat();
                 assert!(is_meant(&bytes, true), "{}: {page}", encoding.name());
             }
-            // A page of that charset with a UTF-8 sign is not UTF-8, whatever it declares.
+            // A page in that charset with a character in UTF-8 is not UTF-8, whatever it declares.
             let bytes = [&footer[..], "©".as_bytes(), &footer].concat();
             assert!(!is_meant(&bytes.repeat(8), true), "{}", encoding.name());
         }

@@ -1,9 +1,8 @@
-//! Words of ASCII text: the rules of Unicode Standard Annex
-//! #29 as far as ASCII goes, without their tables.
+//! Splits ASCII text into words by the rules of Unicode Standard Annex #29, without their tables.
 //!
-//! Letters and digits stay together, and `_` joins them (WB5, WB8–WB10, WB13); `'`, `.`
-//! and `:` join two letters (WB6, WB7), `'`, `.`, `,` and `;` two digits (WB11, WB12).
-//! Some ten times as fast as the general rules, with which a property test compares it.
+//! Letters and digits stay together, and `_` joins them (WB5, WB8–WB10, WB13). `'`, `.` and `:` join two letters (WB6,
+//! WB7); `'`, `.`, `,` and `;` join two digits (WB11, WB12). About ten times as fast as the general rules; a property
+//! test compares the two.
 
 use std::ops::Range;
 
@@ -39,7 +38,7 @@ fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether `joiner` keeps two word bytes together.
+/// Returns true if `joiner` joins the bytes before and after it into one word.
 fn joins(before: u8, joiner: u8, after: u8) -> bool {
     let letters = before.is_ascii_alphabetic() && after.is_ascii_alphabetic();
     let digits = before.is_ascii_digit() && after.is_ascii_digit();
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn joins_what_belongs_together() {
+    fn joins_letters_and_digits_as_the_rules_say() {
         assert_eq!(words("it doesn't cost $3.14, e.g."), ["it", "doesn't", "cost", "3.14", "e.g"]);
         assert_eq!(
             words("x86_64 __init__ _ 1,000;2 a,b 'quoted'"),
@@ -82,7 +81,7 @@ mod tests {
             let mut general = Vec::new();
             let mut start = 0;
             for (end, kind) in icu.segment_str(&text).iter_with_word_type() {
-                // The general rules call `_` a word; a text says nothing by it.
+                // The general rules call `_` a word; here a word needs a letter or digit.
                 if kind.is_word_like() && text[start..end].contains(|c: char| c.is_alphanumeric()) {
                     general.push(&text[start..end]);
                 }

@@ -1,4 +1,4 @@
-//! Settings of the way from text to terms.
+//! Settings for splitting text into terms (`[segment]`).
 
 use std::path::PathBuf;
 

@@ -1,13 +1,12 @@
-//! Characters that are written in several ways, but are read as one: digits of all scripts, and letters of
-//! Arabic, Persian and Hebrew as the search analysers of these languages fold them.
+//! Folds characters that are written in several ways but read as one: digits of all scripts, and letters of Arabic,
+//! Persian and Hebrew.
 //!
-//! In: a character in NFKC. Out: the one that stands for it, or nothing where it says nothing. Source:
-//! Unicode's decimal digits (category Nd, version 16); Lucene's `ArabicNormalizer` and
-//! `PersianNormalizer` for forms of alef, yeh, kaf and heh, tatweel and vowel signs; waw and yeh that carry a
-//! hamza are often written without it. Cost: a comparison
-//! for most characters.
+//! In: a character in NFKC. Out: the character that represents it, or `None` if it is dropped. Sources: Unicode's
+//! decimal digits (category Nd, version 16); Lucene's `ArabicNormalizer` and `PersianNormalizer` for forms of alef,
+//! yeh, kaf and heh, tatweel and vowel signs. Waw and yeh with a hamza lose it, because it is often omitted in writing.
+//! Cost: one comparison for most characters.
 
-/// The digit zero of each script; nine others follow it. Those that NFKC folds are left out.
+/// The digit zero of each script; the other nine follow it. Scripts whose digits NFKC folds are omitted.
 const ZEROS: [char; 70] = [
     '\u{660}',
     '\u{6f0}',
@@ -81,7 +80,7 @@ const ZEROS: [char; 70] = [
     '\u{1fbf0}',
 ];
 
-/// The character that stands for `c`; `None` where nothing does.
+/// Returns the character that represents `c`, or `None` if `c` is dropped.
 #[inline]
 pub(super) fn fold(c: char) -> Option<char> {
     match c {
@@ -93,7 +92,7 @@ pub(super) fn fold(c: char) -> Option<char> {
     }
 }
 
-/// Vowel signs and accents are left out, and the sign of abbreviations is a quotation mark.
+/// Drops vowel signs and accents, and turns the sign of abbreviations into a quotation mark.
 fn hebrew(c: char) -> Option<char> {
     match c {
         '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}' | '\u{5c5}' | '\u{5c7}' => None,
@@ -107,25 +106,25 @@ fn arabic(c: char) -> Option<char> {
         // Vowel signs, hamza and other signs above and below letters, marks for reciting; tatweel.
         '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}' | '\u{640}' => None,
         '\u{6d6}'..='\u{6dc}' | '\u{6df}'..='\u{6e4}' | '\u{6e7}' | '\u{6e8}' | '\u{6ea}'..='\u{6ed}' => None,
-        // Waw and yeh that carry a hamza.
+        // Waw and yeh with a hamza.
         '\u{624}' => Some('\u{648}'),
         '\u{626}' => Some('\u{64a}'),
-        // Alef with madda or hamza, or for a joined article.
+        // Alef with madda or hamza, and alef wasla.
         '\u{622}' | '\u{623}' | '\u{625}' | '\u{671}' => Some('\u{627}'),
-        // Yeh without dots, as Persian and Urdu have it.
+        // Yeh without dots, as written in Persian and Urdu.
         '\u{649}' | '\u{6cc}' | '\u{6d2}' | '\u{6d3}' => Some('\u{64a}'),
-        // Persian kaf, and one that is drawn wide.
+        // Persian kaf, and the swash form of kaf.
         '\u{6a9}' | '\u{6aa}' => Some('\u{643}'),
-        // Teh marbuta, and heh as Persian and Urdu have it.
+        // Teh marbuta, and heh as written in Persian and Urdu.
         '\u{629}' | '\u{6be}' | '\u{6c0}' | '\u{6c1}' | '\u{6c2}' | '\u{6d5}' => Some('\u{647}'),
-        // Signs within numbers.
+        // The decimal separator.
         '\u{66b}' => Some('.'),
         '\u{66c}' => Some(','),
         _ => Some(digit(c).unwrap_or(c)),
     }
 }
 
-/// The ASCII digit of the same value.
+/// Returns the ASCII digit of the same value.
 fn digit(c: char) -> Option<char> {
     let zero = ZEROS.partition_point(|zero| *zero <= c).checked_sub(1).map(|at| ZEROS[at])?;
     let value = u32::from(c) - u32::from(zero);
@@ -140,8 +139,8 @@ mod tests {
         text.chars().filter_map(fold).collect()
     }
 
-    /// Notices that differed in their numbers alone were near-duplicates, since digits of other scripts
-    /// were no numbers.
+    /// Only ASCII digits counted as numbers, so notices in other scripts that differed only in their numbers were
+    /// near-duplicates.
     #[test]
     fn digits_of_all_scripts_are_ascii_digits() {
         for digits in [
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_arabic_and_persian_meet() {
+    fn spellings_of_arabic_and_persian_words_are_folded_into_one() {
         for (one, other) in [
             ("كتاب", "کتاب"),
             ("علي", "علی"),
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn other_letters_and_numbers_stay() {
+    fn other_letters_and_numbers_are_unchanged() {
         for text in ["½Ⅳ五", "día ß ñ", "किताब", "ไทย", "서울", "ѓ"] {
             assert_eq!(folded(text), text);
         }

@@ -1,12 +1,12 @@
-//! Document → terms: normalise each paragraph, cut it into words, drop stop words.
+//! Turns a document into terms: normalises each paragraph, splits it into words and drops stop words.
 //!
 //! ```text
 //! paragraph → normalize (NFKC, lower case) → script (traditional → simplified) → runs (by script)
 //!           → words (chinese | ascii_words | ICU) → stop_words → terms
 //! ```
-//! Invariants: what a paragraph yields depends on this paragraph and the settings alone; every
-//! term is a range of the normalised text. Cost: linear; three quarters of a text's time
-//! (`make bench`). It is counted as [work](leitong_base::work) before it is done, by the kind of text.
+//! Invariants: the terms of a paragraph depend only on that paragraph and the settings; every term is a range of the
+//! normalised text. Cost: linear; three quarters of the time that a text takes (`make bench`). The cost of each run is
+//! counted as [work](leitong_base::work) before the run is split.
 
 mod ascii_words;
 mod chinese;
@@ -35,10 +35,11 @@ use crate::extract::{Document, ParagraphKind, Place};
 use crate::page::address::Address;
 use leitong_base::work::{TooMuchWork, Work};
 
-/// Part of the fingerprint hash: raised whenever the same text may give other terms than before.
+/// Version of these rules, part of the fingerprint hash. Raised whenever the same text may give other terms than
+/// before.
 pub const VERSION: u32 = 3;
 
-/// A document's text as terms. Reused from page to page, so that its buffers are allocated once.
+/// A document's text as terms. Reused from page to page to avoid allocations.
 #[derive(Debug, Default)]
 pub struct Terms {
     /// The normalised paragraphs, each followed by a line feed.
@@ -50,16 +51,16 @@ pub struct Terms {
     address: Address,
 }
 
-/// What one paragraph of the document yields.
+/// The text and terms of one paragraph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParagraphTerms {
-    /// What it is on its page.
+    /// The role of the paragraph on its page.
     pub kind: ParagraphKind,
-    /// Where it stands in the page's structure.
+    /// Its position in the page's structure.
     pub place: Place,
-    /// Byte offsets in the normalised text.
+    /// Its byte range in the normalised text.
     pub text: Range<usize>,
-    /// Numbers of its terms.
+    /// The range of its terms in [`Terms::terms`].
     pub terms: Range<usize>,
 }
 
@@ -69,12 +70,12 @@ pub struct Term {
     /// Byte offsets in the normalised text.
     start: u32,
     end: u32,
-    /// Its number in [`Terms::distinct`].
+    /// The term's index in [`Terms::distinct`].
     pub distinct: u32,
 }
 
 impl Term {
-    /// Where it begins in the normalised text, in bytes.
+    /// Returns the byte offset of the term in the normalised text.
     #[must_use]
     pub fn start(self) -> usize {
         self.start as usize
@@ -82,43 +83,43 @@ impl Term {
 }
 
 impl Terms {
-    /// The normalised text.
+    /// Returns the normalised text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where the page stands.
+    /// Returns the page's address.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// All terms in the order of the text, without stop words.
+    /// Returns all terms in the order of the text, without stop words.
     #[must_use]
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
 
-    /// The paragraphs in order, those without terms as well.
+    /// Returns all paragraphs in order, including those without terms.
     #[must_use]
     pub fn paragraphs(&self) -> &[ParagraphTerms] {
         &self.paragraphs
     }
 
-    /// The distinct terms in order of first occurrence.
+    /// Returns the distinct terms in order of first occurrence.
     #[must_use]
     pub fn distinct(&self) -> &[DistinctTerm] {
         self.vocabulary.distinct()
     }
 
-    /// The characters of `term`.
+    /// Returns the text of `term`.
     #[must_use]
     pub fn term(&self, term: Term) -> &str {
         &self.text[term.start as usize..term.end as usize]
     }
 
-    /// The characters of a distinct term.
+    /// Returns the text of a distinct term.
     #[must_use]
     pub fn first(&self, distinct: DistinctTerm) -> &str {
         self.term(self.terms[distinct.first as usize])
@@ -132,7 +133,7 @@ impl Terms {
     }
 }
 
-/// Why a segmenter cannot be built.
+/// An error in the settings or files of a segmenter.
 #[derive(Debug, Error)]
 pub enum SegmentError {
     /// A line of the user dictionary is not `word [frequency [tag]]`.
@@ -140,40 +141,40 @@ pub enum SegmentError {
         "segment.user_dictionary: line {line}: {text:?}; write `word`, `word frequency` or `word frequency tag`"
     )]
     BadDictionaryLine {
-        /// From 1.
+        /// The line number, from 1.
         line: usize,
-        /// The line.
+        /// The text of the line.
         text: String,
     },
-    /// There is no room for all words of a user dictionary.
+    /// The user dictionary has more words than fit.
     #[error(
         "segment.user_dictionary: no room for line {line} ({text:?}): some 60,000 words of three and more characters \
          fit; leave out the rarest"
     )]
     DictionaryFull {
-        /// From 1.
+        /// The line number, from 1.
         line: usize,
-        /// The line.
+        /// The text of the line.
         text: String,
     },
-    /// There is no list of stop words for a language.
+    /// There is no stop word list for a language.
     #[error("segment.stop_word_languages: no stop words for {language:?}; there are lists for {known}")]
     UnknownLanguage {
-        /// The code as given.
+        /// The language code from the settings.
         language: String,
-        /// All codes.
+        /// All languages with a list.
         known: String,
     },
 }
 
-/// Cuts documents into terms. Built once and shared by all threads.
+/// Splits documents into terms. Built once and shared by all threads.
 pub struct Segmenter {
     script: Option<script::ScriptFolder>,
     words: WordCutter,
     stop_words: stop_words::StopWords,
 }
 
-/// The contents of the files that a segment configuration names; empty where it names none.
+/// The contents of the files named in the segment settings; empty if none is named.
 #[derive(Debug, Clone, Default)]
 pub struct Lexicons {
     /// Lines of `word [frequency [tag]]`.
@@ -183,16 +184,16 @@ pub struct Lexicons {
 }
 
 impl Segmenter {
-    /// Loads dictionaries and stop words: takes some 200 ms.
-    /// `lexicons` holds the contents of the files that `config` names.
+    /// Loads dictionaries and stop words, which takes about 200 ms. `lexicons` holds the contents of the files that
+    /// `config` names.
     ///
     /// # Errors
-    /// [`SegmentError`], where a setting or a line of a file cannot be followed.
+    /// Returns a [`SegmentError`] if a setting or a line of a file is not valid.
     pub fn new(config: &SegmentConfig, lexicons: &Lexicons) -> Result<Self, SegmentError> {
         let script = config.fold_script.then(script::ScriptFolder::new);
         let normalize = |word: &str| {
             let mut normalized = String::new();
-            // Without a bound it cannot fail.
+            // Cannot fail: the work is unbounded.
             let _ = normalize_paragraph(word, script.as_ref(), &mut normalized, &mut Work::unbounded());
             normalized
         };
@@ -207,25 +208,25 @@ impl Segmenter {
         Ok(Self { script, words, stop_words })
     }
 
-    /// `text`, of bounded length, as terms see it: in one script, one width and small letters.
+    /// Returns `text` normalised as terms are: one script, one width, lower case. Meant for short texts.
     #[must_use]
     pub fn normalized(&self, text: &str) -> String {
         let mut normalized = String::new();
-        // Without a bound it cannot fail.
+        // Cannot fail: the work is unbounded.
         let _ = normalize_paragraph(text, self.script.as_ref(), &mut normalized, &mut Work::unbounded());
         normalized
     }
 
-    /// Cuts `document` into `terms`, whose former contents go, whatever it costs.
+    /// Splits `document` into terms and replaces the contents of `terms`, without a limit on work.
     pub fn segment(&self, document: &Document, terms: &mut Terms) {
-        // Without a bound it cannot fail.
+        // Cannot fail: the work is unbounded.
         let _ = self.segment_within(document, terms, &mut Work::unbounded());
     }
 
-    /// The same, and gives up where it costs more than is left of `work`.
+    /// Does the same as [`Self::segment`], but stops when it would cost more than is left of `work`.
     ///
     /// # Errors
-    /// [`TooMuchWork`]; then `terms` hold a part of the document.
+    /// Returns [`TooMuchWork`]; `terms` then holds only a part of the document.
     pub fn segment_within(
         &self,
         document: &Document,
@@ -258,7 +259,7 @@ impl Segmenter {
     }
 }
 
-/// Appends `paragraph` to `out` as terms and sketches see it.
+/// Appends `paragraph` to `out`, normalised and folded into simplified script.
 fn normalize_paragraph(
     paragraph: &str,
     script: Option<&script::ScriptFolder>,
@@ -275,7 +276,7 @@ fn normalize_paragraph(
     Ok(())
 }
 
-/// Pages are far below 4 GiB, so that offsets fit; a longer text would only lose its tail's terms.
+/// Converts an offset. Pages are far below 4 GiB; a longer text would only lose the terms at its end.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

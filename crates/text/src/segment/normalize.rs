@@ -1,12 +1,11 @@
-//! One paragraph → the form in which equal things are equal: NFKC, lower case, no
-//! invisible characters, one kind of apostrophe, ASCII digits, one spelling of Arabic and Persian letters
-//! (`fold`). Full- and half-width forms meet here.
+//! Normalises one paragraph, which makes texts that read the same equal: NFKC, lower case, no invisible characters, one
+//! kind of apostrophe, ASCII digits, one spelling of Arabic and Persian letters (`fold`). NFKC also unifies full- and
+//! half-width forms.
 //!
-//! Cost: one pass, counted as work: what the library makes of a character may be 18 of them. Nearly
-//! all characters are *simple*: what becomes of them is known without a table, and they never
-//! combine with the character before. Only the others go through the library's NFKC, together with
-//! the simple character before them, with which they may combine. This matters for Chinese, whose
-//! full-width punctuation NFKC always changes.
+//! Cost: one pass, counted as work, because NFKC may turn one character into 18. Nearly all characters are *simple*:
+//! their normal form is known without a table, and they never combine with the previous character. Only the others go
+//! through the ICU library's NFKC, together with the simple character before them, because they may combine with it.
+//! This is what makes Chinese fast: NFKC always changes its full-width punctuation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,26 +16,26 @@ use super::fold::fold;
 use super::runs::{IDEOGRAPH_BYTES, leading_ascii, leading_ideographs};
 use leitong_base::work::{TooMuchWork, Work};
 
-/// Steps of work for a byte of a paragraph, and for a byte that the library makes.
+/// Steps of work for a byte of a paragraph, and for a byte that the library writes.
 const BYTE_STEPS: u64 = 3;
 const TABLE_BYTE_STEPS: u64 = 15;
 
 /// Appends the normalised `paragraph` to `out`.
 ///
 /// # Errors
-/// [`TooMuchWork`]; then only a part of it is appended.
+/// Returns [`TooMuchWork`]; then only a part of the paragraph is appended.
 pub(super) fn normalize(paragraph: &str, out: &mut String, work: &mut Work) -> Result<(), TooMuchWork> {
     work.add(paragraph.len(), BYTE_STEPS)?;
     out.reserve(paragraph.len());
     let mut at = 0;
-    // Where the last simple character stands in the paragraph, and what became of it in `out`.
+    // Offset of the last simple character in the paragraph, and of its normal form in `out`.
     let mut last = (0, out.len());
     while at < paragraph.len() {
         let rest = &paragraph[at..];
         let ideographs = leading_ideographs(rest.as_bytes());
         let ascii = if ideographs > 0 { 0 } else { leading_ascii(rest.as_bytes()) };
         if ideographs + ascii > 0 {
-            // Most of a text: copied in one go.
+            // Ideographs and ASCII are most of a text; they are copied in one step.
             let start = out.len();
             out.push_str(&rest[..ideographs + ascii]);
             out[start + ideographs..].make_ascii_lowercase();
@@ -60,8 +59,8 @@ pub(super) fn normalize(paragraph: &str, out: &mut String, work: &mut Work) -> R
     Ok(())
 }
 
-/// What becomes of a character that never combines with the
-/// one before it, where that is known offhand.
+/// Returns the normal form of a character that needs no table and never combines with the previous character; `None`
+/// for any other character.
 #[inline]
 fn simple(c: char) -> Option<char> {
     let lower = |c: char| char::from_u32(u32::from(c) + 0x20);
@@ -71,34 +70,34 @@ fn simple(c: char) -> Option<char> {
         // Ideographs, CJK punctuation, kana, Hangul syllables.
         '\u{4e00}'..='\u{9fff}' | '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' => Some(c),
         '\u{30a1}'..='\u{30fa}' | '\u{ac00}'..='\u{d7a3}' => Some(c),
-        // Full-width forms of ASCII, and the full-width space.
+        // Full-width ASCII, and the full-width space.
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).map(|c| c.to_ascii_lowercase()),
         '\u{3000}' => Some(' '),
         // Letters of western Europe and Cyrillic.
         '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{de}' | '\u{410}'..='\u{42f}' => lower(c),
         '\u{df}'..='\u{ff}' | '\u{430}'..='\u{44f}' => Some(c),
-        // Quotation marks and dashes; the apostrophe of don’t is that of don't.
+        // Quotation marks and dashes; a typographic apostrophe becomes an ASCII one.
         '\u{2019}' => Some('\''),
         '\u{2018}' | '\u{201c}' | '\u{201d}' | '\u{2013}' | '\u{2014}' => Some(c),
         _ => None,
     }
 }
 
-/// The same for any text, by the library.
+/// Appends the normal form of any text, as computed by the library.
 fn normalize_by_table(text: &str, out: &mut String, work: &mut Work) -> Result<(), TooMuchWork> {
     let mut visible = Visible { out, work, result: Ok(()) };
-    // An invisible character would keep an accent from its letter.
+    // An invisible character would separate an accent from its letter.
     let text = match text.contains(is_invisible) {
         true => Cow::Owned(text.replace(is_invisible, "")),
         false => Cow::Borrowed(text),
     };
-    // It fails where `visible` does, and says so there.
+    // The only error is that of `visible`, which reports it itself.
     let _ = ComposingNormalizerBorrowed::new_nfkc().normalize_to(&text, &mut visible);
     visible.result
 }
 
-/// Takes composed text, and keeps what is visible of it in lower case. Stops the
-/// library when the page has cost enough: 10 MB of U+FDFA are 110 MB of text.
+/// Receives composed text and appends its visible characters in lower case. Stops the library when the page has cost
+/// enough: 10 MB of U+FDFA become 110 MB of text.
 struct Visible<'a> {
     out: &'a mut String,
     work: &'a mut Work,
@@ -120,9 +119,9 @@ impl fmt::Write for Visible<'_> {
     }
 }
 
-/// Returns true for what no reader sees and crawled text is full of: soft hyphens, zero-width and directional
-/// marks, invisible operators, variation selectors, fillers, byte order marks, tags. These are Unicode's
-/// `Default_Ignorable_Code_Point`, but for [`NON_JOINER`].
+/// Returns true for characters that readers do not see and that crawled text is full of: soft hyphens, zero-width and
+/// directional marks, invisible operators, variation selectors, fillers, byte order marks, tags. These are Unicode's
+/// `Default_Ignorable_Code_Point`, except [`NON_JOINER`].
 fn is_invisible(c: char) -> bool {
     match c {
         '\0'..='\u{ac}' | NON_JOINER => false,
@@ -135,8 +134,8 @@ fn is_invisible(c: char) -> bool {
     }
 }
 
-/// The zero-width non-joiner. In Persian it stands between parts of a word that others write apart, so it is a
-/// space there, as for Lucene's `PersianCharFilter`; elsewhere it is invisible.
+/// The zero-width non-joiner. In Persian it separates parts of a word that others write with a space, so it becomes a
+/// space there, as in Lucene's `PersianCharFilter`. Elsewhere it is invisible.
 const NON_JOINER: char = '\u{200c}';
 
 fn is_arabic(c: char) -> bool {
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_expansions_is_given_up() {
+    fn characters_that_expand_are_stopped_by_the_work_limit() {
         let flood = "\u{fdfa}".repeat(10_000);
         let (mut out, mut work) = (String::new(), Work::up_to(1_000_000));
         assert!(normalize(&flood, &mut out, &mut work).is_err());
@@ -174,8 +173,8 @@ mod tests {
         assert_eq!(normalized("①㎡ﬁ…"), "1m2fi...");
     }
 
-    /// Copies with a grapheme joiner, a Mongolian separator or a Hangul filler between their letters were
-    /// kept apart, and Persian words with a space instead of a non-joiner.
+    /// Copies with a grapheme joiner, a Mongolian separator or a Hangul filler between their letters were not
+    /// recognised, nor were Persian words with a space instead of a non-joiner.
     #[test]
     fn no_ignorable_character_keeps_copies_apart() {
         for c in [
@@ -201,7 +200,7 @@ mod tests {
         assert_eq!(normalized("क्\u{200c}ष"), "क्ष");
     }
 
-    /// The plain definition, by another library.
+    /// Computes the normal form by its definition, with another library.
     fn naive(text: &str) -> String {
         let mut out = String::new();
         for c in text.chars().filter(|c| !is_invisible(*c)).nfkc().filter(|c| !is_invisible(*c)) {
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn every_simple_character_agrees_with_its_naive_twin() {
+    fn every_simple_character_agrees_with_the_definition() {
         for c in ('\0'..=char::MAX).filter(|c| simple(*c).is_some()) {
             assert_eq!(normalized(&c.to_string()), naive(&c.to_string()), "{c:?}");
         }
@@ -223,12 +222,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_its_naive_twin(text in "\\PC{0,40}") {
+        fn any_text_agrees_with_the_definition(text in "\\PC{0,40}") {
             prop_assert_eq!(normalized(&text), naive(&text));
         }
 
         #[test]
-        fn combining_characters_agree_as_well(
+        fn combining_characters_agree_with_the_definition(
             text in "[aEｅéК中が가ㄱ\u{301}\u{308}\u{3099}\u{11a8}\u{1161}\u{1100}\u{345}\u{200d}’，\u{fe0f}]{0,12}"
         ) {
             prop_assert_eq!(normalized(&text), naive(&text));

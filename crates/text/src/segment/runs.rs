@@ -1,19 +1,19 @@
-//! A paragraph → runs of one kind of script, each for the word cutter made for it.
+//! Splits a paragraph into runs of one kind of script, each for its own word cutter.
 
 use std::ops::Range;
 
-/// Which word cutter a run is for.
+/// The word cutter that a run is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunKind {
-    /// Chinese: ideographs with no kana among them.
+    /// Chinese: ideographs without kana next to them.
     Han,
-    /// Japanese: kana, and the ideographs they touch.
+    /// Japanese: kana, and the ideographs next to them.
     Japanese,
-    /// All else, with its spaces and punctuation.
+    /// Everything else, with its spaces and punctuation.
     Other,
 }
 
-/// Whether `c` is a CJK ideograph: a character that is a unit of its own.
+/// Returns true if `c` is a CJK ideograph.
 #[inline]
 #[must_use]
 pub fn is_ideographic(c: char) -> bool {
@@ -22,8 +22,8 @@ pub fn is_ideographic(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}')
 }
 
-/// ASCII that is no letter or digit, and the punctuation of Chinese and western
-/// texts: most of what stands between Chinese words, told without a table.
+/// Returns true for ASCII other than letters and digits, and for the punctuation of Chinese and western texts: most of
+/// what separates Chinese words. Needs no table.
 #[inline]
 #[must_use]
 pub fn is_punctuation(c: char) -> bool {
@@ -33,11 +33,11 @@ pub fn is_punctuation(c: char) -> bool {
     }
 }
 
-/// Bytes of an ideograph of the main block.
+/// Bytes of an ideograph of the main block (U+4E00 to U+9FFF) in UTF-8.
 pub(super) const IDEOGRAPH_BYTES: usize = 3;
 
-/// How many bytes `text` begins with that are ideographs of the main block,
-/// U+4E00 to U+9FFF: most of a Chinese text, told by their first two bytes.
+/// Returns the number of bytes at the start of `text` that are ideographs of the main block, which are most of a
+/// Chinese text. They are recognised by their first two bytes.
 #[inline]
 pub(super) fn leading_ideographs(text: &[u8]) -> usize {
     let mut end = 0;
@@ -49,25 +49,25 @@ pub(super) fn leading_ideographs(text: &[u8]) -> usize {
     end
 }
 
-/// The number of the character that is encoded in these three bytes.
+/// Returns the code point of a character encoded in three bytes.
 #[inline]
 pub(super) fn number_of_three_bytes([a, b, c]: [u8; IDEOGRAPH_BYTES]) -> u16 {
     u16::from(a) << 12 | u16::from(b & 0x3f) << 6 | u16::from(c & 0x3f)
 }
 
-/// How many bytes `text` begins with that are ASCII.
+/// Returns the number of ASCII bytes at the start of `text`.
 #[inline]
 pub(super) fn leading_ascii(text: &[u8]) -> usize {
     text.iter().position(|byte| !byte.is_ascii()).unwrap_or(text.len())
 }
 
-/// Hiragana, katakana and the prolonged sound mark; half-width forms are gone after NFKC.
+/// Returns true for hiragana, katakana and the prolonged sound mark. NFKC has removed half-width forms.
 #[inline]
 fn is_kana(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{3096}' | '\u{309d}'..='\u{309f}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}')
 }
 
-/// The runs of `text`, in order and without gaps.
+/// Returns the runs of `text`, in order and without gaps.
 pub(super) fn runs(text: &str) -> impl Iterator<Item = (RunKind, Range<usize>)> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -87,8 +87,8 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = (RunKind, Range<usize>)> 
     })
 }
 
-/// What kind of run the characters from byte `at` belong to, one
-/// or more of them, and their length in bytes; none at the end.
+/// Returns the kind of run that the characters at byte `at` belong to, and their length in bytes (one or more
+/// characters); `None` at the end.
 #[inline]
 fn kind_at(text: &str, at: usize) -> Option<(RunKind, usize)> {
     let rest = &text.as_bytes()[at..];
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_scripts_apart() {
+    fn scripts_are_recognised() {
         use RunKind::{Han, Japanese, Other};
         assert_eq!(
             kinds("用rust写程序, 東京タワーへ行く!"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_has_punctuation_alone() {
+    fn punctuation_is_never_alphanumeric() {
         assert!(('\0'..=char::MAX).filter(|c| is_punctuation(*c)).all(|c| !c.is_alphanumeric()));
     }
 

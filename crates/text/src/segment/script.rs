@@ -1,39 +1,37 @@
-//! Traditional → simplified script, with Taiwan's vocabulary: 軟體 and 软件 are one word.
+//! Converts traditional to simplified script, with Taiwan's vocabulary: 軟體 and 软件 become one word.
 //!
-//! Only paragraphs that are written in traditional script are folded. That
-//! matters: the phrase tables read 程序 as Taiwan's word for a process, and
-//! would turn it into 进程 in a simplified text, where it means a program.
+//! Only paragraphs written in traditional script are converted. The phrase tables read 程序 as Taiwan's word for a
+//! process and would turn it into 进程 in a simplified text, where it means a program.
 
 use opencc_fmmseg::OpenCC;
 
 use super::runs::{IDEOGRAPH_BYTES, number_of_three_bytes};
 use leitong_base::work::{TooMuchWork, Work};
 
-/// Steps of work for a byte that is folded.
+/// Steps of work for a byte that is converted.
 const BYTE_STEPS: u64 = 60;
 
-/// Folds paragraphs by OpenCC's tables (`tw2sp`). Built once: loading takes some 50 ms.
+/// Converts paragraphs with OpenCC's tables (`tw2sp`). Built once; loading takes about 50 ms.
 pub(super) struct ScriptFolder {
     opencc: OpenCC,
-    /// Of each ideograph of the main block: 1 if traditional
-    /// script alone has it, -1 if simplified script alone, else 0.
+    /// For each ideograph of the main block: 1 if only traditional script has it, -1 if only simplified script has it,
+    /// else 0.
     leaning: Box<[i8; IDEOGRAPHS]>,
 }
 
-/// How many ideographs the main block has, from U+4E00 to U+9FFF;
-/// what lies beyond is too rare to tell a paragraph's script.
+/// Number of ideographs in the main block, U+4E00 to U+9FFF. The others are too rare to identify a paragraph's script.
 const IDEOGRAPHS: usize = 0x5200;
 
 impl ScriptFolder {
     pub(super) fn new() -> Self {
         let mut opencc = OpenCC::new();
-        opencc.set_parallel(false); // one page is one thread's work
+        opencc.set_parallel(false); // Pages are processed in parallel already.
         let mut leaning = Box::new([0; IDEOGRAPHS]);
         let mut buffer = [0; 4];
         let mut folded = |c: char| opencc.t2s(c.encode_utf8(&mut buffer), false).chars().next();
         let pairs = ('\u{4e00}'..='\u{9fff}').filter_map(|c| Some((c, folded(c)?)));
         let pairs: Vec<(char, char)> = pairs.filter(|(c, folded)| c != folded).collect();
-        // A simplified character may be a traditional one as well.
+        // A simplified character may also be a traditional one.
         for (character, leans) in pairs.iter().map(|(_, s)| (s, -1)).chain(pairs.iter().map(|(t, _)| (t, 1)))
         {
             let number = u32::from(*character).wrapping_sub(0x4e00) as usize;
@@ -44,16 +42,15 @@ impl ScriptFolder {
         Self { opencc, leaning }
     }
 
-    /// `paragraph` in simplified script, if it is written in traditional script:
-    /// if it has more characters that only this script has than such of the other.
+    /// Returns `paragraph` in simplified script if it is written in traditional script: if it has more characters that
+    /// occur only in traditional script than characters that occur only in simplified script.
     ///
     /// # Errors
-    /// [`TooMuchWork`].
+    /// Returns [`TooMuchWork`] if it would cost more than is left of `work`.
     pub(super) fn fold(&self, paragraph: &str, work: &mut Work) -> Result<Option<String>, TooMuchWork> {
         let bytes = paragraph.as_bytes();
         let (mut at, mut sum) = (0, 0);
-        // What is no ideograph is passed over byte by byte:
-        // none within it looks like the beginning of one.
+        // Other characters are skipped byte by byte: none of their bytes looks like the start of an ideograph.
         while let Some(three) = bytes[at..].first_chunk() {
             let number = usize::from(number_of_three_bytes(*three));
             match self.leaning.get(number.wrapping_sub(0x4e00)) {
@@ -76,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folds_traditional_paragraphs_with_their_vocabulary() {
+    fn converts_traditional_paragraphs_with_their_vocabulary() {
         let folder = ScriptFolder::new();
         let fold = |text| folder.fold(text, &mut Work::unbounded()).expect("no bound");
         assert_eq!(fold("軟體程式經由網路傳送資訊").as_deref(), Some("软件程序经由网络发送信息"));
@@ -84,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_simplified_paragraphs_alone() {
+    fn simplified_paragraphs_are_unchanged() {
         let folder = ScriptFolder::new();
         let fold = |text| folder.fold(text, &mut Work::unbounded()).expect("no bound");
         assert_eq!(fold("这个软件程序的数据"), None, "程序 must not become 进程");

@@ -1,12 +1,12 @@
-//! Normalised text → sentences.
+//! Splits normalised text into sentences.
 //!
-//! A sentence ends after `。`, `!`, `?`, `;` or `…`, with the marks and closing
-//! quotes that follow; after a full stop with white space behind it; and at a line
-//! feed. (Full-width `！？；` are `!?;` in normalised text.) Linear, no allocation.
+//! A sentence ends after `。`, `!`, `?`, `;` or `…` with the marks and closing quotes that follow, after a full stop
+//! followed by white space, and at a line feed. (Full-width `！？；` are `!?;` in normalised text.) Cost: linear, without
+//! allocation.
 
 use std::ops::Range;
 
-/// The ranges of the sentences of `text`, without white space at either end; none is empty.
+/// Returns the ranges of the sentences of `text`, trimmed of white space; none is empty.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -24,7 +24,7 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Where the first sentence of `text` ends.
+/// Returns the offset at which the first sentence of `text` ends.
 fn end_of_first(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -45,7 +45,7 @@ fn end_of_first(text: &str) -> usize {
     text.len()
 }
 
-/// What belongs to the sentence whose end it follows.
+/// Returns true for marks that belong to the sentence they follow.
 fn closes(c: char) -> bool {
     matches!(c, '。' | '!' | '?' | ';' | '…' | '”' | '’' | '"' | '\'' | '」' | '』' | ')' | '》')
 }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_at_ends_of_sentences_and_lines() {
+    fn splits_at_ends_of_sentences_and_lines() {
         assert_eq!(
             cut("春天来了。“万物复苏!”他说;然后……走了"),
             ["春天来了。", "“万物复苏!”", "他说;", "然后……", "走了"]
@@ -76,7 +76,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_but_white_space_is_lost(text in "[a。. !\n”中]{0,30}") {
+        fn only_white_space_is_lost(text in "[a。. !
+        ”中]{0,30}") {
             let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
             prop_assert_eq!(solid(&cut(&text).concat()), solid(&text));
         }

@@ -1,16 +1,16 @@
-//! Words that say nothing about a text: a library's lists by language, and the user's own.
+//! Words that carry no meaning of their own: lists by language, and the user's own.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::SegmentError;
 use leitong_base::hashed::HashedSet;
 
-/// A set of stop words, by the hash that terms carry anyway.
+/// A set of stop words, by the hash that terms have already.
 pub(super) struct StopWords(HashedSet);
 
 impl StopWords {
-    /// The lists of `languages` (ISO 639-1 codes) and the words of `own`, one a
-    /// line; in `own`, blank lines and lines that begin with `#` are passed over.
+    /// Combines the lists of `languages` (ISO 639-1 codes) with the words of `own`, one per line. Blank lines and lines
+    /// that begin with `#` are skipped.
     pub(super) fn new(
         languages: &[String],
         own: &str,
@@ -33,7 +33,7 @@ impl StopWords {
         Ok(Self(words))
     }
 
-    /// Whether the word with this XXH3-64 is a stop word.
+    /// Returns true if the word with this XXH3-64 hash is a stop word.
     #[inline]
     pub(super) fn contains(&self, hash: u64) -> bool {
         self.0.contains(&hash)
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_languages_there_are() {
+    fn an_unknown_language_is_an_error_that_names_the_known_ones() {
         let error = StopWords::new(&["klingon".to_owned()], "", str::to_owned).err().expect("no such list");
         let message = error.to_string();
         assert!(message.contains("\"klingon\"") && message.contains("zh"), "{message}");

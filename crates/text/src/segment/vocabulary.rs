@@ -1,10 +1,9 @@
-//! The distinct terms of a document, each with its frequency, in order of first occurrence.
+//! The distinct terms of a document with their frequencies, in order of first occurrence.
 //!
-//! An open-addressing table of the terms' hashes, kept from page to page: counting a page's terms
-//! allocates nothing. Where a term stands in the table depends on a seed of the process, so that no
-//! page can choose terms that collide; the order of terms does not depend on it. Terms are told
-//! apart by their 64-bit hash alone; that two of a page's terms share one happens once in 10^13
-//! pages, and then merely adds their frequencies.
+//! An open-addressing hash table that is kept from page to page, so counting allocates nothing. Slots depend on a
+//! random seed of the process, so no page can choose terms that collide; the order of terms does not depend on the
+//! seed. Terms are identified by their 64-bit hash alone: two terms of a page share one about once in 10^13 pages, and
+//! then their frequencies are added up.
 
 use leitong_base::hashed::Seed;
 
@@ -13,30 +12,30 @@ use leitong_base::hashed::Seed;
 pub struct DistinctTerm {
     /// XXH3-64 (seed 0) of the term's bytes.
     pub hash: u64,
-    /// How often it occurs.
+    /// Number of occurrences.
     pub frequency: u32,
-    /// Number of its first occurrence among all terms.
+    /// Index of its first occurrence among all terms.
     pub first: u32,
 }
 
-/// Counts terms.
+/// Counts the terms of a document.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
     distinct: Vec<DistinctTerm>,
-    /// Index into `distinct` plus one, 0 for free; at most half full, and a power of two long.
+    /// Index into `distinct` plus one, or 0 if free. At most half full; the length is a power of two.
     slots: Vec<u32>,
     seed: Seed,
 }
 
 impl Vocabulary {
-    /// Forgets all terms.
+    /// Removes all terms.
     pub(super) fn clear(&mut self) {
         self.distinct.clear();
         self.slots.fill(0);
     }
 
-    /// Counts one occurrence, the `position`-th term of all, and gives the term's
-    /// number in [`Self::distinct`]; none if it is new and `is_term` says no.
+    /// Counts one occurrence, at index `position` of all terms. Returns the term's index in [`Self::distinct`], or
+    /// `None` if the term is new and `is_term` returns false.
     #[inline]
     pub(super) fn count(&mut self, hash: u64, position: u32, is_term: impl FnOnce() -> bool) -> Option<u32> {
         if self.distinct.len() * 2 >= self.slots.len() {
@@ -57,12 +56,12 @@ impl Vocabulary {
         }
     }
 
-    /// All distinct terms in order of first occurrence.
+    /// Returns all distinct terms in order of first occurrence.
     pub(super) fn distinct(&self) -> &[DistinctTerm] {
         &self.distinct
     }
 
-    /// The slot that holds `hash`, or the free one where it belongs.
+    /// Returns the slot that holds `hash`, or the free slot for it.
     #[inline]
     fn find(&self, hash: u64) -> usize {
         let mask = self.slots.len() - 1;
@@ -97,10 +96,10 @@ mod tests {
     use super::*;
     use leitong_base::hashed::longest_row;
 
-    /// A page of 130,000 words whose hashes ended alike took three
-    /// minutes of a core: each look-up went over all of them.
+    /// A page of 130,000 words whose hashes had the same last bits took three minutes of a core: each look-up scanned
+    /// all of them.
     #[test]
-    fn words_that_were_chosen_to_collide_do_not() {
+    fn words_that_were_chosen_to_collide_are_found_quickly() {
         let mut vocabulary = Vocabulary::default();
         for word in 0..50_000 {
             vocabulary.count(u64::from(word) << 32, word, || true);

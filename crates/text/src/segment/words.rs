@@ -1,12 +1,10 @@
-//! Runs → words: jieba's words for Chinese, ICU's dictionaries and rules for all else.
+//! Splits runs into words: Chinese as jieba does, all else with ICU's dictionaries and rules.
 //!
-//! Thai, Lao, Khmer and Burmese go by ICU's dictionaries, the longest word
-//! first, not by its neural networks (LSTM): these take 4 to 8 s a megabyte
-//! where a dictionary takes 0.05 to 0.1 s, and compute in floating point.
+//! Thai, Lao, Khmer and Burmese use ICU's dictionaries, longest word first, instead of its neural networks (LSTM).
+//! Those take 4 to 8 s per megabyte where a dictionary takes 0.05 to 0.1 s, and compute in floating point.
 //!
-//! A paragraph is cut in pieces of many runs, so that memory does not grow with
-//! it. Runs do not see one another: only a run of ideographs that is longer
-//! than a piece, 87,000 of them without a punctuation mark, is itself cut.
+//! A paragraph is split in pieces of many runs, so memory does not grow with it. Runs are independent of one another.
+//! Only a run of ideographs longer than a piece (87,000 without a punctuation mark) is itself split.
 
 use std::ops::Range;
 
@@ -18,42 +16,42 @@ use super::chinese::{ChineseCutter, ChineseWords};
 use super::runs::{RunKind, is_punctuation, runs};
 use leitong_base::work::{TooMuchWork, Work};
 
-/// Bytes of a paragraph that are cut at once, and of one run more. What cutting
-/// takes for them beside their terms, up to 20 MB, stays with the thread.
+/// Size of a piece in bytes; it may exceed this by one run. The buffers for it, up to 20 MB, stay allocated by the
+/// thread.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Steps of work for a byte of each kind of run, measured
-/// where its words are shortest and not found.
+/// Steps of work for a byte of each kind of run, measured on texts with the shortest words, none of them in a
+/// dictionary.
 const HAN_BYTE_STEPS: u64 = 60;
 const ASCII_BYTE_STEPS: u64 = 20;
 const ICU_BYTE_STEPS: u64 = 100;
 
-/// Cuts normalised text into words. Immutable once built, and shared by all threads.
+/// Splits normalised text into words. Immutable once built, and shared by all threads.
 pub(super) struct WordCutter {
     chinese: ChineseCutter,
     icu: WordSegmenterBorrowed<'static>,
 }
 
-/// What cutting a text needs. Kept from text to text, so that its buffers are allocated once.
+/// Buffers for splitting a text. Kept from text to text to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     runs: Vec<(RunKind, Range<usize>)>,
     chinese: ChineseWords,
 }
 
-/// Why a line of a user dictionary cannot be followed.
+/// An error in a line of a user dictionary.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DictionaryError {
-    /// It is not `word [frequency [tag]]`.
+    /// The line is not `word [frequency [tag]]`.
     BadLine,
     /// There is no room for more words.
     Full,
 }
 
 impl WordCutter {
-    /// With the lines of a user dictionary in jieba's format, `word [frequency [tag]]`; blank lines
-    /// and lines that begin with `#` are passed over. With `guess`, Chinese words that the
-    /// dictionaries lack are guessed. The error comes with the number and text of the first wrong
+    /// Loads the lines of a user dictionary in jieba's format, `word [frequency [tag]]`. Blank lines and lines that
+    /// begin with `#` are skipped. With `guess`, Chinese words that are in no dictionary are guessed. The error has the
+    /// number and text of the first bad line.
     /// line.
     pub(super) fn new(
         guess: bool,
@@ -80,11 +78,10 @@ impl WordCutter {
         Ok(Self { chinese, icu })
     }
 
-    /// Calls `word` with the range of each word of `text`,
-    /// in order; punctuation and spaces are no words.
+    /// Calls `word` with the range of each word of `text`, in order. Punctuation and spaces are not words.
     ///
     /// # Errors
-    /// [`TooMuchWork`], after some of the words.
+    /// Returns [`TooMuchWork`], possibly after some of the words.
     pub(super) fn cut(
         &self,
         text: &str,
@@ -112,7 +109,7 @@ impl WordCutter {
         }
     }
 
-    /// Cuts the runs of a piece.
+    /// Splits the runs of a piece.
     fn cut_piece(&self, text: &str, workspace: &mut Workspace, word: &mut impl FnMut(Range<usize>)) {
         let Workspace { runs: parts, chinese } = workspace;
         let han = parts.iter().filter(|(kind, _)| *kind == RunKind::Han).map(|(_, run)| run.clone());
@@ -134,7 +131,7 @@ impl WordCutter {
                 RunKind::Japanese | RunKind::Other => {
                     let mut from = start;
                     let mut breaks = self.icu.segment_str(&text[run.clone()]).iter_with_word_type();
-                    // The first break is the run's beginning.
+                    // The first break is the start of the run.
                     breaks.next();
                     for (end, kind) in breaks {
                         if kind.is_word_like() && text[from..start + end].contains(char::is_alphanumeric) {
@@ -148,7 +145,7 @@ impl WordCutter {
     }
 }
 
-/// The run, or the parts of a run of ideographs that is longer than a piece.
+/// Returns the run, or the chunks of a run of ideographs that is longer than a piece.
 fn parts_of(text: &str, kind: RunKind, run: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = run.start;
     std::iter::from_fn(move || {
@@ -161,7 +158,7 @@ fn parts_of(text: &str, kind: RunKind, run: Range<usize>) -> impl Iterator<Item 
     })
 }
 
-/// Steps of work for a byte of a run.
+/// Returns the steps of work for a run.
 #[inline]
 fn steps_of(text: &str, kind: RunKind, run: &Range<usize>) -> u64 {
     match kind {
@@ -182,7 +179,7 @@ mod tests {
         words
     }
 
-    /// 10 MB of one character took 569 MB of a thread, which kept them.
+    /// 10 MB of one character took 569 MB of memory, which the thread kept.
     #[test]
     fn a_long_run_takes_no_more_memory_than_a_piece() {
         let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
@@ -201,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_cut_as_the_whole_is() {
+    fn splitting_in_pieces_gives_the_same_words() {
         let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
         let sentence = "我们在北京大学读书,it doesn't cost 3.14 euros。東京タワーへ行く。ภาษาไทย。小明硕士毕业于中国科学院\n";
         let times = 2 * PIECE_BYTES / sentence.len() + 10;
@@ -212,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_cost_too_much_are_given_up() {
+    fn texts_that_cost_too_much_are_stopped_before_any_word() {
         let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
         let mut work = Work::up_to(1_000_000);
         let mut words = 0;
@@ -221,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_each_script_by_its_own_rules() {
+    fn splits_each_script_by_its_own_rules() {
         let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
         assert_eq!(cut(&cutter, "我们在北京大学读书。"), ["我们", "在", "北京大学", "读书"]);
         assert_eq!(cut(&cutter, "it doesn't cost 3.14 euros!"), ["it", "doesn't", "cost", "3.14", "euros"]);
@@ -232,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_do_not_see_one_another() {
+    fn runs_are_independent_of_one_another() {
         let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
         let text =
             "研究生命起源,研究生，命起源a研究生b命起源。小明硕士毕业于中国科学院计算所x后在日本京都大学深造";
@@ -241,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_words_of_the_user() {
+    fn words_of_the_user_dictionary_are_found() {
         let cutter = |dictionary| WordCutter::new(false, dictionary, str::to_owned);
         assert_eq!(cut(&cutter("").expect("no dictionary"), "雷同检测器"), ["雷同", "检测器"]);
         let ours = cutter("# ours\n\n雷同检测器 1000 n\n").expect("a dictionary");

@@ -1,6 +1,6 @@
-//! Which ideographs words are of. `build.rs` reads this file as well.
+//! The ideographs that words consist of. `build.rs` includes this file as well.
 
-/// Whether jieba cuts runs of such ideographs; any other it leaves alone.
+/// Returns true if jieba splits runs of this ideograph into words; it makes any other a word of its own.
 #[inline]
 pub(super) fn jieba_cuts(c: char) -> bool {
     matches!(c,

@@ -7,32 +7,31 @@ use super::pairs::Pairs;
 use super::route::Route;
 use super::trie::{Code, Entry, Full, MAX_CODE, MAX_VALUE, Trie, UNKNOWN};
 
-/// jieba's own dictionary, as `compile_dictionary` of build.rs writes it.
+/// jieba's own dictionary, as written by `compile_dictionary` in build.rs.
 const DEFAULT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dictionary.bin"));
 
-/// The words of ideographs that a text may be cut into, and how likely each is.
+/// The ideographic words that a text may be split into, with their probabilities.
 pub(super) struct Dictionary {
-    /// Word → number of its frequency.
+    /// Maps a word to the index of its frequency.
     pub(super) trie: Trie,
-    /// The same for the first two characters.
+    /// Answers the same for the first two characters, faster.
     pub(super) pairs: Pairs,
-    /// The distinct frequencies, the greatest first; number 0 stands for no word.
+    /// The distinct frequencies in descending order; index 0 means "not a word".
     frequencies: Vec<u64>,
     numbers: HashMap<u64, u16>,
-    /// ln(frequency / total), by number; that of no word is not a number.
+    /// ln(frequency / total) by index; NaN at index 0.
     log_probabilities: Box<[f64; MAX_VALUE as usize + 1]>,
-    /// The same of words of one character, by its code.
+    /// The same for words of one character, by its code.
     log_probabilities_of_singles: Box<[f64; MAX_CODE as usize + 1]>,
-    /// ln(1 / total): of a character that no word begins with.
+    /// ln(1 / total), for a character with which no word begins.
     pub(super) log_probability_of_one: f64,
-    /// The sum of all words' frequencies, those included that are not of ideographs.
+    /// The sum of all words' frequencies, including words that are not ideographic.
     total: u64,
 }
 
 impl Dictionary {
-    /// jieba's default dictionary and a user's `words`, each with its frequency;
-    /// without one it gets that which just keeps it from being cut. The error is
-    /// the index of the first word that there is no room for.
+    /// Loads jieba's default dictionary and a user's `words`, each with its frequency. A word without a frequency gets
+    /// one just high enough to keep it in one piece. The error is the index of the first word that does not fit.
     pub(super) fn new(words: &[(String, Option<u64>)]) -> Result<Self, usize> {
         let mut dictionary = Self {
             trie: Trie::new(jieba_cuts),
@@ -57,26 +56,26 @@ impl Dictionary {
         Ok(dictionary)
     }
 
-    /// ln(frequency / total) of the word that ends at `entry`; not a number if none does.
+    /// Returns ln(frequency / total) of the word that ends at `entry`, or NaN if none does.
     #[inline]
     pub(super) fn log_probability(&self, entry: Entry) -> f64 {
         self.log_probabilities[usize::from(entry.value() & MAX_VALUE)]
     }
 
-    /// The same of the character with this code.
+    /// Returns the same for the word that is the character with this code.
     #[inline]
     pub(super) fn log_probability_of_single(&self, code: Code) -> f64 {
         self.log_probabilities_of_singles[usize::from(code & MAX_CODE)]
     }
 
-    /// Whether these two and more characters are a word.
+    /// Returns true if these characters, two or more, are a word.
     #[inline]
     pub(super) fn contains(&self, word: &[Code]) -> bool {
         self.pairs.may_have(word[0], word[1]) && self.trie.value(word) > 0
     }
 
-    /// Gives characters and frequencies their numbers, the most frequent first: what texts need most often then lies
-    /// close together.
+    /// Reads characters and frequencies in descending order of frequency. The entries that texts need most often are
+    /// then close together in memory.
     fn read_default(&mut self) -> Result<(), Full> {
         let mut default = Reader(DEFAULT);
         self.total = u64::from_le_bytes(default.next());
@@ -100,7 +99,7 @@ impl Dictionary {
 
     fn enter(&mut self, word: &str, frequency: u64) -> Result<(), Full> {
         let mut before = None;
-        // Other words never meet a run of ideographs; yet they count in the total.
+        // Other words never occur in a run of ideographs, but they count in the total.
         if word.chars().all(jieba_cuts) {
             let number = self.number(frequency)?;
             before = self.trie.insert(word, number)?;
@@ -121,11 +120,11 @@ impl Dictionary {
     }
 
     fn set_probabilities(&mut self) {
-        // Term by term as jieba computes it, so that sums come out the same to the last bit.
+        // Computed term by term as in jieba, for sums that are equal to the last bit.
         let log_total = (self.total as f64).ln();
         self.log_probability_of_one = 0.0 - log_total;
         let log_probabilities = self.frequencies.iter().map(|f| (*f as f64).ln() - log_total);
-        // The first stays no number.
+        // The first remains NaN.
         for (slot, log_probability) in self.log_probabilities.iter_mut().zip(log_probabilities).skip(1) {
             *slot = log_probability;
         }
@@ -134,8 +133,8 @@ impl Dictionary {
         }
     }
 
-    /// As jieba's `suggest_freq`: a little more likely than
-    /// the words that `word` would be cut into.
+    /// Returns a frequency that makes `word` slightly more probable than the words it would be split into, as jieba's
+    /// `suggest_freq` does.
     fn suggest_frequency(&self, word: &str) -> u64 {
         let codes: Vec<Code> = word.chars().map(|c| self.trie.code(c)).collect();
         let frequency = |codes: &[Code]| match self.trie.value(codes) {
@@ -152,7 +151,7 @@ impl Dictionary {
     }
 }
 
-/// What is left to read.
+/// The bytes that are still unread.
 struct Reader(&'static [u8]);
 
 impl Reader {

@@ -1,9 +1,9 @@
-//! Runs of ideographs → words: the very words that jieba finds, in less time.
+//! Splits runs of ideographs into exactly the words that jieba finds, in less time.
 //!
-//! jieba takes the most probable cut into dictionary words ([`route`]), and guesses words among the
-//! characters that this leaves alone, by a hidden Markov model. The first part is our own, over a
-//! bit for each of the [`pairs`] of characters and a [`trie`] of the rest; the second is rare, and
-//! jieba-rs does it, in one call a paragraph (ADR 9).
+//! jieba takes the most probable split into dictionary words ([`route`]). Single characters that remain between them
+//! are split again by a hidden Markov model (HMM), which finds words that are not in the dictionary. The first part is
+//! our own code, with a bit for each of the [`pairs`] of characters and a [`trie`] for longer words. The second part is
+//! rare and done by jieba-rs, in one call per paragraph (ADR 9).
 
 mod cuts;
 mod dictionary;
@@ -21,39 +21,39 @@ use trie::{ALONE, Code, END};
 
 use super::runs::{IDEOGRAPH_BYTES, number_of_three_bytes};
 
-/// Cuts runs of ideographs into words. Immutable once built, and shared by all threads.
+/// Splits runs of ideographs into words. Immutable once built, and shared by all threads.
 pub(super) struct ChineseCutter {
     dictionary: Dictionary,
-    /// Without words, so that all it does is to guess; none if nothing is to be guessed.
+    /// The HMM: a jieba without dictionary words. `None` if unknown words are not to be guessed.
     guesser: Option<Jieba>,
 }
 
-/// The words of a text's runs. Kept from text to text, so that its buffers are allocated once.
+/// The words of a text's runs. Kept from text to text to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct ChineseWords {
-    /// The characters of all runs, each run followed by [`END`], and where they begin in the text.
+    /// The characters of all runs, with [`END`] after each run, and their byte offsets in the text.
     codes: Vec<Code>,
     offsets: Vec<u32>,
     route: Route,
     /// Byte ranges in the text, in order.
     words: Vec<(u32, u32)>,
-    /// The same before any were guessed.
+    /// The words before any were guessed.
     known: Vec<(u32, u32)>,
-    /// The characters that the route leaves alone next to one another, each such run on a line
-    /// of its own; and for each how many words come before it, and where it begins in the text.
+    /// The unmatched characters that are next to one another, each such run on its own line; and for each run the
+    /// number of words before it and its byte offset in the text.
     unjoined: String,
     unjoined_runs: Vec<(usize, u32)>,
 }
 
 impl ChineseCutter {
-    /// With a user's `words`, each with its frequency, if it is known; words that are
-    /// not of ideographs are passed over. With `guess`, words that the dictionary lacks
-    /// are guessed. The error is the index of the first word that there is no room for.
+    /// Builds a cutter with a user's `words`, each with its frequency, if known; words that are not ideographic are
+    /// skipped. With `guess`, words that are not in the dictionary are guessed. The error is the index of the first
+    /// word that does not fit.
     pub(super) fn new(words: &[(String, Option<u64>)], guess: bool) -> Result<Self, usize> {
         Ok(Self { dictionary: Dictionary::new(words)?, guesser: guess.then(Jieba::empty) })
     }
 
-    /// Cuts each of `runs`, byte ranges of `text`; the words come with [`ChineseWords::words`].
+    /// Splits each of `runs`, byte ranges of `text`; [`ChineseWords::words`] then returns the words.
     pub(super) fn cut(&self, text: &str, runs: impl Iterator<Item = Range<usize>>, words: &mut ChineseWords) {
         words.codes.clear();
         words.offsets.clear();
@@ -72,7 +72,7 @@ impl ChineseCutter {
     /// Appends the characters of `run`, a byte range of `text`.
     fn decode(&self, text: &str, run: Range<usize>, words: &mut ChineseWords) {
         let bytes = &text.as_bytes()[run.clone()];
-        // No ideograph takes less than three bytes, and only rare ones take four.
+        // Every ideograph takes at least three bytes, and only rare ones take four.
         if bytes.iter().all(|byte| *byte < 0xf0) {
             let (characters, _) = bytes.as_chunks();
             let code = |character| self.dictionary.trie.code_of_basic(number_of_three_bytes(character));
@@ -86,13 +86,13 @@ impl ChineseCutter {
         }
     }
 
-    /// The words on the route, but for those that are to be guessed.
+    /// Collects the words on the route, and the unmatched characters for the HMM.
     fn collect(&self, text: &str, found: &mut ChineseWords) {
         let ChineseWords { codes, offsets, route, words, unjoined, unjoined_runs, .. } = found;
         words.clear();
         unjoined.clear();
         unjoined_runs.clear();
-        // Where the current run of unjoined characters begins.
+        // Start of the current run of unmatched characters.
         let mut alone_since = None;
         for step in route.steps() {
             let code = codes[step.start];
@@ -102,7 +102,7 @@ impl ChineseCutter {
             }
             if let Some(start) = alone_since.take() {
                 let run = start..step.start;
-                // What is a word of the dictionary stays as the route has it.
+                // A word of the dictionary stays as it is.
                 if run.len() == 1 || self.dictionary.contains(&codes[run.clone()]) {
                     words.extend(run.map(|at| (offsets[at], offsets[at + 1])));
                 } else {
@@ -119,7 +119,7 @@ impl ChineseCutter {
 }
 
 impl ChineseWords {
-    /// Bytes of memory.
+    /// Returns the memory used, in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.codes.capacity() * size_of::<Code>()
@@ -130,12 +130,12 @@ impl ChineseWords {
             + self.route.bytes()
     }
 
-    /// The words as byte ranges of the text, in order.
+    /// Returns the words as byte ranges of the text, in order.
     pub(super) fn words(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.words.iter().map(|(start, end)| *start as usize..*end as usize)
     }
 
-    /// Cuts the unjoined runs, and puts their words where they belong.
+    /// Splits the runs of unmatched characters, and inserts their words in order.
     fn guess(&mut self, guesser: &Jieba) {
         let Self { words, known, unjoined, unjoined_runs, .. } = self;
         std::mem::swap(words, known);
@@ -172,7 +172,7 @@ mod tests {
     static OURS: LazyLock<[ChineseCutter; 2]> =
         LazyLock::new(|| [false, true].map(|guess| ChineseCutter::new(&[], guess).expect("room")));
 
-    /// The words of `text`, which is of ideographs and line feeds.
+    /// Returns the words of `text`, which consists of ideographs and line feeds.
     fn cut(cutter: &ChineseCutter, text: &str) -> Vec<String> {
         let mut words = ChineseWords::default();
         let mut start = 0;
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_as_jieba_does() {
+    fn splits_as_jieba_does() {
         for text in [
             "我们在北京大学读书",
             "小明硕士毕业于中国科学院计算所\n后在日本京都大学深造",
@@ -209,9 +209,9 @@ mod tests {
         }
     }
 
-    /// Every sample page of the repository, text by text.
+    /// Compares on the texts of all sample pages of the repository.
     #[test]
-    fn cuts_real_texts_as_jieba_does() {
+    fn splits_real_texts_as_jieba_does() {
         let mut ideographs = 0;
         for line in include_str!("../../../../../tests/golden/texts.jsonl").lines() {
             let page: serde_json::Value = serde_json::from_str(line).expect("JSON");
@@ -223,9 +223,9 @@ mod tests {
         assert!(ideographs > 1_000, "{ideographs}");
     }
 
-    /// Any ideograph, alone and among others: the classes of characters agree.
+    /// Compares on each ideograph, next to other rare ones and between common ones.
     #[test]
-    fn takes_every_ideograph_as_jieba_does() {
+    fn treats_every_ideograph_as_jieba_does() {
         let all: String = ('\u{3000}'..'\u{32000}').filter(|c| is_ideographic(*c)).collect();
         assert_same_as_jieba(&all);
         let among: String = all.chars().flat_map(|c| ['中', c, '国']).collect();
@@ -241,10 +241,9 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
-        /// Words of the dictionary, whole and torn, with
-        /// frequent characters between: all kinds of ambiguity.
+        /// Mixes whole and truncated words of the dictionary with frequent characters, for all kinds of ambiguity.
         #[test]
-        fn cuts_any_text_as_jieba_does(
+        fn splits_any_text_as_jieba_does(
             parts in prop::collection::vec(
                 (words_of_the_dictionary(), 0_usize..4, "[的了是在人有我他这中大上不国一\n]{0,2}"), 1..40)
         ) {
@@ -260,7 +259,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4))]
         #[test]
-        fn takes_words_of_the_user_as_jieba_does(
+        fn user_words_are_split_as_jieba_does(
             words in prop::collection::vec(
                 ("[雷同检测器南京市长江大桥]{1,4}", prop::option::of(0_u64..100_000)), 1..6),
             text in "[雷同检测器南京市长江大桥的]{1,30}",

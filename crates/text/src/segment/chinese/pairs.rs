@@ -1,46 +1,43 @@
-//! The first two characters of words, of the most frequent
-//! characters: a bit for each pair there is.
+//! Answers with one bit whether a dictionary word begins with two given characters, for the most frequent characters.
 //!
-//! Most neighbours in a text begin no word. Codes go by frequency, so that the bits asked for lie
-//! within few cache lines: those of the 512 most frequent characters, three quarters of a text,
-//! take 32 KB, and the entries of the pairs that there are lie close together as well. A hash table
-//! would scatter both over a megabyte.
+//! Most pairs of neighbours in a text begin no word. Codes are in order of frequency, so the bits that are read most
+//! are in few cache lines: those of the 512 most frequent characters, three quarters of a text, take 32 KB. The entries
+//! of the existing pairs are close together as well. A hash table would scatter both over a megabyte.
 
 use super::trie::{Code, Entry, Trie, UNKNOWN};
 
-/// First and second characters with codes beyond are too
-/// rare to matter: they are looked up in the trie.
+/// Characters with codes from these on are too rare to matter as first and second characters: they are looked up in the
+/// trie.
 const FIRSTS: usize = 1 << 12;
 const SECONDS: usize = 1 << 11;
-/// Second characters of a block.
+/// Second characters per block.
 const BLOCK: usize = 32;
 
-/// The entries after two characters.
+/// The trie entries reached after two characters.
 pub(super) struct Pairs {
-    /// How many codes of first and of second characters are covered.
+    /// Number of codes covered for first and for second characters.
     firsts: usize,
     seconds: usize,
-    /// By first character, then by second: a bit for each pair there is. The last
-    /// row and column stand for all other characters; there, all bits are set.
+    /// One bit per pair, set if the pair exists; by first character, then by second. The last row and column stand for
+    /// all other characters, with all bits set.
     blocks: Box<[u32]>,
-    /// How many pairs there are before each block.
+    /// Number of pairs before each block.
     before: Box<[u32]>,
-    /// Of the pairs there are, in their order.
+    /// The entries of the existing pairs, in order.
     entries: Vec<PairEntry>,
 }
 
-/// What follows on two characters.
+/// A trie entry, with a filter of the characters that may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PairEntry {
-    /// The trie's entry.
+    /// The entry in the trie.
     pub(super) entry: Entry,
-    /// A bit for each character with which words go on, by the last bits of its code.
+    /// A bit for each character that may follow, by the last bits of its code.
     nexts: u32,
 }
 
 impl PairEntry {
-    /// Whether words may go on with this character: a bit
-    /// tells, most often rightly, that they do not.
+    /// Returns false if no word continues with this character. True may be wrong, but rarely is.
     #[inline]
     pub(super) fn may_go_on(self, code: Code) -> bool {
         self.nexts >> (code % 32) & 1 == 1
@@ -48,7 +45,7 @@ impl PairEntry {
 }
 
 impl Pairs {
-    /// Covers nothing: all is looked up in the trie.
+    /// Creates an empty cover: every pair is looked up in the trie.
     pub(super) fn none() -> Self {
         Self { firsts: 0, seconds: 0, blocks: [u32::MAX].into(), before: [0].into(), entries: Vec::new() }
     }
@@ -90,13 +87,13 @@ impl Pairs {
         new
     }
 
-    /// Whether words may begin with these two: surely not, or looking for the entry pays.
+    /// Returns false if no word begins with these two characters. True means that a look-up of the entry is worthwhile.
     #[inline]
     pub(super) fn may_have(&self, first: Code, second: Code) -> bool {
         self.blocks[self.block(first, second)] >> (usize::from(second) % BLOCK) & 1 == 1
     }
 
-    /// The entry after these two, where [`Self::may_have`] says yes.
+    /// Returns the entry after these two characters; call it only if [`Self::may_have`] returned true.
     #[inline]
     pub(super) fn entry(&self, first: Code, second: Code, trie: &Trie) -> PairEntry {
         if !self.covers(first, second) {
@@ -112,7 +109,7 @@ impl Pairs {
         usize::from(first) < self.firsts && usize::from(second) < self.seconds
     }
 
-    /// Which block.
+    /// Returns the index of the pair's block.
     #[inline]
     fn block(&self, first: Code, second: Code) -> usize {
         let row = self.seconds / BLOCK + 1;
@@ -127,7 +124,7 @@ mod tests {
     use super::*;
     use crate::segment::chinese::trie::MAX_CODE;
 
-    /// Codes on both sides of what is covered, and marks.
+    /// Generates codes inside and outside of the covered range, and marks.
     fn code() -> impl Strategy<Value = Code> {
         let around = |code: usize| (code as Code - 3)..(code as Code + 3);
         prop_oneof![0..80_u16, around(SECONDS), around(FIRSTS), (MAX_CODE - 2)..=MAX_CODE]

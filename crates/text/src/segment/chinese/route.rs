@@ -1,34 +1,31 @@
-//! The most probable cut of runs of characters into words: jieba's `calc`, from right to left.
+//! Finds the most probable split of runs of characters into words: jieba's `calc`, from right to left.
 //!
-//! First all words are found, in passes over the text that do not wait
-//! for one another, so that their cache misses overlap; then the best
-//! way is a chain of one addition and one comparison for each character.
+//! The words are found first, in passes over the text whose cache misses overlap because the look-ups do not depend on
+//! one another. The best route is then a chain of one addition and one comparison per character.
 
 use std::ops::Range;
 
 use super::dictionary::Dictionary;
 use super::trie::{ALONE, Code, END, Entry, Trie, UNKNOWN};
 
-/// The best way through a text. Kept from text to text, so that its buffers are allocated once.
+/// The most probable route through a text. Kept from text to text to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct Route {
-    /// ln of the probability of the word of two characters that
-    /// begins at each position; not a number where none does.
+    /// ln of the probability of the word of two characters that begins at each position, or NaN if none does.
     pairs: Vec<f64>,
-    /// The positions at which words of three and more
-    /// characters begin, with the entries after three.
+    /// The positions at which words of three or more characters begin, with the trie entries after three.
     triples: Vec<(u32, Entry)>,
-    /// Positions that may have a pair; and those that may have a triple, with the key to its entry.
+    /// Positions that may have a pair; and those that may have a triple, with the key of its entry.
     maybe_pairs: Vec<u32>,
     maybe_triples: Vec<(u32, u32)>,
-    /// ln of the probability of the best cut from each position to the end of its run.
+    /// ln of the probability of the best split from each position to the end of its run.
     best: Vec<f64>,
-    /// Where the best word from each position ends.
+    /// End of the best word from each position.
     ends: Vec<u32>,
 }
 
 impl Route {
-    /// Bytes of memory.
+    /// Returns the memory used, in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         (self.pairs.capacity() + self.best.capacity()) * size_of::<f64>()
@@ -37,19 +34,16 @@ impl Route {
             + self.maybe_triples.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// Finds the best way through `codes`, whose runs end with
-    /// [`END`]. That and [`ALONE`] are steps of their own.
+    /// Finds the best route through `codes`, whose runs end with [`END`]. [`END`] and [`ALONE`] are steps of their own.
     ///
-    /// Of two equally probable ways the one with the longer first word
-    /// wins. A position where words begin takes one of them, never a
-    /// mere character; where none begins, the character stands alone.
+    /// Of two equally probable routes, the one with the longer first word wins. A position where words begin takes one
+    /// of these words, never the single character alone. Where no word begins, the character is a step of its own.
     pub(super) fn find(&mut self, codes: &[Code], dictionary: &Dictionary) {
         self.find_pairs(codes, dictionary);
         self.find_triples(&dictionary.trie);
         self.find_best(codes, dictionary);
     }
 
-    /// Fills `pairs`, and `maybe_triples`.
     fn find_pairs(&mut self, codes: &[Code], dictionary: &Dictionary) {
         self.maybe_pairs.resize(codes.len(), 0);
         let mut maybe = 0;
@@ -72,20 +66,18 @@ impl Route {
         self.maybe_triples.truncate(longer);
     }
 
-    /// Fills `triples`.
     fn find_triples(&mut self, trie: &Trie) {
         self.triples.clear();
         let found = self.maybe_triples.iter().map(|(at, key)| (*at, trie.find(*key)));
         self.triples.extend(found.filter(|(_, entry)| *entry != Entry::NONE));
     }
 
-    /// Fills `best` and `ends`.
     fn find_best(&mut self, codes: &[Code], dictionary: &Dictionary) {
         self.best.resize(codes.len(), 0.0);
         self.ends.resize(codes.len(), 0);
         let mut triples = self.triples.iter().rev().copied();
         let mut triple = triples.next();
-        // Of the two positions just done.
+        // The values at the next two positions.
         let (mut one_on, mut two_on) = (0.0, 0.0);
         for at in (0..codes.len()).rev() {
             let code = codes[at];
@@ -110,8 +102,8 @@ impl Route {
         }
     }
 
-    /// The best of the words of three and more characters from
-    /// `at`, if it is not worse than the `best` of the shorter.
+    /// Returns the best word of three or more characters from `at`, if it is not worse than `best`, that of the shorter
+    /// words.
     fn longer(
         &self,
         codes: &[Code],
@@ -136,7 +128,7 @@ impl Route {
         }
     }
 
-    /// The words on the best way, as ranges of positions.
+    /// Returns the words on the best route, as ranges of positions.
     pub(super) fn steps(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut at = 0;
         std::iter::from_fn(move || {

@@ -1,21 +1,20 @@
 //! The dictionary's words as a trie.
 //!
-//! A node is a prefix of dictionary words. A node's transition on a character is one entry of 8
-//! bytes in an open-addressing table of 8 MB, most of which no text ever needs. A bit set of half a
-//! megabyte answers most questions for transitions that are not there. The first two characters of
-//! words are found in [`super::pairs`] instead.
+//! A node is a prefix of dictionary words. A node's transition on a character is one entry of 8 bytes in an
+//! open-addressing table of 8 MB, most of which no text ever reads. A bit set of half a megabyte rejects most look-ups
+//! of transitions that do not exist. The first two characters of a word are looked up in [`super::pairs`] instead.
 
 use std::collections::HashMap;
 
-/// A character's number; the more frequent, the smaller.
+/// A number for a character; frequent characters have small numbers.
 pub(super) type Code = u16;
-/// No character: the end of a run.
+/// The end of a run; not a character.
 pub(super) const END: Code = 0;
-/// An ideograph that jieba takes for none: it stands alone.
+/// An ideograph that jieba never joins with others: it is a word of its own.
 pub(super) const ALONE: Code = 1;
-/// A character that no word has. Those of words follow, up to [`MAX_CODE`].
+/// A character that is in no word. The codes of the characters in words follow, up to [`MAX_CODE`].
 pub(super) const UNKNOWN: Code = 2;
-/// No character has a code beyond.
+/// The greatest code of a character.
 pub(super) const MAX_CODE: Code = (1 << CODE_BITS) - 1;
 /// The greatest value of a word.
 pub(super) const MAX_VALUE: u16 = MAX_CODE;
@@ -26,37 +25,36 @@ const CODE_BITS: u32 = 14;
 const NODE_BITS: u32 = 32 - CODE_BITS;
 const MAX_NODE: u32 = (1 << NODE_BITS) - 1;
 
-/// The default dictionary fills 55 % of them, and leaves room for another 60,000 prefixes.
+/// The default dictionary fills 55 % of the slots, which leaves room for another 60,000 prefixes.
 const SLOT_BITS: u32 = 20;
 const FILTER_BITS: u32 = 22;
-/// The fullest the table becomes: beyond, probes grow long.
+/// The most entries in the table; with more, probes become long.
 const MAX_ENTRIES: usize = (1 << SLOT_BITS) / 8 * 7;
 
-/// The dictionary has outgrown the trie's numbers.
+/// The error that the dictionary is too large for the trie.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
-/// What a transition leads to: the node there, if words go
-/// on from it, and the value of the word that ends there.
+/// The target of a transition: the node there, if longer words follow, and the value of the word that ends there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry(u32);
 
 impl Entry {
     pub(super) const NONE: Self = Self(0);
 
-    /// The value of the word that ends here, or 0.
+    /// Returns the value of the word that ends here, or 0.
     #[inline]
     pub(super) fn value(self) -> u16 {
         (self.0 >> NODE_BITS) as u16
     }
 
-    /// Whether longer words begin like this.
+    /// Returns true if longer words begin with these characters.
     #[inline]
     pub(super) fn goes_on(self) -> bool {
         self.node() > 0
     }
 
-    /// The node from which words go on, or 0.
+    /// Returns the node with the transitions to longer words, or 0.
     #[inline]
     pub(super) fn node(self) -> u32 {
         self.0 & MAX_NODE
@@ -67,7 +65,7 @@ impl Entry {
     }
 }
 
-/// A transition: its key (node and code; 0 where free), and where it leads.
+/// A transition: its key (node and code; 0 if free), and its target.
 type Slot = (u32, Entry);
 
 /// A map from words of at least one character to values from 1 to [`MAX_VALUE`].
@@ -76,19 +74,18 @@ pub(super) struct Trie {
     /// Codes of the characters of the Basic Multilingual Plane, and of the others.
     codes: Box<[Code; 1 << 16]>,
     rare_codes: HashMap<char, Code>,
-    /// The entries of the first characters, by code; the
-    /// node of a first character has its code as number.
+    /// The entries of the first characters, by code. The node of a first character has its code as number.
     roots: Vec<Entry>,
-    /// A bit for each transition there is, by its hash.
+    /// A bit for each existing transition, by its hash.
     filter: Box<[u64]>,
-    /// Of each transition the key (node and code; 0 where free) and the entry.
+    /// The transitions, by hash.
     slots: Box<[Slot]>,
     entries: usize,
     next_node: u32,
 }
 
 impl Trie {
-    /// Without words; `jieba_cuts` tells which characters words may have.
+    /// Creates an empty trie; `jieba_cuts` returns true for the characters that words may have.
     pub(super) fn new(jieba_cuts: fn(char) -> bool) -> Self {
         let mut codes = Box::new([ALONE; 1 << 16]);
         for c in '\0'..='\u{ffff}' {
@@ -102,12 +99,12 @@ impl Trie {
             filter: vec![0; (1 << FILTER_BITS) / 64].into(),
             slots: vec![(0, Entry::NONE); 1 << SLOT_BITS].into(),
             entries: 0,
-            // Numbers up to the greatest code belong to the first characters.
+            // Numbers up to the greatest code are reserved for the first characters.
             next_node: u32::from(MAX_CODE) + 1,
         }
     }
 
-    /// The code of `c`.
+    /// Returns the code of `c`.
     #[inline]
     pub(super) fn code(&self, c: char) -> Code {
         match u16::try_from(u32::from(c)) {
@@ -116,24 +113,23 @@ impl Trie {
         }
     }
 
-    /// The code of the character with this number, one of the Basic Multilingual Plane.
+    /// Returns the code of a character of the Basic Multilingual Plane.
     #[inline]
     pub(super) fn code_of_basic(&self, c: u16) -> Code {
         self.codes[usize::from(c)]
     }
 
-    /// Enters `word`, of characters that jieba cuts, with
-    /// `value`, and gives the value it had before.
+    /// Inserts `word`, whose characters must satisfy `jieba_cuts`, with `value`. Returns its previous value.
     pub(super) fn insert(&mut self, word: &str, value: u16) -> Result<Option<u16>, Full> {
         let word = word.chars().map(|c| self.make_code(c)).collect::<Result<Vec<Code>, Full>>()?;
         self.insert_codes(&word, value)
     }
 
-    /// Enters a word of characters that have these codes already.
+    /// Inserts a word whose characters have codes already.
     pub(super) fn insert_codes(&mut self, word: &[Code], value: u16) -> Result<Option<u16>, Full> {
         debug_assert!(value > 0 && value <= MAX_VALUE);
         let Some((first, rest)) = word.split_first() else { return Ok(None) };
-        // The node that the walk is at, and where its entry is: a root, or a slot.
+        // The current node, and the place of its entry: a root or a slot.
         let mut at = Err(usize::from(*first));
         for code in rest {
             let node = match at {
@@ -151,25 +147,24 @@ impl Trie {
         Ok((before > 0).then_some(before))
     }
 
-    /// All characters of words, with the entries after each as the first.
+    /// Returns all characters of words, each with the entry after it as the first character.
     pub(super) fn singles(&self) -> impl Iterator<Item = (Code, Entry)> + '_ {
         (0..).zip(self.roots.iter().copied()).skip(usize::from(UNKNOWN) + 1)
     }
 
-    /// The key of a word's first two characters, which words may have.
+    /// Returns the key of a word's first two characters, both of them in words.
     #[inline]
     pub(super) fn second_key(first: Code, second: Code) -> u32 {
         key(u32::from(first), second)
     }
 
-    /// The key of one character further than `entry`, which
-    /// is that of the second or a later character.
+    /// Returns the key of the next character after `entry`, which is that of a second or later character.
     #[inline]
     pub(super) fn next_key(entry: Entry, code: Code) -> u32 {
         key(entry.node(), code)
     }
 
-    /// The entry that `key` leads to.
+    /// Returns the entry of `key`.
     #[inline]
     pub(super) fn find(&self, key: u32) -> Entry {
         let hash = hash(key);
@@ -177,19 +172,18 @@ impl Trie {
         if self.filter[word] >> bit & 1 == 0 { Entry::NONE } else { self.slots[self.probe(key, hash)].1 }
     }
 
-    /// All transitions: from which node, on which character, to which
-    /// entry. The node of a first character has its code as number.
+    /// Returns all transitions: node, character, entry. The node of a first character has its code as number.
     pub(super) fn transitions(&self) -> impl Iterator<Item = (u32, Code, Entry)> + '_ {
         let taken = self.slots.iter().filter(|(key, _)| *key > 0);
         taken.map(|(key, entry)| (key >> CODE_BITS, (key & u32::from(MAX_CODE)) as Code, *entry))
     }
 
-    /// All nodes have smaller numbers.
+    /// Returns the upper bound (exclusive) of node numbers.
     pub(super) fn nodes_end(&self) -> u32 {
         self.next_node
     }
 
-    /// The value of the word of these characters, or 0.
+    /// Returns the value of the word of these characters, or 0.
     pub(super) fn value(&self, word: &[Code]) -> u16 {
         match *word {
             [] => 0,
@@ -201,7 +195,7 @@ impl Trie {
         }
     }
 
-    /// The slot of `key`, or the free one where it belongs.
+    /// Returns the slot of `key`, or the free slot for it.
     #[inline]
     fn probe(&self, key: u32, hash: u64) -> usize {
         let mut slot = (hash >> (64 - SLOT_BITS)) as usize;
@@ -211,7 +205,7 @@ impl Trie {
         slot
     }
 
-    /// The code of `c`, which jieba cuts: the next one if it has none.
+    /// Returns the code of `c`, for which `jieba_cuts` must be true; assigns the next code if it has none.
     pub(super) fn make_code(&mut self, c: char) -> Result<Code, Full> {
         let known = self.code(c);
         if known > UNKNOWN {
@@ -228,7 +222,7 @@ impl Trie {
         Ok(code)
     }
 
-    /// The node of the entry in `slot`, a new one if it has none.
+    /// Returns the node of the entry in `slot`; creates one if it has none.
     fn make_node(&mut self, slot: usize) -> Result<u32, Full> {
         let entry = &mut self.slots[slot].1;
         if entry.node() == 0 {
@@ -241,7 +235,7 @@ impl Trie {
         Ok(entry.node())
     }
 
-    /// The slot of the transition `key`, which is made if it is not there.
+    /// Returns the slot of the transition `key`; creates the transition if it does not exist.
     fn make_entry(&mut self, key: u32) -> Result<usize, Full> {
         let hash = hash(key);
         let slot = self.probe(key, hash);
@@ -258,7 +252,7 @@ impl Trie {
     }
 }
 
-/// The code of a character that no word has.
+/// Returns the code of a character that is in no word.
 fn unknown(c: char, jieba_cuts: fn(char) -> bool) -> Code {
     if jieba_cuts(c) { UNKNOWN } else { ALONE }
 }
@@ -268,13 +262,13 @@ fn key(node: u32, code: Code) -> u32 {
     node << CODE_BITS | u32::from(code)
 }
 
-/// Its upper bits are well mixed.
+/// Hashes a key; the upper bits are well mixed.
 #[inline]
 fn hash(key: u32) -> u64 {
     u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Which word of the filter, and which bit of it.
+/// Returns the word and the bit of the filter for a hash.
 #[inline]
 fn filter_bit(hash: u64) -> (usize, usize) {
     let bit = (hash >> (64 - SLOT_BITS - FILTER_BITS)) as usize % (1 << FILTER_BITS);
@@ -291,7 +285,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn holds_what_a_map_holds(
+        fn agrees_with_a_map(
             words in prop::collection::vec(("[一二三四𠀀𠀁]{1,5}", 1..MAX_CODE), 0..60),
             others in prop::collection::vec("[一二三四五𠀀]{1,6}", 60),
         ) {
@@ -314,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn says_when_it_is_full() {
+    fn insertion_fails_when_the_trie_is_full() {
         let mut trie = Trie::new(|_| true);
         let characters = ('\u{4e00}'..).map(|c| c.to_string());
         let entered = characters.take_while(|c| trie.insert(c, 1).is_ok()).count();
