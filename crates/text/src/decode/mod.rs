@@ -96,7 +96,7 @@ fn text<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeError> 
     if let Some((encoding, mark)) = Encoding::for_bom(bytes)
         && !utf16::is_utf32_mark(bytes)
     {
-        return Ok(with(encoding, How::Bom, &bytes[mark..]));
+        return Ok(decode_as(encoding, How::Bom, &bytes[mark..]));
     }
     if let Some(decoded) = utf16::decode(bytes) {
         return Ok(decoded);
@@ -112,7 +112,7 @@ fn text<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeError> 
     }
     let is_declared = candidates::declared(bytes, hints).any(|(encoding, _)| encoding == UTF_8);
     if utf8::is_meant(bytes, is_declared) {
-        return Ok(with(UTF_8, How::Utf8, bytes));
+        return Ok(decode_as(UTF_8, How::Utf8, bytes));
     }
     Ok(legacy(bytes, hints))
 }
@@ -139,7 +139,7 @@ pub fn is_plain_text(text: &str, hints: &Hints) -> bool {
 fn seven_bit(bytes: &[u8]) -> Option<Decoded<'_>> {
     match detect::escape_codes(bytes)? {
         detect::Escapes::Japanese => {
-            Some(with(ISO_2022_JP, How::Detected, bytes)).filter(|d| d.malformed == 0)
+            Some(decode_as(ISO_2022_JP, How::Detected, bytes)).filter(|d| d.malformed == 0)
         }
         detect::Escapes::Korean => {
             let euc_kr = detect::euc_kr_of_iso_2022_kr(bytes);
@@ -161,17 +161,17 @@ fn legacy<'a>(bytes: &'a [u8], hints: &Hints) -> Decoded<'a> {
     let detected = detect::detect(&sample);
     for (encoding, how) in candidates::declared(bytes, hints) {
         if encoding != UTF_8 && encoding != REPLACEMENT && plausible::may_be(encoding, detected, &sample) {
-            return with(encoding, how, bytes);
+            return decode_as(encoding, how, bytes);
         }
     }
     if let Some(text) = cns11643::decode(bytes, &sample) {
         return Decoded { text: Cow::Owned(text), charset: "EUC-TW", how: How::Detected, malformed: 0 };
     }
-    with(detected, How::Detected, bytes)
+    decode_as(detected, How::Detected, bytes)
 }
 
 /// Decodes `bytes` as `encoding`, replacing invalid bytes.
-fn with<'a>(encoding: &'static Encoding, how: How, bytes: &'a [u8]) -> Decoded<'a> {
+fn decode_as<'a>(encoding: &'static Encoding, how: How, bytes: &'a [u8]) -> Decoded<'a> {
     let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
     let malformed =
         if had_errors { memchr::memmem::find_iter(text.as_bytes(), "\u{fffd}").count() } else { 0 };

@@ -26,7 +26,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn of(encoding: &'static Encoding, sample: &[u8]) -> Self {
+    fn from_sample(encoding: &'static Encoding, sample: &[u8]) -> Self {
         let (text, _) = encoding.decode_without_bom_handling(sample);
         let mut reading = Self { foreign: 0, broken: 0, common: 0, capital: 0, small: 0 };
         for c in text.chars().filter(|c| !c.is_ascii()) {
@@ -58,8 +58,8 @@ pub(super) fn may_be(declared: &'static Encoding, detected: &'static Encoding, s
     if declared == detected || sample.is_empty() {
         return true;
     }
-    let as_declared = Reading::of(declared, sample);
-    let as_detected = Reading::of(detected, sample);
+    let as_declared = Reading::from_sample(declared, sample);
+    let as_detected = Reading::from_sample(detected, sample);
     if as_detected.is_broken() {
         return !as_declared.is_broken() || declared.is_single_byte() == detected.is_single_byte();
     }

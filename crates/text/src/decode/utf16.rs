@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use encoding_rs::{UTF_16BE, UTF_16LE};
 
-use super::{Decoded, How, with};
+use super::{Decoded, How, decode_as};
 
 /// Number of bytes that decide.
 const LOOKED_AT: usize = 1024;
@@ -41,10 +41,10 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
     // Half of the characters are below U+0100: zeros on one side, and none on the other.
     let half = |lane: usize| zeros[lane] * 2 >= quarter;
     if half(1) && half(3) && rarely(0) && rarely(2) {
-        return Some(with(UTF_16LE, How::Detected, bytes));
+        return Some(decode_as(UTF_16LE, How::Detected, bytes));
     }
     if half(0) && half(2) && rarely(1) && rarely(3) {
-        return Some(with(UTF_16BE, How::Detected, bytes));
+        return Some(decode_as(UTF_16BE, How::Detected, bytes));
     }
     None
 }

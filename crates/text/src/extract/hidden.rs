@@ -1,13 +1,12 @@
-//! Which hidden parts of a page belong to its text: collapsed sections, tab panels, the rest of an
-//! article after "read more", and the page under an open dialog.
+//! Decides which hidden parts of a page belong to its text: collapsed sections, tab panels, the rest of an article
+//! after "read more", and the page under an open dialog.
 //!
-//! In: the tree, with the hidden elements that hold prose, and the chosen blocks. Out: where those begin
-//! that a reader gets by opening them. An element belongs to the text if it holds most of the page's
-//! prose, or if it stands next to chosen text in the same part of the page, or if it is one of several
-//! short sections, each below a line of its own, such as answers to questions. What its own name calls a
-//! dialog, a form or an advertisement does not, nor does what the page shows elsewhere (a copy for small
-//! screens). But a class name alone, such as `paywall`, does not take a good part of an article away. Cost:
-//! linear in the nodes, blocks and hidden elements, however deeply they are nested.
+//! In: the tree, with the hidden elements that hold prose, and the chosen blocks. Out: the offsets of the elements that
+//! readers would open to read. An element belongs to the text if it holds most of the page's prose, if it is next to
+//! chosen text in the same part of the page, or if it is one of several short sections, each below a line of its own,
+//! such as answers to questions. Elements named as a dialog, a form or an advertisement are left out, and so is a copy
+//! of text shown elsewhere, for example for small screens. A class name alone, such as `paywall`, does not remove a
+//! large part of an article. Cost: linear in the nodes, blocks and hidden elements, at any depth of nesting.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,28 +17,28 @@ use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Counts, Hidden, Segment, Tree};
 
-/// Bytes from which a block with few links is prose, as for the features of blocks.
+/// Bytes from which a block with few links is prose; the same as for the features of blocks.
 const PROSE_BYTES: u32 = 80;
 
-/// Bytes of prose for each comma or full stop: English has one in 50 to 100, Chinese one in 40.
+/// Bytes of prose per comma or full stop. English has one in 50 to 100 bytes, Chinese one in 40.
 const BYTES_PER_MARK_MAX: u32 = 400;
 
-/// Short blocks, such as headings and labels of buttons, that may stand between an element and chosen text.
+/// Number of short blocks, such as headings and button labels, allowed between an element and chosen text.
 const SHORT_BLOCKS_MAX: usize = 30;
 
-/// Nodes from chosen text up to the one that holds the hidden element too.
+/// Number of levels from chosen text up to a node that holds the hidden element as well.
 const LEVELS_MAX: usize = 3;
 
-/// Bytes of prose, and the part of the page's as a divisor, from which an element in the midst of text
-/// belongs to it though its class is named after dialogs. Articles behind `paywall` and panels called
-/// `dropdown-content` are longer, what pops up over an article is shorter.
+/// Bytes of prose, and share of the page's prose (as a divisor), from which an element within the text belongs to it
+/// although its class name suggests a dialog. Articles in a `paywall` and panels called `dropdown-content` are longer;
+/// what pops up over an article is shorter.
 const NAMED_BYTES_MIN: u32 = 400;
 const NAMED_PART: u64 = 4;
 
-/// Bytes of the source in which a hidden element speaks of consent, if it asks for that.
+/// Bytes of a hidden element's source that are searched for words of consent.
 const CONSENT_BYTES: u32 = 2_000;
 
-/// Names of elements that are hidden because they are no part of the text.
+/// Names of elements that are hidden because they are not part of the text.
 const OUT: Hints = hints::POPUP
     | hints::CONSENT
     | hints::FORM
@@ -50,7 +49,7 @@ const OUT: Hints = hints::POPUP
     | hints::FOOTER
     | hints::USER;
 
-/// Where the hidden elements begin that belong to the text of `tree`, in order. `chosen` are the chosen
+/// Returns the offsets of the hidden elements that belong to the text of `tree`, in order. `chosen` lists the chosen
 /// blocks in order.
 pub(super) fn belonging(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32> {
     if tree.hidden.is_empty() {
@@ -58,7 +57,7 @@ pub(super) fn belonging(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32> {
     }
     let is_prose = |hidden: &&Hidden| hidden.counts.bytes >= PROSE_BYTES && is_punctuated(&hidden.counts);
     let mut candidates: Vec<&Hidden> = tree.hidden.iter().filter(is_prose).collect();
-    // All of the page's text is hashed for this, which most pages do not need.
+    // Hashing all of the page's text is needed only for this; most pages do not get here.
     if !candidates.is_empty() {
         let is_shown = copies(html, tree);
         candidates.retain(|hidden| !is_shown(hidden));
@@ -89,9 +88,9 @@ fn asks_for_consent(html: &str, hidden: &Hidden) -> bool {
     html.as_bytes().get(hidden.at as usize..end as usize).is_some_and(consent::speaks)
 }
 
-/// Where the sections begin that are too short to be prose one by one: elements of one make, each below a
-/// line of its own, which together are prose and stand by the text or are most of it. `all` is the page's
-/// prose.
+/// Returns the offsets of sections that are too short to be prose one by one: elements with the same structural
+/// signature, each below a line of its own, that together are prose and are next to the text or are most of it. `all`
+/// is the number of bytes of prose on the page.
 fn short_sections(tree: &Tree, last: &[u32], chosen: &[u32], all: u64) -> Vec<u32> {
     let is_below_line = |hidden: &&Hidden| {
         let above = (hidden.block as usize).checked_sub(1).and_then(|above| tree.blocks.get(above));
@@ -100,9 +99,9 @@ fn short_sections(tree: &Tree, last: &[u32], chosen: &[u32], all: u64) -> Vec<u3
             && hidden.tag != Tag::Button
             && above.is_some_and(|above| !is_prose(above))
     };
-    let mut makes: HashMap<u32, Vec<&Hidden>> = HashMap::new();
+    let mut by_signature: HashMap<u32, Vec<&Hidden>> = HashMap::new();
     for hidden in tree.hidden.iter().filter(is_below_line) {
-        makes.entry(hidden.signature).or_default().push(hidden);
+        by_signature.entry(hidden.signature).or_default().push(hidden);
     }
     let is_text = |sections: &[&Hidden]| {
         let lines = sections.windows(2).filter(|pair| pair[0].block != pair[1].block).count() + 1;
@@ -110,23 +109,28 @@ fn short_sections(tree: &Tree, last: &[u32], chosen: &[u32], all: u64) -> Vec<u3
             (bytes + section.all.bytes, stops + usize::from(section.all.stops.min(1)))
         });
         let is_by_text = || sections.iter().any(|section| is_next_to_text(tree, last, chosen, section));
-        // Each has its own line and most are sentences, which lists and labels are not.
+        // Each has a line of its own, and most are sentences; lists and labels are neither.
         sections.len() > 1
             && lines == sections.len()
             && stops * 2 > sections.len()
             && bytes >= PROSE_BYTES
             && (u64::from(bytes) * 2 > all || is_by_text())
     };
-    makes.into_values().filter(|sections| is_text(sections)).flatten().map(|section| section.at).collect()
+    by_signature
+        .into_values()
+        .filter(|sections| is_text(sections))
+        .flatten()
+        .map(|section| section.at)
+        .collect()
 }
 
-/// Returns true if the text has as many commas and full stops as prose has, or a part of them. Lists of words
-/// for search engines, hidden from readers, have none.
+/// Returns true if the text is punctuated like prose. Lists of words for search engines, hidden from readers, have no
+/// punctuation.
 fn is_punctuated(counts: &Counts) -> bool {
     u32::from(counts.commas) + u32::from(counts.stops) >= counts.bytes / BYTES_PER_MARK_MAX
 }
 
-/// Returns a function that tells whether the page shows the first sentence of a hidden element elsewhere.
+/// Returns a function that returns true if the page shows the first sentence of a hidden element elsewhere.
 fn copies<'a>(html: &str, tree: &'a Tree) -> impl Fn(&Hidden) -> bool + use<'a> {
     let first = |block: &Block| {
         let segment = tree.segments.get(block.first_segment as usize)?;
@@ -149,8 +153,8 @@ fn visible_prose(tree: &Tree) -> u64 {
     shown.map(|block| u64::from(block.counts.bytes)).sum()
 }
 
-/// Returns for each node whether it is a dialog or stands in one. Parents come before their children, so
-/// no node needs more than its parent's answer.
+/// Returns for each node whether it is in a dialog or is one. Parents come before their children, so each node needs
+/// only its parent's answer.
 fn in_dialogs(tree: &Tree) -> Vec<bool> {
     let mut found: Vec<bool> = Vec::with_capacity(tree.nodes.len());
     for node in &tree.nodes {
@@ -160,8 +164,8 @@ fn in_dialogs(tree: &Tree) -> Vec<bool> {
     found
 }
 
-/// Returns for each node the last node within it, which is the node itself if it has no children. Nodes
-/// are in document order, so a node holds exactly those from itself to its last one.
+/// Returns for each node its last descendant, or the node itself if it has no children. Nodes are in document order, so
+/// a node holds exactly those up to its last descendant.
 fn last_descendants(tree: &Tree) -> Vec<u32> {
     let mut last: Vec<u32> = (0_u32..).take(tree.nodes.len()).collect();
     for (at, node) in tree.nodes.iter().enumerate().rev() {
@@ -171,8 +175,8 @@ fn last_descendants(tree: &Tree) -> Vec<u32> {
     last
 }
 
-/// Returns true if chosen prose stands before or after the element, with nothing but short blocks in
-/// between, and both stand in one part of the page.
+/// Returns true if there is chosen prose before or after the element in the same part of the page, with only short
+/// blocks in between.
 fn is_next_to_text(tree: &Tree, last: &[u32], chosen: &[u32], hidden: &Hidden) -> bool {
     let at = hidden.block as usize;
     let is_chosen =
@@ -186,8 +190,8 @@ fn is_next_to_text(tree: &Tree, last: &[u32], chosen: &[u32], hidden: &Hidden) -
     near(&mut (0..at).rev()) || near(&mut (at..tree.blocks.len()))
 }
 
-/// Returns true if the innermost node that holds both is close to the block, and not the whole page.
-/// `last` is what [`last_descendants`] returns.
+/// Returns true if the innermost node that holds both is close to the block and is not the whole page. `last` is the
+/// result of [`last_descendants`].
 fn are_together(tree: &Tree, last: &[u32], block: &Block, hidden: &Hidden) -> bool {
     for (level, node) in tree.ancestors(block.node).take(LEVELS_MAX + 1).enumerate() {
         if (node..=last[node as usize]).contains(&hidden.parent) {
@@ -224,7 +228,7 @@ mod tests {
         extract(&html, &ExtractConfig::default()).expect("within the limits").text()
     }
 
-    /// Sections that readers open, panels behind tabs and the rest after "read more" were lost.
+    /// Sections that readers open, panels behind tabs and text after "read more" were lost.
     #[test]
     fn collapsed_sections_of_an_article_belong_to_it() {
         for body in [
@@ -243,8 +247,8 @@ mod tests {
         }
     }
 
-    /// Answers of less than a line each, sections in hidden elements that are hidden once more, and articles
-    /// in elements whose class says `paywall` or the like were lost.
+    /// Answers shorter than a line, sections in hidden elements within hidden elements, and articles in elements with a
+    /// class like `paywall` were lost.
     #[test]
     fn sections_are_found_however_short_deep_or_named() {
         let answers = [
@@ -282,7 +286,7 @@ mod tests {
 
     /// The headings of an accordion are buttons, and were lost with all other buttons.
     #[test]
-    fn a_button_with_which_a_heading_begins_is_its_text() {
+    fn a_button_at_the_start_of_a_heading_is_its_text() {
         let sections = [("Ferry", FERRY), ("Pier", PIER)];
         let sections = sections.map(|(name, text)| {
             format!("<h2><span><button type=button>About the {name}</button></span></h2><div>{text}</div>")
@@ -297,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_labels_and_banners_do_not() {
+    fn hidden_labels_and_banners_are_left_out() {
         let banner = "<h2>Your privacy</h2><p>We and our partners use cookies to show advertising, and to \
             measure how it performs, as long as you do not refuse that here.</p>";
         for (body, word) in [
@@ -320,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_dialogs_forms_and_copies_do_not() {
+    fn hidden_dialogs_forms_and_copies_are_left_out() {
         for (body, word, times) in [
             (
                 format!("<article>{FERRY}{PIER}<div class=newsletter hidden>{OFFER}</div></article>"),
@@ -352,8 +356,8 @@ mod tests {
         }
     }
 
-    /// A page rendered with its dialog open has `aria-hidden` on everything else: the dialog alone was
-    /// kept, and pages of one site became copies of each other.
+    /// A page rendered with its dialog open has `aria-hidden` on everything else. Only the dialog was kept, and pages
+    /// of one site became copies of one another.
     #[test]
     fn the_page_under_an_open_dialog_is_the_text() {
         let dialog = format!("<div role=dialog aria-modal=true>{OFFER}{OFFER}</div>");
@@ -371,7 +375,7 @@ mod tests {
         }
     }
 
-    /// A `<button>` without end tag, in no other element, holds the rest of the page, and browsers show it.
+    /// A `<button>` without an end tag, outside of other elements, holds the rest of the page, and browsers show it.
     #[test]
     fn a_page_within_a_button_is_the_text() {
         for body in [
@@ -383,8 +387,8 @@ mod tests {
         }
     }
 
-    /// For each block of prose and each hidden element, all elements around it were visited, without being
-    /// counted as work: a page of 9 MB with 49,900 elements within one another took minutes.
+    /// For each block of prose and each hidden element, all elements around it were visited, and this was not counted
+    /// as work. A page of 9 MB with 49,900 nested elements took minutes.
     #[test]
     fn deep_nesting_does_not_slow_the_search_for_hidden_text() {
         let pair =
@@ -397,7 +401,8 @@ mod tests {
         let found = belonging(&html, &extractor.tree, &blocks);
         let took = cpu_time() - began;
         assert_eq!((blocks.len(), found.len()), (30_000, 30_000));
-        // Without optimisation it takes less than a fifth of a second. With the walks it took 35 seconds.
+        // This takes less than a fifth of a second without optimisation; it took 35 seconds when all elements were
+        // visited.
         assert!(took < Duration::from_secs(1), "{took:?}");
     }
 }

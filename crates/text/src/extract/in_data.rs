@@ -1,14 +1,13 @@
-//! Text that stands in a page's data in place of its markup: a script puts it there.
+//! Finds text that is in a page's data instead of its markup, where a script would insert it.
 //!
-//! In: the page, and where its data stands ([`Head`](crate::extract::parse::tree::Head)). Out:
-//! paragraphs; none where nothing in the data is sure to be the page's text. Sure are: the article's
-//! text in linked data; the posts, questions and answers of linked data, where it says that the page is
-//! made of them; a product's description there; and in a script's state (`__NEXT_DATA__`,
-//! `data-preloaded` and the like) the longest string that holds the page's own description, with all
-//! others of the same name where it is a post. State without such a string gives nothing: pages of one
-//! application share their messages and terms there, and would all be copies of each other. What is no
-//! JSON string gives nothing. Cost: linear in the data, since each string is read once and decoded at
-//! most twice; memory: the length of the data.
+//! In: the page, and the ranges of its data ([`Head`](crate::extract::parse::tree::Head)). Out: paragraphs; none unless
+//! the data surely holds the page's text. It does in these places: the article's text in linked data; the posts,
+//! questions and answers of linked data, if it says that the page consists of them; a product's description in linked
+//! data; and in a script's state (`__NEXT_DATA__`, `data-preloaded` and the like) the longest string that contains the
+//! page's own description, with all other posts if it is a post. State without such a string is ignored: pages of one
+//! application share messages and terms there, and would all be copies of one another. Text that is not a JSON string
+//! is ignored too. Cost: linear in the data, since each string is read once and decoded at most twice. Memory: the
+//! length of the data.
 
 use crate::extract::credits::marks::Kind;
 use crate::extract::features::described::Described;
@@ -18,16 +17,16 @@ use crate::extract::parse::tree::{Segment, Tree, says};
 use crate::extract::write::single_spaced;
 use crate::extract::{Paragraph, ParagraphKind};
 
-/// Bytes from which a string of the data is a text.
+/// Bytes from which a string in the data is a text.
 const TEXT_BYTES_MIN: usize = 100;
 
-/// Thousandths of the page's description that a text of its state begins with.
+/// Share of the page's description, in thousandths, that a string of the state must contain.
 const DESCRIBED_SHARE_MIN: i16 = 250;
 
-/// What programs call the text of each post of a thread (Discourse).
+/// The name of the text of each post of a thread in Discourse.
 const POST: &str = "cooked";
 
-/// The text of `html` that its data holds.
+/// Returns the text in the data of `html`.
 pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     let range = |segment: Segment| html.get(segment.start as usize..segment.end as usize);
     let found = paragraphs(tree.head.body.and_then(range).unwrap_or_default());
@@ -37,7 +36,7 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     let scripts = tree.marks.iter().filter(|mark| mark.kind == Kind::LinkedData);
     let scripts: Vec<&str> = scripts.filter_map(|mark| range(mark.value)).collect();
     let named = |wanted: &str| {
-        let strings = scripts.iter().flat_map(|script| Strings::of(script));
+        let strings = scripts.iter().flat_map(|script| Strings::parse(script));
         strings.filter(|(name, _)| *name == wanted).map(|(_, value)| value).collect::<Vec<_>>()
     };
     if tree.head.says(says::FORUM | says::QUESTIONS) {
@@ -57,21 +56,21 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     if state.len() < TEXT_BYTES_MIN || descriptions().next().is_none() {
         return Vec::new();
     }
-    // The value of an attribute.
+    // The state is the value of an attribute.
     let mut decoded = String::new();
     if !state.contains('"') {
         entities::decode_into(state, &mut decoded);
     }
-    of_state(if decoded.is_empty() { state } else { &decoded }, descriptions())
+    from_state(if decoded.is_empty() { state } else { &decoded }, descriptions())
 }
 
-/// The text in `state` that `descriptions` are of.
-fn of_state<'a>(state: &str, descriptions: impl Iterator<Item = &'a [u8]>) -> Vec<Paragraph> {
-    let inner: Vec<String> = Strings::of(state)
+/// Returns the text in `state` that `descriptions` describe.
+fn from_state<'a>(state: &str, descriptions: impl Iterator<Item = &'a [u8]>) -> Vec<Paragraph> {
+    let inner: Vec<String> = Strings::parse(state)
         .filter(|(_, value)| value.len() >= TEXT_BYTES_MIN && value.starts_with(['{', '[']))
         .filter_map(|(_, value)| unescaped(value))
         .collect();
-    let all = || std::iter::once(state).chain(inner.iter().map(String::as_str)).flat_map(Strings::of);
+    let all = || std::iter::once(state).chain(inner.iter().map(String::as_str)).flat_map(Strings::parse);
     let is_text = |value: &str| value.len() >= TEXT_BYTES_MIN && !value.starts_with(['{', '[']);
     let texts: Vec<_> = all().filter(|(_, value)| is_text(value)).collect();
     let mut described = Described::default();
@@ -87,15 +86,15 @@ fn of_state<'a>(state: &str, descriptions: impl Iterator<Item = &'a [u8]>) -> Ve
     }
 }
 
-/// The strings of JSON, each with the name that stands before it, both as they are
-/// escaped. What is no JSON gives what looks like strings.
+/// The strings of JSON, each with the name before it, both with their escapes. In other text it finds whatever looks
+/// like a string.
 struct Strings<'a> {
     rest: &'a str,
     name: &'a str,
 }
 
 impl<'a> Strings<'a> {
-    fn of(json: &'a str) -> Self {
+    fn parse(json: &'a str) -> Self {
         Self { rest: json, name: "" }
     }
 }
@@ -125,13 +124,13 @@ impl<'a> Iterator for Strings<'a> {
     }
 }
 
-/// What `source`, a JSON string without its quotes, says.
+/// Returns the value of `source`, a JSON string without its quotes.
 fn unescaped(source: &str) -> Option<String> {
     serde_json::from_str(&format!("\"{source}\"")).ok()
 }
 
-/// The paragraphs of `source`, a JSON string without its quotes, without the
-/// markup that some sites leave in it: blocks and line breaks part them.
+/// Returns the paragraphs of `source`, a JSON string without its quotes. Markup that some sites leave in it is removed;
+/// block elements and line breaks separate paragraphs.
 fn paragraphs(source: &str) -> Vec<Paragraph> {
     let Some(text) = unescaped(source) else { return Vec::new() };
     let mut plain = String::with_capacity(text.len());
@@ -143,7 +142,7 @@ fn paragraphs(source: &str) -> Vec<Paragraph> {
         match begins_tag.then(|| after.find('>')).flatten() {
             Some(end) => {
                 let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-                let tag = Tag::of(name.as_bytes());
+                let tag = Tag::from_name(name.as_bytes());
                 if tag.is(flag::BLOCK) || matches!(tag, Tag::Br | Tag::Hr) {
                     plain.push('\n');
                 }
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_string_gives_nothing() {
+    fn text_that_is_not_a_string_gives_nothing() {
         assert_eq!(lines("a\u{1}b"), [""; 0]);
         assert_eq!(lines(r"\u12"), [""; 0]);
         assert_eq!(lines(""), [""; 0]);
@@ -194,9 +193,9 @@ mod tests {
     fn strings_come_with_the_name_before_them() {
         let json = r#"{"a": "one", "b" : ["two", 3, "th\"ree"], "c": {"d": "\\"}}"#;
         let expected = [("a", "one"), ("b", "two"), ("b", r#"th\"ree"#), ("d", r"\\")];
-        assert_eq!(Strings::of(json).collect::<Vec<_>>(), expected);
+        assert_eq!(Strings::parse(json).collect::<Vec<_>>(), expected);
         for broken in ["", "\"", "\"a", "\"a\\", "\"a\\\"", "{\"a\":"] {
-            assert_eq!(Strings::of(broken).count(), 0, "{broken}");
+            assert_eq!(Strings::parse(broken).count(), 0, "{broken}");
         }
     }
 }

@@ -1,16 +1,14 @@
-//! HTML → [`Document`]: the main text, without the boilerplate around it.
+//! Extracts the main text of an HTML page, as a [`Document`], without the boilerplate around it.
 //!
 //! ```text
 //! page → parse (tree: nodes, blocks, segments) → features (of each block) → score → select → write (paragraphs)
 //! ```
-//! In: a decoded page. Out: title, kind of page, whether it is a wall,
-//! and the paragraphs of its main text in order, each with its kind and
-//! place, or an [`ExtractError`] past the limits of [`ExtractConfig`].
+//! In: a decoded page. Out: title, kind of page, whether it is a wall, and the paragraphs of its main text in order,
+//! each with its kind and place; or an [`ExtractError`] if the page exceeds the limits of [`ExtractConfig`].
 //!
-//! Invariants: the same page gives the same document on every machine (integers only); every
-//! paragraph's text stands in the page in that order; no recursion, so that nesting cannot exhaust
-//! the stack. Cost: linear in the page's bytes, whatever its nesting; memory: the tree of
-//! `parse/tree.rs`, about half of the page's bytes. `docs/extraction.md` has the measurements.
+//! Invariants: the same page gives the same document on every machine (integers only); paragraphs are in the order of
+//! the page; no recursion, so nesting cannot exhaust the stack. Cost: linear in the page's bytes, at any nesting.
+//! Memory: the tree of `parse/tree.rs`, about half of the page's bytes. `docs/extraction.md` has the measurements.
 
 mod credits;
 mod features;
@@ -40,25 +38,25 @@ pub use parse::Syntax;
 use parse::tree::Tree;
 pub use walls::Wall;
 
-/// Part of the fingerprint hash: raised whenever the same page
-/// may give another text than before, or be another wall.
+/// Version of these rules, part of the fingerprint hash. Raised whenever the same page may give another text than
+/// before, or another wall.
 pub const VERSION: u32 = 9;
 
-/// Steps of [work](leitong_base::work) for a byte of the page each time that
-/// it is parsed, and for a block each time that blocks are scored.
+/// Steps of [work](leitong_base::work) for a byte each time the page is parsed, and for a block each time the blocks
+/// are scored.
 const BYTE_STEPS: u64 = 10;
 const BLOCK_STEPS: u64 = 2500;
 
-/// Bytes of prose from which a page of which next to nothing is kept is looked at again, and the part of
-/// its prose below which that is so, as a divisor. On either half of the labelled pages a tenth to three
-/// tenths bring the same: two forums are saved, and no page gets worse.
+/// Bytes of prose from which a page is extracted again if next to nothing was kept, and the share of its prose (as a
+/// divisor) below which that is so. On either half of the labelled pages, a tenth to three tenths give the same result:
+/// two forums are saved, and no page gets worse.
 const PROSE_MIN: u32 = 400;
 const KEPT_PART_MIN: u32 = 10;
 
-/// Hidden elements within one another that are opened.
+/// Levels of hidden elements within one another that are opened.
 const HIDDEN_LEVELS_MAX: usize = 4;
 
-/// From HTML to main text.
+/// Settings for extracting the main text of HTML (`[extract]`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExtractConfig {
@@ -86,8 +84,8 @@ pub struct ExtractConfig {
 
 impl Default for ExtractConfig {
     fn default() -> Self {
-        // The largest page of our sets has 65,662 runs of text. Depth costs 24 bytes a level and no
-        // time; what is deeper than this is no page.
+        // The largest page of our sets has 65,662 runs of text. Depth costs 24 bytes per level and no time; no real
+        // page is nested deeper.
         Self {
             comments: false,
             walls: true,
@@ -99,7 +97,7 @@ impl Default for ExtractConfig {
     }
 }
 
-/// Why a page gives no document.
+/// The reason why a page gives no document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ExtractError {
     /// The page has too many block elements and runs of text.
@@ -114,10 +112,10 @@ pub enum ExtractError {
         /// The limit.
         depth_max: usize,
     },
-    /// The page is longer than offsets reach.
+    /// The page is longer than the offsets allow.
     #[error("the page has {bytes} bytes, above the 4 GiB that can be read")]
     TooLong {
-        /// Its length.
+        /// Its length in bytes.
         bytes: usize,
     },
     /// The page costs more than is left of its work.
@@ -130,39 +128,39 @@ pub enum ExtractError {
 pub struct Document {
     /// The page's title, if it has one.
     pub title: Option<String>,
-    /// What sort of page it is.
+    /// The kind of the page.
     pub kind: PageKind,
-    /// In the order of the page.
+    /// The paragraphs in the order of the page.
     pub paragraphs: Vec<Paragraph>,
-    /// What the page shows in place of content.
+    /// The wall that the page shows instead of content.
     pub wall: Option<Wall>,
-    /// Where the page stands; empty where that is not known.
+    /// The page's address; empty if unknown.
     pub address: Address,
-    /// What the page says of its source and of itself; none where nothing, or it was not read.
+    /// What the page says about its source and itself; `None` if that is nothing or was not read.
     pub credits: Option<Box<Credits>>,
 }
 
 /// One block of the main text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paragraph {
-    /// What it is on the page.
+    /// The role of the paragraph on the page.
     pub kind: ParagraphKind,
-    /// Its text, in one line but for [`ParagraphKind::Code`].
+    /// Its text, in one line except for [`ParagraphKind::Code`].
     pub text: String,
-    /// Where it stands in the page's structure.
+    /// Its position in the page's structure.
     pub place: Place,
 }
 
-/// Where a paragraph stands in the page's structure.
+/// A paragraph's position in the page's structure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The heading that it stands under, as an index into [`Document::paragraphs`].
+    /// The nearest heading above it, as an index into [`Document::paragraphs`].
     pub heading: Option<u32>,
-    /// Lists round it.
+    /// Number of lists around it.
     pub list_level: u8,
 }
 
-/// What a paragraph is on its page.
+/// The role of a paragraph on its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParagraphKind {
     /// A heading, from 1 (highest) to 6.
@@ -179,21 +177,21 @@ pub enum ParagraphKind {
     Code,
 }
 
-/// A block of a page, of its main text or not: for people who ask what became of a page.
+/// A block of a page, whether in its main text or not, for showing what was extracted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageBlock {
-    /// What it is on the page.
+    /// The role of the block on the page.
     pub kind: ParagraphKind,
-    /// Its text, as [`Paragraph::text`].
+    /// Its text, like [`Paragraph::text`].
     pub text: String,
-    /// It is part of the main text.
+    /// True if it is part of the main text.
     pub kept: bool,
-    /// The element round it that says what stands there: `nav`, `footer`, …
+    /// The innermost element around it with a role: `nav`, `footer`, …
     pub region: Option<&'static str>,
 }
 
 impl Paragraph {
-    /// A paragraph that stands nowhere in particular.
+    /// Creates a paragraph without a place.
     #[must_use]
     pub fn new(kind: ParagraphKind, text: String) -> Self {
         Self { kind, text, place: Place::default() }
@@ -201,7 +199,7 @@ impl Paragraph {
 }
 
 impl Document {
-    /// The document of a text that comes without markup: each line is a paragraph.
+    /// Creates the document of a text without markup: each line is a paragraph.
     #[must_use]
     pub fn from_text(title: Option<String>, text: &str) -> Self {
         let paragraphs = text
@@ -211,17 +209,17 @@ impl Document {
             .map(|line| Paragraph::new(ParagraphKind::Paragraph, line.to_owned()))
             .collect();
         let mut document = Self { title, paragraphs, ..Self::default() };
-        document.wall = walls::of_text(&document);
+        document.wall = walls::detect_in_text(&document);
         document
     }
 
-    /// What a text that comes without markup says of its source and of itself.
+    /// Returns what a text without markup says about its source and itself.
     #[must_use]
     pub fn text_credits(&self, known: Known<'_>) -> Credits {
         credits::of_text(self, known)
     }
 
-    /// The main text: one paragraph a line.
+    /// Returns the main text, one paragraph per line.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::with_capacity(self.paragraphs.iter().map(|p| p.text.len() + 1).sum());
@@ -233,11 +231,11 @@ impl Document {
     }
 }
 
-/// Extracts documents; keeps its buffers from page to page, so one a thread.
+/// Extracts documents. Keeps its buffers from page to page; use one per thread.
 #[derive(Debug)]
 pub struct Extractor {
     config: ExtractConfig,
-    /// Syntax of the page that is read.
+    /// The syntax of the current page.
     syntax: Syntax,
     tree: Tree,
     stack: parse::Stack,
@@ -245,7 +243,7 @@ pub struct Extractor {
 }
 
 impl Extractor {
-    /// An extractor with empty buffers.
+    /// Creates an extractor with empty buffers.
     #[must_use]
     pub fn new(config: &ExtractConfig) -> Self {
         Self {
@@ -257,24 +255,24 @@ impl Extractor {
         }
     }
 
-    /// Its settings.
+    /// Returns the settings.
     #[must_use]
     pub fn config(&self) -> &ExtractConfig {
         &self.config
     }
 
-    /// The main text of `html`.
+    /// Returns the main text of `html`.
     ///
     /// # Errors
-    /// [`ExtractError`], where the page is past the limits.
+    /// Returns an [`ExtractError`] if the page exceeds the limits.
     pub fn extract(&mut self, html: &str) -> Result<Document, ExtractError> {
         self.extract_within(html, Syntax::default(), &mut Work::unbounded())
     }
 
-    /// The same for a page of this syntax, and gives up where it costs more than is left of `work`.
+    /// Does the same for a page of this syntax, but stops when it would cost more than is left of `work`.
     ///
     /// # Errors
-    /// [`ExtractError`], where the page is past the limits.
+    /// Returns an [`ExtractError`] if the page exceeds the limits.
     pub fn extract_within(
         &mut self,
         html: &str,
@@ -284,23 +282,23 @@ impl Extractor {
         self.syntax = syntax;
         self.choose(html, work)?;
         let mut document = write::write(html, &self.tree, self.selection.blocks());
-        document.kind = page_kind::of(&self.tree, self.selection.blocks());
-        document.wall = walls::of_page(html, &self.tree, self.selection.blocks());
+        document.kind = page_kind::classify(&self.tree, self.selection.blocks());
+        document.wall = walls::detect_in_page(html, &self.tree, self.selection.blocks());
         if self.selection.is_nearly_empty(&self.tree) {
             self.read_data(html, &mut document);
         }
-        document.title = title::of(html, &self.tree);
+        document.title = title::find(html, &self.tree);
         Ok(document)
     }
 
-    /// All blocks of the last page that was extracted, `html`, in its order.
+    /// Returns all blocks of `html`, which must be the last extracted page, in its order.
     #[must_use]
     pub fn blocks(&self, html: &str) -> Vec<PageBlock> {
         write::blocks(html, &self.tree, self.selection.blocks())
     }
 
-    /// What the page says of its source and of itself. `html` and `document` are those of the last
-    /// page that was extracted.
+    /// Returns what the page says about its source and itself. `html` and `document` must be those of the last
+    /// extracted page.
     #[must_use]
     pub fn credits(&self, html: &str, document: &Document, known: Known<'_>) -> Credits {
         let (tree, selection) = (&self.tree, &self.selection);
@@ -308,21 +306,20 @@ impl Extractor {
         credits::of_page(&page, document, known)
     }
 
-    /// What the page has in common with the other pages of an article that is spread over several;
-    /// none where it is none of these. `html` and `document` are those of the last page that was
-    /// extracted.
-    /// Few pages link to numbered pages of their own, so the text is looked at last.
+    /// Returns what the page has in common with the other pages of an article that is spread over several; `None` if it
+    /// is not one of these. `html` and `document` must be those of the last extracted page. Few pages link to numbered
+    /// pages of their own, so the text is examined last.
     #[must_use]
     pub fn paged_article(&self, html: &str, url: &str, document: &Document) -> Option<String> {
         let article = paged::article(html, url, document)?;
-        // Whatever is taken for the present: a fingerprint is of the page alone.
+        // Without the current time: a fingerprint depends on the page alone.
         let is_dated = || self.credits(html, document, Known { url, latest: None }).published_at.is_some();
         paged::has_text(&self.tree, self.selection.blocks(), document.kind, is_dated).then_some(article)
     }
 
-    /// Parses `html` and chooses among its blocks. Hidden parts that belong to the text are read too, and
-    /// all of them where they alone have text. If next to nothing is left of a page with much prose, what
-    /// names say is put aside.
+    /// Parses `html` and chooses among its blocks. Also reads hidden parts that belong to the text, or all hidden parts
+    /// if only they have text. If next to nothing is kept of a page with much prose, chooses again without the evidence
+    /// of names.
     fn choose(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
         self.parse(html, Show::Also(&[]), work)?;
         self.select(html, Names::Read, work)?;
@@ -340,9 +337,8 @@ impl Extractor {
         Ok(())
     }
 
-    /// Reads hidden parts that belong to the text. What is hidden within them is looked at once more, as
-    /// in a page under an open dialog that has collapsed sections, and again. Returns
-    /// where the parts begin that are read now, in order.
+    /// Reads hidden parts that belong to the text, up to a few levels deep, as in a page with collapsed sections under
+    /// an open dialog. Returns the offsets of the parts that were read, in order.
     fn open_hidden(&mut self, html: &str, work: &mut Work) -> Result<Vec<u32>, ExtractError> {
         let mut shown: Vec<u32> = Vec::new();
         for _ in 0..HIDDEN_LEVELS_MAX {
@@ -364,7 +360,7 @@ impl Extractor {
         Ok(())
     }
 
-    /// Where the markup has next to no text, that of linked data or of a script's state is the page's.
+    /// Uses the text in linked data or in a script's state if the markup has next to no text.
     fn read_data(&self, html: &str, document: &mut Document) {
         let paragraphs = in_data::text(html, &self.tree);
         if !paragraphs.is_empty() {
@@ -384,9 +380,9 @@ impl Extractor {
         parse::scan::scan(html.as_bytes(), &mut builder)
     }
 
-    /// Parses again with hidden nodes and `<noscript>`, if that gives clearly more
-    /// text: pages that a script shows or makes, such as threads of Discourse. Otherwise the tree is again
-    /// the one that blocks were chosen from, with the hidden parts that begin at `shown`.
+    /// Parses again with hidden nodes and `<noscript>`, if that gives clearly more text. This is for pages that a
+    /// script shows or builds, such as threads of Discourse. Otherwise restores the tree from which blocks were chosen,
+    /// with the hidden parts that begin at `shown`.
     fn parse_hidden(&mut self, html: &str, shown: &[u32], work: &mut Work) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
         self.parse(html, Show::Everything, work)?;
@@ -398,10 +394,10 @@ impl Extractor {
     }
 }
 
-/// The main text of `html`; [`Extractor`] does the same with buffers that are kept.
+/// Returns the main text of `html`. [`Extractor`] does the same and keeps its buffers.
 ///
 /// # Errors
-/// [`ExtractError`], where the page is past the limits.
+/// Returns an [`ExtractError`] if the page exceeds the limits.
 pub fn extract(html: &str, config: &ExtractConfig) -> Result<Document, ExtractError> {
     Extractor::new(config).extract(html)
 }

@@ -1,4 +1,4 @@
-//! What sort of page this is, as far as its structure and its main text tell.
+//! Classifies a page by its structure and its main text.
 //!
 //! In: the tree and the chosen blocks. Out: a [`PageKind`]. Cost: linear in blocks and nodes.
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::extract::parse::hints::{COMMENT, POST};
 use crate::extract::parse::tree::{Block, Tree, says};
 
-/// What sort of page a document comes from.
+/// The kind of page that a document comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageKind {
@@ -17,21 +17,21 @@ pub enum PageKind {
     Article,
     /// Posts of several people on one question.
     Forum,
-    /// Mainly links to other pages; what text there is describes them.
+    /// Mainly links to other pages; any text describes those.
     Listing,
-    /// None of these, or too little to tell.
+    /// None of these, or too little text to decide.
     #[default]
     Other,
 }
 
-/// Bytes of sentences that make a text: 35 English words, 70 Chinese characters.
+/// Bytes of sentences that make a text: 35 English words, or 70 Chinese characters.
 const TEXT_BYTES: u64 = 200;
 
-/// Posts that make a thread.
+/// Number of posts that make a thread.
 const POSTS_MIN: u32 = 3;
 
-/// The kind of the page whose main text is `chosen`.
-pub(super) fn of(tree: &Tree, chosen: &[u32]) -> PageKind {
+/// Returns the kind of the page whose main text is `chosen`.
+pub(super) fn classify(tree: &Tree, chosen: &[u32]) -> PageKind {
     let of_chosen = |count: fn(&Block) -> u32| -> u64 {
         chosen.iter().map(|&block| u64::from(count(&tree.blocks[block as usize]))).sum()
     };
@@ -54,8 +54,8 @@ fn is_sentence(block: &Block) -> bool {
     block.counts.stops > 0 && block.counts.bytes >= 60 && block.link_bytes * 2 < block.counts.bytes
 }
 
-/// Whether most of the text stands in several nodes of one
-/// signature that are called posts or comments.
+/// Returns true if most of the text is in several nodes with the same structural signature that are named as posts or
+/// comments.
 fn is_thread(tree: &Tree, chosen: &[u32], bytes: u64) -> bool {
     let mut sums = vec![0_u64; tree.blocks.len() + 1];
     for &block in chosen {

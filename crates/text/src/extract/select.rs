@@ -1,10 +1,9 @@
-//! Which blocks are main text.
+//! Selects the blocks that are main text.
 //!
-//! In: the tree. Out: the chosen blocks in order. Blocks are scored twice
-//! ([`crate::extract::score`]); then the limit is set for each page where the expected F1 of the
-//! chosen text is highest: with probability p and length L of each block, at the largest 2·Σ(chosen
-//! p·L) ÷ (Σ(chosen L) + Σ(all p·L)). A page of which little is certain thus gets a lower limit
-//! than one with a clear text. Cost: linear in the blocks.
+//! In: the tree. Out: the chosen blocks in order. Blocks are scored twice ([`crate::extract::score`]). Then the
+//! probability limit is set for each page to the value with the highest expected F1 of the chosen text: with
+//! probability p and length L of each block, the maximum of 2·Σ(chosen p·L) ÷ (Σ(chosen L) + Σ(all p·L)). A page with
+//! little certain text thus gets a lower limit than one with a clear text. Cost: linear in the blocks.
 
 use crate::extract::ExtractConfig;
 use crate::extract::features::context::Context;
@@ -13,25 +12,23 @@ use crate::extract::features::{Features, Names};
 use crate::extract::parse::tree::{Block, Tree};
 use crate::extract::score::{Weights, Writing, score};
 
-/// What is less likely than this is never chosen: on a page
-/// without any text the best of nothing would be.
+/// The least probability of a chosen block. On a page without any text, the best of nothing would be chosen otherwise.
 const PROBABILITY_MIN: u16 = 60;
 
-/// Where a block that holds the page's own description is likely, what is
-/// less likely than this is not chosen: the page has a text, and the doubtful
-/// rest, such as the teasers below a short one, is wrong all at once.
+/// The least probability of a chosen block if a block with the page's own description is probable. The page then has a
+/// text, and doubtful blocks, such as the teasers below a short text, are wrong.
 const PROBABILITY_MIN_DESCRIBED: u16 = 450;
 
-/// From this probability on the described block counts.
+/// The least probability of such a block.
 const DESCRIBED_PROBABILITY_MIN: u16 = 550;
 
-/// Bytes of text without comments that make comments dispensable.
+/// Bytes of text without comments from which comments can be left out.
 const TEXT_BESIDE_COMMENTS: u64 = 200;
 
-/// Bytes of chosen text that are next to nothing.
+/// Bytes of chosen text that count as next to nothing.
 const NEARLY_EMPTY: u32 = 200;
 
-/// Chosen blocks; kept from page to page for its memory.
+/// The chosen blocks. Kept from page to page to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     chosen: Vec<u32>,
@@ -41,27 +38,27 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// The chosen blocks, in the page's order.
+    /// Returns the chosen blocks in the page's order.
     pub(super) fn blocks(&self) -> &[u32] {
         &self.chosen
     }
 
-    /// For each block of the page, the kinds of phrases in it.
+    /// Returns the kinds of phrases in each block of the page.
     pub(super) fn phrases(&self) -> &[Phrases] {
         self.features.phrases()
     }
 
-    /// Whether next to nothing was chosen.
+    /// Returns true if next to nothing was chosen.
     pub(super) fn is_nearly_empty(&self, tree: &Tree) -> bool {
         self.bytes(tree) < NEARLY_EMPTY
     }
 
-    /// Bytes of the chosen text.
+    /// Returns the bytes of the chosen text.
     pub(super) fn bytes(&self, tree: &Tree) -> u32 {
         self.chosen.iter().map(|&block| tree.blocks[block as usize].counts.bytes).sum()
     }
 
-    /// Bytes of text in the blocks of `tree` that count as prose.
+    /// Returns the bytes of text in blocks of `tree` that count as prose.
     pub(super) fn prose(&self, tree: &Tree) -> u32 {
         self.features.prose(tree)
     }
@@ -71,7 +68,7 @@ impl Selection {
         let blocks = tree.blocks.len();
         self.features.gather(tree, html.as_bytes(), config.comments, names);
         let Self { features, probabilities, .. } = self;
-        let weights = Weights::of(Writing::of(tree, html.as_bytes()));
+        let weights = Weights::for_writing(Writing::detect(tree, html.as_bytes()));
         score(weights.first, &features.columns, blocks, probabilities);
         self.context.append(tree, features, probabilities);
         score(weights.second, &features.columns, blocks, probabilities);
@@ -94,22 +91,22 @@ impl Selection {
         let likely = probabilities.iter().enumerate().filter(|(_, probability)| **probability >= limit);
         self.chosen.extend(likely.filter_map(|(at, _)| u32::try_from(at).ok()));
         if self.is_nearly_empty(tree) && self.is_all_links(tree) {
-            // A menu is no text, where there is nothing else.
+            // A menu is not a text, even if there is nothing else.
             self.chosen.clear();
         }
     }
 
     fn is_all_links(&self, tree: &Tree) -> bool {
-        let of = |of: fn(&Block) -> u32| -> u32 {
+        let sum = |of: fn(&Block) -> u32| -> u32 {
             self.chosen.iter().map(|&block| of(&tree.blocks[block as usize])).sum()
         };
-        of(|block| block.counts.stops.into()) == 0
-            && of(|block| block.link_bytes) * 10 >= of(|block| block.counts.bytes) * 9
+        sum(|block| block.counts.stops.into()) == 0
+            && sum(|block| block.link_bytes) * 10 >= sum(|block| block.counts.bytes) * 9
     }
 }
 
-/// Makes comments unlikely if there is text beside them, unless they are as certain as the posts of
-/// a forum, from `probability_min` in the mean: then they are what the page is for. Whether it did.
+/// Makes comments improbable if there is other text, and returns true if it did. Comments with a mean probability of at
+/// least `probability_min` are kept: like the posts of a forum, they are the purpose of the page.
 fn drop_comments(
     tree: &Tree,
     features: &Features,
@@ -138,7 +135,7 @@ fn drop_comments(
     true
 }
 
-/// The probability from which on choosing gives the highest expected F1.
+/// Returns the probability limit that gives the highest expected F1.
 fn limit(tree: &Tree, probabilities: &[u16]) -> u16 {
     let mut bytes_by_probability = [0_u64; 1001];
     let mut expected = 0;

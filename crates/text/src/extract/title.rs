@@ -1,21 +1,21 @@
-//! The page's title, without the site's name.
+//! Finds the page's title, without the site's name.
 //!
-//! In: the page and its tree. Out: the longest main heading that the `<title>` contains, else the
-//! title that the page gives to social networks, else `<title>` without what follows its last
-//! separator. Cost: the title's length for each first-level heading, of which the first few count.
+//! In: the page and its tree. Out: the longest main heading that `<title>` contains, else the title for social
+//! networks, else `<title>` without the part after its last separator. Cost: the title's length for each of the first
+//! few first-level headings.
 
 use crate::extract::parse::entities;
 use crate::extract::parse::tree::{Segment, Tree};
 use crate::extract::write::{single_spaced, text_of};
 
-/// Headings that are compared with the title.
+/// Number of headings that are compared with the title.
 const HEADINGS_MAX: usize = 8;
 
-/// What sites put between the page's title and their name.
+/// Separators that sites put between the page's title and their name.
 const SEPARATORS: [&str; 12] = [" - ", " | ", "_", "|", " – ", " — ", "－", "——", " :: ", " » ", " · ", "-"];
 
-/// The title of the page.
-pub(super) fn of(html: &str, tree: &Tree) -> Option<String> {
+/// Returns the title of the page.
+pub(super) fn find(html: &str, tree: &Tree) -> Option<String> {
     let text = |segment: Option<Segment>| raw(html, segment);
     let title = text(tree.head.title);
     let (mut longest, mut first_heading) = (None::<String>, None);
@@ -27,8 +27,8 @@ pub(super) fn of(html: &str, tree: &Tree) -> Option<String> {
     for block in headings.take(HEADINGS_MAX) {
         let heading = text_of(html, tree, block, false);
         let Some(title) = &title else { return Some(heading) };
-        // A heading of less than a third of the title is the site's
-        // name rather than the page's; of two, so is the shorter one.
+        // A heading shorter than a third of the title is probably the site's name, and so is the shorter of two
+        // headings.
         if title.contains(&heading)
             && heading.len() * 3 >= title.len()
             && longest.as_ref().is_none_or(|longest| longest.len() < heading.len())
@@ -45,7 +45,7 @@ pub(super) fn of(html: &str, tree: &Tree) -> Option<String> {
         .or(first_heading)
 }
 
-/// The text of a segment of the head.
+/// Returns the text of a segment of the head.
 pub(super) fn raw(html: &str, segment: Option<Segment>) -> Option<String> {
     let segment = segment?;
     let mut text = String::new();
@@ -54,7 +54,7 @@ pub(super) fn raw(html: &str, segment: Option<Segment>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// `title` up to its last separator, if more than half is left.
+/// Returns `title` up to its last separator, if more than half of it is left.
 fn without_site(title: &str) -> &str {
     let cut = SEPARATORS.iter().filter_map(|separator| title.rfind(separator)).max();
     match cut {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sites_name_goes() {
+    fn the_sites_name_is_removed() {
         assert_eq!(without_site("A long headline about tea - Tea News"), "A long headline about tea");
         assert_eq!(without_site("今年头采茶晚了九天_山野茶讯"), "今年头采茶晚了九天");
         assert_eq!(

@@ -1,19 +1,18 @@
-//! Chosen blocks → paragraphs: the only place where text is copied.
+//! Writes the chosen blocks as paragraphs. This is the only place where text is copied.
 //!
-//! In: the page, its tree, the indices of the chosen blocks in order. Out:
-//! paragraphs with references decoded and white space collapsed. A line break
-//! between two Chinese characters is no space. Cost: linear in the text.
+//! In: the page, its tree, the indices of the chosen blocks in order. Out: paragraphs with character references decoded
+//! and white space collapsed. A line break between two Chinese characters is not a space. Cost: linear in the text.
 
 use crate::extract::parse::entities;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Segment, Tree, block_flag};
 use crate::extract::{Document, PageBlock, Paragraph, ParagraphKind, Place};
 
-/// Nodes above a block that can tell its kind; deeper lists
-/// and quotes are rare, and the walk must end.
+/// Number of nodes above a block that are examined for its kind. Deeper lists and quotes are rare, and the walk must
+/// end.
 const ANCESTORS_MAX: usize = 12;
 
-/// Writes the blocks at `chosen`.
+/// Writes the blocks `chosen`.
 pub(super) fn write(html: &str, tree: &Tree, chosen: &[u32]) -> Document {
     let mut paragraphs: Vec<Paragraph> = Vec::with_capacity(chosen.len());
     let mut headings: [Option<u32>; 6] = [None; 6];
@@ -35,7 +34,7 @@ pub(super) fn write(html: &str, tree: &Tree, chosen: &[u32]) -> Document {
     Document { paragraphs, ..Document::default() }
 }
 
-/// All blocks of the page, and which of them are `chosen`, whose numbers ascend.
+/// Returns all blocks of the page, each with a flag for those in `chosen`, which is in ascending order.
 pub(super) fn blocks(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<PageBlock> {
     let mut chosen = chosen.iter().map(|block| *block as usize).peekable();
     let mut blocks = Vec::with_capacity(tree.blocks.len());
@@ -50,7 +49,7 @@ pub(super) fn blocks(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<PageBlock> 
     blocks
 }
 
-/// The innermost element round a block whose name says what stands in it.
+/// Returns the name of the innermost element around a block that has a role.
 fn region_of(tree: &Tree, block: &Block) -> Option<&'static str> {
     let named = |node: u32| match tree.nodes[node as usize].tag {
         Tag::Nav => Some("nav"),
@@ -65,7 +64,7 @@ fn region_of(tree: &Tree, block: &Block) -> Option<&'static str> {
     tree.ancestors(block.node).take(ANCESTORS_MAX).find_map(named)
 }
 
-/// A block's kind, and the lists round it.
+/// Returns a block's kind, and the number of lists around it.
 fn kind_of(tree: &Tree, block: &Block) -> (ParagraphKind, u8) {
     let mut kind = ParagraphKind::Paragraph;
     let mut list_level = 0_u8;
@@ -85,7 +84,7 @@ fn kind_of(tree: &Tree, block: &Block) -> (ParagraphKind, u8) {
             Tag::Li | Tag::Dd | Tag::Dt => set(ParagraphKind::ListItem, &mut kind),
             Tag::Ul | Tag::Ol => list_level = list_level.saturating_add(1),
             Tag::Blockquote => set(ParagraphKind::Quote, &mut kind),
-            // A cell with many blocks is layout.
+            // A cell with many blocks is layout, not data.
             Tag::Td | Tag::Th if is_alone => set(ParagraphKind::TableCell, &mut kind),
             _ => {}
         }
@@ -93,7 +92,7 @@ fn kind_of(tree: &Tree, block: &Block) -> (ParagraphKind, u8) {
     (kind, list_level)
 }
 
-/// The text of a block.
+/// Returns the text of a block.
 pub(super) fn text_of(html: &str, tree: &Tree, block: &Block, keep_lines: bool) -> String {
     let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
     let mut text = String::with_capacity(block.counts.bytes as usize + block.counts.words as usize + 8);
@@ -107,7 +106,7 @@ pub(super) fn text_of(html: &str, tree: &Tree, block: &Block, keep_lines: bool) 
     if keep_lines { trim_lines(&text) } else { collapse(text) }
 }
 
-/// Lines without white space at their ends, without blank lines before and after.
+/// Returns the lines without white space at their ends, and without blank lines at the start and end.
 fn trim_lines(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(is_blank)).collect();
     while lines.last().is_some_and(|line| line.is_empty()) {
@@ -121,13 +120,13 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\0' | '\u{200b}' | '\u{feff}')
 }
 
-/// `text` with one space between its words, and nothing at the ends.
+/// Returns `text` with one space between words, trimmed.
 pub(super) fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Each run of white space and of characters that are not seen becomes one space, or nothing at the
-/// ends or between Chinese characters. Allocates only where something changes.
+/// Replaces each run of white space and invisible characters by one space, or by nothing at the ends and between
+/// Chinese characters. Allocates only if something changes.
 fn collapse(text: String) -> String {
     let text = match text.trim_matches(is_blank) {
         trimmed if trimmed.len() == text.len() => text,
@@ -166,7 +165,7 @@ fn collapse(text: String) -> String {
     out
 }
 
-/// First bytes of characters that [`is_blank`] holds for.
+/// True for the first bytes of characters for which [`is_blank`] is true.
 static MAY_BE_BLANK: [bool; 256] = {
     let mut may = [false; 256];
     let mut byte = 0;
@@ -178,7 +177,7 @@ static MAY_BE_BLANK: [bool; 256] = {
     may
 };
 
-/// Characters of scripts that are written without spaces, with their punctuation.
+/// Returns true for characters of scripts that are written without spaces, and for their punctuation.
 fn is_cjk(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }

@@ -1,6 +1,6 @@
-//! Features of one block: itself, its neighbours, the nodes and the section round it.
+//! Features of one block: the block itself, its neighbours, the nodes and the section around it.
 //!
-//! Cost: constant a block, with at most [`ANCESTORS_MAX`] nodes looked at.
+//! Cost: constant per block, with at most [`ANCESTORS_MAX`] nodes examined.
 
 use crate::extract::features::columns::Feature;
 use crate::extract::features::page::Page;
@@ -68,7 +68,7 @@ impl Features {
             }
         }
         row.set(Feature::InHeading, i16::from(in_heading));
-        // The page's title is given as such, so that copies under another heading stay copies.
+        // The page's title is a field of its own, so copies under another heading remain copies.
         self.kept_out.push(
             (in_heading && page.is_title(text))
                 || is_credit(text)
@@ -213,8 +213,7 @@ impl Features {
     }
 }
 
-/// The block ranges of the nodes round a block, each larger
-/// than the one before; the last is repeated.
+/// Returns the block ranges of the nodes around a block, each larger than the previous one; the last is repeated.
 pub(in crate::extract) fn ancestor_ranges(tree: &Tree, at: usize, block: &Block) -> [(u32, u32); ANCESTORS] {
     let mut range = (at as u32, at as u32 + 1);
     let mut ancestor_ranges = [range; ANCESTORS];
@@ -233,11 +232,11 @@ pub(in crate::extract) fn ancestor_ranges(tree: &Tree, at: usize, block: &Block)
     ancestor_ranges
 }
 
-/// Bytes above which a line that begins like a credit is a sentence.
+/// Longest credit line in bytes; a longer line is a sentence.
 const CREDIT_BYTES_MAX: usize = 70;
 
-/// Whether the text is a line that says who wrote it or where it comes from. Of 435 such lines of
-/// the labelled pages 31 were kept by the annotators, most of them signs of readers' comments.
+/// Returns true if the text is a line that names the author or the source. Of 435 such lines on the labelled pages, the
+/// annotators kept 31, most of them signatures of readers' comments.
 fn is_credit(text: &[u8]) -> bool {
     let begins = [
         "作者：",
@@ -264,11 +263,10 @@ fn is_credit(text: &[u8]) -> bool {
             || [&b"by"[..], b"by:", b"written by"].into_iter().any(begins_english))
 }
 
-/// Bytes of markup above which labels in brackets are a list.
+/// Longest markup of bracketed labels in bytes; longer ones are a list.
 const BUTTONS_BYTES_MAX: usize = 300;
 
-/// Whether the markup shows nothing but several labels in
-/// brackets, as in `[<a>Print</a>] [<a>Back to top</a>]`.
+/// Returns true if the markup shows only several labels in brackets, as in `[<a>Print</a>] [<a>Back to top</a>]`.
 fn are_buttons(html: &[u8]) -> bool {
     let (mut in_tag, mut inside, mut labels) = (false, false, 0);
     html.len() <= BUTTONS_BYTES_MAX
@@ -290,7 +288,7 @@ fn are_buttons(html: &[u8]) -> bool {
         && labels > 1
 }
 
-/// How a text ends: 4 as a sentence, 3 with a colon, 2 with a comma, 1 otherwise.
+/// Classifies the end of a text: 4 sentence, 3 colon, 2 comma, 1 other.
 fn last_class(text: &[u8]) -> i16 {
     let text = text.strip_suffix(b"\"").or_else(|| text.strip_suffix("”".as_bytes())).unwrap_or(text);
     let ends = |list: &[&str]| list.iter().any(|end| text.ends_with(end.as_bytes()));
@@ -305,8 +303,7 @@ fn last_class(text: &[u8]) -> i16 {
     }
 }
 
-/// How a text begins: 0 small letter, 1 capital, 2 digit, 3
-/// another script, 4 bracket or quote, 5 other.
+/// Classifies the start of a text: 0 lower case, 1 upper case, 2 digit, 3 another script, 4 bracket or quote, 5 other.
 fn first_class(text: &[u8]) -> i16 {
     match text.first() {
         Some(b'a'..=b'z') => 0,

@@ -1,11 +1,9 @@
-//! Nodes that are likely to hold the main text: by names,
-//! by articles, and by the scores of Readability.
+//! Finds nodes that probably hold the main text: by names, by `<article>` elements, and by the scores of Readability.
 //!
-//! In: the tree, sums over blocks. Out: for each block whether it stands within them. Cost: linear
-//! in nodes and blocks. Source of the scores: Arc90's Readability as in Mozilla's readability.js
-//! (`_grabArticle`): each paragraph gives 1 + its commas + up to 3 for its length to the node above
-//! it, half to the next, a third of that to further ones; names add or take 25; the share of links
-//! takes its part.
+//! In: the tree, sums over blocks. Out: for each block whether it is within such a node. Cost: linear in nodes and
+//! blocks. Source of the scores: Arc90's Readability as in Mozilla's readability.js (`_grabArticle`). Each paragraph
+//! gives 1 + its commas + up to 3 for its length to the node above it, half of that to the next, a third of the half to
+//! further ones; names add or subtract 25; the result is reduced by the share of links.
 
 use crate::extract::features::columns::Feature;
 use crate::extract::features::{Features, Sums, clamp, share};
@@ -16,25 +14,25 @@ use crate::extract::parse::tree::Tree;
 /// Bytes of a paragraph that gives points.
 const SCORED_BYTES_MIN: u32 = 25;
 
-/// Nodes above a paragraph that it gives points to.
+/// Number of nodes above a paragraph that get points from it.
 const SCORED_ABOVE: usize = 5;
 
-/// Hundredths of points that good and bad names are worth.
+/// Hundredths of points that good names add and bad names subtract.
 const NAME_POINTS: i64 = 2500;
 
 /// Thousandths of the page's text that a node named as the main text must hold.
 const NAMED_SHARE_MIN: i16 = 80;
 
-/// The candidates of one page; kept from page to page for its memory.
+/// The candidates of one page. Kept from page to page to avoid allocations.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Candidates {
     points: Vec<i64>,
     best: i64,
-    /// Blocks of the node with most points.
+    /// Block range of the node with the most points.
     readable: (u32, u32),
-    /// Blocks of the first node that is named as the main text.
+    /// Block range of the first node that is named as the main text.
     named: Option<(u32, u32)>,
-    /// For each node, the innermost article round it.
+    /// For each node, the innermost article around it.
     articles: Vec<u32>,
     /// The node of each article.
     article_nodes: Vec<u32>,
@@ -74,8 +72,7 @@ impl Candidates {
             }
             let points = 100 + 100 * i64::from(counts.commas) + i64::from(counts.bytes).min(300);
             let tag = tree.nodes[block.node as usize].tag;
-            // Text without a paragraph of its own counts as
-            // a paragraph of the node that it stands in.
+            // Text without a paragraph of its own counts as a paragraph of its node.
             let skipped = usize::from(matches!(tag, Tag::P | Tag::Td | Tag::Pre));
             for (up, node) in tree.ancestors(block.node).skip(skipped).take(SCORED_ABOVE).enumerate() {
                 let divider = if up < 2 { up as i64 + 1 } else { 3 * up as i64 };
@@ -103,7 +100,7 @@ impl Candidates {
         }
     }
 
-    /// The article round a node: its number from 1, 0 for none, and its blocks.
+    /// Returns the number of the article around a node, from 1 (0 for none), and its block range.
     fn article(&self, tree: &Tree, node: u32) -> (u32, (u32, u32)) {
         match self.articles[node as usize] {
             NO_ARTICLE => (0, (0, 0)),
@@ -133,14 +130,13 @@ const BAD: hints::Hints = hints::NAV
     | hints::TAGS
     | hints::COPYRIGHT;
 
-/// Whether names say that a node holds an article's text:
-/// `article-body`, `post-content`, `entry_text`.
+/// Returns true if names say that a node holds an article's text: `article-body`, `post-content`, `entry_text`.
 fn is_named(names: hints::Hints) -> bool {
     names & hints::CONTENT != 0 && names & (hints::ARTICLE | hints::POST) != 0 && names & BAD == 0
 }
 
 impl Features {
-    /// The features of candidates, of what the page describes, and of the way from a block to both.
+    /// Sets the features of candidates, of the described text, and of the path from a block to both.
     pub(in crate::extract) fn near_candidates(&mut self, tree: &Tree, at: usize, title: Option<usize>) {
         let all = self.sums[tree.blocks.len()];
         let text = |(first, end): (u32, u32)| {
@@ -151,7 +147,7 @@ impl Features {
         let points = tree.ancestors(node).take(3).map(|node| self.candidates.points[node as usize]).max();
         let (article, article_blocks) = self.candidates.article(tree, node);
         let anchor = self.described.anchor;
-        // Steps up to the node that holds both, and that node's share of the page's text.
+        // Number of steps up to the node that holds both, and that node's share of the page's text.
         let way = |place: Option<usize>| {
             let Some(place) = place else { return (-1, 0) };
             let mut ancestor_ranges = self.ancestor_ranges[at].iter().enumerate();

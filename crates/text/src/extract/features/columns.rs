@@ -1,7 +1,7 @@
-//! The names of the features, and where a block's values stand.
+//! Names of the features, and the layout of their values.
 //!
-//! A table of columns, one a [`Feature`], one value a block
-//! in each: scoring goes down a column some blocks at a time.
+//! A table with a column for each [`Feature`] and one value per block. Scoring processes a column for some blocks at a
+//! time.
 
 use super::{context, phrases};
 
@@ -67,47 +67,46 @@ features! {
 /// Number of features of the first scoring.
 pub(in crate::extract) const WIDTH: usize = Feature::End as usize;
 
-/// Blocks that are scored at once; their values of one column stand beside one another.
+/// Number of blocks that are scored at once; their values of one column are adjacent in memory.
 pub(in crate::extract) const LANES: usize = 32;
 
-/// The values of [`LANES`] blocks in all columns, the context's after the features.
+/// The values of [`LANES`] blocks in all columns; the columns of the context follow the features.
 pub(in crate::extract) type Tile = [[i16; LANES]; WIDTH + context::WIDTH];
 
-/// All values of a page, in tiles: a tile (15 KB) stays in the nearest cache while
-/// it is filled and scored. Values past the last block are zero and mean nothing.
+/// All values of a page, in tiles. A tile (15 KB) stays in the fastest cache while it is filled and scored. Values past
+/// the last block are zero and ignored.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Columns {
     pub(in crate::extract) tiles: Vec<Tile>,
 }
 
-/// Tiles whose memory is kept from page to page (16 MB);
-/// only pages with more than 32,000 blocks need more.
+/// Number of tiles whose memory is kept from page to page (16 MB). Only pages with more than 32,000 blocks need more.
 const TILES_KEPT: usize = 1024;
 
 impl Columns {
-    /// Makes room for `blocks` blocks without features.
+    /// Makes room for `blocks` blocks and sets their features to zero.
     pub(in crate::extract) fn clear(&mut self, blocks: usize) {
         self.tiles.clear();
         self.tiles.shrink_to(TILES_KEPT);
         self.tiles.resize(blocks.div_ceil(LANES), [[0; LANES]; WIDTH + context::WIDTH]);
     }
 
-    /// The values of one block, to be read and written.
+    /// Returns the values of one block, for reading and writing.
     pub(in crate::extract) fn row(&mut self, at: usize) -> Row<'_> {
         Row { tile: &mut self.tiles[at / LANES], lane: at % LANES, at }
     }
 
-    /// The features of one block.
+    /// Returns the features of one block.
     pub(in crate::extract) fn features(&self, at: usize) -> Vec<i16> {
         self.tiles[at / LANES][..WIDTH].iter().map(|column| column[at % LANES]).collect()
     }
 }
 
-/// The place of one block's values.
+/// A reference to one block's values.
 pub(in crate::extract) struct Row<'a> {
     tile: &'a mut Tile,
     lane: usize,
-    /// The block.
+    /// The index of the block.
     pub(in crate::extract) at: usize,
 }
 

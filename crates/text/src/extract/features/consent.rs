@@ -1,13 +1,11 @@
-//! Which of the elements that are named after consent to cookies are such banners, and which dialogs stand
-//! beside the text of a page.
+//! Finds cookie banners and dialogs that are not part of a page's text.
 //!
-//! In: the tree with the hints of its names. Out: for each node named so, whether its text bears that
-//! out. `cmp-` begins every class of Adobe Experience Manager, `ot` is a theme's initials, and articles
-//! about data protection have `gdpr` in theirs. So a name alone decides nothing: a banner speaks of
-//! cookies or consent, is not most of the page's text, and there are few of them. A dialog, which is told
-//! by its element or role, is no part of the text if the page has prose elsewhere, and neither is a banner
-//! above it, however much longer than a short article it is. Cost: linear in the nodes, and in the text of
-//! those named so.
+//! In: the tree with the hints of its names. Out: for each node named after consent, whether its text confirms that.
+//! `cmp-` begins every class of Adobe Experience Manager, `ot` is a theme's initials, and articles about data
+//! protection have `gdpr` in their names, so a name alone decides nothing. A banner mentions cookies or consent, is not
+//! most of the page's text, and there are few of them. A dialog, recognised by its element or role, is not part of the
+//! text if the page has prose elsewhere. The same holds for a banner above the text, even if it is much longer than a
+//! short article. Cost: linear in the nodes, and in the text of nodes named after consent.
 
 use std::sync::LazyLock;
 
@@ -18,41 +16,41 @@ use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Node, Tree};
 
-/// Elements with text, none within another, that one page calls banners: the banner, its settings, a list
-/// of partners, a button. With more, the name is that of the page's building blocks.
+/// Most banners on a page, not nested, with text: the banner, its settings, a list of partners, a button. With more,
+/// the name belongs to the page's building blocks.
 const BANNERS_MAX: usize = 4;
 
-/// Thousandths of the page's text that all of them hold at most.
+/// Thousandths of the page's text that all banners hold at most.
 const SHARE_MAX: u64 = 500;
 
-/// Blocks at the beginning of a dialog or banner, one of which speaks of consent.
+/// Number of blocks at the start of a dialog or banner, one of which must mention consent.
 const FIRST_BLOCKS: usize = 5;
 
-/// Bytes of a banner for each byte of prose outside of it, at most.
+/// Most bytes of a banner per byte of prose outside of it.
 const BANNER_PARTS_MAX: u64 = 8;
 
 /// Names of parts whose prose is not the page's text.
 const BESIDE: Hints =
     hints::FOOTER | hints::NAV | hints::COMMENT | hints::RELATED | hints::COPYRIGHT | hints::AD;
 
-/// Words of which a banner has one, lower case.
+/// Words that banners contain, in lower case.
 const WORDS: &str = "cookie|consent|gdpr|privacy|personal data|隐私|隱私|同意|クッキー|プライバシー|쿠키|개인정보|datenschutz|einwilligung|confidentialité|consentement|vie privée|privacidad|consentimiento|consenso|privacidade|куки|онфиденциальност|ерсональн|согласи|prywatno|plik|çerez|gizlilik|evästee|informasjonskapsl|kakor|souhlas|الخصوصية|ملفات تعريف|کوکی|עוגיות|פרטיות";
 
 static AUTOMATON: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS.split('|')).ok());
 
-/// The banners of a page; kept from page to page for its memory.
+/// The banners of a page. Kept from page to page to avoid allocations.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Consent {
-    /// The outermost nodes with text whose text bears out their name, in order.
+    /// The outermost nodes with text that confirms their name, in order.
     banners: Vec<u32>,
-    /// The outermost dialogs and banners that stand beside the page's text, in order.
+    /// The outermost dialogs and banners that are not part of the page's text, in order.
     dialogs: Vec<u32>,
-    /// For each node, what it or a node above it is.
+    /// For each node, the places that it is in, as bits of [`place`].
     places: Vec<u8>,
 }
 
-/// What a node or one above it is, as bits of `Consent::places`.
+/// Kinds of places that a node is in or is, as bits of `Consent::places`.
 mod place {
     /// A dialog.
     pub(super) const DIALOG: u8 = 1;
@@ -68,12 +66,12 @@ mod place {
 struct Candidate {
     node: u32,
     is_dialog: bool,
-    /// It stands in the page's content, or holds that.
+    /// True if it is in the page's content, or contains it.
     is_content: bool,
 }
 
 impl Consent {
-    /// Forgets the last page.
+    /// Removes the banners of the last page.
     pub(super) fn clear(&mut self) {
         self.banners.clear();
         self.dialogs.clear();
@@ -84,7 +82,7 @@ impl Consent {
     pub(super) fn find(&mut self, tree: &Tree, html: &[u8], sums: &[Sums]) {
         let mut end = 0;
         for (at, node) in tree.nodes.iter().enumerate() {
-            // Nodes stand in document order, so what begins before the end of the last one is within it.
+            // Nodes are in document order, so a node that begins before the end of the last one is within it.
             if node.hints & hints::CONSENT != 0 && node.end_block > node.first_block.max(end) {
                 self.banners.push(at as u32);
                 end = node.end_block;
@@ -106,7 +104,7 @@ impl Consent {
         });
     }
 
-    /// Finds the dialogs and banners that are no part of the text of `tree`. Returns true if there are any.
+    /// Finds the dialogs and banners that are not part of the text of `tree`. Returns true if there are any.
     pub(super) fn find_dialogs(&mut self, tree: &Tree, html: &[u8], title: Option<usize>) -> bool {
         if !tree.nodes.iter().any(|node| node.is_dialog || node.hints & hints::CONSENT != 0) {
             return false;
@@ -126,7 +124,7 @@ impl Consent {
             let bytes: u64 = blocks.iter().map(|block| u64::from(block.counts.bytes)).sum();
             let speaks = || blocks.iter().take(FIRST_BLOCKS).any(|block| speaks(source(tree, block, html)));
             let is_out = match candidate.is_dialog {
-                // What it holds may be all that the page is for: a picture with its story, say.
+                // Its text may be the page's only text, such as a picture with its story.
                 true => beside_dialogs > 0 && (beside_dialogs * 2 >= bytes || speaks()),
                 false => {
                     named <= BANNERS_MAX
@@ -144,10 +142,10 @@ impl Consent {
         !self.dialogs.is_empty()
     }
 
-    /// Notes the place of each node, and returns the outermost dialogs and elements named after consent.
+    /// Sets the places of each node, and returns the outermost dialogs and elements named after consent.
     fn candidates(&mut self, tree: &Tree, title: Option<usize>) -> Vec<Candidate> {
         let mut found: Vec<Candidate> = Vec::new();
-        // The last candidate of each sort: the nodes within one follow it.
+        // The last candidate of each kind; the nodes within it follow it.
         let mut open = [None; 2];
         let content = hints::CONTENT | hints::MAIN | hints::ARTICLE | hints::POST;
         for (at, node) in tree.nodes.iter().enumerate() {
@@ -180,7 +178,7 @@ impl Consent {
         found
     }
 
-    /// Returns a function that tells of blocks, asked in their order, whether they stand in such a dialog.
+    /// Returns a function that returns true for blocks in such a dialog. It must be called in the order of blocks.
     pub(super) fn in_dialogs<'a>(&'a self, tree: &'a Tree) -> impl FnMut(usize) -> bool + use<'a> {
         let mut dialogs = self.dialogs.iter().map(|node| &tree.nodes[*node as usize]).peekable();
         move |block| {
@@ -189,12 +187,12 @@ impl Consent {
         }
     }
 
-    /// Returns true if the node is a dialog or banner beside the page's text.
+    /// Returns true if the node is a dialog or banner outside of the page's text.
     pub(super) fn is_dialog(&self, node: usize) -> bool {
         u32::try_from(node).is_ok_and(|node| self.dialogs.binary_search(&node).is_ok())
     }
 
-    /// Returns true if the node, which is named so, is a banner. Nodes within it have its name from it.
+    /// Returns true if the node, which is named after consent, is a banner. Nodes within it inherit its name.
     pub(super) fn is_banner(&self, node: usize) -> bool {
         u32::try_from(node).is_ok_and(|node| self.banners.binary_search(&node).is_ok())
     }
@@ -205,7 +203,7 @@ fn holds(node: &Node, block: usize) -> bool {
     (node.first_block as usize..node.end_block as usize).contains(&block)
 }
 
-/// Returns true if the text speaks of cookies or consent.
+/// Returns true if the text mentions cookies or consent.
 pub(in crate::extract) fn speaks(text: &[u8]) -> bool {
     AUTOMATON.as_ref().is_some_and(|words| words.is_match(text))
 }
@@ -227,10 +225,10 @@ mod tests {
         extract(&html, &ExtractConfig::default()).expect("within the limits").text()
     }
 
-    /// Sites made with Adobe Experience Manager lost all text, since each of their classes begins with
-    /// `cmp-`; so did articles about data protection, and pages of themes called `ot`.
+    /// Sites made with Adobe Experience Manager lost all text, because each of their classes begins with `cmp-`; so did
+    /// articles about data protection, and pages of themes called `ot`.
     #[test]
-    fn a_prefix_of_all_names_is_no_banner() {
+    fn a_prefix_of_all_names_does_not_make_a_banner() {
         for prefix in ["cmp", "ot", "gdpr", "cookie", "consent", "truste", "didomi"] {
             let paragraphs =
                 SENTENCES.map(|text| format!("<div class={prefix}-text><p>{text}</p></div>")).concat();
@@ -245,7 +243,7 @@ mod tests {
         }
     }
 
-    /// One part of an article that happens to be named so is a banner only if it speaks of consent.
+    /// A part of an article with such a name is a banner only if it mentions consent.
     #[test]
     fn a_part_of_an_article_is_kept_whatever_its_name() {
         let article = [0, 1, 2].map(|at| format!("<p>{}</p>", SENTENCES[at])).concat();
@@ -281,10 +279,10 @@ mod tests {
     const OFFER: &str = "<p>Leave your address here, and once a week we will send you the best stories of the \
         region, with pictures and maps, free of charge.</p>";
 
-    /// A dialog before the article stayed in the text, since it was most of the page's best part: two
-    /// articles of one paragraph became copies of each other.
+    /// A dialog before the article stayed in the text, because it was most of the page's best part. Two articles of one
+    /// paragraph became copies of each other.
     #[test]
-    fn a_dialog_is_no_part_of_the_text_beside_it() {
+    fn a_dialog_outside_of_the_text_is_left_out() {
         for (begin, end) in [
             ("<div role=dialog aria-modal=true>", "</div>"),
             ("<dialog open>", "</dialog>"),
@@ -315,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Some pages show their text in a dialog and nothing beside it.
+    /// Some pages show all of their text in a dialog.
     #[test]
     fn a_dialog_with_the_only_text_is_the_text() {
         let article = SENTENCES.map(|text| format!("<p>{text}</p>")).concat();

@@ -1,23 +1,22 @@
-//! What the first scoring made of a block's neighbourhood, as features for the second.
+//! Features for the second scoring: the results of the first one in a block's neighbourhood.
 //!
-//! In: probabilities of all blocks, the block ranges of the nodes round each, the blocks similar to
-//! it. Out: [`WIDTH`] further columns. Means are weighted by length, up to [`BYTES_MAX`] bytes a
-//! block, and leave the block itself out where they are of a node or of similar blocks. Cost:
-//! linear in the blocks.
+//! In: probabilities of all blocks, the block ranges of the nodes around each, the blocks similar to it. Out: [`WIDTH`]
+//! more columns. Means are weighted by length, up to [`BYTES_MAX`] bytes per block. Means over a node or over similar
+//! blocks leave out the block itself. Cost: linear in the blocks.
 
 use crate::extract::features::{self, Features};
 use crate::extract::parse::tree::Tree;
 
-/// Columns that are added.
+/// Number of columns added.
 pub(in crate::extract) const WIDTH: usize = 24;
 
-/// Longer blocks score no more than this in a mean.
+/// The greatest weight of a block in a mean.
 const BYTES_MAX: u32 = 1500;
 
-/// Buffers, kept from page to page.
+/// Buffers, kept from page to page to avoid allocations.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Context {
-    /// Sums of weight and of weight times probability over all blocks before.
+    /// Sums of weight, and of weight times probability, over all previous blocks.
     sums: Vec<(u64, u64)>,
     similar: Vec<(u64, u64)>,
     highest_after: Vec<u16>,

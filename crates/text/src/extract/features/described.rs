@@ -1,36 +1,34 @@
-//! The text that a page describes: its description for search engines and social networks, and the
-//! article's text in linked data. Where the page holds that text again, its main text begins or is.
+//! Finds the text that a page describes: by its description for search engines and social networks, and by the
+//! article's text in linked data. The block with that text is the main text or its beginning.
 //!
-//! In: ranges of the head, blocks. Out: for each block, how much of it is described, and which
-//! block holds most of the description. Texts are compared by their letters alone: small, without
-//! tags, white space and punctuation. Cost: 2 ns a byte of the first [`BLOCK_BYTES`] bytes of each
-//! block, on pages that describe anything.
+//! In: ranges of the head, blocks. Out: for each block, how much of it is described, and the block with most of the
+//! description. Texts are compared by their letters alone: lower case, without tags, white space and punctuation. Cost:
+//! 2 ns per byte for the first [`BLOCK_BYTES`] bytes of each block, only on pages with a description.
 
 use crate::extract::parse::entities::{Reference, reference};
 
-/// Letters are compared in windows of this many bytes: five
-/// Chinese characters, three English words.
+/// Letters are compared in windows of this many bytes: five Chinese characters, or three English words.
 const WINDOW: usize = 15;
 
-/// Bits of a set of windows; with the most letters that are read of a text, one in 16 is taken.
+/// Number of bits in a set of windows. With the longest text that is read, one in 16 is set.
 const BITS: usize = 1 << 17;
 
-/// Bytes of letters that are read of an described text.
+/// Bytes of letters read of a description.
 const TEXT_BYTES: usize = 8192;
 
-/// Bytes of source that are read of a block.
+/// Bytes of source read of a block.
 const BLOCK_BYTES: usize = 400;
 
 /// The windows of one text.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Windows {
     bits: Vec<u64>,
-    /// Windows of the text.
+    /// Number of windows of the text.
     pub(in crate::extract) count: u32,
 }
 
 impl Windows {
-    /// Forgets the last page's text.
+    /// Removes the windows of the last page.
     pub(in crate::extract) fn clear(&mut self) {
         if self.count > 0 {
             self.bits.fill(0);
@@ -49,7 +47,7 @@ impl Windows {
         });
     }
 
-    /// Windows of `letters`, and how many of them are of this text.
+    /// Returns the number of windows of `letters`, and how many of them are in this text.
     fn found_in(&self, letters: &[u8]) -> (u32, u32) {
         let (mut all, mut found) = (0, 0);
         each_window(letters, |place| {
@@ -60,25 +58,25 @@ impl Windows {
     }
 }
 
-/// What a page describes.
+/// The text that a page describes.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Described {
     pub(in crate::extract) description: Windows,
     pub(in crate::extract) body: Windows,
     letters: Vec<u8>,
-    /// For each block: thousandths of its windows that are of the description, of
-    /// the description's that are of it, and of its windows that are of the body.
+    /// For each block, in thousandths: its windows that are in the description, the description's windows that are in
+    /// the block, and its windows that are in the body.
     pub(in crate::extract) shares: Vec<[i16; 3]>,
-    /// The block that holds most of the description, and how much.
+    /// The block that holds most of the description, and its share.
     pub(in crate::extract) anchor: Option<usize>,
     pub(in crate::extract) anchor_share: i16,
 }
 
-/// Thousandths of the description that a block must hold to be its place.
+/// Least share of the description, in thousandths, of the block that counts as its place.
 const ANCHOR_SHARE_MIN: i16 = 250;
 
 impl Described {
-    /// Reads what is described, then looks for it in `blocks`, the sources of all blocks in order.
+    /// Reads the descriptions, then looks for them in `blocks`, the sources of all blocks in order.
     pub(in crate::extract) fn gather<'a, 'b>(
         &mut self,
         descriptions: impl Iterator<Item = &'a [u8]>,
@@ -89,7 +87,7 @@ impl Described {
         self.body.clear();
         let mut last: &[u8] = &[];
         for text in descriptions.filter(|text| text.len() > WINDOW) {
-            // Social networks are mostly told the same.
+            // The description for social networks is mostly the same.
             if text != last {
                 self.description.add(text, &mut self.letters);
             }
@@ -117,7 +115,7 @@ impl Described {
                 let (all, found) = self.body.found_in(&self.letters);
                 shares[2] = crate::extract::features::share(found, all);
             }
-            // The first of equals: a teaser of the same story comes later.
+            // The first of equals, because teasers of the same story come later.
             if shares[1] > self.anchor_share {
                 (self.anchor, self.anchor_share) = (Some(at), shares[1]);
             }
@@ -129,7 +127,7 @@ impl Described {
     }
 }
 
-/// Calls `each` with a place in [`BITS`] for each window.
+/// Calls `each` with an index below [`BITS`] for each window.
 fn each_window(letters: &[u8], mut each: impl FnMut(usize)) {
     const FACTOR: u32 = 0x0100_0193;
     const LAST: u32 = power(FACTOR, WINDOW);
@@ -158,7 +156,7 @@ const fn power(base: u32, exponent: usize) -> u32 {
 fn read_letters(text: &[u8], most: usize, letters: &mut Vec<u8>) {
     letters.clear();
     let mut at = 0;
-    // Where one tag has no end, none after it has: each is not searched for again.
+    // After one tag without an end, no later tag has one: this avoids searching again for each.
     let mut tags_end = true;
     while let Some(&byte) = text.get(at).filter(|_| letters.len() < most) {
         at += match byte {
@@ -183,7 +181,7 @@ fn read_letters(text: &[u8], most: usize, letters: &mut Vec<u8>) {
                 }
                 None => 1,
             },
-            // `\u4e2d` of linked data.
+            // `\u4e2d` in linked data.
             b'\\' => match escape(&text[at..]) {
                 Some(character) => {
                     push(character, letters);
@@ -212,7 +210,7 @@ fn push(character: char, letters: &mut Vec<u8>) {
     }
 }
 
-/// The character of `\uXXXX`.
+/// Returns the character of `\uXXXX`.
 fn escape(text: &[u8]) -> Option<char> {
     let digits = text.get(2..6).filter(|_| text[1] == b'u')?;
     char::from_u32(u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?)
@@ -233,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_block_that_was_described_is_found_whatever_its_markup() {
+    fn the_described_block_is_found_whatever_its_markup() {
         let described = gathered(
             "The harvest began nine days later; a late frost had held the buds back.",
             None,
@@ -249,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn linked_data_is_read_through_its_escapes() {
+    fn escapes_in_linked_data_are_decoded() {
         let described =
             gathered("", Some("\\u4eca\\u5e74\\u5934\\u91c7\\u8336\\n晚了九天"), &["今年头采茶，晚了九天。"]);
         assert_eq!(described.shares[0][2], 1000);
@@ -257,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_escapes_and_references_are_no_harm() {
+    fn broken_escapes_and_references_do_no_harm() {
         for text in ["\\", "\\u", "\\u12", "&", "&#", "<", "\u{3000}", "\\ud800 and more than a window"] {
             read_letters(text.as_bytes(), 100, &mut Vec::new());
         }

@@ -1,7 +1,8 @@
-//! Numbers for keys: which blocks are of one signature, which of one text.
+//! Numbers keys, to group blocks with the same signature or the same text.
 //!
-//! In: keys. Out: their numbers, from 0 in the order of their first appearance. The
-//! numbers do not depend on where keys stand in the table, which a seed of the process
+//! In: keys. Out: their numbers, from 0 in the order of their first appearance. Slots in the table depend on a random
+//! seed of the process, so no page can choose blocks that collide; the numbers do not depend on the seed. Cost:
+//! constant per key.
 //! decides, so that no page can choose blocks that collide. Cost: constant a key.
 
 use leitong_base::hashed::Seed;
@@ -22,8 +23,8 @@ impl Groups {
         self.slots.resize((keys * 2).next_power_of_two(), (0, u32::MAX));
     }
 
-    /// The number of `key`.
-    pub(in crate::extract) fn of(&mut self, key: u64) -> u32 {
+    /// Returns the number of `key`.
+    pub(in crate::extract) fn number(&mut self, key: u64) -> u32 {
         let mask = self.slots.len() - 1;
         let mut slot = self.seed.place(key) as usize & mask;
         loop {
@@ -46,8 +47,8 @@ mod tests {
     use leitong_base::hashed::longest_row;
 
     #[test]
-    fn keys_that_were_chosen_to_collide_do_not() {
-        // Multiples of 2^32 by the inverse of the factor that once made a key's place.
+    fn keys_that_were_chosen_to_collide_are_found_quickly() {
+        // Multiples of 2^32 by the inverse of the factor that once determined a key's slot.
         let mut inverse = 1_u64;
         for _ in 0..6 {
             inverse = inverse.wrapping_mul(2_u64.wrapping_sub(inverse.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
@@ -55,9 +56,9 @@ mod tests {
         let mut groups = Groups::default();
         groups.clear(50_000);
         for number in 0..50_000 {
-            assert_eq!(groups.of(u64::from(number).wrapping_mul(inverse)), number);
+            assert_eq!(groups.number(u64::from(number).wrapping_mul(inverse)), number);
         }
-        assert_eq!(groups.of(inverse.wrapping_mul(7)), 7);
+        assert_eq!(groups.number(inverse.wrapping_mul(7)), 7);
         let row = longest_row(groups.slots.iter().map(|slot| slot.1 != u32::MAX));
         assert!(row < 1_000, "a look-up may pass {row} keys");
     }

@@ -1,9 +1,8 @@
-//! What is known of each block when it is scored: itself,
-//! its neighbours, the nodes round it, the page.
+//! Computes the features by which a block is scored: of the block, its neighbours, the nodes around it, the page.
 //!
-//! In: the tree. Out: one column of integers a [`Feature`], one value a block. Shares
-//! are in thousandths. Cost: linear in the blocks, with at most [`ANCESTORS_MAX`]
-//! nodes looked at for each. Memory: 520 bytes a block, kept from page to page.
+//! In: the tree. Out: one column of integers per [`Feature`], one value per block. Shares are in thousandths. Cost:
+//! linear in the blocks, with at most [`ANCESTORS_MAX`] nodes examined for each. Memory: 520 bytes per block, kept from
+//! page to page.
 
 mod block;
 mod candidates;
@@ -28,37 +27,37 @@ use groups::Groups;
 use page::Page;
 use phrases::Phrases;
 
-/// Nodes above a block that are looked at.
+/// Number of nodes above a block that are examined.
 const ANCESTORS_MAX: usize = 64;
 
-/// Enclosing nodes whose sums are features; wrappers with the same blocks count once.
+/// Number of enclosing nodes whose sums are features; wrappers with the same blocks count once.
 const ANCESTORS: usize = 4;
 
-/// Bytes from which a block with few links counts as text: about 15 words, 27 Chinese characters.
+/// Bytes from which a block with few links counts as text: about 15 words, or 27 Chinese characters.
 const TEXT_BYTES: u32 = 80;
 
-/// Bytes from which a block is no button, and its own words say nothing of what it is for.
+/// Longest block, in bytes, that may be a button; the words of a longer block do not say what it is for.
 const NAMED_BYTES_MAX: u32 = 60;
 
-/// Whether names of classes and the like may speak against text.
+/// Whether names of classes and the like may count against text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::extract) enum Names {
-    /// They count like everything else.
+    /// Names count like other evidence.
     Read,
-    /// They do not: reading them left next to nothing of a page with much prose.
+    /// Names do not count, because with them next to nothing was left of a page with much prose.
     Doubted,
 }
 
-/// Sums over all blocks before a place.
+/// Sums over all blocks before a position.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     pub(in crate::extract) bytes: u32,
     pub(in crate::extract) linked: u32,
     /// Bytes in blocks that count as text.
     pub(in crate::extract) text: u32,
-    /// What speaks for text less what speaks against it.
+    /// Evidence for text minus evidence against it.
     pub(in crate::extract) balance: i32,
-    /// Blocks with a word of comment sections.
+    /// Number of blocks with a word of comment sections.
     comments: u32,
 }
 
@@ -66,87 +65,86 @@ struct Sums {
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Features {
     pub(in crate::extract) columns: Columns,
-    /// One more than there are blocks.
+    /// Sums before each block and after the last one.
     sums: Vec<Sums>,
     /// For each block, its [`ANCESTORS`] enclosing block ranges.
     pub(in crate::extract) ancestor_ranges: Vec<[(u32, u32); ANCESTORS]>,
     /// For each block, the number of its group of similar blocks.
     pub(in crate::extract) similar: Vec<u32>,
-    /// Blocks in each group of similar blocks, their bytes and link bytes.
+    /// Number of blocks in each group of similar blocks, their bytes and link bytes.
     similar_sums: Vec<(u32, u32, u32)>,
-    /// For each block, the number of the group of blocks
-    /// with the same text, and how many came before.
+    /// For each block, the number of the group of blocks with the same text, and how many of them came before it.
     copies: Vec<(u32, u32)>,
     copy_counts: Vec<u32>,
     groups: Groups,
     described: Described,
     consent: Consent,
     candidates: Candidates,
-    /// For each node, the hints of itself and those above, boilerplate only where trusted.
+    /// For each node, the hints of itself and of those above it; boilerplate hints only if trusted.
     trusted: Vec<Hints>,
     phrases: Vec<Phrases>,
-    /// For each block, the range from the heading above it to the next.
+    /// For each block, the range from the heading above it to the next one.
     pub(in crate::extract) sections: Vec<(u32, u32)>,
-    /// For each block, whether a rule keeps it out of the main text, whatever it counts.
+    /// For each block, true if a rule excludes it from the main text, whatever its score.
     pub(in crate::extract) kept_out: Vec<bool>,
-    /// For each node, whether it is or stands in a comment section.
+    /// For each node, true if it is in a comment section or is one.
     in_comment: Vec<bool>,
 }
-/// Whether the block counts as text.
+/// Returns true if the block counts as text.
 fn is_text(block: &Block) -> bool {
     block.counts.bytes >= TEXT_BYTES && block.link_bytes * 3 < block.counts.bytes
 }
 
-/// Whether the block is a heading.
+/// Returns true if the block is a heading.
 fn is_heading(tree: &Tree, block: &Block) -> bool {
     let mut above = tree.ancestors(block.node).take(3);
     above.any(|node| tree.nodes[node as usize].tag.heading_level() != 0)
 }
 
-/// `part` in thousandths of `whole`.
+/// Returns `part` in thousandths of `whole`.
 fn share(part: u32, whole: u32) -> i16 {
     if whole == 0 { 0 } else { (u64::from(part) * 1000 / u64::from(whole)).min(1000) as i16 }
 }
 
-/// Larger values tell no more.
+/// Limits a value; larger ones carry no more information.
 fn clamp(value: u32) -> i16 {
     value.min(30_000) as i16
 }
 
-/// A distance in blocks.
+/// Returns a distance in blocks.
 fn distance(from: usize, to: usize) -> i16 {
     (to as i64 - from as i64).clamp(-1000, 1000) as i16
 }
 
 impl Features {
-    /// The values of one block.
+    /// Returns the values of one block.
     pub(in crate::extract) fn row_of(&self, block: usize) -> Vec<i16> {
         self.columns.features(block)
     }
 
-    /// Bytes of text in blocks that count as such.
+    /// Returns the bytes of text in blocks that count as text.
     pub(in crate::extract) fn prose(&self, tree: &Tree) -> u32 {
         self.sums.get(tree.blocks.len()).map_or(0, |sums| sums.text)
     }
 
-    /// For each block, the kinds of phrases in it.
+    /// Returns for each block the kinds of phrases in it.
     pub(in crate::extract) fn phrases(&self) -> &[Phrases] {
         &self.phrases
     }
 
-    /// Whether the block stands in a comment section.
+    /// Returns true if the block is in a comment section.
     pub(in crate::extract) fn in_comment(&self, block: &Block) -> bool {
         self.in_comment[block.node as usize]
     }
 
-    /// Whether the block holds at least half of what the page says of itself.
+    /// Returns true if the block holds at least half of the page's own description.
     pub(in crate::extract) fn is_described(&self, block: usize) -> bool {
         self.described.shares[block][1] >= 500
     }
 
-    /// Whether names and words both say that the block belongs to a bar for sharing or to links to
-    /// other pages. Of 2,000 such blocks of labelled pages for sharing, people kept one in a hundred; of 2,200 of
-    /// links, three. Weights learned from pages of many kinds do not see it on small pages.
+    /// Returns true if names and words both say that the block is a bar for sharing or links to other pages. Annotators
+    /// of labelled pages kept one in a hundred of 2,000 such sharing bars, and three in a hundred of 2,200 such link
+    /// lists. Weights learned from pages of many kinds miss this on small pages.
     pub(in crate::extract) fn is_named_boilerplate(&self, tree: &Tree, at: usize) -> bool {
         let block = &tree.blocks[at];
         let names = self.trusted[block.node as usize];
@@ -158,22 +156,21 @@ impl Features {
             || names & hints::RELATED != 0 && said >> phrases::RELATED & 1 != 0
     }
 
-    /// Gathers the features of all blocks of `tree`. With
-    /// `comments`, comment sections are not known as such.
+    /// Computes the features of all blocks of `tree`. With `comments`, comment sections are treated like other text.
     pub(in crate::extract) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool, names: Names) {
         self.consent.clear();
         self.phrases.clear();
         for block in &tree.blocks {
             let text = source(tree, block, html);
-            self.phrases.push(if text.len() <= phrases::BYTES_MAX { phrases::of(text) } else { 0 });
+            self.phrases.push(if text.len() <= phrases::BYTES_MAX { phrases::find(text) } else { 0 });
         }
         self.sum(tree);
-        let mut page = Page::of(tree, html, &self.sums);
+        let mut page = Page::from_tree(tree, html, &self.sums);
         self.consent.find(tree, html, &self.sums);
         if self.consent.find_dialogs(tree, html, page.title_block) {
-            // The text is looked for elsewhere.
+            // The text is somewhere else on the page.
             self.sum(tree);
-            page = Page::of(tree, html, &self.sums);
+            page = Page::from_tree(tree, html, &self.sums);
         }
         self.trust(tree, &page, comments, names);
         for block in &tree.blocks {
@@ -227,8 +224,8 @@ impl Features {
             sum.linked += block.link_bytes;
             let text = is_text(block) && !is_apart(at);
             sum.text += if text { block.counts.bytes } else { 0 };
-            // A text block is worth its length up to a long paragraph's;
-            // a short or linked one costs what a line of a menu is.
+            // A text block counts its length, up to that of a long paragraph; a short or linked one costs what a line
+            // of a menu costs.
             sum.balance += if text {
                 block.counts.bytes.min(1000) as i32
             } else {
@@ -238,11 +235,10 @@ impl Features {
         }
     }
 
-    /// Hints of each node with those above it. Boilerplate is not trusted of a node that holds over
-    /// 60 % of the best run, for its name speaks of one part (`main-with-sidebar`) or of the page's
-    /// first state (`hide`); a comment section or banner is one unless it holds the page's title or
-    /// nearly all text, and a comment section only if its words say so, too. A dialog beside the text is
-    /// none of it in any case.
+    /// Combines the hints of each node with those above it. Boilerplate hints are not trusted on a node that holds over
+    /// 60 % of the best run, because its name refers to one part (`main-with-sidebar`) or to the page's initial state
+    /// (`hide`). A comment section or banner is trusted unless it holds the page's title or nearly all text; a comment
+    /// section also needs the words of one. A dialog outside of the text is excluded in any case.
     fn trust(&mut self, tree: &Tree, page: &Page, comments: bool, names: Names) {
         self.trusted.clear();
         self.in_comment.clear();
@@ -280,12 +276,12 @@ impl Features {
         }
     }
 
-    /// Returns true if a short block of these, or the one before, has a word of comment sections: "3 replies".
+    /// Returns true if a short block of these, or the one before them, has a word of comment sections: "3 replies".
     fn speaks_of_comments(&self, first: usize, end: usize) -> bool {
         self.sums[end].comments > self.sums[first.saturating_sub(1)].comments
     }
 
-    /// Groups blocks whose node and its parent are of one signature, and blocks of the same text.
+    /// Groups blocks whose node and its parent have the same signatures, and blocks with the same text.
     fn group(&mut self, tree: &Tree, html: &[u8]) {
         self.similar.clear();
         self.similar_sums.clear();
@@ -293,7 +289,7 @@ impl Features {
         for block in &tree.blocks {
             let node = &tree.nodes[block.node as usize];
             let parent = &tree.nodes[node.parent as usize];
-            let group = self.groups.of(u64::from(node.signature) << 32 | u64::from(parent.signature));
+            let group = self.groups.number(u64::from(node.signature) << 32 | u64::from(parent.signature));
             self.similar.push(group);
             self.similar_sums.resize(self.groups.count as usize, (0, 0, 0));
             let sums = &mut self.similar_sums[group as usize];
@@ -303,14 +299,14 @@ impl Features {
         self.copy_counts.clear();
         self.groups.clear(tree.blocks.len());
         for block in &tree.blocks {
-            let group = self.groups.of(xxh3_64(source(tree, block, html)));
+            let group = self.groups.number(xxh3_64(source(tree, block, html)));
             self.copy_counts.resize(self.groups.count as usize, 0);
             self.copies.push((group, self.copy_counts[group as usize]));
             self.copy_counts[group as usize] += 1;
         }
     }
 
-    /// Cuts the page into sections at its headings.
+    /// Divides the page into sections at its headings.
     fn divide(&mut self, tree: &Tree) {
         self.sections.clear();
         let mut start = 0;
@@ -324,7 +320,7 @@ impl Features {
     }
 }
 
-/// The source from a block's first to its last segment, with the tags within.
+/// Returns the source from a block's first to its last segment, including the tags in between.
 fn source<'a>(tree: &Tree, block: &Block, html: &'a [u8]) -> &'a [u8] {
     let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
     let real = |segment: &&Segment| segment.start != u32::MAX;

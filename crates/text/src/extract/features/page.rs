@@ -1,8 +1,7 @@
-//! Features of a page as a whole: its title, its best node
-//! and best run of blocks, what tells its sort.
+//! Features of a page as a whole: its title, its best node and best run of blocks, and its kind.
 //!
-//! The *balance* of blocks is what speaks for text less what speaks against it; the best
-//! node and the best run are those of the highest balance. Cost: linear in nodes and blocks.
+//! The *balance* of blocks is the evidence for text minus the evidence against it. The best node and the best run have
+//! the highest balance. Cost: linear in nodes and blocks.
 
 use crate::extract::features::columns::{Feature, Row};
 use crate::extract::features::phrases::{self, Phrases};
@@ -10,14 +9,14 @@ use crate::extract::features::{Sums, clamp, distance, is_heading, share, source}
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Tree, says};
 
-/// Bytes of a title that blocks are compared with; every block is looked for in it.
+/// Bytes of a title that blocks are compared with; every block is searched for in it.
 const TITLE_BYTES_MAX: usize = 2048;
 
-/// What is the same for all blocks of a page.
+/// Values that are the same for all blocks of a page.
 pub(in crate::extract) struct Page<'a> {
     title: &'a [u8],
     pub(in crate::extract) title_block: Option<usize>,
-    /// Blocks of the node with the best balance.
+    /// Block range of the node with the best balance.
     best_node: (usize, usize),
     /// The run of blocks with the best balance.
     pub(in crate::extract) best_run: (usize, usize),
@@ -29,13 +28,13 @@ pub(in crate::extract) struct Page<'a> {
     largest_similar: u32,
     shop_phrases: u32,
     dates: u32,
-    /// Bytes of text in and out of comment sections.
+    /// Bytes of text inside and outside of comment sections.
     pub(in crate::extract) comment_text: u32,
     pub(in crate::extract) other_text: u32,
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn of(tree: &Tree, html: &'a [u8], sums: &[Sums]) -> Self {
+    pub(super) fn from_tree(tree: &Tree, html: &'a [u8], sums: &[Sums]) -> Self {
         let title = tree.head.title.or(tree.head.social_title);
         let title =
             title.and_then(|title| html.get(title.start as usize..title.end as usize)).unwrap_or_default();
@@ -59,7 +58,7 @@ impl<'a> Page<'a> {
         let mut best = i32::MIN;
         for node in &tree.nodes {
             let balance = sums[node.end_block as usize].balance - sums[node.first_block as usize].balance;
-            // Ties go to the inner node.
+            // The inner node wins ties.
             if balance >= best && node.end_block > node.first_block {
                 best = balance;
                 page.best_node = (node.first_block as usize, node.end_block as usize);
@@ -69,7 +68,7 @@ impl<'a> Page<'a> {
         for (at, block) in tree.blocks.iter().enumerate() {
             let tag = tree.nodes[block.node as usize].tag;
             page.paragraphs += if tag == Tag::P { block.counts.bytes } else { 0 };
-            // Long words are words of scripts without spaces.
+            // Long words are those of scripts without spaces.
             page.high += if block.counts.bytes > 12 * block.counts.words { block.counts.bytes } else { 0 };
             if page.title_block.is_none()
                 && tag.heading_level() != 0
@@ -81,7 +80,7 @@ impl<'a> Page<'a> {
         page
     }
 
-    /// Counts what tells sorts of pages apart.
+    /// Counts elements that distinguish kinds of pages.
     pub(in crate::extract) fn count(
         &mut self,
         tree: &Tree,
@@ -99,17 +98,17 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Whether `text` is part of the title, and not a mere word of it.
+    /// Returns true if `text` is part of the title, and more than a single word of it.
     pub(in crate::extract) fn title_has(&self, text: &[u8]) -> bool {
         text.len() >= 8 && text.len() <= self.title.len() && memchr::memmem::find(self.title, text).is_some()
     }
 
-    /// Whether `text` is the title but for the site's name.
+    /// Returns true if `text` is the title without the site's name.
     pub(in crate::extract) fn is_title(&self, text: &[u8]) -> bool {
         self.title_has(text) && text.len() * 3 >= self.title.len()
     }
 
-    /// The features of the best node, the best run and the page.
+    /// Sets the features of the best node, the best run and the page.
     pub(super) fn place(&self, tree: &Tree, sums: &[Sums], row: &mut Row<'_>) {
         let at = row.at;
         let count = tree.blocks.len();
@@ -157,7 +156,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The run of blocks with the largest sum of balances (Kadane).
+/// Returns the run of blocks with the largest sum of balances (Kadane's algorithm).
 fn best_run(sums: &[Sums]) -> (usize, usize) {
     let (mut best, mut lowest, mut start, mut run) = (0, sums[0].balance, 0, (0, 0));
     for (at, sum) in sums.iter().enumerate() {

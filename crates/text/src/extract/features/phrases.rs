@@ -1,24 +1,23 @@
 //! Phrases of page boilerplate: "all rights reserved", "责任编辑", "read more", "扫一扫".
 //!
-//! In: a short block's source. Out: a set of [`Phrases`]. A phrase alone decides nothing, it is one
-//! of the features that a block is scored by; long blocks are not searched, since they are text
-//! whatever they mention. Cost: one pass of an Aho-Corasick automaton over the short blocks of a
-//! page.
+//! In: a short block's source. Out: a set of [`Phrases`]. A phrase alone decides nothing; it is one of the features by
+//! which a block is scored. Long blocks are not searched, because they are text whatever they mention. Cost: one pass
+//! of an Aho-Corasick automaton over the short blocks of a page.
 
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// A set of phrases, one bit a kind.
+/// A set of kinds of phrases, one bit each.
 pub(in crate::extract) type Phrases = u32;
 
 /// Number of kinds.
 pub(in crate::extract) const KINDS: usize = LISTS.len();
 
-/// Source bytes above which a block is not searched.
+/// Bytes of source above which a block is not searched.
 pub(in crate::extract) const BYTES_MAX: usize = 400;
 
-/// Bits of the kinds that are asked for by name: who wrote and published a text.
+/// Bits of the kinds that are used by name: author and publisher of a text.
 pub(in crate::extract) const CREDITS: u32 = 1;
 /// Sharing.
 pub(in crate::extract) const SHARE: u32 = 2;
@@ -33,8 +32,8 @@ pub(in crate::extract) const DATE: u32 = 9;
 /// Shops.
 pub(in crate::extract) const SHOP: u32 = 11;
 
-/// Phrases by kind, lower case; other alphabets lack a first letter
-/// that may be a capital. The place in this list is the kind's bit.
+/// Phrases by kind, in lower case. Words of other alphabets lack a first letter that may be a capital. The index in
+/// this list is the kind's bit.
 const LISTS: [&str; 14] = [
     // Copyright.
     "©|&copy;|copyright|all rights reserved|版权|著作权|著作權|rights reserved|無断転載|저작권|tous droits|derechos reservados|alle rechte|icp|备案|公网安备|许可证|се права защищены|جميع الحقوق|حقوق النشر|무단전재|무단 전재|todos los derechos|tutti i diritti|todos os direitos|著作権|転載|tüm hakları|bản quyền",
@@ -56,7 +55,7 @@ const LISTS: [&str; 14] = [
     "advertisement|sponsored|广告|廣告|advert|affiliate|推广|promoted|paid content|anzeige|publicidad|publicité|commission|continue reading|story continues|еклама|إعلان|광고|スポンサー|広告|pubblicità|patrocinad",
     // Dates.
     "january|february|march|april|june|july|august|september|october|november|december|jan |feb |mar |apr |jun |jul |aug |sep |oct |nov |dec |发布时间|发表于|时间：|时间:|published|updated|posted on|last modified| ago|小时前|分钟前|发布于|更新于|am et|pm et|min read|gmt|a.m.|p.m.|日期|-202|-201|-200|/202|/201|/200|年| января| февраля| марта| апреля| июня| июля| августа| сентября| октября| ноября| декабря|يناير|فبراير|مارس|أبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر|убликован|입력 |수정 2|등록일|작성일|投稿日|更新日|公開日| enero| febrero| marzo| abril| junio| julio| agosto| septiembre| octubre| noviembre| diciembre|janvier|février| avril| juin |juillet| août|septembre|octobre|novembre|décembre|januar|februar| märz| juni | juli |oktober|dezember|gennaio|febbraio| aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro| março|setembro|outubro|dezembro",
-    // Where the page stands.
+    // Breadcrumbs and site menus.
     "您的位置|当前位置|首页|您现在的位置|>>|&gt;|&raquo;|当前页|所在位置|正文|home|skip to|menu|网站地图|关于我们|联系我们|about us|contact us|help center|faq|careers|投稿|帮助中心|лавная|онтакты|арта сайта|الرئيسية|اتصل بنا|من نحن|ホーム|お問い合わせ|運営会社|サイトマップ|회사소개|고객센터|accueil|startseite|kontakt|contacto|contactez|chi siamo|trang chủ|ana sayfa|iletişim",
     // Shops.
     "add to cart|buy now|in stock|out of stock|加入购物车|立即购买|价格|￥|¥|包邮|shipping|$|£|€|price|checkout|wishlist|reviews|rating|sku|free delivery|quantity|add to|compare|в корзин|₽|장바구니|구매하기|カートに|在庫|税込|送料|ajouter au panier|al carrito|warenkorb|al carrello|السلة",
@@ -77,8 +76,8 @@ static AUTOMATON: LazyLock<Option<(AhoCorasick, Vec<u8>)>> = LazyLock::new(|| {
     Some((automaton, phrases().map(|(_, kind)| kind).collect()))
 });
 
-/// The kinds of phrases in `text`.
-pub(in crate::extract) fn of(text: &[u8]) -> Phrases {
+/// Returns the kinds of phrases in `text`.
+pub(in crate::extract) fn find(text: &[u8]) -> Phrases {
     let Some((automaton, kinds)) = AUTOMATON.as_ref() else { return 0 };
     automaton
         .find_overlapping_iter(text)
@@ -91,10 +90,10 @@ mod tests {
 
     #[test]
     fn phrases_are_found_in_any_case() {
-        assert_eq!(of("ALL RIGHTS RESERVED".as_bytes()), 1);
-        assert_eq!(of("（责任编辑：王）".as_bytes()), 1 << 1);
-        assert_eq!(of("Ответить".as_bytes()), 1 << COMMENT);
-        assert_eq!(of("多: 관련기사".as_bytes()), 1 << RELATED);
-        assert_eq!(of("an ordinary sentence without any of them".as_bytes()), 0);
+        assert_eq!(find("ALL RIGHTS RESERVED".as_bytes()), 1);
+        assert_eq!(find("（责任编辑：王）".as_bytes()), 1 << 1);
+        assert_eq!(find("Ответить".as_bytes()), 1 << COMMENT);
+        assert_eq!(find("多: 관련기사".as_bytes()), 1 << RELATED);
+        assert_eq!(find("an ordinary sentence without any of them".as_bytes()), 0);
     }
 }

@@ -1,29 +1,29 @@
-//! The links of a page, with what announces them.
+//! Lists the links of a page with their labels.
 //!
-//! In: the page. Out: each `href` of it, in the order of the page, and on demand its tag's `rel`
-//! and its text. Read from the markup itself, since a tree keeps no links; what stands in a comment
-//! or a script is read as well. Cost: one search; a label at most [`LABEL_BYTES_MAX`] bytes.
+//! In: the page. Out: each `href` in the order of the page, and on demand its tag's `rel` and its text. Reads the
+//! markup itself, since the tree has no links; links in comments and scripts are included. Cost: one search, and at
+//! most [`LABEL_BYTES_MAX`] bytes per label.
 
 use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::extract::parse::entities;
 
-/// Bytes of a link that are read; a longer one leads to no page of an article.
+/// Longest link in bytes; a longer one does not lead to a page of an article.
 const HREF_BYTES_MAX: usize = 512;
-/// Bytes before an `href` in which its tag begins, and of a tag behind it.
+/// Bytes before an `href` in which its tag begins, and bytes of the tag after it.
 const TAG_BYTES_MAX: usize = 512;
-/// Bytes of markup that are read of a link's content, and characters of what pagers say.
+/// Bytes of markup read of a link's content, and characters of a pager's label.
 const LABEL_BYTES_MAX: usize = 200;
 const LABEL_CHARS_MAX: usize = 24;
 
-/// What a link says of where it leads.
+/// What the text of a link says about its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Label {
     /// A page number.
     Number(u32),
-    /// It names a page: "next page", `第2页`.
+    /// A phrase for a page: "next page", `第2页`.
     Page,
-    /// The next or previous one, of whatever.
+    /// A phrase for the next or previous one, without saying of what.
     Next,
     /// Anything else.
     Other,
@@ -32,7 +32,7 @@ pub(super) enum Label {
 /// Words for a page.
 const PAGE: [&str; 10] =
     ["page", "页", "頁", "ページ", "페이지", "seite", "página", "pagina", "страниц", "strona"];
-/// How words for the next or previous one begin.
+/// Beginnings of phrases for the next or previous one.
 const NEXT: [&str; 16] = [
     "next",
     "prev",
@@ -56,14 +56,14 @@ const NEXT: [&str; 16] = [
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link<'a> {
     html: &'a str,
-    /// As it stands in the page.
+    /// The link as written in the page.
     pub(super) href: &'a str,
-    /// Where it stands.
+    /// Its offset in the page.
     start: usize,
 }
 
-/// All links of a page.
-pub(super) fn of(html: &str) -> impl Iterator<Item = Link<'_>> {
+/// Returns all links of a page.
+pub(super) fn find(html: &str) -> impl Iterator<Item = Link<'_>> {
     let bytes = html.as_bytes();
     let names = memchr_iter(b'=', bytes)
         .filter(|at| at.checked_sub(4).is_some_and(|start| bytes[start..*at].eq_ignore_ascii_case(b"href")));
@@ -82,14 +82,14 @@ pub(super) fn of(html: &str) -> impl Iterator<Item = Link<'_>> {
 }
 
 impl Link<'_> {
-    /// The link without entities.
+    /// Returns the link with character references decoded.
     pub(super) fn href(&self) -> String {
         let mut href = String::new();
         entities::decode_into(self.href, &mut href);
         href
     }
 
-    /// What announces the link: its text, else its `rel`.
+    /// Returns the label of the link: its text, else its `rel`.
     pub(super) fn label(&self) -> Label {
         match self.text().as_deref().map(label) {
             None | Some(Label::Other) if self.is_next() => Label::Next,
@@ -98,7 +98,7 @@ impl Link<'_> {
         }
     }
 
-    /// The text of an `<a>`, in lower case.
+    /// Returns the text of an `<a>`, in lower case.
     fn text(&self) -> Option<String> {
         let bytes = self.html.as_bytes();
         let tag = &bytes[self.tag_start()..self.start];
@@ -124,13 +124,13 @@ impl Link<'_> {
         Some(decoded.to_lowercase())
     }
 
-    /// Where the link's tag begins, or the link itself where that is not to be seen.
+    /// Returns the offset of the link's tag, or of the link itself if the tag is not found.
     fn tag_start(&self) -> usize {
         let first = self.start.saturating_sub(TAG_BYTES_MAX);
         memrchr(b'<', &self.html.as_bytes()[first..self.start]).map_or(self.start, |at| first + at)
     }
 
-    /// Whether the tag's `rel` is `next` or `prev`.
+    /// Returns true if the tag's `rel` is `next` or `prev`.
     fn is_next(&self) -> bool {
         let bytes = self.html.as_bytes();
         let before = &bytes[self.tag_start()..self.start];
@@ -146,7 +146,7 @@ impl Link<'_> {
     }
 }
 
-/// What a text in lower case announces.
+/// Classifies a text in lower case.
 fn label(text: &str) -> Label {
     let words = text.trim_matches(|c: char| !c.is_alphanumeric());
     let has_arrow = || text.chars().any(|c| matches!(c, '»' | '›' | '>' | '→' | '«' | '‹' | '<' | '←'));
@@ -170,11 +170,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_read_with_what_announces_them() {
+    fn links_are_read_with_their_labels() {
         let page = r##"<link rel="next" href="/b?p=2"><a href = 'x'></a><a class=n href=/c_2.html >
             <b>第2页</b></a><a href="#d">2</a><A HREF='/e'> [ 12 ] </A><a href="/f" rel=prev>Tea</a>
             <a href="">1</a><a href="/g">&raquo;</a><a href="/next-week">Next week's tea, in detail</a>"##;
-        let found: Vec<(&str, Label)> = of(page).map(|link| (link.href, link.label())).collect();
+        let found: Vec<(&str, Label)> = find(page).map(|link| (link.href, link.label())).collect();
         assert_eq!(
             found,
             [

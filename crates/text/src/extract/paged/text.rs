@@ -1,20 +1,19 @@
-//! Whether a page is one text, or a list of others: both are spread over numbered pages.
+//! Decides if a page is one text or a list of others; both are spread over numbered pages.
 //!
-//! In: the tree, the chosen blocks, the page's kind; on demand whether the page says when it was
-//! published. Out: yes or no. Of 1,734 real pages of seven types 42 link to numbered pages of their
-//! own: 17 threads, 21 lists of articles and products, 4 texts. These rules leave the 4 texts and no
-//! other; as they were made by looking at these pages, expect less of others. Cost: linear in the
-//! blocks.
+//! In: the tree, the chosen blocks, the page's kind; on demand, whether the page has a date of publication. Out: true
+//! for a text. Of 1,734 real pages of seven types, 42 link to numbered pages of their own: 17 threads, 21 lists of
+//! articles and products, 4 texts. These rules accept exactly the 4 texts. They were made by looking at these pages, so
+//! expect less on others. Cost: linear in the blocks.
 
 use crate::extract::PageKind;
 use crate::extract::parse::tree::{Block, Tree, says};
 
-/// Bytes of a block that is a paragraph of a text: 35 English words, 70 Chinese characters.
+/// Bytes from which a block is a paragraph of a text: 35 English words, or 70 Chinese characters.
 const PARAGRAPH_BYTES: u32 = 200;
-/// Links that may stand in a text as blocks of their own.
+/// Most links that are blocks of their own in a text.
 const LINKED_MAX: usize = 2;
 
-/// Whether a page whose chosen blocks are these has a text of its own.
+/// Returns true if a page with these chosen blocks has a text of its own.
 pub(in crate::extract) fn has_text(
     tree: &Tree,
     chosen: &[u32],
@@ -34,8 +33,7 @@ pub(in crate::extract) fn has_text(
     if linked > LINKED_MAX && linked * 5 >= chosen.len() {
         return false;
     }
-    // A text and little else, or paragraphs of a text that says when it was published, which lists
-    // seldom do.
+    // Accepts a text with little else on the page, or paragraphs with a date of publication, which lists seldom have.
     let is_plain = || {
         let other_texts = tree.blocks.iter().filter(|block| is_heading(tree, block) && is_linked(block));
         bytes(|_| true) * 2 > tree.bytes()
@@ -69,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_told_from_a_list_of_texts() {
+    fn a_text_is_distinguished_from_a_list_of_texts() {
         let text = "The ferry sails again from Monday on, the company says. ".repeat(6);
         let article = format!("<h1>Ferries</h1><p>{text}</p><p>{text}</p><p>{text}</p>");
         let teaser = format!("<h2><a href='/x'>The ferry sails again</a></h2><p>{text}</p>");

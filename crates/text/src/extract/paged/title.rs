@@ -1,22 +1,22 @@
-//! A title without what tells its page from the others of one article: `(2)`, `Page 2 of 5`, `第2页`.
+//! Removes from a title what distinguishes its page from the others of an article: `(2)`, `Page 2 of 5`, `第2页`.
 //!
-//! In: a title, and the page's number by its url. Out: the words of the title in lower case; none
-//! where no word is left. Cost: linear in the title's length.
+//! In: a title, and the page's number from its URL. Out: the words of the title in lower case; `None` if no word is
+//! left. Cost: linear in the title's length.
 
-/// Words for a page before its number.
+/// Words for "page" before its number.
 const WORDS: [&str; 8] = ["page", "p", "pg", "seite", "página", "pagina", "strona", "страница"];
 /// Words between a page's number and the number of pages.
 const OF: [&str; 6] = ["of", "von", "de", "sur", "из", "共"];
-/// Numbers that are written as words.
+/// Numbers written as words.
 const CHINESE: [char; 10] = ['一', '二', '三', '四', '五', '六', '七', '八', '九', '十'];
 
-/// The words of `title` without the number of a page whose url says `number`.
+/// Returns the words of `title` without the number of the page, `number` in its URL.
 pub(super) fn without_number(title: &str, number: u32) -> Option<String> {
     let words = words(title);
     let mut kept: Vec<&str> = Vec::with_capacity(words.len());
     let mut at = 0;
     while let Some(word) = words.get(at) {
-        match of_page(&words[at..], number, kept.is_empty()) {
+        match page_label_words(&words[at..], number, kept.is_empty()) {
             0 => {
                 kept.push(word);
                 at += 1;
@@ -27,7 +27,7 @@ pub(super) fn without_number(title: &str, number: u32) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(" "))
 }
 
-/// Lower case, cut where a number or a sign of a page's number begins or ends.
+/// Returns the words in lower case, split where a number or a mark of a page's number begins or ends.
 fn words(title: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut last = None;
@@ -50,12 +50,12 @@ fn words(title: &str) -> Vec<String> {
     words
 }
 
-/// How many words from the first on name a page and its number. `is_first`: nothing was kept yet,
-/// so that a bare number is the title's own.
-fn of_page(words: &[String], number: u32, is_first: bool) -> usize {
+/// Returns how many of the first words name a page and its number. `is_first` is true if no word was kept yet; a bare
+/// number then belongs to the title.
+fn page_label_words(words: &[String], number: u32, is_first: bool) -> usize {
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     let is_number = |at: usize| word(at).parse().is_ok_and(|total: u32| (number..100).contains(&total));
-    // Some urls count from 0, and that of a first page may have no number.
+    // Some URLs count from 0, and that of a first page may have no number.
     let is_page = |at: usize| word(at).parse().is_ok_and(|found: u32| found == number || found == number + 1);
     let of_total = |at: usize| match (OF.contains(&word(at)), is_number(at), is_number(at + 1)) {
         (true, _, true) => 2 + usize::from(matches!(word(at + 2), "页" | "頁")),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_names_the_page_goes() {
+    fn the_page_label_is_removed() {
         for title in [
             "Tea and water",
             "Tea and water (2)",
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_stay() {
+    fn other_numbers_are_kept() {
         assert_eq!(without_number("2 kinds of tea", 2).as_deref(), Some("2 kinds of tea"));
         assert_eq!(without_number("Tea 7", 2).as_deref(), Some("tea 7"));
         assert_eq!(without_number("No. 2-1928", 2).as_deref(), Some("no 2 1928"));

@@ -1,7 +1,7 @@
-//! Counts characters of a text by class, before any of it is copied.
+//! Counts characters of a text by class, without copying it.
 //!
-//! In: source bytes between two tags. Out: [`Counts`] added up. Full stops count where white space
-//! or the end follows, so that numbers and addresses have none. Cost: about 1 ns a byte of text.
+//! In: the source bytes between two tags. Out: [`Counts`], added up. Full stops count only before white space or the
+//! end, so numbers and addresses have none. Cost: about 1 ns per byte of text.
 
 use crate::extract::parse::tree::Counts;
 
@@ -13,8 +13,8 @@ mod class {
     pub(in crate::extract) const CAPITAL: u8 = 3;
     pub(in crate::extract) const COMMA: u8 = 4;
     pub(in crate::extract) const STOP: u8 = 5;
-    /// The first byte of a letter of two bytes: it counts with the second, so that a
-    /// word of a European, Arabic or Hebrew script counts what an English one does.
+    /// The first byte of a two-byte letter. It counts together with the second byte, so a word in a European, Arabic or
+    /// Hebrew script counts as much as an English one.
     pub(in crate::extract) const LEAD: u8 = 7;
     /// The first byte of a character that may be punctuation or white space, or `&`.
     pub(in crate::extract) const LOOK: u8 = 6;
@@ -40,14 +40,13 @@ static CLASSES: [u8; 256] = {
     classes
 };
 
-/// Whether `byte` is white space of HTML, or NUL, which counts as such here.
+/// Returns true if `byte` is white space in HTML, or NUL, which counts as such here.
 #[inline]
 pub(in crate::extract) fn is_white(byte: u8) -> bool {
     CLASSES[byte as usize] == class::WHITE
 }
 
-/// Adds what `text` holds to `counts`; returns the last
-/// byte that is not white space, if there is one.
+/// Adds the counts of `text` to `counts`. Returns the last byte that is not white space, if there is one.
 pub(in crate::extract) fn count(text: &[u8], counts: &mut Counts) {
     let mut at = 0;
     let mut in_word = false;
@@ -62,7 +61,7 @@ pub(in crate::extract) fn count(text: &[u8], counts: &mut Counts) {
                 in_word = false;
                 continue;
             }
-            // Indic and Thai letters (0xe0) have three bytes, but tell no more than a Latin one.
+            // Indic and Thai letters (0xe0) have three bytes, but carry no more information than a Latin one.
             bytes += match byte {
                 b'&' => 2,
                 0xc2 | 0xd8 | 0xe0 => 1,
@@ -96,7 +95,7 @@ pub(in crate::extract) fn count(text: &[u8], counts: &mut Counts) {
     add(&mut counts.capitals, capitals);
 }
 
-/// Length and class of the character or reference at the start of `text`.
+/// Returns the length and class of the character or reference at the start of `text`.
 fn look(text: &[u8]) -> (usize, u8) {
     match *text {
         [b'&', ..] => reference(text),
@@ -106,7 +105,7 @@ fn look(text: &[u8]) -> (usize, u8) {
         // 。 । ！ ？ ．
         [0xe3, 0x80, 0x82, ..] | [0xe0, 0xa5, 0xa4, ..] => (3, class::STOP),
         [0xef, 0xbc, 0x81 | 0x9f | 0x8e, ..] => (3, class::STOP),
-        // … stands at the end of many sentences; ؟ too.
+        // … is at the end of many sentences; ؟ too.
         [0xe2, 0x80, 0xa6, ..] => (3, class::STOP),
         [0xd8, 0x9f, ..] => (2, class::STOP),
         // 、 ， ： ； ،
@@ -118,8 +117,8 @@ fn look(text: &[u8]) -> (usize, u8) {
     }
 }
 
-/// Length and class of what begins with `&`: white space
-/// for `&nbsp;` and its like, else a plain character.
+/// Returns the length and class of a text that begins with `&`: white space for `&nbsp;` and the like, else a plain
+/// character.
 fn reference(text: &[u8]) -> (usize, u8) {
     for white in
         ["&nbsp;", "&#160;", "&emsp;", "&ensp;", "&#12288;", "&#8203;", "&thinsp;", "&#xa0;", "&nbsp"]
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_weighs_the_same_in_every_alphabet() {
+    fn a_word_counts_the_same_in_every_alphabet() {
         assert_eq!(counts("погода, ветер").bytes, counts("pogoda, veter").bytes);
         assert_eq!(counts("مرحبا").bytes, 5);
         assert_eq!(counts("สวัสดี").bytes, 6);
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_of_every_kind_count_as_nothing() {
+    fn blanks_of_every_kind_are_not_counted() {
         assert_eq!(counts(" \n\t\u{a0}\u{3000}&nbsp;&#160;\0"), Counts::default());
         assert_eq!(counts("&copy;").bytes, 2);
         assert_eq!(counts("&").bytes, 2);

@@ -1,10 +1,8 @@
-//! Character references: `&amp;`, `&#20013;`, `&#x4e2d;`,
-//! and the old ones that go without a semicolon.
+//! Decodes character references: `&amp;`, `&#20013;`, `&#x4e2d;`, and the old ones without a semicolon.
 //!
-//! In: text of a page. Out: the same with each reference replaced, by the rules of the HTML
-//! standard (longest name first, windows-1252 for numbers 0x80–0x9F, U+FFFD for numbers that are no
-//! character). Cost: linear; a name is at most [`NAME_BYTES_MAX`] bytes long, so that a flood of
-//! `&` stays linear as well.
+//! In: text of a page. Out: the text with each reference replaced, by the rules of the HTML standard (longest name
+//! first, windows-1252 for numbers 0x80–0x9F, U+FFFD for numbers that are not characters). Cost: linear, even with a
+//! flood of `&`, since a name is at most [`NAME_BYTES_MAX`] bytes long.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,15 +10,14 @@ use std::sync::LazyLock;
 /// Length of `&CounterClockwiseContourIntegral;`.
 const NAME_BYTES_MAX: usize = 33;
 
-/// The longest name that may lack its semicolon is
-/// `&thetasym`'s prefix `&thorn`; none is longer than this.
+/// Length of the longest name that may lack its semicolon.
 const BARE_NAME_BYTES_MAX: usize = 7;
 
-/// All names of the standard, with `&` and, where it has one, with their semicolon.
+/// All names of the standard, each with `&` and, if it has one, its semicolon.
 static NAMES: LazyLock<HashMap<&'static [u8], &'static str>> =
     LazyLock::new(|| entities::ENTITIES.iter().map(|e| (e.entity.as_bytes(), e.characters)).collect());
 
-/// What a reference stands for, and how many bytes it takes.
+/// The characters of a reference, and its length in bytes.
 pub(in crate::extract) enum Reference {
     /// Characters of a named reference.
     Named(&'static str, usize),
@@ -28,8 +25,7 @@ pub(in crate::extract) enum Reference {
     Number(char, usize),
 }
 
-/// The reference at the start of `text`, which begins with
-/// `&`; nothing where the `&` stands for itself.
+/// Returns the reference at the start of `text`, which begins with `&`; `None` if the `&` is not part of a reference.
 pub(in crate::extract) fn reference(text: &[u8]) -> Option<Reference> {
     match text.get(1)? {
         b'#' => number(text),
@@ -39,7 +35,7 @@ pub(in crate::extract) fn reference(text: &[u8]) -> Option<Reference> {
 }
 
 fn name(text: &[u8]) -> Option<Reference> {
-    // The six that make nearly all references of real pages, without the table.
+    // These six are nearly all references of real pages, and need no table.
     for (name, characters) in [
         ("&nbsp;", "\u{a0}"),
         ("&amp;", "&"),
@@ -80,7 +76,7 @@ fn number(text: &[u8]) -> Option<Reference> {
     Some(Reference::Number(character(code), end))
 }
 
-/// The character of a number, by the standard's table for C1 controls.
+/// Returns the character of a number, with the standard's table for C1 controls.
 fn character(code: u32) -> char {
     if let Ok(byte @ 0x80..=0x9f) = u8::try_from(code) {
         let (text, _) = encoding_rs::WINDOWS_1252.decode_without_bom_handling(std::slice::from_ref(&byte));
@@ -134,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_stays() {
+    fn text_that_is_not_a_reference_is_unchanged() {
         for text in ["&", "&&", "&;", "&#;", "&#x;", "AT&T", "a & b", "&nonsense;", "?a=1&b=2"] {
             assert_eq!(decoded(text), text);
         }

@@ -1,9 +1,9 @@
-//! Content of SVG and MathML: which tags belong to it, and which lead back to HTML.
+//! Handles the content of SVG and MathML: which tags belong to it, and which lead back to HTML.
 //!
-//! In: start and end tags while such an element is the innermost one. Out: changes of the stack. The
-//! HTML standard's rules for foreign content: an element that closes itself is closed, tags such as
-//! `<p>` and `<div>` end the drawing, HTML goes on within `<foreignObject>` and `<mtext>`. Pages
-//! rely on that, since `<svg/>` and unclosed drawings are common. Cost: constant a call, but for pops.
+//! In: start and end tags inside of such an element. Out: changes of the stack. It follows the HTML standard's rules
+//! for foreign content: an element that closes itself is closed, tags such as `<p>` and `<div>` end the drawing, and
+//! HTML continues within `<foreignObject>` and `<mtext>`. Pages rely on that, since `<svg/>` and unclosed drawings are
+//! common. Cost: constant per call, plus closed elements.
 
 use crate::extract::ExtractError;
 use crate::extract::parse::Builder;
@@ -19,8 +19,7 @@ impl Builder<'_> {
         top.is_some_and(|top| top.features & (open::FOREIGN | open::INTEGRATION) == open::FOREIGN)
     }
 
-    /// Handles a start tag where the innermost element is foreign. Returns false if the tag has ended
-    /// the drawing and is HTML's.
+    /// Handles a start tag within a foreign element. Returns false if the tag has ended the drawing and is HTML's.
     pub(super) fn start_foreign(
         &mut self,
         tag: Tag,
@@ -39,7 +38,7 @@ impl Builder<'_> {
         if attributes.self_closing {
             return Ok(());
         }
-        // HTML's rules must not find elements of a drawing under names of their own.
+        // HTML's rules must not match elements of a drawing that have the same names.
         let tag = if is_own(tag) { tag } else { Tag::Unknown };
         self.check_depth()?;
         let mut features = open::FOREIGN;
@@ -56,7 +55,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Handles an end tag where the innermost element is foreign. Returns false if it is HTML's.
+    /// Handles an end tag within a foreign element. Returns false if it is HTML's.
     pub(super) fn end_foreign(&mut self, tag: Tag) -> bool {
         if matches!(tag, Tag::P | Tag::Br) {
             self.leave_foreign();
@@ -74,7 +73,7 @@ impl Builder<'_> {
         true
     }
 
-    /// Closes foreign elements down to one in which HTML's rules apply.
+    /// Closes foreign elements until HTML's rules apply again.
     fn leave_foreign(&mut self) {
         while self.is_in_foreign() {
             self.pop_to(self.position());
@@ -95,8 +94,8 @@ fn is_integration_point(tag: Tag) -> bool {
     )
 }
 
-/// Returns true if the start tag ends a drawing or formula. `<font>` does so for some attributes only,
-/// which are not read.
+/// Returns true if the start tag ends a drawing or formula. `<font>` does so only with some attributes, which are not
+/// read.
 fn breaks_out(tag: Tag) -> bool {
     matches!(
         tag,

@@ -1,4 +1,4 @@
-//! What a page says of itself: social titles, its sort by `og:type` and by linked data.
+//! Reads what a page says about itself: social titles, and its kind by `og:type` and linked data.
 
 use memchr::memmem;
 
@@ -8,14 +8,14 @@ use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Segment, says};
 use crate::extract::parse::{Builder, index, segment_of};
 
-/// Names of sorts that are read of one script with linked data.
+/// Number of `@type` names read in one script of linked data.
 const LINKED_TYPES_MAX: usize = 64;
 
-/// Bytes from which an article's text in linked data is one.
+/// Bytes from which an article's text in linked data counts as a text.
 const BODY_BYTES_MIN: usize = 100;
 
 impl Builder<'_> {
-    /// A script with linked data: the sorts of page that it names are read, and the article's text.
+    /// Reads a script with linked data: the kinds of page that it names, and the article's text.
     pub(in crate::extract) fn linked_data(&mut self, start: usize, end: usize) {
         if self.tree.head.body.is_none() {
             self.article_body(start, end);
@@ -39,7 +39,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The value of `"articleBody"` in linked data.
+    /// Reads the value of `"articleBody"` in linked data.
     fn article_body(&mut self, start: usize, end: usize) {
         let data = &self.html[start..end];
         let Some(at) = memmem::find(data, b"\"articleBody\"") else { return };
@@ -59,7 +59,7 @@ impl Builder<'_> {
         }
     }
 
-    /// State that a script starts from: the longest counts.
+    /// Reads the initial state of a script; the longest one is kept.
     pub(in crate::extract) fn state(&mut self, state: &[u8]) {
         let length = |segment: Segment| (segment.end - segment.start) as usize;
         if self.tree.head.state.map_or(0, length) < state.len() {
@@ -91,7 +91,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A `<link>` or `<base>`: the canonical link, and what it is relative to.
+    /// Reads a `<link>` or `<base>`: the canonical link, and the base of relative links.
     pub(in crate::extract) fn link(&mut self, tag: Tag, attributes: &Attributes<'_>) {
         let is_canonical = || marks::has_word(attributes.rel, b"canonical");
         let kind = match tag {
@@ -102,8 +102,8 @@ impl Builder<'_> {
         self.mark(kind, 0, self.range_of(attributes.href));
     }
 
-    /// A start tag that is shown: its names, if they are to be read, may
-    /// say that an author or a source stands within.
+    /// Marks a visible start tag that announces an author, a source or a date. Its class and id are read only if
+    /// `names` is true.
     #[inline]
     pub(in crate::extract) fn mark_element(&mut self, tag: Tag, attributes: &Attributes<'_>, names: bool) {
         if tag == Tag::Html {
@@ -121,7 +121,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Where in the page an attribute's value stands.
+    /// Returns the range of an attribute's value in the page.
     fn range_of(&self, value: &[u8]) -> Option<Segment> {
         let start = value.as_ptr().addr().checked_sub(self.html.as_ptr().addr())?;
         (start + value.len() <= self.html.len()).then(|| segment_of(start, start + value.len()))?

@@ -1,10 +1,10 @@
-//! What names say: element names, roles, and the words in `class`, `id` and `itemprop`.
+//! Reads hints on the role of an element from names: element names, roles, and the words in `class`, `id` and
+//! `itemprop`.
 //!
-//! In: attribute values. Out: a set of [`Hints`], and a hash of the words that tells nodes of one
-//! signature apart from others. Words are cut at punctuation, digits and inner capitals
-//! (`post-meta`, `postMeta2` → post, meta), and looked up by a 32-bit hash in a table made at
-//! compile time. A hint alone decides nothing: it is one of the features that a block is scored by.
-//! Cost: linear in the names, about 1 ns a byte.
+//! In: attribute values. Out: a set of [`Hints`], and a hash of the words, which is part of a node's structural
+//! signature. Names are split at punctuation, digits and inner capitals (`post-meta`, `postMeta2` → post, meta), and
+//! words are looked up by a 32-bit hash in a table computed at compile time. A hint alone decides nothing; it is one of
+//! the features by which a block is scored. Cost: linear in the names, about 1 ns per byte.
 
 use crate::extract::parse::tag::Tag;
 
@@ -13,9 +13,9 @@ pub(in crate::extract) type Hints = u32;
 
 /// Menus, site maps.
 pub(in crate::extract) const NAV: Hints = 1;
-/// Page or section head.
+/// Page or section headers.
 pub(in crate::extract) const HEADER: Hints = 1 << 1;
-/// Page or section foot.
+/// Page or section footers.
 pub(in crate::extract) const FOOTER: Hints = 1 << 2;
 /// Side columns.
 pub(in crate::extract) const SIDE: Hints = 1 << 3;
@@ -73,10 +73,10 @@ pub(in crate::extract) const COPYRIGHT: Hints = 1 << 28;
 pub(in crate::extract) const PRODUCT: Hints = 1 << 29;
 /// Code and technical text.
 pub(in crate::extract) const CODE: Hints = 1 << 30;
-/// Consent to cookies: never main text, where it is trusted.
+/// Consent to cookies: never main text, if the hint is trusted.
 pub(in crate::extract) const CONSENT: Hints = 1 << 31;
 
-/// Hints of boilerplate: they are not trusted of a node that holds most of the page.
+/// Hints of boilerplate. They are not trusted on a node that holds most of the page.
 pub(in crate::extract) const BOILERPLATE: Hints = NAV
     | HEADER
     | FOOTER
@@ -101,8 +101,7 @@ pub(in crate::extract) const BOILERPLATE: Hints = NAV
     | TAGS
     | COPYRIGHT;
 
-/// Words of names, lower case, with what they hint at.
-/// Chinese sites use English, pinyin and its initials.
+/// Words of names in lower case, with their hints. Chinese sites use English, pinyin and its initials.
 const WORDS: &[(&str, Hints)] = &[
     (
         "nav|navi|navbar|navigation|navigator|menu|menus|submenu|topnav|leftnav|subnav|sitenav|sitemap|megamenu|daohang|tab|tabs|navbox|mainmenu|toolbar|topbar|skip",
@@ -213,15 +212,15 @@ const WORDS: &[(&str, Hints)] = &[
     ),
 ];
 
-/// Slots of the table: below half full.
+/// Number of slots of the table, which is less than half full.
 const SLOTS: usize = 2048;
 
-/// `(hash, hints)`; 0 is free.
+/// `(hash, hints)`; a hash of 0 marks a free slot.
 static TABLE: [(u32, Hints); SLOTS] = table();
 
 const SEED: u32 = 0x811c_9dc5;
 
-/// FNV-1a, one byte.
+/// Adds one byte to an FNV-1a hash.
 #[inline]
 const fn mix(hash: u32, byte: u8) -> u32 {
     (hash ^ byte as u32).wrapping_mul(0x0100_0193)
@@ -236,11 +235,11 @@ const fn hash_of(word: &str) -> u32 {
     hash
 }
 
-/// Words that make the next word of their name speak of the page's layout: `no-right`, `has-sidebar`.
+/// Words after which the next word refers to the page's layout: `no-right`, `has-sidebar`.
 const LAYOUT_WORDS: [u32; 5] =
     [hash_of("no"), hash_of("not"), hash_of("has"), hash_of("with"), hash_of("without")];
 
-/// The two words of `sourceCode`, which names no source.
+/// The two words of `sourceCode`, which is not a source.
 const SOURCE_WORD: u32 = hash_of("source");
 const CODE_WORD: u32 = hash_of("code");
 
@@ -288,11 +287,11 @@ fn hints_of(hash: u32) -> Hints {
     }
 }
 
-/// The hints of all words in `names`, and `signature` with each word's hash mixed in.
-pub(in crate::extract) fn of_names(names: &[u8], signature: &mut u32) -> Hints {
+/// Returns the hints of all words in `names`, and mixes each word's hash into `signature`.
+pub(in crate::extract) fn from_names(names: &[u8], signature: &mut u32) -> Hints {
     let mut hints = 0;
     let (mut hash, mut after_small) = (SEED, false);
-    // The word before within the same name, and the hints without it.
+    // The previous word of the same name, and the hints without it.
     let (mut before, mut without_it) = (SEED, 0);
     let mut end = |hash: &mut u32, ends_name: bool| {
         if *hash != SEED {
@@ -327,15 +326,15 @@ pub(in crate::extract) fn of_names(names: &[u8], signature: &mut u32) -> Hints {
         }
     }
     end(&mut hash, true);
-    // An article about biscuits is filed under cookies.
+    // An article about biscuits is in the category "cookies".
     if hints & (POST | ARTICLE | TAGS) != 0 {
         hints &= !CONSENT;
     }
     hints
 }
 
-/// What an element name says by itself.
-pub(in crate::extract) fn of_tag(tag: Tag) -> Hints {
+/// Returns the hints of an element name.
+pub(in crate::extract) fn from_tag(tag: Tag) -> Hints {
     match tag {
         Tag::Nav | Tag::Menu => NAV,
         Tag::Header => HEADER,
@@ -351,13 +350,13 @@ pub(in crate::extract) fn of_tag(tag: Tag) -> Hints {
     }
 }
 
-/// Returns true if an element or its role is a dialog, which says more than a class name does.
+/// Returns true if an element or its role is a dialog, which is stronger evidence than a class name.
 pub(in crate::extract) fn is_dialog(tag: Tag, role: &[u8]) -> bool {
     tag == Tag::Dialog || matches!(role, b"dialog" | b"alertdialog")
 }
 
-/// What a `role` says.
-pub(in crate::extract) fn of_role(role: &[u8]) -> Hints {
+/// Returns the hints of a `role` attribute.
+pub(in crate::extract) fn from_role(role: &[u8]) -> Hints {
     match role {
         b"navigation" | b"menu" | b"menubar" | b"tablist" | b"menuitem" | b"tab" => NAV,
         b"banner" => HEADER,
@@ -375,32 +374,32 @@ pub(in crate::extract) fn of_role(role: &[u8]) -> Hints {
 mod tests {
     use super::*;
 
-    fn of(names: &str) -> Hints {
-        of_names(names.as_bytes(), &mut 0)
+    fn hints(names: &str) -> Hints {
+        from_names(names.as_bytes(), &mut 0)
     }
 
     #[test]
-    fn words_are_cut_at_punctuation_digits_and_capitals() {
-        assert_eq!(of("post-meta"), POST | META);
-        assert_eq!(of("PostMeta2"), POST | META);
-        assert_eq!(of("sidebar_1 wp-nothing"), SIDE);
-        assert_eq!(of("TRS_Editor"), CONTENT | META);
-        assert_eq!(of("onetrust-banner-sdk") & CONSENT, CONSENT);
-        assert_eq!(of("post category-cookies") & CONSENT, 0);
-        assert_eq!(of("sourceCode"), CODE);
-        assert_eq!(of("article source-code"), ARTICLE | CODE);
-        assert_eq!(of("source code"), META | CODE);
-        assert_eq!(of("has-sidebar no-right"), 0);
-        assert_eq!(of("no right"), SIDE);
-        assert_eq!(of("nonsense"), 0);
-        assert_eq!(of(""), 0);
+    fn names_are_split_at_punctuation_digits_and_capitals() {
+        assert_eq!(hints("post-meta"), POST | META);
+        assert_eq!(hints("PostMeta2"), POST | META);
+        assert_eq!(hints("sidebar_1 wp-nothing"), SIDE);
+        assert_eq!(hints("TRS_Editor"), CONTENT | META);
+        assert_eq!(hints("onetrust-banner-sdk") & CONSENT, CONSENT);
+        assert_eq!(hints("post category-cookies") & CONSENT, 0);
+        assert_eq!(hints("sourceCode"), CODE);
+        assert_eq!(hints("article source-code"), ARTICLE | CODE);
+        assert_eq!(hints("source code"), META | CODE);
+        assert_eq!(hints("has-sidebar no-right"), 0);
+        assert_eq!(hints("no right"), SIDE);
+        assert_eq!(hints("nonsense"), 0);
+        assert_eq!(hints(""), 0);
     }
 
     #[test]
-    fn nodes_of_one_make_have_one_hash_whatever_their_numbers() {
+    fn similar_nodes_have_one_hash_whatever_their_numbers() {
         let signature = |names: &str| {
             let mut signature = 0;
-            of_names(names.as_bytes(), &mut signature);
+            from_names(names.as_bytes(), &mut signature);
             signature
         };
         assert_eq!(signature("post-12 entry"), signature("post-977 entry"));

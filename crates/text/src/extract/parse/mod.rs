@@ -1,12 +1,10 @@
-//! Start tags, end tags and text → the [`Tree`]: which
-//! elements are open, where a block of text ends.
+//! Builds the [`Tree`] from start tags, end tags and text: keeps the open elements, and ends blocks of text.
 //!
-//! In: the calls of [`crate::extract::parse::scan`]. Out: nodes, blocks and segments. Elements
-//! close by the standard's rules as far as they move text (`<p>` before blocks, list items, table
-//! cells, links); the adoption agency is left out, since a formatting element that ends late moves
-//! no text. Every question "is such an element open in this scope?" is answered from one number per
-//! tag, so that no page makes a search long. Invariants: every start tag is pushed once and popped
-//! once; time is constant per call but for pops. Memory: 16 bytes an open element.
+//! In: the calls of [`crate::extract::parse::scan`]. Out: nodes, blocks and segments. Elements close by the standard's
+//! rules as far as these affect the text (`<p>` before blocks, list items, table cells, links). The adoption agency
+//! algorithm is left out, since a formatting element that ends late does not move text. Whether an element is open in a
+//! scope is answered from one number per tag, so no page makes a search long. Invariants: every start tag is pushed
+//! once and popped once; a call takes constant time, plus popped elements. Memory: 16 bytes per open element.
 
 pub(super) mod count;
 pub(super) mod entities;
@@ -33,39 +31,39 @@ use stack::{Inside, Open, open};
 use unseen::{is_hidden, is_mark};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Source bytes of a run of text in a hidden element that counts as prose, and of such runs in an element
-/// that is worth a thought.
+/// Bytes of a run of text in a hidden element from which it counts as prose, and bytes of such runs from which a hidden
+/// element is considered.
 const HIDDEN_RUN_MIN: usize = 40;
 const HIDDEN_PROSE_MIN: u32 = 80;
 
-/// Bytes of a hidden element that may be a short section among others, such as an answer, and how many
-/// hidden elements are looked at on a page that has such.
+/// Bytes from which a hidden element may be a short section among others, such as an answer, and the most hidden
+/// elements considered on a page with such sections.
 const HIDDEN_SHORT_MIN: u32 = 10;
 const HIDDEN_SHORT_COUNT_MAX: usize = 2_000;
 
-/// Elements from a button up to the heading that it begins.
+/// Number of levels from a button up to the heading that it begins.
 const HEADING_LEVELS_MAX: usize = 3;
 
-/// Which of the hidden elements of a page are read like the rest.
+/// The hidden elements of a page that are read like visible ones.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) enum Show<'a> {
-    /// Those that begin at these places.
+    /// Those that begin at these offsets.
     Also(&'a [u32]),
-    /// All of them, and what is shown without scripts.
+    /// All of them, and content for browsers without scripts.
     Everything,
 }
 
-/// By which rules a page's markup is read. They differ in what closes itself: in XML `<script/>` and
-/// `<title/>` are empty, while in HTML the slash means nothing, and the rest of the page is a script or title.
+/// The syntax rules of a page's markup. They differ for tags that close themselves: in XML `<script/>` and `<title/>`
+/// are empty, while HTML ignores the slash, and the rest of the page is a script or title.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Syntax {
-    /// No content type is known. HTML's rules apply, unless a script, title or the like closes itself and
-    /// no end tag follows: then the page is XML from there on, since as HTML it would be blank.
+    /// The content type is unknown. HTML's rules apply, unless a script, title or the like closes itself and has no end
+    /// tag. The page is then XML from there on, since as HTML it would be blank.
     #[default]
     Unstated,
-    /// A page that was sent as HTML.
+    /// The page was sent as HTML.
     Html,
-    /// A page that was sent as XHTML.
+    /// The page was sent as XHTML.
     Xml,
 }
 
@@ -79,13 +77,13 @@ pub(in crate::extract) struct Builder<'a> {
     depth_max: usize,
     show: Show<'a>,
     inside: Inside,
-    /// The hidden element that is open and not within another one.
+    /// The outermost open hidden element.
     hidden: Option<Hidden>,
-    /// The innermost open block element, scope and their node.
+    /// The innermost open block element, scope, and their node.
     scope: u32,
     block_position: u32,
     node: u32,
-    /// The block that is being filled.
+    /// The current block.
     block: Block,
 }
 
@@ -128,7 +126,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Sets by which rules the page is read.
+    /// Sets the syntax rules of the page.
     pub(in crate::extract) fn with_syntax(mut self, syntax: Syntax) -> Self {
         self.syntax = syntax;
         self
@@ -139,7 +137,7 @@ impl<'a> Builder<'a> {
         self.syntax == Syntax::Xml
     }
 
-    /// Notes that an element with raw text closes itself and has no end tag. Returns true if it is empty.
+    /// Handles an element with raw text that closes itself and has no end tag. Returns true if it is empty.
     pub(in crate::extract) fn closes_itself(&mut self) -> bool {
         if self.syntax == Syntax::Unstated {
             self.syntax = Syntax::Xml;
@@ -147,13 +145,13 @@ impl<'a> Builder<'a> {
         self.is_xml()
     }
 
-    /// Whether this time what is not shown is read too.
+    /// Returns true if hidden content is read in this pass.
     pub(in crate::extract) fn keeps_hidden(&self) -> bool {
         matches!(self.show, Show::Everything)
     }
 
-    /// Returns true if the element is hidden or a button, and its content is not wanted all the same. (A
-    /// button without end tag may hold a whole page.)
+    /// Returns true if the element is hidden or a button, and its content is not to be read. (A button without an end
+    /// tag may hold a whole page.)
     fn is_unseen(&self, tag: Tag, attributes: &Attributes<'_>) -> bool {
         let is_shown = || match self.show {
             Show::Everything => true,
@@ -163,8 +161,8 @@ impl<'a> Builder<'a> {
         is_unseen && tag != Tag::Body && !is_shown()
     }
 
-    /// Returns true if a heading, or a term of a list, has begun and has no text yet. A button there is what
-    /// opens the section below, and its words are the heading.
+    /// Returns true if a heading, or a term of a list, has begun and has no text yet. A button there opens the section
+    /// below, and its words are the heading.
     fn begins_heading(&self) -> bool {
         let is_heading = |node: u32| {
             let node = &self.tree.nodes[node as usize];
@@ -175,7 +173,7 @@ impl<'a> Builder<'a> {
         self.inside.skipped == 0 && self.block.counts.bytes == 0 && above.any(is_heading)
     }
 
-    /// Text from `start` to `end`; it may be blank.
+    /// Adds the text from `start` to `end`, which may be blank.
     pub(in crate::extract) fn text(&mut self, start: usize, end: usize) {
         if self.inside.skipped != 0 {
             self.hidden_text(start, end);
@@ -194,8 +192,7 @@ impl<'a> Builder<'a> {
         self.push_segment(start, end);
     }
 
-    /// Counts text that is passed over, if it stands in hidden elements and in nothing else that is
-    /// passed over.
+    /// Counts text that is not read because it is in hidden elements, and for no other reason.
     fn hidden_text(&mut self, start: usize, end: usize) {
         if self.inside.skipped != self.inside.unseen || self.inside.links != 0 {
             return;
@@ -212,7 +209,7 @@ impl<'a> Builder<'a> {
         count(&self.html[start..end], &mut hidden.counts);
     }
 
-    /// White space from `start` to `end`.
+    /// Adds the white space from `start` to `end`.
     pub(in crate::extract) fn white(&mut self, start: usize, end: usize) {
         let begun = self.tree.segments.len() > self.block.first_segment as usize;
         if self.inside.skipped == 0 && begun {
@@ -226,14 +223,14 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The text of `<title>`: the first one counts, unless it is a drawing's.
+    /// Sets the page's title; the first `<title>` counts, unless it belongs to a drawing.
     pub(in crate::extract) fn title(&mut self, start: usize, end: usize) {
         if self.inside.skipped == 0 && self.tree.head.title.is_none() {
             self.tree.head.title = segment_of(start, end);
         }
     }
 
-    /// A start tag.
+    /// Handles a start tag.
     pub(in crate::extract) fn start(
         &mut self,
         tag: Tag,
@@ -296,7 +293,7 @@ impl<'a> Builder<'a> {
         if is_block {
             let hints = self.push_node(tag, attributes);
             if features & open::SKIPPED == 0 {
-                // Their words have been looked up already.
+                // The words of the element's names have been looked up already.
                 self.mark_element(tag, attributes, hints & (hints::AUTHOR | hints::META) != 0);
             }
         } else if features & open::LINK != 0 && self.inside.skipped == 0 {
@@ -312,7 +309,7 @@ impl<'a> Builder<'a> {
     fn begin_hidden(&mut self, tag: Tag, attributes: &Attributes<'_>) {
         let mut signature = tag as u32 + 1;
         let names =
-            [hints::of_names(attributes.class, &mut signature), hints::of_names(attributes.id, &mut 0)];
+            [hints::from_names(attributes.class, &mut signature), hints::from_names(attributes.id, &mut 0)];
         self.hidden = Some(Hidden {
             tag,
             is_dialog: hints::is_dialog(tag, attributes.role),
@@ -321,15 +318,14 @@ impl<'a> Builder<'a> {
             end: index(attributes.start),
             parent: self.node,
             block: index(self.tree.blocks.len()),
-            hints: hints::of_tag(tag) | hints::of_role(attributes.role) | names[0] | names[1],
+            hints: hints::from_tag(tag) | hints::from_role(attributes.role) | names[0] | names[1],
             counts: Counts::default(),
             all: Counts::default(),
             first_run: 0,
         });
     }
 
-    /// The end of the hidden element that was open: it is kept in mind if it holds prose, or may be a short
-    /// section.
+    /// Ends the open hidden element, and keeps it if it holds prose or may be a short section.
     fn end_hidden(&mut self) {
         let Some(hidden) = self.hidden.take() else { return };
         let is_short = hidden.all.bytes >= HIDDEN_SHORT_MIN && hidden.tag != Tag::Button;
@@ -361,19 +357,18 @@ impl<'a> Builder<'a> {
         position
     }
 
-    /// Adds a node, and says what its names say.
+    /// Adds a node, and returns the hints of its names.
     fn push_node(&mut self, tag: Tag, attributes: &Attributes<'_>) -> Hints {
         let mut signature = tag as u32 + 1;
-        let mut hints: Hints = hints::of_tag(tag);
-        // Names of the whole page's element speak of its layout, not of its content.
+        let mut hints: Hints = hints::from_tag(tag);
+        // Names of `<html>` and `<body>` refer to the page's layout, not to its content.
         if !matches!(tag, Tag::Html | Tag::Body) {
-            hints |= hints::of_names(attributes.class, &mut signature);
-            hints |= hints::of_names(attributes.id, &mut 0);
-            hints |= hints::of_names(attributes.itemprop, &mut 0);
-            hints |= hints::of_role(attributes.role);
+            hints |= hints::from_names(attributes.class, &mut signature);
+            hints |= hints::from_names(attributes.id, &mut 0);
+            hints |= hints::from_names(attributes.itemprop, &mut 0);
+            hints |= hints::from_role(attributes.role);
             if tag == Tag::Blockquote {
-                // A quoted message of a social network is
-                // part of the text (`class="twitter-tweet"`).
+                // A quoted message of a social network is part of the text (`class="twitter-tweet"`).
                 hints &= !hints::SHARE;
             }
             match self.show {
@@ -393,7 +388,7 @@ impl<'a> Builder<'a> {
         hints
     }
 
-    /// An element without content.
+    /// Handles an element without content.
     fn void(&mut self, tag: Tag, attributes: &Attributes<'_>) {
         if self.inside.skipped != 0 {
             return;
@@ -422,7 +417,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Ends the block that is being filled; a blank one leaves no trace but its images.
+    /// Ends the current block. A blank one is dropped, but its images count.
     fn end_block(&mut self) {
         let mut next = Block::default();
         if self.block.counts.bytes == 0 {
@@ -448,7 +443,7 @@ impl<'a> Builder<'a> {
         self.block = next;
     }
 
-    /// Closes everything at the end of the page.
+    /// Closes all elements at the end of the page.
     pub(in crate::extract) fn finish(&mut self) {
         self.pop_to(1);
         self.end_block();
@@ -460,7 +455,7 @@ fn segment_of(start: usize, end: usize) -> Option<Segment> {
     Some(Segment { start: u32::try_from(start).ok()?, end: u32::try_from(end).ok()? })
 }
 
-/// Indices fit, since the caller refuses pages of 4 GiB and nodes are fewer than bytes.
+/// Converts an index. It fits, because pages of 4 GiB are rejected and nodes are fewer than bytes.
 fn index(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

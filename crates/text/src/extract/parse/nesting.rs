@@ -1,7 +1,7 @@
-//! Which elements a tag closes: implied end tags, end tags, scopes.
+//! Decides which elements a tag closes: implied end tags, end tags, scopes.
 //!
-//! The HTML standard's rules as far as they move text. Every question is answered
-//! from the stack's numbers, in constant time; each element is popped once.
+//! Follows the HTML standard's rules as far as they affect the text. Each decision takes constant time with the stack's
+//! numbers; each element is popped once.
 
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::stack::open;
@@ -9,7 +9,7 @@ use crate::extract::parse::tag::{Tag, flag};
 use crate::extract::parse::{Builder, index};
 
 impl Builder<'_> {
-    /// Closes what `tag` may not stand in.
+    /// Closes the elements that `tag` implies to be closed.
     pub(in crate::extract) fn close_implied(&mut self, tag: Tag) {
         if tag.is(flag::CLOSES_P) {
             let paragraph = self.last(Tag::P);
@@ -42,12 +42,12 @@ impl Builder<'_> {
         }
     }
 
-    /// The innermost scope or button, which hides paragraphs outside of it.
+    /// Returns the innermost scope or button, which hides paragraphs outside of it.
     fn button_scope(&self) -> u32 {
         self.scope.max(self.last(Tag::Button))
     }
 
-    /// Closes an open `<select>` that `tag` ends. Returns true if that is all the tag does.
+    /// Closes an open `<select>` that `tag` ends. Returns true if the tag does nothing else.
     pub(super) fn close_select(&mut self, tag: Tag) -> bool {
         let select = self.last(Tag::Select);
         let ends = select > 0
@@ -64,7 +64,7 @@ impl Builder<'_> {
         ends && tag == Tag::Select
     }
 
-    /// Closes the parts of a ruby that `tag` may not stand in.
+    /// Closes the parts of a ruby annotation in which `tag` is not allowed.
     fn close_ruby(&mut self, tag: Tag) {
         let may_hold = |top: Tag| top == Tag::Rtc && matches!(tag, Tag::Rt | Tag::Rp);
         if self.last(Tag::Ruby) <= self.scope {
@@ -81,14 +81,14 @@ impl Builder<'_> {
     /// Closes the innermost of `items`, unless one of `containers` was opened after it.
     fn close_item(&mut self, items: &[Tag], containers: &[Tag]) {
         let innermost = |tags: &[Tag]| tags.iter().map(|tag| self.last(*tag)).max().unwrap_or(0);
-        // A cell is a scope of its own, so that only scopes opened after the item hide it.
+        // A cell is a scope itself, so only scopes opened after the item hide it.
         let item = innermost(items);
         if item > innermost(containers) && item >= self.scope {
             self.pop_to(item);
         }
     }
 
-    /// Ends the open link, though its element stays open if blocks began within it.
+    /// Ends the open link. Its element stays open if blocks began within it.
     fn end_link(&mut self) {
         let link = self.last(Tag::A);
         if link == 0 || link < self.scope {
@@ -102,7 +102,7 @@ impl Builder<'_> {
         }
     }
 
-    /// An end tag.
+    /// Handles an end tag.
     pub(in crate::extract) fn end(&mut self, tag: Tag) {
         if self.is_in_foreign() && self.end_foreign(tag) {
             return;
@@ -129,7 +129,7 @@ impl Builder<'_> {
             }
             _ if tag.is(flag::BLOCK) => self.end_in(self.last(tag), self.scope),
             _ if tag.is(flag::SKIP) => self.end_in(self.last(tag), 0),
-            // An inline element ends only within the block that it began in.
+            // An inline element ends only within the block in which it began.
             _ => {
                 let position = self.last(tag);
                 if position > self.block_position {
@@ -139,8 +139,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Closes the element at `position` if it stands above
-    /// `floor`; a stray end tag of a block still ends text.
+    /// Closes the element at `position` if it is above `floor`; a stray end tag of a block still ends the text.
     fn end_in(&mut self, position: u32, floor: u32) {
         if position > floor {
             self.pop_to(position);
@@ -149,7 +148,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The innermost table or template: end tags within it close no part of a table outside.
+    /// Returns the innermost table or template. End tags within it close no part of a table outside.
     fn table_scope(&self) -> u32 {
         self.last(Tag::Table).max(self.last(Tag::Template))
     }
@@ -162,12 +161,12 @@ impl Builder<'_> {
         index(self.stack.elements.len())
     }
 
-    /// Closes all elements down to the one at `position`, that one too.
+    /// Closes all elements from the innermost one to the one at `position`, inclusive.
     pub(in crate::extract) fn pop_to(&mut self, position: u32) {
         while self.position() >= position.max(1) {
             let Some(element) = self.stack.elements.pop() else { return };
             if element.tag == Tag::Template && self.inside.skipped == 0 {
-                // The end of a shadow tree.
+                // This is the end of a shadow tree.
                 self.end_block();
             }
             if element.tag.is(flag::BLOCK) && self.node != element.node {

@@ -1,9 +1,8 @@
-//! Markup → calls of the [`Builder`]: text, start tags with the attributes that matter, end tags.
+//! Splits markup into calls of the [`Builder`]: text, start tags with the attributes that matter, end tags.
 //!
-//! In: a page. Out: calls in the order of the page. It follows the HTML standard's tokenizer
-//! wherever text would come out otherwise: quotes in attributes, bogus comments, raw text of
-//! scripts and styles, markup that ends before it closes. Cost: one pass; text, attribute values,
-//! comments and scripts are jumped over by vectorised search, and nothing is allocated.
+//! In: a page. Out: calls in the order of the page. It follows the HTML standard's tokenizer wherever the text depends
+//! on it: quotes in attributes, bogus comments, raw text of scripts and styles, tags cut off by the end of the page.
+//! Cost: one pass; vectorised search skips text, attribute values, comments and scripts, and nothing is allocated.
 
 use memchr::{memchr, memchr2, memmem};
 
@@ -13,7 +12,7 @@ use crate::extract::parse::count::is_white;
 use crate::extract::parse::entities;
 use crate::extract::parse::tag::{Tag, flag};
 
-/// Attribute values of one start tag, as far as they tell something.
+/// The attribute values of one start tag that are used.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) class: &'a [u8],
@@ -24,26 +23,26 @@ pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) rel: &'a [u8],
     pub(in crate::extract) lang: &'a [u8],
     pub(in crate::extract) datetime: &'a [u8],
-    /// `property`, `name` or `http-equiv`, of `<meta>`.
+    /// `property`, `name` or `http-equiv` of `<meta>`.
     pub(in crate::extract) property: &'a [u8],
     pub(in crate::extract) content: &'a [u8],
-    /// Where `content` begins in the page.
+    /// Offset of `content` in the page.
     pub(in crate::extract) content_start: usize,
-    /// `type`, of scripts.
+    /// `type` of scripts.
     pub(in crate::extract) kind: &'a [u8],
     /// `data-preloaded`, the state of a thread of Discourse.
     pub(in crate::extract) state: &'a [u8],
-    /// Where the tag begins in the page.
+    /// Offset of the tag in the page.
     pub(in crate::extract) start: usize,
     /// `hidden` or `aria-hidden=true`.
     pub(in crate::extract) hidden: bool,
-    /// Empty where there is none, or an empty one: see `linked`.
+    /// Empty if it is missing or empty: see `linked`.
     pub(in crate::extract) href: &'a [u8],
-    /// Whether there is an `href`.
+    /// True if there is an `href`.
     pub(in crate::extract) linked: bool,
-    /// The tag ends with `/>`.
+    /// True if the tag ends with `/>`.
     pub(in crate::extract) self_closing: bool,
-    /// `shadowrootmode=open` or `closed`, of `<template>`: its content is shown.
+    /// `shadowrootmode=open` or `closed` of `<template>`, whose content is shown.
     pub(in crate::extract) shadow: bool,
 }
 
@@ -51,7 +50,7 @@ pub(in crate::extract) struct Attributes<'a> {
 pub(in crate::extract) fn scan(html: &[u8], builder: &mut Builder<'_>) -> Result<(), ExtractError> {
     let mut at = 0;
     while at < html.len() {
-        // White space between tags is most of what lies between tags.
+        // White space is most of the text between tags.
         let start = at;
         while at < html.len() && is_white(html[at]) {
             at += 1;
@@ -70,7 +69,7 @@ pub(in crate::extract) fn scan(html: &[u8], builder: &mut Builder<'_>) -> Result
     Ok(())
 }
 
-/// Reads what begins with the `<` at `at`; returns where it ends.
+/// Reads the markup that begins with the `<` at `at`. Returns its end.
 fn markup(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, ExtractError> {
     match html.get(at + 1) {
         Some(byte) if byte.is_ascii_alphabetic() => start_tag(html, at + 1, builder),
@@ -84,19 +83,19 @@ fn markup(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, Ex
         Some(b'?') if builder.is_xml() => Ok(after_instruction(html, at + 2)),
         Some(b'?') => Ok(after_angle(html, at + 2)),
         _ => {
-            // A `<` that opens nothing is text.
+            // A `<` that does not open a tag is text.
             builder.text(at, at + 1);
             Ok(at + 1)
         }
     }
 }
 
-/// The byte after the next `>`.
+/// Returns the offset after the next `>`.
 fn after_angle(html: &[u8], at: usize) -> usize {
     memchr(b'>', &html[at..]).map_or(html.len(), |found| at + found + 1)
 }
 
-/// The byte after the next `?>`, which ends an instruction in XML.
+/// Returns the offset after the next `?>`, which ends an instruction in XML.
 fn after_instruction(html: &[u8], at: usize) -> usize {
     memmem::find(&html[at..], b"?>").map_or(html.len(), |found| at + found + 2)
 }
@@ -124,7 +123,7 @@ fn declaration(html: &[u8], at: usize) -> usize {
     html.len()
 }
 
-/// Reads text that begins at `at`, after `<![CDATA[`; in HTML only drawings and formulas have it.
+/// Reads text after `<![CDATA[`, from `at`. In HTML only drawings and formulas have it.
 fn character_data(html: &[u8], at: usize, builder: &mut Builder<'_>) -> usize {
     let length = memmem::find(&html[at..], b"]]>").unwrap_or(html.len() - at);
     builder.text(at, at + length);
@@ -136,14 +135,14 @@ fn end_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> usize {
     match html.get(at) {
         Some(byte) if byte.is_ascii_alphabetic() => {
             let end = name_end(html, at);
-            builder.end(Tag::of(&html[at..end]));
+            builder.end(Tag::from_name(&html[at..end]));
             if html.get(end) == Some(&b'>') {
                 end + 1
             } else {
                 attributes(html, end, &mut Attributes::default())
             }
         }
-        // `</>` is nothing, `</` with anything else a bogus comment.
+        // `</>` is ignored; `</` followed by anything else is a bogus comment.
         Some(_) => after_angle(html, at),
         None => {
             builder.text(at - 2, at);
@@ -154,11 +153,11 @@ fn end_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> usize {
 
 fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, ExtractError> {
     let name = name_end(html, at);
-    let tag = Tag::of(&html[at..name]);
+    let tag = Tag::from_name(&html[at..name]);
     let mut found = Attributes { start: at, ..Attributes::default() };
     let end = if html.get(name) == Some(&b'>') { name + 1 } else { attributes(html, name, &mut found) };
     if end > html.len() {
-        // The page ends within the tag: the standard drops it.
+        // The standard drops a tag that the end of the page cuts off.
         return Ok(html.len());
     }
     if builder.is_in_foreign() {
@@ -166,7 +165,7 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         return Ok(end);
     }
     if tag == Tag::Noscript && builder.keeps_hidden() {
-        // What is shown without scripts is read like the rest.
+        // Content for browsers without scripts is read like other content.
         return Ok(end);
     }
     if found.self_closing && builder.is_xml() && !tag.is(flag::VOID) {
@@ -201,7 +200,7 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
     }
     builder.start(tag, &found)?;
     if matches!(tag, Tag::Xmp | Tag::Plaintext) {
-        // Markup within them is text; `<plaintext>` has no end.
+        // Markup within these elements is text; `<plaintext>` has no end.
         let close = if tag == Tag::Xmp { raw_text_end(html, end, &html[at..name]) } else { html.len() };
         builder.text(end, close);
         builder.end(tag);
@@ -222,7 +221,7 @@ fn is_type(kind: &[u8], wanted: &str) -> bool {
     is(&decoded)
 }
 
-/// The byte after the end tag that begins at `close`, if there is one.
+/// Returns the offset after the end tag that begins at `close`, if there is one.
 fn after_end_tag(html: &[u8], close: usize) -> usize {
     if close >= html.len() {
         return html.len();
@@ -235,8 +234,8 @@ fn name_end(html: &[u8], at: usize) -> usize {
     html[at..].iter().position(ends).map_or(html.len(), |length| at + length)
 }
 
-/// Where the end tag of a script begins that starts at `from`, or the page's end. Within `<!--` and
-/// `-->`, a script may hold another one with its end tag (the standard's *double escaped* state).
+/// Returns the offset of the end tag of the script that starts at `from`, or the page's end. Between `<!--` and `-->`,
+/// a script may hold another one with its end tag (the standard's *double escaped* state).
 fn script_end(html: &[u8], from: usize, name: &[u8]) -> usize {
     let first = raw_text_end(html, from, name);
     if memmem::find(&html[from..first], b"<!--").is_none() {
@@ -270,7 +269,7 @@ fn script_end(html: &[u8], from: usize, name: &[u8]) -> usize {
     html.len()
 }
 
-/// Where the end tag of a raw text element begins, or the page's end.
+/// Returns the offset of the end tag of a raw text element, or the page's end.
 fn raw_text_end(html: &[u8], from: usize, name: &[u8]) -> usize {
     let mut at = from;
     while let Some(found) = memmem::find(&html[at..], b"</") {
@@ -286,8 +285,7 @@ fn raw_text_end(html: &[u8], from: usize, name: &[u8]) -> usize {
     html.len()
 }
 
-/// Reads attributes up to the tag's `>`; returns the byte
-/// after it, or more than the length where there is none.
+/// Reads attributes up to the tag's `>`. Returns the offset after it, or more than the page's length if there is none.
 fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> usize {
     let mut at = from;
     loop {
@@ -305,7 +303,7 @@ fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> us
             Some(_) => {}
         }
         let name_start = at;
-        // A `=` may begin a name, but not stand within it.
+        // A `=` may be the first character of a name, but not a later one.
         at += 1;
         while at < html.len() && !is_white(html[at]) && !matches!(html[at], b'=' | b'>' | b'/') {
             at += 1;
@@ -345,7 +343,7 @@ fn unquoted_length(rest: &[u8]) -> usize {
     rest[..angle].iter().position(|byte| is_white(*byte)).unwrap_or(angle)
 }
 
-/// Keeps the attribute if it is one of those that tell something; the first of a name counts.
+/// Keeps the attribute if it is used; the first one of a name counts.
 #[inline]
 fn keep<'a>(found: &mut Attributes<'a>, name: &[u8], value: &'a [u8], start: usize) {
     let slot = match (name.len(), name[0] | 0x20) {

@@ -1,17 +1,17 @@
-//! The open elements: which they are, and what being within them means for text.
+//! The stack of open elements, and what each means for the text within it.
 //!
-//! Positions count from 1; 0 is none. Each element remembers what was
-//! innermost before it, so that closing it restores every answer at once.
+//! Positions are counted from 1; 0 means none. Each element stores what was innermost before it, so closing it restores
+//! this state in constant time.
 
 use crate::extract::parse::tag::{COUNT, Tag};
 
-/// An open element. Positions in the stack count from 1; 0 is none.
+/// An open element. Positions in the stack are counted from 1; 0 means none.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Open {
     pub(in crate::extract) tag: Tag,
     /// Features, as bits of `open`.
     pub(in crate::extract) features: u16,
-    /// Its node, or its parent's if it is inline.
+    /// Its node, or its parent's node if it is inline.
     pub(in crate::extract) node: u32,
     /// The last open element of the same tag below it in the stack.
     pub(in crate::extract) same_tag: u32,
@@ -21,7 +21,7 @@ pub(in crate::extract) struct Open {
 }
 
 pub(in crate::extract) mod open {
-    /// Counts as a link.
+    /// It counts as a link.
     pub(in crate::extract::parse) const LINK: u16 = 1;
     /// Its content is skipped.
     pub(in crate::extract::parse) const SKIPPED: u16 = 2;
@@ -31,22 +31,22 @@ pub(in crate::extract) mod open {
     pub(in crate::extract::parse) const CODE: u16 = 8;
     /// Preformatted.
     pub(in crate::extract::parse) const PREFORMATTED: u16 = 16;
-    /// Of SVG or MathML.
+    /// It is part of SVG or MathML.
     pub(in crate::extract::parse) const FOREIGN: u16 = 32;
-    /// Of SVG or MathML, but HTML's rules apply within it.
+    /// It is part of SVG or MathML, but HTML's rules apply within it.
     pub(in crate::extract::parse) const INTEGRATION: u16 = 64;
-    /// Hidden, and not within anything else that is passed over.
+    /// It is hidden, and not within another element that is skipped.
     pub(in crate::extract::parse) const HIDDEN: u16 = 128;
-    /// Passed over since it is hidden, and for no other reason.
+    /// It is skipped because it is hidden, and for no other reason.
     pub(in crate::extract::parse) const UNSEEN: u16 = 256;
 }
 
-/// How many elements of each kind are open.
+/// The number of open elements of each kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::extract) struct Inside {
     pub(in crate::extract) links: u32,
     pub(in crate::extract) skipped: u32,
-    /// Those of them that are hidden.
+    /// Number of skipped elements that are hidden.
     pub(in crate::extract) unseen: u32,
     pub(in crate::extract) strong: u32,
     pub(in crate::extract) code: u32,
@@ -69,7 +69,7 @@ impl Inside {
     }
 }
 
-/// The stack of open elements; kept from page to page for its memory.
+/// The stack of open elements. Kept from page to page to avoid allocations.
 #[derive(Debug)]
 pub(in crate::extract) struct Stack {
     pub(in crate::extract) elements: Vec<Open>,

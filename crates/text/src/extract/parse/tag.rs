@@ -1,18 +1,18 @@
-//! Element names as small numbers, with what the parser must know of each.
+//! Element names as small numbers, with the properties that the parser needs.
 //!
-//! In: a name's bytes in any case. Out: a [`Tag`]; names that HTML lacks are [`Tag::Unknown`]
-//! (inline) or, with a hyphen, [`Tag::Custom`] (a block, since such elements are containers
-//! on real pages). Cost: one look-up in a table of 512 that is made at compile time.
+//! In: a name's bytes in any case. Out: a [`Tag`]. Names that are not in HTML are [`Tag::Unknown`] (inline) or, with a
+//! hyphen, [`Tag::Custom`] (a block, since such elements are containers on real pages). Cost: one look-up in a table of
+//! 512 slots that is computed at compile time.
 
-/// Features of a tag, as bits of `Tag::features`.
+/// Properties of a tag, as bits of `Tag::features`.
 pub(in crate::extract) mod flag {
     /// Ends the running text before and after it, and gets a node.
     pub(crate) const BLOCK: u8 = 1;
     /// Has no content and no end tag.
     pub(crate) const VOID: u8 = 2;
-    /// Its content is no markup; it ends at its own end tag only.
+    /// Its content is not markup and ends only at its own end tag.
     pub(crate) const RAW: u8 = 4;
-    /// Nothing within it is text of the page.
+    /// Its content is not text of the page.
     pub(crate) const SKIP: u8 = 8;
     /// Its start tag closes an open `<p>`.
     pub(crate) const CLOSES_P: u8 = 16;
@@ -29,7 +29,7 @@ macro_rules! tags {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         pub(in crate::extract) enum Tag {
-            /// A name that HTML lacks.
+            /// A name that is not in HTML.
             Unknown,
             /// A name with a hyphen.
             Custom,
@@ -40,7 +40,7 @@ macro_rules! tags {
     };
 }
 
-/// A block that also closes `<p>`: the usual case.
+/// A block that also closes `<p>`, as most blocks do.
 const P: u8 = BLOCK | CLOSES_P;
 
 tags! {
@@ -179,10 +179,10 @@ pub(in crate::extract) const COUNT: usize = TAGS.len();
 /// The longest name is `annotation-xml`; anything longer is unknown.
 const NAME_BYTES_MAX: usize = 14;
 
-/// Slots of the table; a quarter full, so that a look-up takes 1.2 steps.
+/// Number of slots of the table, which is a quarter full: a look-up takes 1.2 steps.
 const SLOTS: usize = 512;
 
-/// `(packed name, tag)` by hash, open addressing; 0 is free.
+/// `(packed name, tag)` by hash, open addressing; a key of 0 marks a free slot.
 static TABLE: [(u128, Tag); SLOTS] = table();
 
 const fn slot(key: u128) -> usize {
@@ -221,13 +221,13 @@ static FEATURES: [u8; COUNT] = {
 };
 
 impl Tag {
-    /// The tag of a name, in any case.
+    /// Returns the tag of a name, in any case.
     #[inline]
-    pub(in crate::extract) fn of(name: &[u8]) -> Self {
+    pub(in crate::extract) fn from_name(name: &[u8]) -> Self {
         if name.len() > NAME_BYTES_MAX {
             return Self::unknown(name);
         }
-        // Bit 0x20 makes letters small and leaves digits and the hyphen as they are.
+        // Bit 0x20 converts letters to lower case; digits and the hyphen have it already.
         let key = name.iter().fold(0_u128, |key, byte| (key << 8) | u128::from(byte | 0x20));
         let mut at = slot(key);
         loop {
@@ -247,13 +247,13 @@ impl Tag {
         if memchr::memchr(b'-', name).is_some() { Self::Custom } else { Self::Unknown }
     }
 
-    /// Whether all of `features` hold for this tag.
+    /// Returns true if the tag has all of `features`.
     #[inline]
     pub(in crate::extract) fn is(self, features: u8) -> bool {
         FEATURES[self as usize] & features != 0
     }
 
-    /// The level of a heading, 1 to 6; 0 for other tags.
+    /// Returns the level of a heading, 1 to 6, or 0 for other tags.
     #[inline]
     pub(in crate::extract) fn heading_level(self) -> u8 {
         if self.is(HEADING) { self as u8 - Self::H1 as u8 + 1 } else { 0 }
@@ -267,13 +267,13 @@ mod tests {
     #[test]
     fn every_name_is_found_in_any_case() {
         for (name, tag, _) in &TAGS[2..] {
-            assert_eq!(Tag::of(name.as_bytes()), *tag, "{name}");
-            assert_eq!(Tag::of(name.to_uppercase().as_bytes()), *tag, "{name}");
+            assert_eq!(Tag::from_name(name.as_bytes()), *tag, "{name}");
+            assert_eq!(Tag::from_name(name.to_uppercase().as_bytes()), *tag, "{name}");
         }
-        assert_eq!(Tag::of(b"o:p"), Tag::Unknown);
-        assert_eq!(Tag::of(b"my-widget"), Tag::Custom);
-        assert_eq!(Tag::of(b"a-very-long-custom-element"), Tag::Custom);
-        assert_eq!(Tag::of(b""), Tag::Unknown);
+        assert_eq!(Tag::from_name(b"o:p"), Tag::Unknown);
+        assert_eq!(Tag::from_name(b"my-widget"), Tag::Custom);
+        assert_eq!(Tag::from_name(b"a-very-long-custom-element"), Tag::Custom);
+        assert_eq!(Tag::from_name(b""), Tag::Unknown);
         assert_eq!((Tag::H1.heading_level(), Tag::H6.heading_level(), Tag::P.heading_level()), (1, 6, 0));
     }
 }

@@ -1,11 +1,11 @@
-//! Which text a page shows, and in which elements it stands. The cases are our own; each states what the
-//! HTML standard says.
+//! Tests which text a page shows, and in which elements. The cases are our own; each states what the HTML standard
+//! says.
 
 use crate::extract::ExtractConfig;
 use crate::extract::parse::tree::{Segment, Tree};
 use crate::extract::parse::{Builder, Show, Stack, Syntax, entities, scan};
 
-/// The blocks of a page, each as `elements round it: text`, without `<html>` and `<body>`.
+/// Returns the blocks of a page, each as `enclosing elements: text`, without `<html>` and `<body>`.
 fn blocks(html: &str, syntax: Syntax) -> Vec<String> {
     let (mut tree, mut stack) = (Tree::default(), Stack::default());
     let builder = Builder::new(html, &ExtractConfig::default(), Show::Also(&[]), &mut tree, &mut stack);
@@ -36,8 +36,7 @@ fn check_as(syntax: Syntax, cases: &[(&str, &[&str])]) {
     }
 }
 
-/// A `<button>` without end tag hid the rest of the page, since end tags of elements round it did not
-/// close it.
+/// A `<button>` without an end tag hid the rest of the page, because end tags of elements around it did not close it.
 #[test]
 fn a_button_ends_with_the_element_that_holds_it() {
     check(&[
@@ -52,7 +51,7 @@ fn a_button_ends_with_the_element_that_holds_it() {
 }
 
 #[test]
-fn a_paragraph_goes_on_after_a_button_that_holds_blocks() {
+fn a_paragraph_continues_after_a_button_with_blocks() {
     check(&[
         ("<p>one<button><p>a</p></button>two", &["p: one", "p: two"]),
         ("<p>one<button></p></button>two", &["p: one", "p: two"]),
@@ -60,7 +59,7 @@ fn a_paragraph_goes_on_after_a_button_that_holds_blocks() {
     ]);
 }
 
-/// `<svg/>` and drawings without end tag hid the rest of the page.
+/// `<svg/>` and drawings without an end tag hid the rest of the page.
 #[test]
 fn drawings_end_when_they_close_themselves_or_html_begins() {
     check(&[
@@ -80,12 +79,12 @@ fn drawings_end_when_they_close_themselves_or_html_begins() {
     ]);
 }
 
-/// XHTML pages lost all that follows a script, title or the like that closes itself.
+/// XHTML pages lost everything after a script, title or the like that closes itself.
 #[test]
 fn every_element_of_xhtml_may_close_itself() {
     for name in ["script src='x.js'", "title", "style", "textarea", "iframe", "noscript", "noframes"] {
         check_as(Syntax::Xml, &[(&format!("<head><{name}/></head><body><p>text</p>"), &["p: text"])]);
-        // Without a content type the page would else be blank; as HTML it is.
+        // Without a content type, the page would be blank otherwise; as HTML it is blank.
         check(&[(&format!("<head><{name}/></head><body><p>text</p>"), &["p: text"])]);
     }
     check_as(
@@ -97,12 +96,12 @@ fn every_element_of_xhtml_may_close_itself() {
         ],
     );
     check_as(Syntax::Html, &[("<p>one<script/><p>two", &["p: one"]), ("<title/><p>two", &[])]);
-    // A later end tag ends the script, as browsers have it.
+    // A later end tag ends the script, as in browsers.
     check(&[("<p>one<script src=a /><script></script>two", &["p: onetwo"])]);
 }
 
 #[test]
-fn formulas_show_their_text_but_no_annotation() {
+fn formulas_show_their_text_without_annotations() {
     check(&[
         ("<p>a <math><mi>x</mi><mo>=</mo><mn>2</mn></math> b", &["p: a x=2 b"]),
         ("<math><mi>x<annotation encoding=tex>x^2</annotation></math>", &["x"]),
@@ -114,9 +113,9 @@ fn formulas_show_their_text_but_no_annotation() {
     ]);
 }
 
-/// With `<rb>` and `<rtc>` the readings came into the text.
+/// With `<rb>` and `<rtc>`, the annotations were in the text.
 #[test]
-fn ruby_shows_its_base_text_alone() {
+fn ruby_shows_only_its_base_text() {
     check(&[
         ("<ruby><rb>東京</rb><rt>とうきょう</rt></ruby>です", &["東京です"]),
         ("<ruby><rb>東<rb>京<rtc><rt>とう<rt>きょう</ruby>です", &["東京です"]),
@@ -126,7 +125,7 @@ fn ruby_shows_its_base_text_alone() {
     ]);
 }
 
-/// A script that writes another one leaked its end into the text.
+/// The end of a script that writes another one was in the text.
 #[test]
 fn a_script_may_hold_another_one_in_a_comment() {
     check(&[
@@ -163,7 +162,7 @@ fn end_tags_close_nothing_outside_of_their_scope() {
     ]);
 }
 
-/// What a declarative shadow root holds is shown, and was passed over like the content of any template.
+/// The content of a declarative shadow root is shown, but was skipped like that of any template.
 #[test]
 fn shadow_trees_are_shown_and_other_templates_are_not() {
     check(&[

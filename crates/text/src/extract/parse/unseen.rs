@@ -1,27 +1,25 @@
-//! What stands in the markup and is not seen, or is not of the text that it stands in.
+//! Recognises elements that are in the markup but not visible, or not part of the text around them.
 //!
-//! In: a tag and its attributes. Out: whether its content
-//! is passed over. Cost: the length of its names and style.
+//! In: a tag and its attributes. Out: true if its content is skipped. Cost: linear in its names and style.
 
 use crate::extract::parse::entities;
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::tag::Tag;
 
-/// Whether the element is not shown. `visibility` does not count:
-/// large sites hide their text that way until a script has run.
+/// Returns true if the element is hidden. `visibility` does not count: large sites hide their text that way until a
+/// script has run.
 pub(in crate::extract) fn is_hidden(attributes: &Attributes<'_>) -> bool {
-    // React sends parts of a page as `<div hidden id="S:0">`, which a script then shows.
+    // React sends parts of a page as `<div hidden id="S:0">`, and a script shows them.
     if attributes.hidden && !attributes.id.starts_with(b"S:") {
         return true;
     }
     attributes.style.len() >= "display:none".len() && is_display_none(attributes.style)
 }
 
-/// Whether a style, as it stands in the markup, says `display: none` at last: by
-/// the rules of CSS the last declaration counts, unless one before is `!important`.
+/// Returns true if a style attribute, as written in the markup, results in `display: none`. By the rules of CSS, the
+/// last declaration counts unless an earlier one is `!important`.
 fn is_display_none(style: &[u8]) -> bool {
-    // Most styles say nothing of it, which is told without
-    // reading them. Escapes and references could spell it.
+    // Most styles do not contain `none`, so they need not be parsed. Escapes and references could spell it.
     if !style.iter().any(|byte| matches!(byte, b'\\' | b'&')) && !holds_none(style) {
         return false;
     }
@@ -49,8 +47,7 @@ fn holds_none(style: &[u8]) -> bool {
         .any(|at| style.get(at..at + 4).is_some_and(|word| word.eq_ignore_ascii_case(b"none")))
 }
 
-/// The style with its character references and escapes replaced,
-/// and its comments as the spaces that they count for.
+/// Returns the style with its character references and escapes decoded, and its comments replaced by spaces.
 fn plain_style(style: &[u8]) -> String {
     let mut decoded = String::with_capacity(style.len());
     entities::decode_into(&String::from_utf8_lossy(style), &mut decoded);
@@ -65,7 +62,7 @@ fn plain_style(style: &[u8]) -> String {
         } else if let Some(escape) = rest.strip_prefix('\\') {
             let digits = escape.bytes().take(6).take_while(u8::is_ascii_hexdigit).count();
             let code = u32::from_str_radix(&escape[..digits], 16).ok().and_then(char::from_u32);
-            // Any other character stands for itself.
+            // Any other character is itself.
             plain.extend(code);
             rest = &escape[digits..];
             rest = if digits > 0 { rest.strip_prefix([' ', '\t', '\n']).unwrap_or(rest) } else { rest };
@@ -78,8 +75,7 @@ fn plain_style(style: &[u8]) -> String {
     plain
 }
 
-/// The declarations of a style: what semicolons part, unless
-/// they stand in quotes or brackets, as in `url(data:a;b)`.
+/// Splits a style into its declarations, at semicolons outside of quotes and brackets (`url(data:a;b)`).
 fn declarations(style: &str) -> impl Iterator<Item = &str> {
     let (mut quote, mut depth) = (None, 0_u32);
     style.split(move |c: char| {
@@ -95,8 +91,8 @@ fn declarations(style: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Names of what programs put into a line that is not of its text: links
-/// from a heading to itself, "edit" of wikis, words for screen readers.
+/// Class names of what programs insert into a line that is not part of its text: links from a heading to itself, "edit"
+/// links of wikis, words for screen readers.
 const MARKS: [&[u8]; 8] = [
     b"headerlink",
     b"hash-link",
@@ -108,7 +104,7 @@ const MARKS: [&[u8]; 8] = [
     b"screen-reader-text",
 ];
 
-/// Whether the element holds such a mark.
+/// Returns true if the element is such an insertion.
 pub(in crate::extract) fn is_mark(tag: Tag, class: &[u8]) -> bool {
     matches!(tag, Tag::A | Tag::Span)
         && class.len() >= "sr-only".len()
@@ -120,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn display_none_is_seen_however_it_is_spelt() {
+    fn display_none_is_found_however_it_is_written() {
         for style in [
             "display:none",
             "display: none !important",
@@ -144,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_not_hidden() {
+    fn visible_elements_are_not_hidden() {
         for style in [
             "",
             "display:block",

@@ -1,14 +1,12 @@
-//! The weight of each block: sums of small decision tables,
-//! learned from pages whose main text is known.
+//! Scores each block by sums of small oblivious decision trees, learned from pages whose main text is known.
 //!
-//! In: columns of features. Out: for each block the probability, in thousandths, that it is main
-//! text. A table asks [`DEPTH`] questions "is this flag above that value?"; the answers, as bits,
-//! are the place of a weight; the weights of all tables are added up. The same questions are asked
-//! of every block, so the work goes down columns, which the compiler vectorises. A second set of
-//! tables sees what the first one made of the neighbours and of the nodes round a block
-//! ([`crate::extract::features::context`]). `docs/extraction.md` says how the weights are learned
-//! and what pages score that were not learned from; which weights score a page, [`writing`].
-//! Invariant: integers only. Cost: about 1 ns a block and table.
+//! In: columns of features. Out: for each block the probability, in thousandths, that it is main text. A tree has
+//! [`DEPTH`] questions of the form "is this feature above that value?". The answers, as bits, are the index of a
+//! weight, and the weights of all trees are added up. All blocks get the same questions, so the code processes columns,
+//! which the compiler vectorises. A second set of trees uses the results of the first one for the neighbours of a block
+//! and the nodes around it ([`crate::extract::features::context`]). `docs/extraction.md` explains how the weights are
+//! learned, and has results on pages that were not learned from; [`writing`] selects the weights for a page. Invariant:
+//! integers only. Cost: about 1 ns per block and tree.
 
 pub mod training;
 mod trees;
@@ -19,11 +17,10 @@ pub(super) use trees::Weights;
 use trees::{DEPTH, PROBABILITIES, Scoring, Table};
 pub(super) use writing::Writing;
 
-/// Weights are thousandths of a unit of log-odds;
-/// [`PROBABILITIES`] has one entry for each 50 of them.
+/// Weights are in thousandths of a unit of log-odds. [`PROBABILITIES`] has one entry for each 50 of them.
 const STEP: i32 = 50;
 
-/// Replaces `probabilities` by those of `blocks` blocks whose features stand in `columns`.
+/// Replaces `probabilities` by those of `blocks` blocks with the features in `columns`.
 pub(in crate::extract) fn score(
     scoring: Scoring,
     columns: &Columns,
@@ -38,21 +35,21 @@ pub(in crate::extract) fn score(
     }
 }
 
-/// The log-odds of the blocks of one tile.
+/// Returns the log-odds of the blocks of one tile.
 fn sums(scoring: Scoring, tile: &Tile) -> [i32; LANES] {
     let mut sums = [scoring.bias; LANES];
     for table in scoring.tables {
         let answers = answers(table, tile);
         for (sum, answer) in sums.iter_mut().zip(answers) {
-            // The mask is what the questions give anyway; it spares the bounds check.
+            // The mask has no effect on answers; it saves the bounds check.
             *sum += i32::from(table.weights[usize::from(answer) & ((1 << DEPTH) - 1)]);
         }
     }
     sums
 }
 
-/// The answers of each block to all questions of `table`. One pass over six columns of
-/// fixed length, in words of their own width, is what the compiler makes vector code of.
+/// Returns the answers of each block to all questions of `table`. The compiler vectorises one pass over six columns of
+/// fixed length, in words of their own width.
 #[inline]
 fn answers(table: &Table, tile: &Tile) -> [u16; LANES] {
     let [a, b, c, d, e, f] = table.questions.map(|(column, _)| &tile[usize::from(column)]);
@@ -67,7 +64,7 @@ fn answers(table: &Table, tile: &Tile) -> [u16; LANES] {
     })
 }
 
-/// The logistic function, in thousandths.
+/// Returns the logistic function, in thousandths.
 fn probability(sum: i32) -> u16 {
     let middle = PROBABILITIES.len() as i32 / 2;
     let place = (sum.div_euclid(STEP) + middle).clamp(0, PROBABILITIES.len() as i32 - 1);
@@ -79,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_answer_by_bits() {
+    fn tables_are_indexed_by_answer_bits() {
         let mut weights = [0; 1 << DEPTH];
         weights[1] = 2000;
         let mut questions = [(0, i16::MAX); DEPTH];

@@ -1,37 +1,37 @@
-//! All blocks of a page with their features, chosen or not: what the
-//! weights of [`crate::extract::score::trees`] are learned from.
+//! Exports all blocks of a page with their features, chosen or not, to learn the weights of
+//! [`crate::extract::score::trees`].
 //!
-//! In: a page. Out: one [`BlockFeatures`] a block. Used by `examples/extraction_facts.rs` only.
+//! In: a page. Out: one [`BlockFeatures`] per block. Used only by `examples/extraction_facts.rs`.
 
 use crate::extract::{ExtractError, Extractor, features, write};
 use leitong_base::work::Work;
 
-/// A block of text with everything that it is scored by.
+/// A block of text with the features by which it is scored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockFeatures {
     /// Its text as it would be written.
     pub text: String,
     /// The values of [`names`], in that order.
     pub features: Vec<i16>,
-    /// Begin and end of the blocks of each enclosing node, from the inside out.
+    /// The block ranges of its enclosing nodes, from the inside out.
     pub ancestor_ranges: Vec<(u32, u32)>,
-    /// The blocks from the heading above to the next.
+    /// The block range from the heading above to the next one.
     pub section: (u32, u32),
-    /// Number of the group of blocks of the same signature.
+    /// Number of its group of blocks with the same structural signature.
     pub similar: u32,
 }
 
-/// The names of the features.
+/// Returns the names of the features.
 #[must_use]
 pub fn names() -> Vec<String> {
     features::names()
 }
 
 impl Extractor {
-    /// All blocks of `html`.
+    /// Returns all blocks of `html`.
     ///
     /// # Errors
-    /// [`ExtractError`], where the page is past the limits.
+    /// Returns an [`ExtractError`] if the page exceeds the limits.
     pub fn block_flags(&mut self, html: &str) -> Result<Vec<BlockFeatures>, ExtractError> {
         self.choose(html, &mut Work::unbounded())?;
         let mut features = features::Features::default();

@@ -1,15 +1,14 @@
-//! What a page is written in, as far as weights differ by it: Chinese, Japanese and Korean, or alphabets.
+//! Detects the writing of a page, as far as weights depend on it: Chinese, Japanese and Korean, or alphabets.
 //!
-//! In: the tree and the source of a page. Out: its [`Writing`]. A character of Chinese, a kana or a
-//! syllable of Korean tells about what three letters do, so it counts three; a hundredth of all is
-//! enough, since pages in Chinese may hold mostly code (of 2,552 help pages 97 have less than a thirtieth), while
-//! pages of alphabets name such languages in a menu at most: one in a hundred of those in English has as much.
-//! Character references are read as what their letters are. Cost: about
-//! 0.1 ns a byte of text.
+//! In: the tree and the source of a page. Out: its [`Writing`]. A Chinese character, a kana or a Korean syllable
+//! carries about as much information as three letters, so it counts three. One hundredth of all is enough: pages in
+//! Chinese may be mostly code (of 2,552 help pages, 97 have less than a thirtieth), while pages in alphabets have at
+//! most the names of such languages in a menu (one in a hundred English pages has as much). Character references count
+//! as the letters they are written with. Cost: about 0.1 ns per byte of text.
 
 use crate::extract::parse::tree::{Segment, Tree};
 
-/// What a page is written in.
+/// The kind of writing of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::extract) enum Writing {
     /// Letters, or letters and marks: Latin, Cyrillic, Arabic, Devanagari, Thai, …
@@ -19,14 +18,14 @@ pub(in crate::extract) enum Writing {
 }
 
 impl Writing {
-    /// The writing of all text in `tree`, the page `html`.
-    pub(in crate::extract) fn of(tree: &Tree, html: &[u8]) -> Self {
+    /// Detects the writing of all text in `tree`, the page `html`.
+    pub(in crate::extract) fn detect(tree: &Tree, html: &[u8]) -> Self {
         let (mut syllables, mut letters) = (0_u64, 0_u64);
         for segment in tree.segments.iter().filter(|segment| **segment != Segment::LINE_BREAK) {
             let text = html.get(segment.start as usize..segment.end as usize).unwrap_or_default();
-            // First bytes of U+3000–U+DFFF, which are the wanted scripts but for their punctuation.
+            // First bytes of U+3000–U+DFFF, which are these scripts and their punctuation.
             syllables += count(text, |byte| matches!(byte, 0xe3..=0xed));
-            // First bytes of all other letters but those of U+2000–U+2FFF, mostly signs.
+            // First bytes of all other letters, without U+2000–U+2FFF, mostly signs.
             letters += count(text, |byte| byte.is_ascii_alphabetic() || matches!(byte, 0xc3..=0xe1));
         }
         if syllables > 0 && 3 * syllables * 100 >= letters + 3 * syllables {
@@ -47,25 +46,25 @@ mod tests {
     use crate::extract::ExtractConfig;
     use crate::extract::parse::{Builder, Show, Stack, scan};
 
-    fn of(html: &str) -> Writing {
+    fn writing(html: &str) -> Writing {
         let (mut tree, mut stack) = (Tree::default(), Stack::default());
         let mut builder =
             Builder::new(html, &ExtractConfig::default(), Show::Also(&[]), &mut tree, &mut stack);
         scan::scan(html.as_bytes(), &mut builder).expect("within the limits");
-        Writing::of(&tree, html.as_bytes())
+        Writing::detect(&tree, html.as_bytes())
     }
 
     #[test]
-    fn pages_of_code_are_of_the_language_that_explains_it() {
+    fn pages_of_code_have_the_writing_of_their_explanations() {
         for east_asian in
             ["<p>河面结了冰", "<p>川の氷", "<p>강에 얼음이", "<p>下面的命令<pre>cargo build --release</pre>"]
         {
-            assert_eq!(of(east_asian), Writing::EastAsian, "{east_asian}");
+            assert_eq!(writing(east_asian), Writing::EastAsian, "{east_asian}");
         }
     }
 
     #[test]
-    fn menus_of_languages_and_signs_change_nothing() {
+    fn language_menus_and_signs_change_nothing() {
         let english = "<p>The river is frozen, and the children skate on it until the evening. ".repeat(20);
         let menu = "<ul><li>Deutsch<li>中文<li>Русский</ul>";
         for alphabet in [
@@ -77,7 +76,7 @@ mod tests {
             "<p>แม่น้ำกลายเป็นน้ำแข็ง",
             &format!("{menu}{english}"),
         ] {
-            assert_eq!(of(alphabet), Writing::Alphabet, "{alphabet}");
+            assert_eq!(writing(alphabet), Writing::Alphabet, "{alphabet}");
         }
     }
 }

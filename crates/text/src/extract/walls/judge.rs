@@ -1,78 +1,79 @@
-//! Points for and against a wall, added up over a page.
+//! Adds up points for and against a wall over a page.
 
 use crate::extract::walls::Wall;
 use crate::extract::walls::meanings::{self, Sentence};
 use crate::extract::walls::phrases::{self, Found, Strength};
 
-/// Where a text stands.
+/// The place of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// A block of the page.
     Block,
-    /// What is shown where scripts do not run, or a mark of the source: it makes no text.
+    /// Source text: content of `<noscript>`, or a mark. It does not count as text of the page.
     Source,
 }
 
-/// Points of a phrase that is all that a title says.
+/// Points for a phrase that is all of a title.
 const TITLE_POINTS: u32 = 5;
-/// Of a strong phrase within a longer title.
+/// Points for a strong phrase within a longer title.
 const IN_TITLE_POINTS: u32 = 2;
-/// Of a block that phrases fill.
+/// Points for a block that phrases fill.
 const FILLED_POINTS: u32 = 4;
-/// Of a strong phrase within a sentence.
+/// Points for a strong phrase within a sentence.
 const STRONG_POINTS: u32 = 3;
-/// Of a field for a password.
+/// Points for a password field.
 const PASSWORD_POINTS: u32 = 3;
-/// Of a mark in the source.
+/// Points for a mark in the source.
 const MARK_POINTS: u32 = 6;
-/// Weak phrases that count, at one point each; and strong ones, and filled blocks.
+/// Most weak phrases that count, at one point each; most strong phrases; most filled blocks.
 const WEAK_MAX: u32 = 4;
 const STRONG_MAX: u32 = 4;
 const FILLED_MAX: u32 = 2;
-/// Further phrases in filled blocks that count, at one point each: "404: page not found".
+/// Most further phrases in filled blocks that count, at one point each: "404: page not found".
 const MORE_MAX: u32 = 2;
 
-/// Points from which a page is a wall if nothing else is said.
+/// Points from which a page without other text is a wall.
 const POINTS_MIN: u32 = 5;
-/// The same where phrases stand within sentences alone, which
-/// may be quotations, and how many times other text counts then.
+/// The same if phrases occur only within sentences, which may be quotations; and the factor by which other text counts
+/// more then.
 const QUOTED_POINTS_MIN: u32 = 7;
 const QUOTED_FACTOR: u32 = 3;
 
-/// Bytes of links beside which a page may still be nothing but a question for consent.
+/// Bytes of links on a page that may still be only a question for consent.
 const CONSENT_LINK_BYTES_MAX: u64 = 400;
 
-/// Bytes up to which a block can be filled by phrases: a heading or a line.
+/// Longest block, in bytes, that phrases can fill: a heading or a line.
 const FILLED_BYTES_MAX: usize = 160;
 
-/// Bytes up to which a block can be filled by sentences that mean a wall, and those of other text in it.
+/// Longest block, in bytes, that sentences with the meaning of a wall can fill, and the bytes of other text allowed in
+/// it.
 const MEANT_BYTES_MAX: usize = 600;
 const MEANT_OTHER_BYTES_MAX: u32 = 40;
-/// The same in questions for consent, which say what cookies are for.
+/// The other text allowed in questions for consent, which explain what cookies are for.
 const CONSENT_OTHER_BYTES_MAX: u32 = 80;
-/// Blocks with such sentences that count.
+/// Most blocks with such sentences that count.
 const MEANT_MAX: u32 = 2;
 
-/// Bytes of a sentence that two of the meanings of a wall speak for.
+/// Bytes of a sentence that two of the meanings of a wall account for.
 const PART_CREDIT: u32 = 60;
 
-/// Bytes of other text from which on a page is no wall.
+/// Bytes of other text from which a page is not a wall.
 const OTHER_BYTES_MAX: u32 = 600;
-/// The same where nothing has told a wall yet: a wall begins with what it has to say.
+/// The same before anything suggests a wall: a wall begins with its reason.
 const BEFORE_BYTES_MAX: u32 = 200;
 
-/// Bytes of other text before a line that phrases fill: a name, a slogan.
+/// Bytes of other text allowed before a line that phrases fill: a name, a slogan.
 const BEGIN_BYTES_MAX: u32 = 80;
 
-/// What is known of one kind of wall.
+/// The evidence for one kind of wall.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     title: u32,
     strong: u32,
-    /// Blocks with a sentence that means such a wall.
+    /// Number of blocks with a sentence that means such a wall.
     meant: u32,
     filled: u32,
-    /// Phrases beyond the first in the blocks that they fill.
+    /// Number of phrases beyond the first in the blocks that they fill.
     more: u32,
     weak: u32,
     password: u32,
@@ -90,19 +91,18 @@ impl Sum {
             + self.mark
     }
 
-    /// Whether something tells that the page itself is
-    /// meant. A box to log in stands on many a page.
+    /// Returns true if something shows that the wall is the page itself. Many pages have a log-in box.
     fn is_told(&self, wall: Wall) -> bool {
         let filled = self.filled > 0 && (wall != Wall::Login || self.password > 0);
         self.title >= TITLE_POINTS || self.strong > 0 || self.meant > 0 || self.mark > 0 || filled
     }
 }
 
-/// Adds up what a page says.
+/// Adds up the evidence of a page.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
     sums: [Sum; Wall::ALL.len()],
-    /// Phrases that counted already.
+    /// Phrases that have counted already.
     seen: Vec<usize>,
     /// Bytes of sentences without a phrase.
     other: u32,
@@ -114,7 +114,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// The page's title, with the site's name.
+    /// Reads the page's title, which includes the site's name.
     pub(super) fn title(&mut self, title: &str) {
         self.fold(title);
         let lower = std::mem::take(&mut self.lower);
@@ -135,12 +135,12 @@ impl Judge {
         self.lower = lower;
     }
 
-    /// A block, or a line.
+    /// Reads a block or a line.
     pub(super) fn read(&mut self, text: &str, place: Place) {
         self.fold(text);
         let lower = std::mem::take(&mut self.lower);
         self.find(&lower);
-        // What a wall says in one line comes first; below a text it is a part of it.
+        // The one line of a wall comes first; below a text, such a line is a part of it.
         let begins = self.other <= BEGIN_BYTES_MAX;
         let filled = Wall::ALL.map(|wall| begins && self.filled(&lower, wall));
         let other = others(&lower, &self.sentences, &self.found, &self.meant);
@@ -190,7 +190,7 @@ impl Judge {
         self.lower = lower;
     }
 
-    /// Facts of the page as a whole.
+    /// Reads features of the page as a whole.
     pub(super) fn page(&mut self, links: u64, password: bool) {
         self.links = links;
         if password {
@@ -198,23 +198,23 @@ impl Judge {
         }
     }
 
-    /// A mark in the source of a page that shows next to nothing.
+    /// Counts a mark in the source of a page that shows next to nothing.
     pub(super) fn mark(&mut self, wall: Wall) {
         self.sums[wall as usize].mark = MARK_POINTS;
     }
 
-    /// Whether so much else was said that no more need be read.
+    /// Returns true if the page has so much other text that reading on is useless.
     pub(super) fn is_content(&self) -> bool {
         let told = || Wall::ALL.iter().any(|&wall| self.sums[wall as usize].is_told(wall));
         self.other > OTHER_BYTES_MAX || (self.other > BEFORE_BYTES_MAX && !told())
     }
 
-    /// The wall that the page is, if it is one: the one with the most points.
+    /// Returns the wall with the most points, if the page is one.
     pub(super) fn wall(&self) -> Option<Wall> {
         let walls = Wall::ALL.into_iter().filter(|&wall| {
             let sum = &self.sums[wall as usize];
             let points = sum.points();
-            // What stands within sentences alone may be a quotation.
+            // Phrases that occur only within sentences may be quotations.
             let (least, factor) = match sum.title + sum.filled + sum.mark == 0 {
                 true => (QUOTED_POINTS_MIN, QUOTED_FACTOR),
                 false => (POINTS_MIN, 1),
@@ -223,12 +223,12 @@ impl Judge {
                 && points >= least
                 && self.other * factor <= allowed(wall, points, sum.meant > 0)
         });
-        // A page with many links is a site's own, whatever it asks consent for.
+        // A page with many links is a site's own page, whatever consent it asks for.
         let walls = walls.filter(|&wall| wall != Wall::Consent || self.links <= CONSENT_LINK_BYTES_MAX);
         walls.max_by_key(|&wall| (self.sums[wall as usize].points(), std::cmp::Reverse(wall as usize)))
     }
 
-    /// `text` in small letters, with plain apostrophes and single spaces, into the buffer.
+    /// Writes `text` into the buffer in lower case, with plain apostrophes and single spaces.
     fn fold(&mut self, text: &str) {
         self.lower.clear();
         for c in text.chars() {
@@ -240,14 +240,14 @@ impl Judge {
                     }
                 }
                 c if c.is_ascii() => self.lower.push(c.to_ascii_lowercase()),
-                // Chinese, Japanese and Korean have no small letters.
+                // Chinese, Japanese and Korean have no case.
                 '\u{2e80}'..='\u{a63f}' | '\u{ac00}'..='\u{d7a3}' => self.lower.push(c),
                 c => self.lower.extend(c.to_lowercase()),
             }
         }
     }
 
-    /// Returns true if a sentence of the text that was looked at last means such a wall.
+    /// Returns true if a sentence of the last text means such a wall.
     fn means(&self, wall: Wall) -> bool {
         self.meant.iter().any(|sentence| sentence.wall == wall && sentence.is_whole)
     }
@@ -255,10 +255,10 @@ impl Judge {
     fn find(&mut self, lower: &str) {
         divide(lower, &mut self.sentences);
         self.meant.clear();
-        meanings::of(lower, &self.sentences, &mut self.meant);
+        meanings::find(lower, &self.sentences, &mut self.meant);
         self.found.clear();
-        self.found.extend(phrases::of(lower));
-        // A phrase within a longer one of its kind tells nothing of its own.
+        self.found.extend(phrases::find(lower));
+        // A phrase within a longer one of the same wall does not count.
         let longest = |one: &Found, all: &[Found]| {
             !all.iter().any(|other| {
                 other.wall == one.wall
@@ -275,7 +275,7 @@ impl Judge {
         self.found.iter().filter(|one| one.wall == wall).map(|one| one.strength).max()
     }
 
-    /// Whether phrases of `wall`, one of them not weak, are most of a short text.
+    /// Returns true if phrases of `wall`, at least one of them not weak, are most of a short text.
     fn filled(&self, lower: &str, wall: Wall) -> bool {
         if lower.len() > FILLED_BYTES_MAX || self.strongest(wall) < Some(Strength::Alone) {
             return false;
@@ -290,7 +290,7 @@ impl Judge {
             let is_host = word.trim().split('.').filter(|label| !label.is_empty()).count() > 1;
             for (inner, _) in word.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
                 let in_phrase = within(at + inner, Strength::Alone);
-                // Names of hosts are neither.
+                // Host names count for neither side.
                 letters += usize::from(!is_host || in_phrase);
                 spoken += usize::from(in_phrase);
                 covered += usize::from(within(at + inner, Strength::Weak));
@@ -301,7 +301,7 @@ impl Judge {
     }
 }
 
-/// Bytes of sentences without a phrase that a wall with so many points may have.
+/// Returns the bytes of sentences without a phrase that are allowed for a wall with this many points.
 fn allowed(wall: Wall, points: u32, is_meant: bool) -> u32 {
     let each = match wall {
         Wall::Error | Wall::Blocked | Wall::Parked => 80,
@@ -313,8 +313,7 @@ fn allowed(wall: Wall, points: u32, is_meant: bool) -> u32 {
     (points - POINTS_MIN + 1) * each
 }
 
-/// Bytes of a text that phrases do not speak for: of each
-/// sentence, what is left behind the credit of its phrases.
+/// Returns the bytes of a text that its phrases do not account for, added up over its sentences.
 fn others(lower: &str, sentences: &[(usize, usize)], found: &[Found], meant: &[Sentence]) -> u32 {
     let other = |&(from, to): &(usize, usize)| {
         let here = || meant.iter().filter(|sentence| sentence.start == from);
@@ -329,7 +328,7 @@ fn others(lower: &str, sentences: &[(usize, usize)], found: &[Found], meant: &[S
     sentences.iter().map(other).sum()
 }
 
-/// Cuts a text into sentences: the bounds of each, in order.
+/// Splits a text into sentences: the bounds of each, in order.
 fn divide(lower: &str, sentences: &mut Vec<(usize, usize)>) {
     sentences.clear();
     let mut from = 0;
@@ -345,7 +344,7 @@ fn divide(lower: &str, sentences: &mut Vec<(usize, usize)>) {
     sentences.push((from, lower.len()));
 }
 
-/// Bytes of its sentence that a phrase speaks for.
+/// Returns the bytes of its sentence that a phrase accounts for.
 fn credit(one: &Found) -> u32 {
     match one.strength {
         Strength::Strong => 30 + 2 * u32::try_from(one.end - one.start).unwrap_or(0),
@@ -354,8 +353,7 @@ fn credit(one: &Found) -> u32 {
     }
 }
 
-/// Bytes that a text counts: three for a character of
-/// Chinese, Japanese or Korean, one for any other letter.
+/// Returns the weight of a text in bytes: three for a Chinese, Japanese or Korean character, one for any other letter.
 fn weight(text: &str) -> u32 {
     text.chars()
         .map(|c| match c {

@@ -1,10 +1,10 @@
-//! What sentences of walls mean, in whatever words: "you are in a country where we do not offer this".
+//! Recognises sentences of walls by their meaning, in any words: "you are in a country where we do not offer this".
 //!
-//! In: a text in small letters. Out: the sentences in which all *meanings* of a kind of wall come together,
-//! each told by any of its words: a place, a refusal, and the visitor or what they asked for. Phrases
-//! ([`super::phrases`]) find walls that use known words; there are more ways to say these than can be listed.
-//! A sentence in which two of the meanings stand belongs to such a wall, though it does not tell one.
-//! Cost: one pass of an Aho-Corasick automaton, over pages of little text alone.
+//! In: a text in lower case. Out: the sentences that combine all *meanings* of a kind of wall, each expressed by any of
+//! its words: a place, a refusal, and the visitor or the thing requested. Phrases ([`super::phrases`]) find walls with
+//! known wordings; there are more wordings than can be listed. A sentence with only two of the meanings counts as part
+//! of such a wall, but does not make the page one. Cost: one pass of an Aho-Corasick automaton, only on pages with
+//! little text.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ const CHECK: Meanings = 1 << 13;
 const SCRIPTS: Meanings = 1 << 14;
 const SWITCH: Meanings = 1 << 15;
 
-/// Words of each meaning, in small letters, parted by `|`; they may be the beginnings of words.
+/// Words of each meaning, in lower case, separated by `|`. They may be beginnings of words.
 const WORDS: [(Meanings, &str); 16] = [
     (
         PLACE,
@@ -100,7 +100,7 @@ const WORDS: [(Meanings, &str); 16] = [
     ),
 ];
 
-/// The meanings that come together in a sentence of each kind of wall: all of the first, and one of the second.
+/// The meanings that a sentence of each kind of wall combines: all of the first, and one of the second.
 const SENTENCES: [(Wall, Meanings, Meanings); 6] = [
     (Wall::Region, PLACE | REFUSAL, YOU | ASKED),
     (Wall::Consent, DATA | CHOICE, GO_ON),
@@ -118,28 +118,28 @@ static AUTOMATON: LazyLock<Option<(AhoCorasick, Vec<Meanings>)>> = LazyLock::new
     Some((automaton.ok()?, words().map(|(_, meaning)| meaning).collect()))
 });
 
-/// A sentence, and what it means.
+/// A sentence with meanings of a wall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sentence {
     pub(super) wall: Wall,
-    /// All meanings come together in it; otherwise two of them.
+    /// True if the sentence has all meanings of the wall; otherwise it has two of them.
     pub(super) is_whole: bool,
     /// Byte offsets of its start and its end.
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-/// Bytes above which a sentence means more than a wall has to say.
+/// Longest sentence in bytes; longer ones say more than a wall has to say.
 const SENTENCE_BYTES_MAX: usize = 420;
 
-/// Finds the sentences in `text` that have meanings of a wall; `sentences` are the bounds of all, in order. A
-/// sentence with quotation marks means no region wall: news quote what sites say to their visitors.
-pub(super) fn of(text: &str, sentences: &[(usize, usize)], found: &mut Vec<Sentence>) {
+/// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence
+/// with quotation marks is never a region wall: news articles quote what sites tell their visitors.
+pub(super) fn find(text: &str, sentences: &[(usize, usize)], found: &mut Vec<Sentence>) {
     let Some((automaton, meanings)) = AUTOMATON.as_ref() else { return };
     let mut words = automaton.find_overlapping_iter(text).peekable();
     for &(start, end) in sentences {
         let mut all = 0;
-        // Words come by their ends.
+        // Words are in the order of their ends.
         while let Some(word) = words.next_if(|word| word.end() <= end) {
             if word.start() >= start && begins_word(text.as_bytes(), word.start()) {
                 all |= meanings[word.pattern().as_usize()];
@@ -160,7 +160,7 @@ pub(super) fn of(text: &str, sentences: &[(usize, usize)], found: &mut Vec<Sente
     }
 }
 
-/// Returns true if no ASCII letter or digit goes on before a word of such letters.
+/// Returns true if a word of ASCII letters does not begin within a longer word.
 fn begins_word(text: &[u8], start: usize) -> bool {
     let goes_on = start.checked_sub(1).is_some_and(|at| text[at].is_ascii_alphanumeric());
     !(text[start].is_ascii_alphanumeric() && goes_on)
@@ -172,7 +172,7 @@ mod tests {
 
     fn walls_of(text: &str) -> Vec<Wall> {
         let mut found = Vec::new();
-        of(text, &[(0, text.len())], &mut found);
+        find(text, &[(0, text.len())], &mut found);
         found.into_iter().filter(|sentence| sentence.is_whole).map(|sentence| sentence.wall).collect()
     }
 
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_as_texts_are_read() {
+    fn words_are_written_as_texts_are_normalised() {
         for (_, list) in WORDS {
             for word in list.split('|') {
                 assert_eq!(word, word.to_lowercase(), "it would never be found");

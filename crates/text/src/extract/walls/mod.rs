@@ -1,15 +1,13 @@
-//! Walls: pages that have no content, only a reason why there is none.
+//! Recognises walls: pages without content that only give a reason for its absence.
 //!
-//! In: a page of little text, as blocks or as lines. Out: the [`Wall`] that it is, or none. A page
-//! is a wall where phrases of walls (`phrases`), or sentences that mean the same (`meanings`), stand in
-//! its title, are what a block says, or come together in its text, and next to nothing else is said: each
-//! earns points, by its strength and place, and each point allows a few bytes of other sentences.
-//! One phrase is never enough, whatever it says, unless the page says nothing else; a text that
-//! mentions one stays content.
+//! In: a page of little text, as blocks or as lines. Out: the [`Wall`] that it is, if any. A page is a wall if phrases
+//! of walls (`phrases`), or sentences with the same meaning (`meanings`), are in its title, fill a block, or accumulate
+//! in its text, and it says next to nothing else. Each earns points, depending on its strength and place, and each
+//! point allows a few bytes of other sentences. One phrase is never enough unless the page says nothing else: a text
+//! that mentions a phrase remains content.
 //!
-//! Invariants: integers only; what is read is bounded by [`TEXT_BYTES_MAX`],
-//! and a page is given up where enough else was said, so that pages with a
-//! text cost next to nothing. `docs/extraction.md` has the measurements.
+//! Invariants: integers only; the text read is bounded by [`TEXT_BYTES_MAX`], and reading stops when a page has enough
+//! other text, so pages with a text cost next to nothing. `docs/extraction.md` has the measurements.
 
 mod judge;
 mod meanings;
@@ -24,25 +22,23 @@ use crate::extract::walls::judge::{Judge, Place};
 use crate::extract::write::text_of;
 use crate::extract::{Document, title};
 
-/// What a page shows in place of content.
+/// The reason that a page shows instead of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Wall {
-    /// The page is not there, or its server failed: 403,
-    /// 404, 5xx, deleted, suspended, under maintenance.
+    /// The page does not exist, or its server failed: 403, 404, 5xx, deleted, suspended, under maintenance.
     Error,
-    /// The visitor is refused, or is to prove to be a
-    /// person: firewalls, captchas, checks of the browser.
+    /// The visitor is refused, or must prove to be a person: firewalls, captchas, browser checks.
     Blocked,
-    /// An account is needed.
+    /// An account is required.
     Login,
-    /// Consent to cookies, or an age, is asked for.
+    /// The page asks for consent to cookies, or for the visitor's age.
     Consent,
-    /// Not for the visitor's country.
+    /// The page is not available in the visitor's country.
     Region,
-    /// A domain that is for sale, or a server with its first page.
+    /// The domain is for sale, or the server shows its default page.
     Parked,
-    /// A script would make the page, or sends on to another one.
+    /// A script would build the page, or redirects to another one.
     Shell,
 }
 
@@ -50,7 +46,7 @@ impl Wall {
     const ALL: [Self; 7] =
         [Self::Error, Self::Blocked, Self::Login, Self::Consent, Self::Region, Self::Parked, Self::Shell];
 
-    /// The name as it stands in JSON.
+    /// Returns the name used in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -65,26 +61,26 @@ impl Wall {
     }
 }
 
-/// Bytes of main text from which a page is not looked at: the
-/// longest walls of our sets, consent managers, have 2,100.
+/// Bytes of main text from which a page is not examined. The longest walls of our sets, of consent managers, have
+/// 2,100.
 const TEXT_BYTES_MAX: u64 = 2_600;
 
-/// Bytes that are read of one page, in its text outside its frame, chosen or not; and of
-/// its title. What comes together in longer texts takes time that grows with their square.
+/// Bytes read of a page's text outside of its frame, whether chosen or not, and of its title. The time for longer texts
+/// would grow with the square of their length.
 const READ_BYTES_MAX: u64 = 2 * TEXT_BYTES_MAX;
 const TITLE_BYTES_MAX: usize = 600;
 
 /// Bytes of text below which a page's source is searched as well.
 const BARE_BYTES_MAX: u64 = 120;
 
-/// What stands here is the page's frame.
+/// Names of the page's frame.
 const FRAME: u32 = NAV | FOOTER | SIDE | CRUMB | RELATED;
 
-/// Nodes above a block that may be a frame.
+/// Number of nodes above a block that may be a frame.
 const ANCESTORS_MAX: usize = 12;
 
-/// Whether the page in `tree`, whose main text is `chosen`, is a wall.
-pub(super) fn of_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Wall> {
+/// Returns the wall that the page in `tree`, with the main text `chosen`, is.
+pub(super) fn detect_in_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Wall> {
     let text: u64 = chosen.iter().map(|&block| u64::from(tree.blocks[block as usize].counts.bytes)).sum();
     if text > TEXT_BYTES_MAX {
         return None;
@@ -96,7 +92,7 @@ pub(super) fn of_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Wall> {
     let mut read = 0;
     let mut chosen = chosen.iter().peekable();
     for (at, block) in tree.blocks.iter().enumerate() {
-        // Main text is no frame, whatever its names say.
+        // Main text is never frame, whatever its names.
         if chosen.next_if(|&&chosen| chosen as usize == at).is_none() && is_frame(tree, block) {
             continue;
         }
@@ -118,8 +114,8 @@ pub(super) fn of_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Wall> {
     judge.wall()
 }
 
-/// Whether a text without markup is what a wall says.
-pub(super) fn of_text(document: &Document) -> Option<Wall> {
+/// Returns the wall that a text without markup is.
+pub(super) fn detect_in_text(document: &Document) -> Option<Wall> {
     let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();
     if bytes as u64 > TEXT_BYTES_MAX {
         return None;
@@ -137,7 +133,7 @@ pub(super) fn of_text(document: &Document) -> Option<Wall> {
     judge.wall()
 }
 
-/// Whether a block is of the page's frame, or mainly links.
+/// Returns true if a block belongs to the page's frame, or is mainly links.
 fn is_frame(tree: &Tree, block: &Block) -> bool {
     block.link_bytes * 2 > block.counts.bytes
         || tree

@@ -1,8 +1,8 @@
-//! What walls say, in sixteen languages: "checking your browser", "页面不存在", "Seite nicht gefunden".
+//! Phrases of walls in sixteen languages: "checking your browser", "页面不存在", "Seite nicht gefunden".
 //!
-//! In: a text in small letters, with plain apostrophes and single spaces. Out: the
-//! phrases in it, with their places. How much a phrase tells depends on its [`Strength`].
-//! Cost: one pass of an Aho-Corasick automaton, over pages of little text alone.
+//! In: a text in lower case, with plain apostrophes and single spaces. Out: the phrases in it, with their positions.
+//! Each phrase has a [`Strength`] as evidence. Cost: one pass of an Aho-Corasick automaton, only on pages with little
+//! text.
 
 use std::sync::LazyLock;
 
@@ -10,19 +10,19 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::extract::walls::Wall::{self, Blocked, Consent, Error, Login, Parked, Region, Shell};
 
-/// What a phrase tells.
+/// The strength of a phrase as evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// Goes with walls, and stands in other texts as well.
+    /// Occurs in walls, but in other texts as well.
     Weak,
-    /// Tells a wall where it is all that a title or a block says.
+    /// Evidence if it is all of a title or block.
     Alone,
-    /// Is said by walls, and elsewhere in quotations.
+    /// Occurs in walls, and elsewhere only in quotations.
     Strong,
 }
 use Strength::{Alone, Strong, Weak};
 
-/// Phrases by kind and strength, in small letters, parted by `|`.
+/// Phrases by kind and strength, in lower case, separated by `|`.
 const LISTS: [(Wall, Strength, &str); 22] = [
     // Errors.
     (
@@ -50,7 +50,7 @@ const LISTS: [(Wall, Strength, &str); 22] = [
         Weak,
         "apache/|nginx/|nginx|openresty|tengine|apache tomcat|microsoft-iis|varnish|cloudflare|server at|ray id|request id|reference #|status report|stack trace|error log|server administrator|webmaster|errordocument|hosting provider|try again later|try again in a|back to home|back to the home|back to homepage|go home|go to homepage|go back|homepage|home page|return to|search for|try a search|try searching|or a search|sitemap|browse the|address you followed|url|moved|removed|deleted|temporarily unavailable|typed|broken link|link is broken|web address|contact us|report this|if you are the owner|if you are the application owner|powered by|sorry|we apologize|inconvenience|返回首页|回首頁|返回上一页|返回上一頁|首页|点击这里|稍后再试|稍後再試|稍后再访问|稍后重试|联系管理员|网站管理员|联系客服|联系我们|很抱歉|抱歉|对不起|對不起|哎呀|非常抱歉|不存在|已被删除|已删除|移除|网址|敬请谅解|不便|自动跳转|立即跳转|可能原因|如何解决|错误码|问题反馈|異常|startseite|zur startseite|leider|suche|accueil|désolé|recherche|inicio|lo sentimos|buscador|eliminada|início|desculpe|removida|voltar|лавную|далена|ожалению|звините|トップページ|トップへ|申し訳|ご確認|移動|削除|홈으로|죄송합니다|메인으로|주소|torna alla home|spiacenti|ci dispiace|spostata|العودة|الرئيسية|عذرا|عذراً|ana sayfa|üzgünüz|maalesef|trang chủ|beranda|startpagina|stronę główną",
     ),
-    // The visitor is refused, or must prove to be one.
+    // The visitor is refused, or must prove to be a person.
     (
         Blocked,
         Strong,
@@ -114,7 +114,7 @@ const LISTS: [(Wall, Strength, &str); 22] = [
         Weak,
         "licensing|rights holder|region|country|gdpr|general data protection|vpn|eu market|legal reasons|technical compliance|error|sorry|unfortunately|cannot be granted|版权|版權|地区|地區|联系客服|抱歉|观看|無法|правооблад|сожалению|権利|저작권|lizenz|droits|derechos|direitos|support team|in error|contact",
     ),
-    // Parked domains, and servers that nobody has furnished.
+    // Parked domains, and servers without content.
     (
         Parked,
         Strong,
@@ -130,7 +130,7 @@ const LISTS: [(Wall, Strength, &str); 22] = [
         Weak,
         "domain|related searches|buy now|asking price|registrar|hugedomains|money back|see other domains|payment plan|sponsored listings|resources and information|godaddy|sedo|installed|configuration|server|ftp|报价|经纪人|购买|inhaber|ドメイン|도메인",
     ),
-    // Shells of script applications, and pages that send on.
+    // Shells of script applications, and pages that redirect.
     (
         Shell,
         Strong,
@@ -146,11 +146,11 @@ const LISTS: [(Wall, Strength, &str); 22] = [
 /// A phrase in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
-    /// What wall says it.
+    /// The kind of wall with this phrase.
     pub(super) wall: Wall,
-    /// How much it tells.
+    /// Its strength as evidence.
     pub(super) strength: Strength,
-    /// Which phrase it is.
+    /// The number of the phrase.
     pub(super) phrase: usize,
     /// Byte offset of its start.
     pub(super) start: usize,
@@ -158,7 +158,7 @@ pub(super) struct Found {
     pub(super) end: usize,
 }
 
-/// An automaton, and what each of its phrases tells.
+/// An automaton, and the wall and strength of each of its phrases.
 type Automaton = (AhoCorasick, Vec<(Wall, Strength)>);
 
 static AUTOMATON: LazyLock<Option<Automaton>> = LazyLock::new(|| {
@@ -172,12 +172,11 @@ static AUTOMATON: LazyLock<Option<Automaton>> = LazyLock::new(|| {
     Some((automaton, phrases().map(|(_, wall, strength)| (wall, strength)).collect()))
 });
 
-/// Bytes up to which a phrase of ASCII letters must be
-/// whole words; a longer one may be a word's beginning.
+/// Longest phrase of ASCII letters, in bytes, that must be a whole word. A longer one may be the beginning of a word.
 const WHOLE_BYTES_MAX: usize = 5;
 
-/// The phrases in `text`, by their ends, where a word begins.
-pub(super) fn of(text: &str) -> impl Iterator<Item = Found> {
+/// Returns the phrases in `text` that begin at the start of a word, in the order of their ends.
+pub(super) fn find(text: &str) -> impl Iterator<Item = Found> {
     AUTOMATON.as_ref().into_iter().flat_map(move |(automaton, kinds)| {
         automaton.find_overlapping_iter(text).filter_map(move |found| {
             let (wall, strength) = kinds[found.pattern().as_usize()];
@@ -188,8 +187,8 @@ pub(super) fn of(text: &str) -> impl Iterator<Item = Found> {
     })
 }
 
-/// Whether no ASCII letter or digit goes on before it, nor behind a short one. Names of
-/// programs (`http.Error(`, `error_log`) and numbers with a fraction are words of their own.
+/// Returns true if no ASCII letter or digit precedes the phrase, and none follows a short one. Identifiers in programs
+/// (`http.Error(`, `error_log`) and decimal fractions are single words.
 fn is_word(text: &[u8], start: usize, end: usize) -> bool {
     let is_letter = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphanumeric);
     let is_one_of =
@@ -210,7 +209,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<(Wall, Strength)> {
-        of(text).map(|one| (one.wall, one.strength)).collect()
+        find(text).map(|one| (one.wall, one.strength)).collect()
     }
 
     #[test]
@@ -223,9 +222,9 @@ mod tests {
         assert_eq!(found("an ordinary sentence, without any of them"), []);
     }
 
-    /// Automata match what is in small letters, with plain apostrophes.
+    /// The automaton matches text in lower case, with plain apostrophes.
     #[test]
-    fn phrases_stand_as_texts_are_read() {
+    fn phrases_are_written_as_texts_are_normalised() {
         for (_, _, list) in LISTS {
             for phrase in list.split('|') {
                 assert_eq!(phrase, phrase.to_lowercase().trim(), "it would never be found");

@@ -1,7 +1,7 @@
-//! What the source of a page without text tells: marks of firewalls and
-//! of script applications, and what is shown where scripts do not run.
+//! Searches the source of a page without text for marks of firewalls and script applications, and for the text shown
+//! without scripts.
 //!
-//! Cost: a few passes over the first [`BYTES_MAX`] bytes, of pages that show next to no text.
+//! Cost: a few passes over the first [`BYTES_MAX`] bytes, only of pages that show next to no text.
 
 use memchr::memmem;
 
@@ -11,11 +11,10 @@ use crate::extract::walls::judge::{Judge, Place};
 /// Bytes of the source that are searched.
 const BYTES_MAX: usize = 128 << 10;
 
-/// Bytes of shown text up to which a page with scripts is an empty shell.
+/// Bytes of visible text up to which a page with scripts is an empty shell.
 const SHELL_TEXT_BYTES_MAX: u64 = 60;
 
-/// Marks of the scripts that check visitors: names that
-/// pages with content do not have in this number of bytes.
+/// Marks of the scripts that check visitors: names that pages with content do not have in the bytes searched.
 const CHECKS: [&[u8]; 12] = [
     b"_cf_chl_opt",
     b"cf-challenge",
@@ -34,7 +33,7 @@ const CHECKS: [&[u8]; 12] = [
 /// Marks of the script that fills a 404 page with notices of missing children.
 const ERRORS: [&[u8]; 2] = [b"404/search_children.js", b"volunteer.cdn-go.cn/404"];
 
-/// Nodes that script applications fill, and how they are sent on.
+/// Elements that script applications fill, and code that redirects.
 const SHELLS: [&[u8]; 16] = [
     b"id=\"root\"",
     b"id=root",
@@ -54,12 +53,12 @@ const SHELLS: [&[u8]; 16] = [
     b"http-equiv=\"refresh\"",
 ];
 
-/// Elements of which the source is read for what they show without scripts.
+/// Number of `<noscript>` elements that are read.
 const NOSCRIPTS_MAX: usize = 8;
-/// Characters that are read of each.
+/// Number of characters read of each.
 const NOSCRIPT_CHARS_MAX: usize = 1_000;
 
-/// Reads the source of a page that shows `bytes` of text.
+/// Reads the source of a page that shows `bytes` bytes of text.
 pub(super) fn read(html: &str, bytes: u64, judge: &mut Judge) {
     let mut end = html.len().min(BYTES_MAX);
     while !html.is_char_boundary(end) {
@@ -85,7 +84,7 @@ pub(super) fn read(html: &str, bytes: u64, judge: &mut Judge) {
     }
 }
 
-/// The text between tags of a source that begins with one.
+/// Returns the text between tags of a source that begins with a tag.
 fn without_tags(source: &str) -> String {
     let mut text = String::new();
     let mut rest = source;

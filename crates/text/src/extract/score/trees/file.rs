@@ -1,13 +1,12 @@
-//! The file of a set of decision tables, which is read when the program is compiled.
+//! Reads the file of a set of decision trees, at compile time.
 //!
-//! In: the bytes that `tools/extraction/train.py` wrote, integers with the lowest byte first. For each of the two
-//! scorings: what it starts from (4 bytes), the number of its tables (2), and its tables. A table is six questions,
-//! each a column (1) and a limit (2), then 64 weights (2 each). Out: constants. A file that is too short does not
-//! compile.
+//! In: the bytes written by `tools/extraction/train.py`, little-endian integers. For each of the two scorings: its bias
+//! (4 bytes), the number of its trees (2), and its trees. A tree has six questions, each a column (1) and a limit (2),
+//! then 64 weights (2 each). Out: constants. A file that is too short does not compile.
 
 use super::{DEPTH, Table};
 
-/// Bytes before the tables of a scoring, and of one table.
+/// Bytes before the trees of a scoring, and bytes of one tree.
 const HEAD: usize = 6;
 const TABLE: usize = 3 * DEPTH + (2 << DEPTH);
 
@@ -15,22 +14,22 @@ const fn short(bytes: &[u8], at: usize) -> i16 {
     i16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// Returns what the scoring that begins at `at` starts from.
+/// Returns the bias of the scoring that begins at `at`.
 pub(super) const fn bias(bytes: &[u8], at: usize) -> i32 {
     i32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Returns the number of tables of the scoring that begins at `at`.
+/// Returns the number of trees of the scoring that begins at `at`.
 pub(super) const fn count(bytes: &[u8], at: usize) -> usize {
     u16::from_le_bytes([bytes[at + 4], bytes[at + 5]]) as usize
 }
 
-/// Returns where the scoring after the one at `at` begins.
+/// Returns the offset after the scoring that begins at `at`.
 pub(super) const fn end(bytes: &[u8], at: usize) -> usize {
     at + HEAD + count(bytes, at) * TABLE
 }
 
-/// Returns the tables of the scoring that begins at `at`.
+/// Returns the trees of the scoring that begins at `at`.
 pub(super) const fn tables<const COUNT: usize>(bytes: &[u8], at: usize) -> [Table; COUNT] {
     let mut tables = [const { Table { questions: [(0, 0); DEPTH], weights: [0; 1 << DEPTH] } }; COUNT];
     let mut number = 0;

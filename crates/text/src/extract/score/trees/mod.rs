@@ -1,21 +1,21 @@
-//! The decision tables, one set for each sort of writing.
+//! The oblivious decision trees, one set for each kind of writing.
 //!
-//! Pages in Chinese, Japanese and Korean keep weights that were learned before there were many pages of
-//! alphabets to learn from: all learned together, teasers below short Chinese articles stayed.
+//! Pages in Chinese, Japanese and Korean keep weights that were learned before there were many pages in alphabets to
+//! learn from. When all were learned together, teasers below short Chinese articles stayed in the text.
 
 mod file;
 
 use super::writing::Writing;
 
-/// Questions a table asks.
+/// Number of questions per tree.
 pub(in crate::extract) const DEPTH: usize = 6;
 
-/// One decision table.
+/// One oblivious decision tree.
 #[derive(Debug)]
 pub(in crate::extract) struct Table {
-    /// Column of a flag, and the value that it must be above for a 1.
+    /// Column of a feature, and the value that it must exceed for a 1.
     pub(in crate::extract) questions: [(u8, i16); DEPTH],
-    /// Thousandths of log-odds, by the answers' bits, the first question's lowest.
+    /// Thousandths of log-odds, by the bits of the answers; the first question has the lowest bit.
     pub(in crate::extract) weights: [i16; 1 << DEPTH],
 }
 
@@ -23,29 +23,29 @@ pub(in crate::extract) struct Table {
 #[rustfmt::skip]
 pub(in crate::extract) static PROBABILITIES: [u16; 240] = [3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 7, 7, 7, 8, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 14, 14, 15, 16, 17, 18, 18, 19, 20, 21, 22, 24, 25, 26, 27, 29, 30, 32, 33, 35, 36, 38, 40, 42, 44, 46, 49, 51, 53, 56, 59, 62, 64, 68, 71, 74, 78, 81, 85, 89, 93, 98, 102, 107, 112, 117, 122, 127, 133, 139, 145, 151, 158, 165, 172, 179, 186, 194, 202, 210, 218, 227, 236, 245, 254, 264, 274, 284, 294, 305, 315, 326, 337, 349, 360, 372, 383, 395, 407, 419, 432, 444, 456, 469, 481, 494, 506, 519, 531, 544, 556, 568, 581, 593, 605, 617, 628, 640, 651, 663, 674, 685, 695, 706, 716, 726, 736, 746, 755, 764, 773, 782, 790, 798, 806, 814, 821, 828, 835, 842, 849, 855, 861, 867, 873, 878, 883, 888, 893, 898, 902, 907, 911, 915, 919, 922, 926, 929, 932, 936, 938, 941, 944, 947, 949, 951, 954, 956, 958, 960, 962, 964, 965, 967, 968, 970, 971, 973, 974, 975, 976, 978, 979, 980, 981, 982, 982, 983, 984, 985, 986, 986, 987, 988, 988, 989, 989, 990, 990, 991, 991, 992, 992, 992, 993, 993, 993, 994, 994, 994, 995, 995, 995, 995, 996, 996, 996, 996, 996, 997, 997, 997, 997, 997, 997, 997];
 
-/// What one scoring adds up.
+/// The trees of one scoring.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Scoring {
-    /// What it starts from, in thousandths of log-odds.
+    /// The initial sum, in thousandths of log-odds.
     pub(in crate::extract) bias: i32,
     pub(in crate::extract) tables: &'static [Table],
 }
 
-/// Everything that is learned of one sort of writing.
+/// The learned values for one kind of writing.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Weights {
     pub(in crate::extract) first: Scoring,
-    /// The scoring that sees what the first one made of the neighbourhood.
+    /// The second scoring, which uses the results of the first one in the neighbourhood.
     pub(in crate::extract) second: Scoring,
-    /// Mean probability, in thousandths, from which comments stay.
+    /// Mean probability, in thousandths, from which comments are kept.
     pub(in crate::extract) comments_min: u64,
-    /// Whether blocks that names and words both call boilerplate are left out, whatever they weigh.
+    /// True if blocks that names and words both mark as boilerplate are left out, whatever their score.
     pub(in crate::extract) named_out: bool,
 }
 
 impl Weights {
-    /// The weights for pages of `writing`.
-    pub(in crate::extract) fn of(writing: Writing) -> Self {
+    /// Returns the weights for pages of `writing`.
+    pub(in crate::extract) fn for_writing(writing: Writing) -> Self {
         match writing {
             Writing::EastAsian => Self {
                 first: EAST_ASIAN.0,
@@ -63,7 +63,7 @@ impl Weights {
     }
 }
 
-/// Two scorings from the file of that name.
+/// Reads two scorings from a file.
 macro_rules! scorings {
     ($file:literal) => {{
         const BYTES: &[u8] = include_bytes!($file);
@@ -81,9 +81,9 @@ macro_rules! scorings {
 static ALPHABETS: (Scoring, Scoring) = scorings!("alphabets.bin");
 static EAST_ASIAN: (Scoring, Scoring) = scorings!("east_asian.bin");
 
-/// On pages that were not learned from, sections that people left out of the text had .46
-/// to .75 in two runs, posts of forums and weblogs that they kept .80 to .96.
+/// On pages that were not learned from, comment sections that annotators left out had .46 to .75 in two runs; posts of
+/// forums and weblogs that they kept had .80 to .96.
 const COMMENTS_MIN_EAST_ASIAN: u64 = 720;
 
-/// Of .40 to .72 the highest that keeps the threads that were not learned from; other pages hardly move.
+/// Of .40 to .72, the highest that keeps the threads that were not learned from. Other pages hardly change.
 const COMMENTS_MIN_ALPHABET: u64 = 600;
