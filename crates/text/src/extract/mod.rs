@@ -216,7 +216,7 @@ impl Document {
     /// Returns what a text without markup says about its source and itself.
     #[must_use]
     pub fn text_credits(&self, known: Known<'_>) -> Credits {
-        credits::of_text(self, known)
+        credits::from_text(self, known)
     }
 
     /// Returns the main text, one paragraph per line.
@@ -303,7 +303,7 @@ impl Extractor {
     pub fn credits(&self, html: &str, document: &Document, known: Known<'_>) -> Credits {
         let (tree, selection) = (&self.tree, &self.selection);
         let page = credits::Parsed { html, tree, chosen: selection.blocks(), phrases: selection.phrases() };
-        credits::of_page(&page, document, known)
+        credits::from_page(&page, document, known)
     }
 
     /// Returns what the page has in common with the other pages of an article that is spread over several; `None` if it

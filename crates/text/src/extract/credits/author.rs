@@ -1,8 +1,7 @@
-//! Who wrote a page: as linked data, metadata, marked elements and lines of the page say it.
+//! Finds the authors of a page in linked data, metadata, marked elements and lines of the page.
 //!
-//! In: names in these, in the order in which they are trusted. Out: names, each once. In Chinese
-//! the page's own lines come first, since `<meta name="author">` there often names the site, an
-//! editor or a number. Cost: linear in what is read.
+//! In: names from these, in the order of trust. Out: distinct names. On pages in Chinese the page's own lines come
+//! first, since `<meta name="author">` there often names the site, an editor or a number. Cost: linear in the input.
 
 use super::dateline;
 use super::lines::{Line, Place};
@@ -10,7 +9,7 @@ use super::name;
 use super::source::is_han;
 use leitong_base::limits::AUTHORS_MAX;
 
-/// Words in Chinese after which authors stand; whether they name the author outright.
+/// Chinese words before authors, each with true if it names the author outright.
 const CUES: [(&str, bool); 10] = [
     ("作者：", true),
     ("作者:", true),
@@ -24,8 +23,8 @@ const CUES: [(&str, bool); 10] = [
     ("记者", false),
 ];
 
-/// Words of notices about copying a text, and about who is responsible for it. An author whom such a notice
-/// mentions is not named there.
+/// Words of notices about copying a text, and about responsibility for it. An author mentioned in such a notice is not
+/// named there.
 const NOTICE: [&str; 38] = [
     "转载",
     "轉載",
@@ -67,7 +66,7 @@ const NOTICE: [&str; 38] = [
     "禁止",
 ];
 
-/// Other words that such notices ask for, which are no names.
+/// Other words in such notices that are not names.
 const ASKED_FOR: [&str; 17] = [
     "出处", "出處", "来源", "來源", "原文", "链接", "鏈接", "连结", "連結", "地址", "网址", "網址", "署名",
     "姓名", "信息", "所有", "本人",
@@ -76,10 +75,10 @@ const ASKED_FOR: [&str; 17] = [
 /// Characters of a notice on either side of a cue.
 const NOTICE_CHARS_MAX: usize = 20;
 
-/// Characters of a line that names its author.
+/// Longest line, in characters, that names its author.
 const LINE_CHARS_MAX: usize = 90;
 
-/// Adds `name` unless it is there.
+/// Adds `name` if it is not in the list.
 pub(super) fn add(names: &mut Vec<String>, found: String) {
     let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(&found));
     if names.len() < AUTHORS_MAX && !is_known {
@@ -87,7 +86,7 @@ pub(super) fn add(names: &mut Vec<String>, found: String) {
     }
 }
 
-/// The names in a value that may hold several: parted by commas, `and`, `、`.
+/// Splits a value that may hold several names, at commas, `and` and `、`.
 pub(super) fn split(value: &str) -> Vec<String> {
     let mut names = Vec::new();
     let text = value.replace(" and ", ", ").replace(" & ", ", ").replace(['、', ';'], ", ");
@@ -106,15 +105,15 @@ pub(super) fn split(value: &str) -> Vec<String> {
     names
 }
 
-/// Letters behind a name: `MD`, `Ph.D.`, `Jr.`.
+/// Returns true for letters after a name: `MD`, `Ph.D.`, `Jr.`.
 fn is_title(part: &str) -> bool {
     let letters = part.chars().filter(|c| c.is_alphabetic()).count();
     let capitals = part.chars().filter(|c| c.is_uppercase()).count();
     !part.contains(' ') && (1..=6).contains(&letters) && (capitals * 2 >= letters || part == "Jr.")
 }
 
-/// The authors that the page's lines name in Chinese.
-pub(super) fn of_lines(lines: &[Line]) -> Vec<String> {
+/// Returns the authors named in Chinese in the page's lines.
+pub(super) fn from_lines(lines: &[Line]) -> Vec<String> {
     let mut names = Vec::new();
     for wanted in [[Place::Top, Place::First], [Place::Last, Place::After]] {
         for line in lines.iter().filter(|line| wanted.contains(&line.place) || line.place == Place::Within) {
@@ -134,9 +133,9 @@ pub(super) fn of_lines(lines: &[Line]) -> Vec<String> {
     names
 }
 
-/// The reporters that a dateline names in brackets.
+/// Returns the reporters that a dateline names in brackets.
 fn reporters(text: &str) -> Vec<String> {
-    let Some(dateline) = dateline::of(text) else { return Vec::new() };
+    let Some(dateline) = dateline::parse(text) else { return Vec::new() };
     let inner = text.trim_start().find(['（', '(']).filter(|at| *at <= dateline.bytes);
     let inner = inner.and_then(|at| dateline::bracketed(&text.trim_start()[at..]));
     inner.map(|inner| chinese(inner, Place::First)).unwrap_or_default()
@@ -163,7 +162,7 @@ fn chinese(text: &str, place: Place) -> Vec<String> {
     names
 }
 
-/// Whether the cue at `at` speaks of the page's author: `创作者` and `原作者` do not.
+/// Returns true if the cue at `at` is about the page's author, unlike `创作者` and `原作者`.
 fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
     let before = &text[..at];
     let last = before.chars().next_back();
@@ -188,7 +187,7 @@ fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
     if cue.starts_with('文') && last.is_some_and(|c| is_han(c) || c.is_alphanumeric()) {
         return false;
     }
-    // `据记者了解` within a sentence; `新京报记者 陆一夫` alone in a line, or in brackets.
+    // `据记者了解` within a sentence is not a cue; `新京报记者 陆一夫` alone in a line, or in brackets, is one.
     let is_short = text.chars().count() <= 30;
     let in_brackets = before.rfind(['（', '(', '【']).is_some_and(|open| text[open..].chars().count() <= 40);
     match place {
@@ -198,9 +197,8 @@ fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
     }
 }
 
-/// Returns true if the words that a cue stands in, without a gap, are those of a notice, such as
-/// `未经作者许可`. In `转载请注明出处 作者 张三` they are the cue alone. A name that is given after a colon follows
-/// no notice.
+/// Returns true if the words around a cue, up to the next gap, are those of a notice, such as `未经作者许可`. In `转载请注明出处 作者
+/// 张三` these words are the cue alone. A name after a colon is not part of a notice.
 fn is_in_notice(before: &str, after: &str) -> bool {
     let is_gap = |c: &char| !c.is_alphanumeric();
     let before: Vec<char> = before.chars().rev().take(NOTICE_CHARS_MAX).take_while(|c| !is_gap(c)).collect();
@@ -209,7 +207,7 @@ fn is_in_notice(before: &str, after: &str) -> bool {
     NOTICE.iter().any(|word| before.contains(word) || after.contains(word))
 }
 
-/// Returns true if a text is made of words of notices alone.
+/// Returns true if a text consists of words of notices.
 fn is_notice(text: &str) -> bool {
     let mut rest = text;
     while let Some(after) = NOTICE.iter().chain(&ASKED_FOR).find_map(|word| rest.strip_prefix(word)) {
@@ -218,8 +216,8 @@ fn is_notice(text: &str) -> bool {
     rest.len() < text.len() && (rest.is_empty() || rest.chars().eq(['等']))
 }
 
-/// The people with which `text` begins. Where they are named outright, one name may be of any
-/// form; else all are names as people have them in Chinese.
+/// Returns the people at the start of `text`. If they are named outright, a single name may have any form; otherwise
+/// all must look like Chinese names.
 fn people(text: &str, outright: bool) -> Vec<String> {
     let mut names = Vec::new();
     let text = text.trim_start_matches([' ', '：', ':', '/', '|', '丨', '\u{3000}']);
@@ -228,7 +226,7 @@ fn people(text: &str, outright: bool) -> Vec<String> {
         text[..end].split([' ', '、', '/', '\u{3000}', '\u{a0}', '·']).filter(|part| !part.is_empty());
     let mut at = 0;
     while let Some(part) = parts.next() {
-        // `方 敏`: two characters that are set apart to fill a column.
+        // `方 敏`: two characters with a space between them, to fill a column.
         let is_one = |part: &str| part.chars().count() == 1 && part.starts_with(is_han);
         let pair = is_one(part).then(|| parts.clone().next().filter(|next| is_one(next))).flatten();
         let joined = pair.map(|next| format!("{part}{next}"));
@@ -256,10 +254,10 @@ fn people(text: &str, outright: bool) -> Vec<String> {
     names
 }
 
-/// Words in English before an author's name.
+/// English words before an author's name.
 const BYLINES: [&str; 6] = ["written by", "posted by", "words by", "story by", "author", "by"];
 
-/// The authors that a line in English names: `By Jane Doe`, or `By` and the name in the next line.
+/// Returns the authors that a line in English names: `By Jane Doe`, or `By` with the name in the next line.
 pub(super) fn byline(lines: &[Line]) -> Vec<String> {
     let is_place = |line: &&Line| matches!(line.place, Place::Top | Place::First);
     let mut lines = lines.iter().filter(is_place).map(|line| line.text.trim()).peekable();
@@ -279,7 +277,7 @@ pub(super) fn byline(lines: &[Line]) -> Vec<String> {
     Vec::new()
 }
 
-/// The people in what follows the cue of a byline, up to a date or another field.
+/// Returns the people in the text after a byline's cue, up to a date or another field.
 fn people_of_byline(value: &str) -> Vec<String> {
     if value.chars().count() > 100 {
         return Vec::new();
@@ -304,7 +302,7 @@ fn people_of_byline(value: &str) -> Vec<String> {
     if fits { split(value.trim()) } else { Vec::new() }
 }
 
-/// Whether the page calls `name` its editor.
+/// Returns true if the page calls `name` its editor.
 pub(super) fn is_editor(lines: &[Line], name: &str) -> bool {
     let is_after_cue = |text: &str| {
         text.match_indices(name).any(|(at, _)| {
@@ -319,8 +317,8 @@ pub(super) fn is_editor(lines: &[Line], name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(text: &str, place: Place) -> Vec<String> {
-        of_lines(&[Line { text: text.to_owned(), place }])
+    fn authors(text: &str, place: Place) -> Vec<String> {
+        from_lines(&[Line { text: text.to_owned(), place }])
     }
 
     #[test]
@@ -338,13 +336,13 @@ mod tests {
             ("转载请注明出处 作者 张三丰", Place::Last, &["张三丰"]),
             ("作者：A-肖老师", Place::Top, &["A-肖老师"]),
         ] {
-            assert_eq!(of(text, place), expected, "{text}");
+            assert_eq!(authors(text, place), expected, "{text}");
         }
     }
 
     /// `未经作者许可` gave 许可 as an author, and other notices gave 出处.
     #[test]
-    fn what_only_mentions_people_names_no_author() {
+    fn people_who_are_only_mentioned_are_not_authors() {
         for text in [
             "据《红周刊》记者了解，龙湖多地项目均存在各种违规销售及施工问题。",
             "图片来源：每经记者 张蕊 摄",
@@ -367,13 +365,13 @@ mod tests {
             "盗用作者 原文者必究",
         ] {
             for place in [Place::Top, Place::Within, Place::Last, Place::First] {
-                assert_eq!(of(text, place), [""; 0], "{text}");
+                assert_eq!(authors(text, place), [""; 0], "{text}");
             }
         }
     }
 
     #[test]
-    fn several_authors_are_parted_but_not_from_their_titles() {
+    fn several_authors_are_separated_but_titles_stay_with_their_names() {
         assert_eq!(split("Jane Doe, John Roe and Ann Lee"), ["Jane Doe", "John Roe", "Ann Lee"]);
         assert_eq!(split("Doris Muñoz, MD, FOMA"), ["Doris Muñoz, MD, FOMA"]);
         assert_eq!(split("By Jane Doe"), ["Jane Doe"]);
@@ -386,10 +384,10 @@ mod tests {
 
     #[test]
     fn bylines_are_lines_of_their_own() {
-        let of = |text: &str| byline(&[Line { text: text.to_owned(), place: Place::Top }]);
-        assert_eq!(of("By Jane Doe"), ["Jane Doe"]);
-        assert_eq!(of("By Jane Doe | May 3, 2025"), ["Jane Doe"]);
-        assert_eq!(of("By JANE DOE May 3, 2025, 8 a.m."), ["JANE DOE"]);
-        assert_eq!(of("By the time that she came, all was over"), [""; 0]);
+        let authors = |text: &str| byline(&[Line { text: text.to_owned(), place: Place::Top }]);
+        assert_eq!(authors("By Jane Doe"), ["Jane Doe"]);
+        assert_eq!(authors("By Jane Doe | May 3, 2025"), ["Jane Doe"]);
+        assert_eq!(authors("By JANE DOE May 3, 2025, 8 a.m."), ["JANE DOE"]);
+        assert_eq!(authors("By the time that she came, all was over"), [""; 0]);
     }
 }

@@ -1,13 +1,12 @@
-//! Dates as pages write them: `2026-11-21T08:00:30+08:00`, `2026年11月21日 08:00`, `Nov. 21, 2026,
-//! 8 a.m. EST`, `21 November 2026`.
+//! Reads dates as pages write them: `2026-11-21T08:00:30+08:00`, `2026年11月21日 08:00`, `Nov. 21, 2026, 8 a.m. EST`, `21
+//! November 2026`.
 //!
-//! In: text. Out: the first date in it, with time and zone where they follow. Days of two-digit
-//! years, and numbers of which nobody knows whether day or month comes first, are none. Cost:
-//! linear in the text.
+//! In: text. Out: the first date in it, with the time and zone that follow. Dates with two-digit years are rejected,
+//! and so are numbers that do not show whether the day or the month comes first. Cost: linear in the text.
 
 use leitong_base::record::PublicationTime;
 
-/// A zone's name and its minutes east of UTC; names that mean several zones are left out.
+/// Names of zones with their minutes east of UTC. Names that mean several zones are left out.
 const ZONES: [(&str, i16); 14] = [
     ("utc", 0),
     ("gmt", 0),
@@ -40,12 +39,12 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// The first date in `text`.
+/// Returns the first date in `text`.
 pub(super) fn find(text: &str) -> Option<PublicationTime> {
     find_at(text).map(|(_, found, _)| found)
 }
 
-/// The first date in `text`, with where it begins and where it ends.
+/// Returns the first date in `text`, with its start and end.
 pub(super) fn find_at(text: &str) -> Option<(usize, PublicationTime, usize)> {
     let bytes = text.as_bytes();
     let mut before = b' ';
@@ -69,7 +68,7 @@ pub(super) fn find_at(text: &str) -> Option<(usize, PublicationTime, usize)> {
     None
 }
 
-/// Eight digits, as in a url or some metadata: `20261121`.
+/// Reads eight digits, as in a URL or some metadata: `20261121`.
 pub(super) fn compact(text: &str) -> Option<PublicationTime> {
     let digits = text.get(..8).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
     if text.as_bytes().get(8).is_some_and(u8::is_ascii_digit) {
@@ -78,19 +77,19 @@ pub(super) fn compact(text: &str) -> Option<PublicationTime> {
     PublicationTime::day(digits[..4].parse().ok()?, digits[4..6].parse().ok()?, digits[6..].parse().ok()?)
 }
 
-/// Whether a word is a month's name.
+/// Returns true if a word is the name of a month.
 pub(super) fn is_month(word: &str) -> bool {
     MONTHS.iter().any(|month| word.eq_ignore_ascii_case(month))
 }
 
-/// Reads on in a text.
+/// A position in a text that is being read.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl Cursor<'_> {
-    /// `2026-11-21`, `2026年11月21日`, `21 November 2026`, or 13/12/2026.
+    /// Reads `2026-11-21`, `2026年11月21日`, `21 November 2026`, or 13/12/2026.
     fn numeric(&mut self) -> Option<PublicationTime> {
         let (first, digits) = self.number(4)?;
         if digits == 4 {
@@ -116,7 +115,7 @@ impl Cursor<'_> {
             let (second, _) = self.number(2)?;
             self.separator(&[mark])?;
             let (year, digits) = self.number(4)?;
-            // Of 4/5 nobody knows which is the month.
+            // 4/5 does not show which number is the month.
             let (day, month) = match (first, second) {
                 (13.., 1..=12) => (first, second),
                 (1..=12, 13..) => (second, first),
@@ -131,7 +130,7 @@ impl Cursor<'_> {
         self.day_first(u8::try_from(first).ok()?)
     }
 
-    /// `st November, 2026`, after a day.
+    /// Reads `st November, 2026`, after a day.
     fn day_first(&mut self, day: u8) -> Option<PublicationTime> {
         for ending in ["st", "nd", "rd", "th"] {
             if self.word(ending) {
@@ -149,7 +148,7 @@ impl Cursor<'_> {
         (digits == 4).then(|| PublicationTime::day(year.into(), month, day))?
     }
 
-    /// `Nov. 21st, 2026`.
+    /// Reads `Nov. 21st, 2026`.
     fn month_first(&mut self) -> Option<PublicationTime> {
         let month = self.month()?;
         self.separator(&[".", "-", "/"]);
@@ -166,7 +165,7 @@ impl Cursor<'_> {
         (digits == 4).then(|| PublicationTime::day(year.into(), month, u8::try_from(day).ok()?))?
     }
 
-    /// `day` with what follows of time and zone.
+    /// Returns `day` with the time and zone that follow it.
     fn time_of(&mut self, day: PublicationTime) -> PublicationTime {
         let start = self.at;
         match self.time(day) {
@@ -178,10 +177,10 @@ impl Cursor<'_> {
         }
     }
 
-    /// `T08:00:30.123`, ` 8:00 pm`, `, at 8:00 AM`.
+    /// Reads `T08:00:30.123`, ` 8:00 pm`, `, at 8:00 AM`.
     fn time(&mut self, day: PublicationTime) -> Option<PublicationTime> {
         if !self.word("t") {
-            // A weekday may stand between: 2026-11-21 星期六 08:00.
+            // A weekday may be in between: 2026-11-21 星期六 08:00.
             self.separator(&[",", "|", "-"]);
             self.spaces(4);
             for weekday in ["星期", "周", "週"] {
@@ -222,7 +221,7 @@ impl Cursor<'_> {
         day.at(u8::try_from(hour).ok()?, u8::try_from(minute.unwrap_or(0)).ok()?, second)
     }
 
-    /// Whether `am` or `pm` follows: the latter is true.
+    /// Reads `am` (false) or `pm` (true), if one follows.
     fn half_day(&mut self) -> Option<bool> {
         let start = self.at;
         self.spaces(1);
@@ -235,7 +234,7 @@ impl Cursor<'_> {
         None
     }
 
-    /// `found` in the zone that follows, if one does.
+    /// Returns `found` in the zone that follows, if one does.
     fn zone(&mut self, found: PublicationTime) -> PublicationTime {
         let start = self.at;
         let signed = self.spaces(1);
@@ -261,7 +260,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// `+08:00`, `-0500`, `+8`.
+    /// Reads `+08:00`, `-0500`, `+8`.
     fn offset(&mut self) -> Option<i16> {
         let sign = match self.separator(&["+", "-", "−"])? {
             "+" => 1,
@@ -280,7 +279,7 @@ impl Cursor<'_> {
         Some(sign * i16::try_from(hours * 60 + minutes).ok()?)
     }
 
-    /// A month's name, or its first letters.
+    /// Reads a month's name, or its first letters.
     fn month(&mut self) -> Option<u8> {
         let rest = &self.bytes[self.at..];
         let letters = rest.iter().take(10).take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -295,7 +294,8 @@ impl Cursor<'_> {
         u8::try_from(month + 1).ok()
     }
 
-    /// A number of at most so many digits, and how many it has; none where more follow.
+    /// Reads a number with at most `digits_max` digits, and returns it with its number of digits; `None` if more digits
+    /// follow.
     fn number(&mut self, digits_max: usize) -> Option<(u16, usize)> {
         let rest = &self.bytes[self.at..];
         let digits = rest.iter().take(digits_max + 1).take_while(|byte| byte.is_ascii_digit()).count();
@@ -309,7 +309,7 @@ impl Cursor<'_> {
         Some((u16::try_from(number).unwrap_or(u16::MAX), digits))
     }
 
-    /// Goes past one of `marks`.
+    /// Skips one of `marks`.
     fn separator<'m>(&mut self, marks: &[&'m str]) -> Option<&'m str> {
         let rest = &self.bytes[self.at..];
         let mark = marks.iter().find(|mark| rest.starts_with(mark.as_bytes()))?;
@@ -317,7 +317,7 @@ impl Cursor<'_> {
         Some(mark)
     }
 
-    /// Goes past a word in any case that no letter follows.
+    /// Skips a word in any case, if no letter follows it.
     fn word(&mut self, word: &str) -> bool {
         let rest = &self.bytes[self.at..];
         let is_word = rest.get(..word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
@@ -326,7 +326,7 @@ impl Cursor<'_> {
         is_word
     }
 
-    /// Goes past white space, at most so many; whether there was any.
+    /// Skips white space, at most `most` characters. Returns true if there was any.
     fn spaces(&mut self, most: usize) -> bool {
         (0..most).filter(|_| self.separator(&[" ", "\u{a0}", "\u{3000}", "\t", "\n"]).is_some()).count() > 0
     }
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_or_several_is_none() {
+    fn rejects_ambiguous_or_invalid_dates() {
         for text in [
             "",
             "4/5/2026",

@@ -1,18 +1,17 @@
-//! Datelines of agencies and papers: `新华社北京5月13日电（记者邹伟）`, `新京报讯（记者 陆一夫）`,
-//! `LONDON (Reuters) - `.
+//! Reads datelines of agencies and papers: `新华社北京5月13日电（记者邹伟）`, `新京报讯（记者 陆一夫）`, `LONDON (Reuters) - `.
 //!
-//! In: the beginning of a paragraph. Out: who sent the text, and the reporters in brackets behind.
-//! Cost: linear in the first [`CHARS_MAX`] characters.
+//! In: the start of a paragraph. Out: the sender of the text, and the reporters in the brackets that follow. Cost:
+//! linear in the first [`CHARS_MAX`] characters.
 
 use super::source::{Source, is_han};
 
-/// Characters within which a dateline ends.
+/// Number of characters within which a dateline ends.
 const CHARS_MAX: usize = 40;
 
-/// Characters of a sender's name in Chinese.
+/// Longest Chinese name of a sender, in characters.
 const NAME_CHARS_MAX: usize = 10;
 
-/// Last words of senders' names in Chinese.
+/// Endings of senders' names in Chinese.
 const SENDERS: [&str; 14] = [
     "社",
     "网",
@@ -30,11 +29,11 @@ const SENDERS: [&str; 14] = [
     "在线",
 ];
 
-/// Senders that mean whoever publishes the page.
+/// Senders that mean the publisher of the page itself.
 const SELF: [&str; 12] =
     ["本报", "本報", "本网", "本網", "本社", "本刊", "本台", "本站", "本新闻", "网报", "大公网报", "我社"];
 
-/// Agencies in English, as they stand in brackets.
+/// English names of agencies, as written in brackets.
 const AGENCIES: [&str; 18] = [
     "Reuters",
     "AP",
@@ -60,12 +59,12 @@ const AGENCIES: [&str; 18] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dateline {
     pub(super) source: Option<Source>,
-    /// Bytes of the text that it takes, with brackets that follow.
+    /// Length in bytes, including brackets that follow.
     pub(super) bytes: usize,
 }
 
-/// The dateline with which `text` begins.
-pub(super) fn of(text: &str) -> Option<Dateline> {
+/// Reads the dateline at the start of `text`.
+pub(super) fn parse(text: &str) -> Option<Dateline> {
     let text = text.trim_start();
     if text.starts_with(|c: char| c.is_ascii_uppercase())
         && let Some(found) = english(text)
@@ -75,19 +74,19 @@ pub(super) fn of(text: &str) -> Option<Dateline> {
     chinese(text)
 }
 
-/// `新华社乌鲁木齐5月9日电（记者邹伟）`.
+/// Reads `新华社乌鲁木齐5月9日电（记者邹伟）`.
 fn chinese(text: &str) -> Option<Dateline> {
     let begin = text.len() - text.trim_start_matches(['【', '（', '(', '[', '\u{3000}', ' ']).len();
     let rest = &text[begin..];
     let limit = rest.char_indices().nth(CHARS_MAX).map_or(rest.len(), |(at, _)| at);
-    // A mark of a sentence ends the search.
+    // A punctuation mark ends the search.
     let head = rest[..limit].split(['，', '。', '“', '：', '、', '；']).next().unwrap_or_default();
     for (at, mark) in head.char_indices().filter(|(_, c)| matches!(c, '电' | '電' | '讯' | '訊')) {
         let end = at + mark.len_utf8();
         let before = &head[..at];
         let Some(name) = sender(before) else { continue };
         let is_dated = before.len() > name.len();
-        // `电` alone is electricity: between it and the sender a place or a date stands.
+        // `电` alone means electricity; in a dateline there is a place or date between it and the sender.
         let is_wire = matches!(mark, '电' | '電');
         if is_wire && !is_dated || !closes(&rest[end..]) {
             continue;
@@ -101,18 +100,18 @@ fn chinese(text: &str) -> Option<Dateline> {
     None
 }
 
-/// Whether what follows a dateline shows that it ends here.
+/// Returns true if the text after a dateline shows that it ends here.
 fn closes(after: &str) -> bool {
     let marks = [' ', '\u{3000}', '（', '(', '】', '）', ')', '：', ':', '，', '|', '—', '-'];
     after.is_empty() || after.starts_with(marks) || after.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a name is that of a paper, an agency or a site.
+/// Returns true if a name is that of a paper, an agency or a site.
 pub(super) fn is_sender(name: &str) -> bool {
     SENDERS.iter().any(|ending| name.ends_with(ending)) && !SELF.contains(&name)
 }
 
-/// The name of the sender at the beginning of a dateline.
+/// Returns the name of the sender at the start of a dateline.
 fn sender(before: &str) -> Option<&str> {
     let mut longest = None;
     for (chars, (at, c)) in before.char_indices().enumerate().take(NAME_CHARS_MAX) {
@@ -128,7 +127,7 @@ fn sender(before: &str) -> Option<&str> {
     longest.filter(|name| name.starts_with(|c: char| is_han(c) || c.is_ascii_alphanumeric()))
 }
 
-/// What stands in the brackets with which `text` begins.
+/// Returns the content of the brackets at the start of `text`.
 pub(super) fn bracketed(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let inner = text.strip_prefix(['（', '('])?;
@@ -136,7 +135,7 @@ pub(super) fn bracketed(text: &str) -> Option<&str> {
     Some(&inner[..end])
 }
 
-/// `LONDON, May 3 (Reuters) - `.
+/// Reads `LONDON, May 3 (Reuters) - `.
 fn english(text: &str) -> Option<Dateline> {
     let limit = text.floor_char_boundary(80);
     let head = &text[..limit];
@@ -144,7 +143,7 @@ fn english(text: &str) -> Option<Dateline> {
     let close = open + head[open..].find(')')?;
     let name = head[open + 1..close].trim();
     let agency = AGENCIES.iter().find(|agency| name.eq_ignore_ascii_case(agency))?;
-    // A place in capitals stands before, a dash behind.
+    // A place in capitals comes before the agency, a dash after it.
     let place = head[..open].split([',', ' ']).next().unwrap_or_default();
     let is_place =
         place.len() >= 2 && place.chars().all(|c| c.is_uppercase() || matches!(c, '.' | '-' | '\''));
@@ -160,7 +159,7 @@ mod tests {
     use super::*;
 
     fn sender_of(text: &str) -> String {
-        of(text).and_then(|found| found.source).map(|source| source.publisher).unwrap_or_default()
+        parse(text).and_then(|found| found.source).map(|source| source.publisher).unwrap_or_default()
     }
 
     #[test]
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_one_is_none() {
+    fn text_that_only_resembles_a_dateline_is_not_one() {
         for text in [
             "本报讯（记者叶婉）近日",
             "电网公司供电正常",

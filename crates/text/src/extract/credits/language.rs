@@ -1,41 +1,40 @@
-//! In which language a page is written: as its markup says, unless the script of its text says
-//! otherwise.
+//! Determines the language of a page: as its markup declares it, unless the script of its text contradicts that.
 //!
-//! In: what `<html lang>`, metadata and linked data say; the main text. Out: a tag of BCP 47. A
-//! template often says `en` of a page in Chinese, Japanese or Korean; these three are told by
-//! their script, whatever is said. Cost: a look at the first [`CHARS_MAX`] characters.
+//! In: the declarations in `<html lang>`, metadata and linked data; the main text. Out: a BCP 47 tag. Templates often
+//! declare `en` for a page in Chinese, Japanese or Korean, so these three are recognised by their script. Cost: reads
+//! the first [`CHARS_MAX`] characters.
 
 use crate::extract::Document;
 use leitong_base::limits::LANGUAGE_BYTES_MAX;
 
-/// Characters of the text that are looked at.
+/// Number of characters of the text that are read.
 const CHARS_MAX: usize = 160;
 
-/// Letters from which a text has a script.
+/// Number of letters from which a text has a script.
 const LETTERS_MIN: usize = 40;
 
-/// The language of `document`, of which `said` is said in the order in which it is trusted.
-pub(super) fn of(document: &Document, said: impl IntoIterator<Item = String>) -> Option<String> {
-    let said = said.into_iter().find_map(|said| tag(&said));
+/// Returns the language of `document`; `declared` lists the declarations in the order of trust.
+pub(super) fn detect(document: &Document, declared: impl IntoIterator<Item = String>) -> Option<String> {
+    let declared = declared.into_iter().find_map(|declared| tag(&declared));
     let written = script(document);
-    match (said, written) {
-        (Some(said), Some(written)) if !agrees(&said, written) => Some(written.to_owned()),
+    match (declared, written) {
+        (Some(declared), Some(written)) if !agrees(&declared, written) => Some(written.to_owned()),
         (None, written) => written.map(str::to_owned),
-        (said, _) => said,
+        (declared, _) => declared,
     }
 }
 
-/// Whether a text that is `written` so may be of the language `said`.
-fn agrees(said: &str, written: &str) -> bool {
-    let primary = said.split('-').next().unwrap_or_default();
+/// Returns true if a text in the script of `written` may be in the language `declared`.
+fn agrees(declared: &str, written: &str) -> bool {
+    let primary = declared.split('-').next().unwrap_or_default();
     primary == written
         || (written == "zh" && matches!(primary, "yue" | "wuu" | "nan" | "hak" | "cmn" | "lzh" | "ja"))
 }
 
-/// The tag in its usual form: `zh-CN`, `sr-Latn`; none for what is no tag.
-fn tag(said: &str) -> Option<String> {
-    let said = said.trim().split([',', ';', ' ']).next()?.replace('_', "-");
-    let mut parts = said.split('-');
+/// Returns the tag in its usual form: `zh-CN`, `sr-Latn`; `None` if it is not a tag.
+fn tag(declared: &str) -> Option<String> {
+    let declared = declared.trim().split([',', ';', ' ']).next()?.replace('_', "-");
+    let mut parts = declared.split('-');
     let primary = parts.next()?.to_ascii_lowercase();
     if !(2..=3).contains(&primary.len()) || !primary.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return None;
@@ -59,7 +58,7 @@ fn tag(said: &str) -> Option<String> {
     Some(found)
 }
 
-/// The language that a text's script belongs to, where that is one.
+/// Returns the language that the text's script belongs to, if there is exactly one.
 fn script(document: &Document) -> Option<&'static str> {
     let (mut han, mut kana, mut hangul, mut other) = (0, 0, 0, 0);
     let texts = document.paragraphs.iter().map(|paragraph| paragraph.text.as_str());
@@ -90,17 +89,17 @@ mod tests {
 
     #[test]
     fn tags_have_one_form() {
-        for (said, expected) in [
+        for (declared, expected) in [
             ("zh-cn", "zh-CN"),
             ("en_US", "en-US"),
             ("ZH-HANS-cn", "zh-Hans-CN"),
             ("en-US, fr", "en-US"),
             ("de", "de"),
         ] {
-            assert_eq!(tag(said).as_deref(), Some(expected), "{said}");
+            assert_eq!(tag(declared).as_deref(), Some(expected), "{declared}");
         }
-        for said in ["", "english", "x", "中文", "-", "utf-8"] {
-            assert!(tag(said).is_none_or(|tag| tag.len() <= LANGUAGE_BYTES_MAX), "{said}");
+        for declared in ["", "english", "x", "中文", "-", "utf-8"] {
+            assert!(tag(declared).is_none_or(|tag| tag.len() <= LANGUAGE_BYTES_MAX), "{declared}");
         }
         assert_eq!(
             tag(&format!("en-{}", "abcdefgh-".repeat(20))).map(|tag| tag.len() <= LANGUAGE_BYTES_MAX),
@@ -109,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn the_script_of_a_text_outweighs_its_template() {
+    fn the_script_of_a_text_overrides_its_template() {
         let chinese = Document::from_text(None, &"漆黑的夜里渡船第一次亮着灯驶过海峡".repeat(4));
         let english = Document::from_text(None, &"The ferry to the islands sails again. ".repeat(4));
-        let said = |said: &str| [said.to_owned()];
-        assert_eq!(of(&chinese, said("en")).as_deref(), Some("zh"));
-        assert_eq!(of(&chinese, said("zh-TW")).as_deref(), Some("zh-TW"));
-        assert_eq!(of(&chinese, []).as_deref(), Some("zh"));
-        assert_eq!(of(&english, said("en-GB")).as_deref(), Some("en-GB"));
-        assert_eq!(of(&english, []), None);
+        let declared = |declared: &str| [declared.to_owned()];
+        assert_eq!(detect(&chinese, declared("en")).as_deref(), Some("zh"));
+        assert_eq!(detect(&chinese, declared("zh-TW")).as_deref(), Some("zh-TW"));
+        assert_eq!(detect(&chinese, []).as_deref(), Some("zh"));
+        assert_eq!(detect(&english, declared("en-GB")).as_deref(), Some("en-GB"));
+        assert_eq!(detect(&english, []), None);
     }
 }

@@ -1,9 +1,8 @@
-//! The lines of a page in which it speaks of its source: those round its title, the
-//! first and last ones of its text, and what follows it.
+//! Selects the lines of a page that may name its source: those around its title, the first and last ones of its text,
+//! and those after it.
 //!
-//! In: the tree with the chosen blocks, or the paragraphs of a text without markup. Out: at most
-//! [`LINES_MAX`] lines of at most [`LINE_BYTES_MAX`] bytes, each with its place. Cost: linear in
-//! these, and a look at each block's numbers.
+//! In: the tree with the chosen blocks, or the paragraphs of a text without markup. Out: at most [`LINES_MAX`] lines of
+//! at most [`LINE_BYTES_MAX`] bytes, each with its place. Cost: linear in these, and a look at each block's counts.
 
 use crate::extract::features::phrases;
 use crate::extract::parse::entities;
@@ -12,49 +11,48 @@ use crate::extract::parse::tree::{Block, Tree};
 use crate::extract::write::text_of;
 use crate::extract::{Document, Paragraph};
 
-/// Lines that are read of one page.
+/// Most lines that are read of a page.
 const LINES_MAX: usize = 120;
 
-/// Bytes of a line; of the first ones of the text only the beginning is read.
+/// Longest line in bytes. Of the first lines of the text, only the beginning is read.
 const LINE_BYTES_MAX: usize = 400;
 
-/// Blocks before the title, between title and text, and after the text in which a page speaks of
-/// its source.
+/// Number of blocks before the title, between title and text, and after the text that may name the source.
 const BEFORE: usize = 8;
 const BETWEEN: usize = 30;
 const AFTER: usize = 12;
 
-/// Paragraphs that may begin with a dateline, and that may end with the source.
+/// Number of paragraphs that may begin with a dateline, and number of paragraphs that may end with the source.
 const FIRST: usize = 4;
 const LAST: usize = 4;
 
-/// First-level headings that are compared with the title.
+/// Number of first-level headings that are compared with the title.
 const HEADINGS_MAX: usize = 8;
 
-/// Bytes from which a main heading is a title rather than the site's name.
+/// Bytes from which a main heading is a title instead of the site's name.
 const TITLE_BYTES: usize = 20;
 
-/// Bytes from which a chosen block is the text's beginning rather than a line above it.
+/// Bytes from which a chosen block is the start of the text instead of a line above it.
 const TEXT_BYTES: u32 = 90;
 
-/// Kinds of phrases in lines about the page: credits, dates.
+/// Kinds of phrases in lines about the page: credits and dates.
 const SPEAKING: phrases::Phrases = 1 << phrases::CREDITS | 1 << phrases::DATE;
 
-/// Bytes of a line with nothing but an author's name.
+/// Longest line, in bytes, that consists of an author's name.
 const BYLINE_BYTES_MAX: u32 = 120;
 
-/// Bytes of a paragraph within which its dateline ends, with reporters in brackets.
+/// Bytes of a paragraph within which its dateline ends, including reporters in brackets.
 const FIRST_BYTES_MAX: usize = 240;
 
-/// Bytes of the longest cue that is a line of its own.
+/// Longest cue, in bytes, on a line of its own.
 const CUE_BYTES_MAX: u32 = 12;
 
-/// Where a line stands.
+/// The place of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Round the title, before the text.
+    /// Around the title, before the text.
     Top,
-    /// One of the first paragraphs of the text, cut.
+    /// One of the first paragraphs of the text, cut off.
     First,
     /// A short line within the text.
     Within,
@@ -64,17 +62,17 @@ pub(super) enum Place {
     After,
 }
 
-/// A line, and where it stands.
+/// A line and its place.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) text: String,
     pub(super) place: Place,
 }
 
-/// Which blocks are to be read of a page.
+/// The range of blocks that are read of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Range {
-    /// The block of the title, or the first of the text.
+    /// The block of the title, or the first block of the text.
     title: usize,
     /// The first and the last block of the text.
     begin: usize,
@@ -82,31 +80,31 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Whether a block stands round the title, or where the text begins.
+    /// Returns true if a block is near the title, or where the text begins.
     pub(super) fn is_top(&self, block: usize) -> bool {
         let from = self.title.min(self.begin).saturating_sub(BEFORE);
         let is_near = block <= self.title + BETWEEN || block + BEFORE >= self.begin;
         (from..self.begin + FIRST).contains(&block) && is_near
     }
 
-    /// The block of the title, or the first of the text.
+    /// Returns the block of the title, or the first block of the text.
     pub(super) fn title(&self) -> usize {
         self.title
     }
 
-    /// The first and the last block of the text.
+    /// Returns the first and the last block of the text.
     pub(super) fn text(&self) -> (usize, usize) {
         (self.begin, self.end)
     }
 
-    /// Whether a block stands within the text.
+    /// Returns true if a block is within the text.
     pub(super) fn is_within(&self, block: usize) -> bool {
         (self.begin..=self.end + FIRST).contains(&block)
     }
 }
 
-/// The lines of the page in `tree`, whose main text is `chosen`, in their order.
-pub(super) fn of_page(
+/// Returns the lines of the page in `tree` with the main text `chosen`, in order.
+pub(super) fn from_page(
     html: &str,
     tree: &Tree,
     chosen: &[u32],
@@ -138,7 +136,7 @@ pub(super) fn of_page(
         let Some(place) = place else { continue };
         let is_long = place != Place::First && source_bytes(tree, block) > LINE_BYTES_MAX;
         let speaks = found.get(at).is_some_and(|found| found & SPEAKING != 0) || block.counts.digits >= 4;
-        // A name in a line of its own follows its cue: `Written by`, `Jane Doe`.
+        // A name on a line of its own follows its cue: `Written by`, `Jane Doe`.
         let follows_cue = at > from && tree.blocks[at - 1].counts.bytes <= CUE_BYTES_MAX;
         let is_menu = block.link_bytes >= block.counts.bytes && !follows_cue;
         let is_silent = match place {
@@ -158,8 +156,8 @@ pub(super) fn of_page(
     lines
 }
 
-/// The lines of a text without markup.
-pub(super) fn of_text(document: &Document) -> Vec<Line> {
+/// Returns the lines of a text without markup.
+pub(super) fn from_text(document: &Document) -> Vec<Line> {
     let paragraphs = &document.paragraphs;
     let line = |(at, paragraph): (usize, &Paragraph)| {
         let text = &paragraph.text;
@@ -177,7 +175,7 @@ pub(super) fn of_text(document: &Document) -> Vec<Line> {
     head.chain(tail).filter_map(line).collect()
 }
 
-/// Where title and text stand; none for a page without blocks.
+/// Returns the range of title and text; `None` for a page without blocks.
 pub(super) fn range(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range> {
     if tree.blocks.is_empty() {
         return None;
@@ -196,8 +194,8 @@ pub(super) fn range(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range> {
     Some(Range { title: title.unwrap_or(begin), begin, end })
 }
 
-/// The first block of a first- or second-level heading that the page's title holds,
-/// else of the first main heading.
+/// Returns the first block of a first- or second-level heading that is part of the page's title, else of the first main
+/// heading.
 fn title(html: &str, tree: &Tree) -> Option<usize> {
     let title = super::super::title::raw(html, tree.head.title.or(tree.head.social_title))?;
     let headings = tree
@@ -212,26 +210,26 @@ fn title(html: &str, tree: &Tree) -> Option<usize> {
             named = Some(at);
             break;
         }
-        // Titles for search engines are often worded anew.
+        // Titles for search engines often have other words than the heading.
         first = first.or((node.tag == Tag::H1 && heading.len() >= TITLE_BYTES).then_some(at));
     }
     named.or(first)
 }
 
-/// Bytes of the page that a block takes.
+/// Returns the bytes of the page that a block takes.
 fn source_bytes(tree: &Tree, block: &Block) -> usize {
     let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
     segments.iter().map(|segment| (segment.end - segment.start) as usize).sum()
 }
 
-/// The text of a block, with a space between elements and at line breaks, as fields
-/// of a line are often parted by these alone; no more than it takes to have `most` bytes.
+/// Returns the text of a block, with a space between elements and at line breaks, since often only these separate
+/// fields of a line. Reads only as much as is needed for `most` bytes.
 pub(super) fn text(html: &str, tree: &Tree, block: &Block, most: usize) -> String {
     let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
     let (mut text, mut piece) = (String::new(), String::new());
     for segment in segments {
         let Some(source) = html.get(segment.start as usize..segment.end as usize) else { continue };
-        // A reference takes eight bytes of the page at most for one of text.
+        // A reference takes at most eight bytes of the page for one byte of text.
         let source = &source[..source.floor_char_boundary(8 * most)];
         piece.clear();
         entities::decode_into(source, &mut piece);

@@ -1,13 +1,13 @@
-//! The canonical link as an absolute url.
+//! Resolves the canonical link to an absolute URL.
 //!
-//! In: what `rel=canonical` and `<base>` say, the page's url. Out: an http or https
-//! url without its fragment; none for anything else. Cost: two parses of a url.
+//! In: the values of `rel=canonical` and `<base>`, the page's URL. Out: an http or https URL without its fragment;
+//! `None` for anything else. Cost: parses two URLs.
 
 use url::Url;
 
 use leitong_base::limits::CANONICAL_LINK_BYTES_MAX;
 
-/// The url that `link` leads to from the page at `url`.
+/// Returns the URL that `link` on the page at `url` leads to.
 pub(super) fn absolute(link: &str, base: Option<&str>, url: &str) -> Option<String> {
     let link = link.trim();
     if link.is_empty() || link.len() > CANONICAL_LINK_BYTES_MAX {

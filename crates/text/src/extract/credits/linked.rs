@@ -1,10 +1,9 @@
-//! What linked data (JSON-LD) says of the page: authors, date, publisher, language.
+//! Reads linked data (JSON-LD) about the page: authors, date, publisher, language.
 //!
-//! In: the source of a script. Out: what the nodes say that are pages; people who are named by
-//! reference are looked up among the nodes of the same script. Comments, reviews and other pages
-//! that a page's node holds are not read. Cost: one pass, nothing but what is kept is copied; of a
-//! page [`SCRIPTS_BYTES_MAX`] are read, nesting is bounded by the JSON parser's 128, memory by
-//! [`VALUES_MAX`].
+//! In: the source of a script. Out: the data of the nodes that are pages. People named by reference are looked up among
+//! the nodes of the same script. Comments, reviews and other pages within a page's node are not read. Cost: one pass
+//! that copies only what is kept. Limits: [`SCRIPTS_BYTES_MAX`] bytes of a page are read, the JSON parser limits
+//! nesting to 128, and [`VALUES_MAX`] limits the memory.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -18,34 +17,34 @@ use crate::extract::parse::entities;
 /// Bytes of scripts that are read of a page.
 pub(super) const SCRIPTS_BYTES_MAX: usize = 256 * 1024;
 
-/// Bytes of a text that is kept; names and dates are shorter.
+/// Longest text in bytes that is kept; names and dates are shorter.
 const TEXT_BYTES_MAX: usize = 512;
 
-/// Nodes of a script that are looked at for pages and people.
+/// Number of nodes of a script that are searched for pages and people.
 const NODES_MAX: usize = 64;
 
-/// Values that are kept of lists of a script, all together: what bounds the memory.
+/// Number of list values of a script that are kept, all lists together. This limits the memory.
 const VALUES_MAX: u32 = 1024;
 
-/// What a page's linked data says.
+/// The linked data of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct LinkedData {
-    /// People, and who is not said to be anything else.
+    /// Authors that are people, or of no declared type.
     pub(super) authors: Vec<String>,
-    /// Organisations in the place of authors.
+    /// Authors that are organisations.
     pub(super) organisations: Vec<String>,
     pub(super) published: Option<String>,
-    /// The site.
+    /// The publisher of the site.
     pub(super) publisher: Option<String>,
-    /// Where the text comes from.
+    /// The source of the text.
     pub(super) source: Option<String>,
     pub(super) language: Option<String>,
 }
 
-/// A value of linked data, as far as it is kept.
+/// The parts of a linked data value that are kept.
 #[derive(Debug, Default, Clone)]
 struct Node {
-    /// Of a plain text: the text.
+    /// The text, if the value is a text.
     text: Option<String>,
     id: Option<String>,
     name: Option<String>,
@@ -55,11 +54,11 @@ struct Node {
     publisher: Vec<Node>,
     source: Vec<Node>,
     language: Option<String>,
-    /// Nodes of a graph, or of a list.
+    /// The nodes of a graph or a list.
     nodes: Vec<Node>,
 }
 
-/// What the script `source` says of its page.
+/// Returns what the script `source` says about its page.
 pub(super) fn read(source: &str) -> Option<LinkedData> {
     let wanted = ["author", "datePublished", "pubDate", "publisher", "creator"];
     if !wanted.iter().any(|word| memchr::memmem::find(source.as_bytes(), word.as_bytes()).is_some()) {
@@ -71,7 +70,7 @@ pub(super) fn read(source: &str) -> Option<LinkedData> {
     let mut nodes = Vec::new();
     flatten(node, &mut nodes);
     let mut found = LinkedData::default();
-    // Articles speak first, then whatever else is a page.
+    // Articles come first, then other pages.
     let by_kind = [is_article, is_page].into_iter();
     for kind in by_kind {
         for node in nodes.iter().filter(|node| kind(node)) {
@@ -81,8 +80,8 @@ pub(super) fn read(source: &str) -> Option<LinkedData> {
     (found != LinkedData::default()).then_some(found)
 }
 
-/// `source` with its character references replaced, if all of its quotation marks are such: a program has
-/// escaped the script as if it were text.
+/// Returns `source` with its character references decoded, if all of its quotation marks are references: a program has
+/// escaped the script like text.
 fn unescaped(source: &str) -> Cow<'_, str> {
     let is_escaped = source.contains('&') && !source.contains('"');
     if !is_escaped {
@@ -93,10 +92,10 @@ fn unescaped(source: &str) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-/// `source` from its first value on: without byte order marks, comments, and what hides scripts from old
-/// browsers and XML. What follows the value is not read.
+/// Returns `source` from its first value on: without byte order marks, comments, and marks that hide scripts from old
+/// browsers and XML. Text after the value is not read.
 fn unwrapped(source: &str) -> &str {
-    // `//><!--` ends a comment that is one of scripts and of markup.
+    // `//><!--` ends a comment that is one in scripts and in markup.
     const MARKS: [&str; 7] = ["<![CDATA[", "]]>", "-->", ">", "*/", "//<![CDATA[", "//><!--"];
     let mut text = source;
     loop {
@@ -105,7 +104,7 @@ fn unwrapped(source: &str) -> &str {
         let rest = if let Some(rest) = MARKS.iter().find_map(|mark| text.strip_prefix(mark)) {
             rest
         } else if let Some(comment) = text.strip_prefix("<!--") {
-            // A comment of words ends before the value; one round the value only hides it.
+            // A comment of words ends before the value; a comment around the value only hides it.
             comment.split_once("-->").filter(|(words, _)| !has_value(words)).map_or(comment, |(_, rest)| rest)
         } else if let Some(comment) = text.strip_prefix("/*") {
             let (words, rest) = comment.split_once("*/").unwrap_or((comment, ""));
@@ -122,7 +121,7 @@ fn unwrapped(source: &str) -> &str {
     }
 }
 
-/// `text` without what is no JSON and yet common: commas after the last value, comments, and line breaks
+/// Returns `text` without common errors that are not valid JSON: commas after the last value, comments, and line breaks
 /// within strings.
 fn repaired(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -140,7 +139,7 @@ fn repaired(text: &str) -> String {
         match c {
             '/' if after.starts_with('/') => rest = after.find(['\n', '\r']).map_or("", |end| &after[end..]),
             '/' if after.starts_with('*') => rest = after.split_once("*/").map_or("", |(_, rest)| rest),
-            // White space and commas before a bracket that closes.
+            // White space and commas before a closing bracket.
             '}' | ']' => {
                 out.truncate(out.trim_end_matches(|c: char| c.is_whitespace() || c == ',').len());
                 out.push(c);
@@ -178,7 +177,7 @@ impl LinkedData {
     }
 }
 
-/// The name of a person or organisation, which may be a reference to another node.
+/// Returns the name of a person or organisation, which may be a reference to another node.
 fn named(node: &Node, all: &[Node]) -> Option<String> {
     let by_id = || {
         let id = node.id.as_ref()?;
@@ -193,14 +192,14 @@ fn is_article(node: &Node) -> bool {
     node.types.iter().any(|found| kinds.iter().any(|kind| found.ends_with(kind)))
 }
 
-/// Whether a node may be the page: no person, no site, no list of other pages.
+/// Returns true if a node may be the page: not a person, a site or a list of other pages.
 fn is_page(node: &Node) -> bool {
     let others =
         ["Person", "Organization", "WebSite", "ImageObject", "BreadcrumbList", "Comment", "Product", "Offer"];
     !node.types.iter().any(|found| others.iter().any(|other| found.ends_with(other)))
 }
 
-/// All nodes of a script, in their order.
+/// Appends all nodes of a script in order.
 fn flatten(mut node: Node, nodes: &mut Vec<Node>) {
     let within = std::mem::take(&mut node.nodes);
     if nodes.len() < NODES_MAX {
@@ -222,7 +221,7 @@ fn parse(text: &str) -> Option<Node> {
 /// Reads any JSON value as a [`Node`].
 #[derive(Clone, Copy)]
 struct ValueSeed<'a> {
-    /// Values of lists that may still be kept.
+    /// Number of list values that may still be kept.
     left: &'a Cell<u32>,
 }
 
@@ -292,7 +291,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     }
 }
 
-/// A field's name, as far as it matters.
+/// The name of a field; fields that are not used share one value.
 enum Field {
     Known(Known),
     Other,
@@ -361,7 +360,7 @@ impl Node {
             Known::Language => self.language = text(value),
             Known::Nodes => self.nodes.extend(several(value)),
             Known::Parts => {
-                // The article of a page is one; several are of other pages.
+                // A page's only article is its own; several are of other pages.
                 let mut articles = several(value).into_iter().filter(is_article);
                 self.nodes.extend(articles.next().filter(|_| articles.next().is_none()));
             }
@@ -375,7 +374,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn articles_say_who_and_when() {
+    fn articles_name_their_authors_and_dates() {
         let found = read(
             r##"{"@context":"https://schema.org","@graph":[
                 {"@type":"WebPage","@id":"#page","datePublished":"2020-01-01"},
@@ -396,8 +395,8 @@ mod tests {
         assert_eq!(found, Some(expected));
     }
 
-    /// Linked data behind a comment, a byte order mark or a character reference was not read, nor was any
-    /// with a comma too many.
+    /// Linked data after a comment, a byte order mark or a character reference was not read, and neither was data with
+    /// an extra comma.
     #[test]
     fn scripts_are_read_whatever_is_around_and_between_their_values() {
         let plain = r#"{"@type":"Article","author":{"name":"Jane Doe"},"datePublished":"2026-05-03"}"#;

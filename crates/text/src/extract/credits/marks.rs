@@ -1,17 +1,17 @@
-//! Names in the markup that announce an author, a source, a date: of `<meta>`, of classes, ids and
-//! properties, of `<time>`. The parser collects them; [`super`] reads what they announce.
+//! Recognises names in the markup that announce an author, a source or a date: names of `<meta>`, classes, ids and
+//! properties, and `<time>`. The parser collects the marks; [`super`] reads the announced values.
 //!
-//! In: attributes of one tag. Out: what it announces, and its rank among others of the kind, the
-//! lowest first. Cost: 1 ns a byte of the names; the marks of a page are at most [`MARKS_MAX`].
+//! In: the attributes of one tag. Out: what it announces, and its rank among others of the kind; the lowest rank wins.
+//! Cost: 1 ns per byte of the names; a page has at most [`MARKS_MAX`] marks.
 
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Segment;
 
-/// Marks that are kept of a page: the head's, and those of some hundred elements.
+/// Most marks kept of a page: those of the head, and of some hundred elements.
 pub(in crate::extract) const MARKS_MAX: usize = 512;
 
-/// What a mark announces.
+/// The kind of value that a mark announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::extract) enum Kind {
     /// `<meta>` with an author.
@@ -20,7 +20,7 @@ pub(in crate::extract) enum Kind {
     Source,
     /// `<meta>` with the time of publication.
     Published,
-    /// `<time>` or another element with a time, of this text or of something else on the page.
+    /// `<time>` or another element with a time, of this text or of other parts of the page.
     PublishedElement,
     /// `<meta>` with the site's name.
     SiteName,
@@ -30,7 +30,7 @@ pub(in crate::extract) enum Kind {
     LinkedData,
     /// `rel=canonical`.
     Canonical,
-    /// What relative links are relative to.
+    /// The base of relative links.
     Base,
     /// An element that holds an author's name.
     AuthorElement,
@@ -38,19 +38,19 @@ pub(in crate::extract) enum Kind {
     SourceElement,
 }
 
-/// A place of the markup that announces something.
+/// A place in the markup that announces a value.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Mark {
     pub(in crate::extract) kind: Kind,
-    /// Among others of its kind the lowest wins.
+    /// The rank among others of its kind; the lowest wins.
     pub(in crate::extract) rank: u8,
-    /// What an attribute says, as a range of the page; empty where nothing.
+    /// The value of an attribute, as a range of the page; may be empty.
     pub(in crate::extract) value: Segment,
-    /// The next segment of text, as an index into the tree's.
+    /// The next segment of text, as an index into the tree's segments.
     pub(in crate::extract) segment: u32,
 }
 
-/// Names of `<meta>`, the most telling of a kind first.
+/// Names of `<meta>` by kind, the most reliable first.
 const METAS: [(Kind, &[&str]); 5] = [
     (
         Kind::Author,
@@ -116,11 +116,11 @@ const METAS: [(Kind, &[&str]); 5] = [
     (Kind::Language, &["", "content-language", "language", "og:locale"]),
 ];
 
-/// What a `<meta>` announces.
-pub(in crate::extract) fn of_meta(attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
+/// Returns what a `<meta>` announces.
+pub(in crate::extract) fn from_meta(attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
     let name = if attributes.property.is_empty() { attributes.itemprop } else { attributes.property };
     let name = name.trim_ascii();
-    // Most of what a head has: sizes of pictures, cards of social networks.
+    // Most names in a head: sizes of pictures, cards of social networks.
     let is_other = name.starts_with(b"twitter:") || name.starts_with(b"og:image") || name.starts_with(b"al:");
     if name.is_empty() || attributes.content.is_empty() || is_other {
         return None;
@@ -131,18 +131,18 @@ pub(in crate::extract) fn of_meta(attributes: &Attributes<'_>) -> Option<(Kind, 
     })
 }
 
-/// Rank of a `<time>` without further words: behind every `<meta>`.
+/// Rank of a `<time>` without further names: after every `<meta>`.
 pub(in crate::extract) const TIME_RANK: u8 = 100;
 
-/// What an element that is shown announces; by the words of class and id as well, with `names`.
+/// Returns what a visible element announces. With `names`, also reads the words of class and id.
 #[inline]
-pub(in crate::extract) fn of_element(
+pub(in crate::extract) fn from_element(
     tag: Tag,
     attributes: &Attributes<'_>,
     names: bool,
 ) -> Option<(Kind, u8)> {
     if !attributes.itemprop.is_empty() || !attributes.datetime.is_empty() {
-        return of_property(tag, attributes);
+        return from_property(tag, attributes);
     }
     let may_be_author =
         attributes.rel.len() >= b"author".len() && memchr::memchr(b'u', attributes.rel).is_some();
@@ -152,10 +152,10 @@ pub(in crate::extract) fn of_element(
     if !names {
         return None;
     }
-    [attributes.class, attributes.id].into_iter().find_map(of_names)
+    [attributes.class, attributes.id].into_iter().find_map(from_names)
 }
 
-fn of_property(tag: Tag, attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
+fn from_property(tag: Tag, attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
     if has_word(attributes.itemprop, b"datePublished") && !attributes.datetime.is_empty() {
         return Some((Kind::PublishedElement, 1));
     }
@@ -166,11 +166,11 @@ fn of_property(tag: Tag, attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
         let is_update = holds(attributes.class, b"updated") && !holds(attributes.class, b"published");
         return Some((Kind::PublishedElement, TIME_RANK + u8::from(is_update)));
     }
-    [attributes.class, attributes.id].into_iter().find_map(of_names)
+    [attributes.class, attributes.id].into_iter().find_map(from_names)
 }
 
-/// What the words of a class or id announce.
-fn of_names(names: &[u8]) -> Option<(Kind, u8)> {
+/// Returns what the words of a class or id announce.
+fn from_names(names: &[u8]) -> Option<(Kind, u8)> {
     if names.len() < b"author".len() {
         return None;
     }
@@ -194,13 +194,13 @@ fn of_names(names: &[u8]) -> Option<(Kind, u8)> {
     None
 }
 
-/// Whether `word` is one of the words that white space parts.
+/// Returns true if `word` is one of the words in `words`, which are separated by white space.
 pub(in crate::extract) fn has_word(words: &[u8], word: &[u8]) -> bool {
     words.len() >= word.len()
         && words.split(u8::is_ascii_whitespace).any(|found| found.eq_ignore_ascii_case(word))
 }
 
-/// Whether `names` holds `part`, in any case.
+/// Returns true if `names` contains `part`, in any case.
 fn holds(names: &[u8], part: &[u8]) -> bool {
     names.windows(part.len()).any(|found| found.eq_ignore_ascii_case(part))
 }
@@ -210,26 +210,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_announce_what_they_say() {
-        let of = |names: &str| of_names(names.as_bytes()).map(|(kind, _)| kind);
-        assert_eq!(of("date-source"), Some(Kind::SourceElement));
-        assert_eq!(of("ep-source cDGray"), Some(Kind::SourceElement));
-        assert_eq!(of("postAuthor"), Some(Kind::AuthorElement));
-        assert_eq!(of("byline__name"), Some(Kind::AuthorElement));
+    fn names_announce_authors_sources_and_dates() {
+        let mark = |names: &str| from_names(names.as_bytes()).map(|(kind, _)| kind);
+        assert_eq!(mark("date-source"), Some(Kind::SourceElement));
+        assert_eq!(mark("ep-source cDGray"), Some(Kind::SourceElement));
+        assert_eq!(mark("postAuthor"), Some(Kind::AuthorElement));
+        assert_eq!(mark("byline__name"), Some(Kind::AuthorElement));
         for other in ["resource", "coauthor", "datasource", "btn", "", "s"] {
-            assert_eq!(of(other), None, "{other}");
+            assert_eq!(mark(other), None, "{other}");
         }
     }
 
     #[test]
-    fn metas_are_known_in_any_case() {
-        let of = |name: &'static str| {
+    fn metas_are_recognised_in_any_case() {
+        let mark = |name: &'static str| {
             let attributes = Attributes { property: name.as_bytes(), content: b"x", ..Attributes::default() };
-            of_meta(&attributes)
+            from_meta(&attributes)
         };
-        assert_eq!(of("ContentSource"), Some((Kind::Source, 0)));
-        assert_eq!(of("article:published_time"), Some((Kind::Published, 0)));
-        assert_eq!(of("viewport"), None);
-        assert_eq!(of(""), None);
+        assert_eq!(mark("ContentSource"), Some((Kind::Source, 0)));
+        assert_eq!(mark("article:published_time"), Some((Kind::Published, 0)));
+        assert_eq!(mark("viewport"), None);
+        assert_eq!(mark(""), None);
     }
 }

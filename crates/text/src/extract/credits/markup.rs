@@ -1,8 +1,7 @@
-//! What the markup of a page says of its source, with the lines of the page beside where these are
-//! trusted more.
+//! Reads a page's source from its markup, and from the lines of the page where these are more reliable.
 //!
-//! In: the marks that the parser has left, linked data. Out: each field by what is trusted most.
-//! Cost: linear in the marks, of which there are few.
+//! In: the marks left by the parser, linked data. Out: each field from its most trusted place. Cost: linear in the
+//! marks, of which there are few.
 
 use super::lines::{Line, Range};
 use super::linked::{self, LinkedData};
@@ -18,31 +17,31 @@ use crate::extract::write::{single_spaced, text_of};
 use leitong_base::limits::SITE_NAME_BYTES_MAX;
 use leitong_base::record::PublicationTime;
 
-/// Scripts with linked data that are read of a page.
+/// Number of scripts with linked data that are read of a page.
 const SCRIPTS_MAX: usize = 8;
 
-/// Elements with an author's or a source's name that are read of a page.
+/// Number of elements with an author's or a source's name that are read of a page.
 const ELEMENTS_MAX: usize = 6;
 
-/// Bytes of a block up to which it is a line that may announce a time of publication. A longer one is prose,
-/// whose times are those of what it tells.
+/// Longest block, in bytes, that is a line and may announce a time of publication. A longer one is prose, and its times
+/// belong to its story.
 const LINE_BYTES_MAX: u32 = 100;
 
-/// Names of parts of a page whose dates are not of its text.
+/// Names of parts of a page whose dates are not those of its text.
 const OTHER_PARTS: Hints = hints::RELATED | hints::COMMENT | hints::SIDE | hints::COPYRIGHT | hints::NAV;
 
-/// Where a marked element stands, the most trusted place first.
+/// The place of a marked element, the most trusted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
-    /// Round the title, but not before it.
+    /// Around the title, but not before it.
     Title,
-    /// Shortly before the title, as do today's date and the last news.
+    /// Shortly before the title, like today's date and the latest news.
     BeforeTitle,
-    /// Within the text or where it ends.
+    /// Within the text or at its end.
     Elsewhere,
 }
 
-/// A page's markup, and where in it title and text stand.
+/// A page's markup, and the range of its title and text.
 pub(super) struct Markup<'a> {
     pub(super) html: &'a str,
     pub(super) tree: &'a Tree,
@@ -50,14 +49,14 @@ pub(super) struct Markup<'a> {
 }
 
 impl Markup<'_> {
-    /// Marks of a kind, the most trusted first, else in the order of the page.
+    /// Returns the marks of a kind, the most trusted first, then in the order of the page.
     fn marks(&self, kind: Kind) -> Vec<&Mark> {
         let mut marks: Vec<&Mark> = self.tree.marks.iter().filter(|mark| mark.kind == kind).collect();
         marks.sort_by_key(|mark| mark.rank);
         marks
     }
 
-    /// What an attribute says; none where that is empty.
+    /// Returns the value of an attribute; `None` if it is empty.
     fn value(&self, segment: Segment) -> Option<String> {
         title::raw(self.html, Some(segment))
     }
@@ -66,7 +65,7 @@ impl Markup<'_> {
         self.marks(kind).into_iter().filter_map(|mark| self.value(mark.value))
     }
 
-    /// Marked elements of a kind that stand round the title, then those within the text.
+    /// Returns the marked elements of a kind: those around the title, then those within the text.
     fn elements(&self, kind: Kind) -> impl Iterator<Item = &Mark> {
         let block_of =
             |mark: &Mark| self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
@@ -85,11 +84,10 @@ impl Markup<'_> {
         top.into_iter().chain(within.map(|(_, mark)| mark)).take(ELEMENTS_MAX)
     }
 
-    /// Returns where a marked element stands, if it is of the page's text, and not of what that tells, of a
-    /// related story, a comment or the foot of the page: it stands round the title or where the text ends,
-    /// and no part of the page in between is another article or is named as something else. An element that
-    /// stands elsewhere must be announced as the time of publication. Threads call their posts comments, so
-    /// that such a name does not count before the text.
+    /// Returns the place of a marked element if it belongs to the page's text, and not to its story, a related story, a
+    /// comment or the page's footer. It must be around the title or at the end of the text, and no part of the page in
+    /// between may be another article or have another role. An element elsewhere must be announced as the time of
+    /// publication. Threads call their posts comments, so that name does not count before the text.
     fn place_of(&self, mark: &Mark) -> Option<Place> {
         let range = self.range?;
         let blocks = &self.tree.blocks;
@@ -116,8 +114,8 @@ impl Markup<'_> {
             let blocks = &self.tree.blocks[node.first_block as usize..node.end_block as usize];
             blocks.iter().any(|block| block.links > 0)
         };
-        // Below the text, what has a link is another story, and what stands in the foot of the page is its own
-        // date, unless they say when something was published.
+        // Below the text, an element with a link belongs to another story, and the date in the footer is the page's
+        // own, unless they say when something was published.
         let is_below = at > end && !self.is_announced(at);
         let is_other = between.any(|node| {
             let has_links = has_links(node);
@@ -143,7 +141,7 @@ impl Markup<'_> {
         })
     }
 
-    /// The first text at or after a mark.
+    /// Returns the first text at or after a mark.
     fn text_at(&self, mark: &Mark) -> Option<String> {
         let rest = self.tree.segments.get(mark.segment as usize..)?;
         let mut text = String::new();
@@ -154,7 +152,7 @@ impl Markup<'_> {
             }
             text.push(' ');
             entities::decode_into(piece, &mut text);
-            // `By`, `来源：`: the name follows in an element of its own.
+            // After `By` or `来源：`, the name is in an element of its own.
             let words = text.trim().trim_end_matches([':', '：', ' ']);
             let is_cue = words.is_empty()
                 || ["by", "written by", "posted by", "author", "source", "来源", "來源", "作者", "文章来源"]
@@ -191,16 +189,16 @@ impl Markup<'_> {
         self.values(Kind::Language).chain(linked.language.clone()).collect()
     }
 
-    /// What metadata and marked elements say of the source.
+    /// Returns the source according to metadata and marked elements.
     pub(super) fn source(&self) -> Option<Source> {
         let metas = self.values(Kind::Source).filter(|value| !value.contains('/'));
-        let metas = metas.into_iter().find_map(|value| source::of_markup(&value));
+        let metas = metas.into_iter().find_map(|value| source::from_markup(&value));
         metas.or_else(|| {
             self.elements(Kind::SourceElement).filter_map(|mark| self.text_at(mark)).find_map(|text| {
-                // With a cue it may be any line; without, it is one word.
+                // With a cue it may be any line; without one it is a single word.
                 let is_word = !text.contains(' ') || text.contains(['：', ':']);
                 let is_short = text.chars().count() <= 30 && text.chars().any(source::is_han) && is_word;
-                source::of_markup(&text).filter(|_| is_short)
+                source::from_markup(&text).filter(|_| is_short)
             })
         })
     }
@@ -214,7 +212,7 @@ impl Markup<'_> {
         };
         let of_linked = || of_values(&mut linked.authors.iter().cloned());
         let of_metas = || {
-            // Several of one name are several authors; other names say the same again.
+            // Several marks with one name are several authors; marks with other names repeat them.
             let best = self
                 .marks(Kind::Author)
                 .into_iter()
@@ -232,7 +230,7 @@ impl Markup<'_> {
                 (is_name && !names.is_empty()).then_some(names)
             })
         };
-        let of_lines = || author::of_lines(lines);
+        let of_lines = || author::from_lines(lines);
         let of_organisations = || of_values(&mut linked.organisations.iter().cloned());
         let of_elements = || of_elements().unwrap_or_default();
         let byline = || author::byline(lines);
@@ -240,7 +238,7 @@ impl Markup<'_> {
             true => [&of_lines, &of_linked, &of_elements, &of_metas, &byline, &of_organisations],
             false => [&of_linked, &of_metas, &byline, &of_elements, &of_lines, &of_organisations],
         };
-        // The site itself is named as the author where nobody else is.
+        // The site itself is named as the author if nobody else is.
         let title = self.tree.head.title.and_then(|title| self.value(title)).unwrap_or_default();
         let last = title.rsplit(['_', '|', '-', '–', '—', '·']).next().unwrap_or_default().trim();
         let sites: Vec<String> = self.values(Kind::SiteName).chain(linked.publisher.clone()).collect();
@@ -257,7 +255,7 @@ impl Markup<'_> {
             }
             site = if site.is_empty() { named } else { site };
         }
-        // On sites in Chinese it stands in every page's metadata.
+        // On sites in Chinese, every page's metadata names the site.
         if is_chinese { Vec::new() } else { site }
     }
 
@@ -267,14 +265,14 @@ impl Markup<'_> {
         linked: &LinkedData,
         known: Known<'_>,
     ) -> Option<PublicationTime> {
-        let read = |text: &str| published::of_markup(text, known.latest);
+        let read = |text: &str| published::parse(text, known.latest);
         let of_linked = || linked.published.as_deref().and_then(read);
         let of_marks = |from: u8, to: u8| {
             let mut marks: Vec<(&Mark, Place)> =
                 self.marks(Kind::Published).into_iter().map(|mark| (mark, Place::Title)).collect();
             let elements = self.marks(Kind::PublishedElement).into_iter();
             marks.extend(elements.filter_map(|mark| Some((mark, self.place_of(mark)?))));
-            // The last post of a thread, too, stands where the text ends.
+            // The last post of a thread is also at the end of the text.
             if marks.iter().any(|(_, place)| *place != Place::Elsewhere) {
                 marks.retain(|(_, place)| *place != Place::Elsewhere);
             }
@@ -287,12 +285,12 @@ impl Markup<'_> {
         if said.is_some_and(|said| said.has_time()) {
             return said;
         }
-        let shown = published::of_lines(lines, known.latest);
+        let shown = published::from_lines(lines, known.latest);
         match (said, shown) {
             (Some(said), Some(shown)) if !said.has_time() && shown.has_time() && said.is_same_day(&shown) => {
                 Some(shown)
             }
-            (None, shown) => shown.or_else(|| published::of_url(known.url, known.latest)),
+            (None, shown) => shown.or_else(|| published::from_url(known.url, known.latest)),
             (said, _) => said,
         }
     }

@@ -1,16 +1,14 @@
-//! What a page says of its source and of itself: publisher, authors, date, canonical link, site,
-//! language.
+//! Reads what a page says about its source and itself: publisher, authors, date, canonical link, site, language.
 //!
 //! ```text
-//! marks of the parser ─┐
-//! linked data ─────────┼→ source, author, published, language, link → Credits
-//! lines round the text ┘
+//! marks of the parser ───┐
+//! linked data ───────────┼→ source, author, published, language, link → Credits
+//! lines around the text ─┘
 //! ```
-//! In: the tree of a page whose main text is chosen, or a text without markup; the page's url, and
-//! the time after which nothing can have been published. Out: [`Credits`], all of which the page
-//! itself says. Invariants: the text of the page and so its fingerprint do not depend on it; what
-//! is read is bounded (`lines`, `marks`, `linked`), and so is what is found
-//! ([`leitong_base::limits`]). `docs/extraction.md` has rules and measurements.
+//! In: the tree of a page with its chosen blocks, or a text without markup; the page's URL, and the time after which it
+//! cannot have been published. Out: [`Credits`], with information from the page alone. Invariants: the text of the page
+//! and its fingerprint do not depend on credits; the input read is bounded (`lines`, `marks`, `linked`), and so is the
+//! output ([`leitong_base::limits`]). `docs/extraction.md` has rules and measurements.
 
 mod author;
 mod date;
@@ -36,33 +34,33 @@ use linked::LinkedData;
 use markup::Markup;
 use source::Source;
 
-/// What is known of a page beside its body.
+/// Information about a page from outside of its body.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known<'a> {
-    /// As given.
+    /// The page's URL as received.
     pub url: &'a str,
-    /// When it was fetched, or else read; dates after it are no dates of publication.
+    /// The time when it was fetched or else read; later dates cannot be dates of publication.
     pub latest: Option<Timestamp>,
 }
 
-/// A page whose main text is chosen.
+/// A page with its chosen blocks.
 pub(super) struct Parsed<'a> {
     pub(super) html: &'a str,
     pub(super) tree: &'a Tree,
-    /// Its chosen blocks.
+    /// The chosen blocks.
     pub(super) chosen: &'a [u32],
     /// For each block, the kinds of phrases in it.
     pub(super) phrases: &'a [Phrases],
 }
 
-/// What the page says that `document` was made of.
-pub(super) fn of_page(page: &Parsed<'_>, document: &Document, known: Known<'_>) -> Credits {
+/// Returns the credits of the page that `document` was extracted from.
+pub(super) fn from_page(page: &Parsed<'_>, document: &Document, known: Known<'_>) -> Credits {
     let range = lines::range(page.html, page.tree, page.chosen);
-    let lines = range.map(|range| lines::of_page(page.html, page.tree, page.chosen, page.phrases, range));
+    let lines = range.map(|range| lines::from_page(page.html, page.tree, page.chosen, page.phrases, range));
     let lines = lines.unwrap_or_default();
     let page = Markup { html: page.html, tree: page.tree, range };
     let linked = page.linked_data();
-    let language = language::of(document, page.languages(&linked));
+    let language = language::detect(document, page.languages(&linked));
     let source = publisher(Some((&page, &linked)), &lines);
     let mut credits = Credits {
         authors: page.authors(&lines, &linked, language.as_deref()),
@@ -73,7 +71,7 @@ pub(super) fn of_page(page: &Parsed<'_>, document: &Document, known: Known<'_>) 
         ..Credits::default()
     };
     set_source(&mut credits, source);
-    // An editor is no author, and on pages in Chinese a source in its place has no name of its own.
+    // An editor is not an author; on pages in Chinese, neither is a name that is also the source.
     let is_chinese = credits.language.as_deref().is_some_and(|language| language.starts_with("zh"));
     let is_source =
         |name: &String| credits.publisher.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
@@ -83,17 +81,17 @@ pub(super) fn of_page(page: &Parsed<'_>, document: &Document, known: Known<'_>) 
     credits
 }
 
-/// What a text without markup says.
-pub(super) fn of_text(document: &Document, known: Known<'_>) -> Credits {
-    let lines = lines::of_text(document);
-    let language = language::of(document, []);
+/// Returns the credits of a text without markup.
+pub(super) fn from_text(document: &Document, known: Known<'_>) -> Credits {
+    let lines = lines::from_text(document);
+    let language = language::detect(document, []);
     let mut credits = Credits {
-        authors: match author::of_lines(&lines) {
+        authors: match author::from_lines(&lines) {
             authors if authors.is_empty() => author::byline(&lines),
             authors => authors,
         },
-        published_at: published::of_lines(&lines, known.latest)
-            .or_else(|| published::of_url(known.url, known.latest)),
+        published_at: published::from_lines(&lines, known.latest)
+            .or_else(|| published::from_url(known.url, known.latest)),
         language,
         ..Credits::default()
     };
@@ -109,7 +107,7 @@ fn set_source(credits: &mut Credits, source: Option<Source>) {
     credits.credit_line = Some(line);
 }
 
-/// `line` without brackets at its ends that have no counterpart in it, as in `来源：新华社）`.
+/// Returns `line` without brackets at its ends that have no counterpart, as in `来源：新华社）`.
 fn without_stray_brackets(line: &str) -> &str {
     const PAIRS: [(char, char); 6] =
         [('（', '）'), ('(', ')'), ('【', '】'), ('[', ']'), ('「', '」'), ('《', '》')];
@@ -132,14 +130,14 @@ fn without_stray_brackets(line: &str) -> &str {
     }
 }
 
-/// Who is said to have published the text, by what is trusted most: the line under the title,
-/// metadata and marked elements, the end of the text, what follows it, the dateline.
+/// Returns the publisher from the most trusted place: the line under the title, metadata and marked elements, the end
+/// of the text, the lines after it, the dateline.
 fn publisher(page: Option<(&Markup<'_>, &LinkedData)>, lines: &[Line]) -> Option<Source> {
     let of_lines = |places: &[Place]| {
         lines
             .iter()
             .filter(|line| places.contains(&line.place))
-            .find_map(|line| source::of_line(&line.text, line.place))
+            .find_map(|line| source::from_line(&line.text, line.place))
     };
     let linked = || {
         let (page, linked) = page?;
@@ -156,7 +154,7 @@ fn publisher(page: Option<(&Markup<'_>, &LinkedData)>, lines: &[Line]) -> Option
         .or_else(linked)
         .or_else(|| {
             let first = lines.iter().filter(|line| matches!(line.place, Place::First | Place::Top));
-            first.filter_map(|line| dateline::of(&line.text)).find_map(|dateline| dateline.source)
+            first.filter_map(|line| dateline::parse(&line.text)).find_map(|dateline| dateline.source)
         })
 }
 
@@ -192,7 +190,7 @@ mod tests {
         for years about cancelled crossings, but the board blamed a worn gearbox that no workshop can repair.</p>\
         <p>A replacement vessel could be chartered, although its draught is too deep for the old stone pier.</p>";
 
-    /// Dates of related stories, comments and page feet were taken for the article's.
+    /// Dates of related stories, comments and page footers were taken for the article's date.
     #[test]
     fn the_date_of_publication_is_the_articles_own() {
         let time = "<time datetime=2019-02-03>3 Feb 2019</time>";

@@ -1,7 +1,7 @@
-//! What is a name: of a publisher, of an author.
+//! Recognises names of publishers and authors.
 //!
-//! In: words that stand where a name is expected. Out: the name without what surrounds it; none
-//! where they are no name. Cost: linear in the words.
+//! In: words where a name is expected. Out: the name without its surroundings; `None` if the words are not a name.
+//! Cost: linear in the words.
 
 use super::source::is_han;
 use leitong_base::limits::{AUTHOR_BYTES_MAX, PUBLISHER_BYTES_MAX};
@@ -60,7 +60,7 @@ const NEXT_FIELDS: [&str; 50] = [
     "版权",
 ];
 
-/// What stands in place of a publisher where there is none.
+/// Words used instead of a publisher if there is none.
 const NO_PUBLISHERS: [&str; 32] = [
     "网络",
     "互联网",
@@ -96,7 +96,7 @@ const NO_PUBLISHERS: [&str; 32] = [
     "网上",
 ];
 
-/// Words in Latin letters that are no names.
+/// Words in Latin letters that are not names.
 const NO_NAMES: [&str; 33] = [
     "the author",
     "about the author",
@@ -133,16 +133,16 @@ const NO_NAMES: [&str; 33] = [
     "advertisement",
 ];
 
-/// The first field of `text`, a value that others may follow, and its length with what led to it.
+/// Returns the first field of `text`, a value that others may follow, and its length including the text before it.
 pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
     let mut end = text.len();
     for (at, c) in text.char_indices() {
         let ends = match c {
             '|' | '｜' | '丨' | '】' | ']' | '。' | ';' | '；' | ',' | '，' | '\n' | '！' | '？' | '>'
             | '»' | '　' => true,
-            // A closing bracket that nothing has opened, as in `（来源：新华社）`.
+            // A closing bracket without an opening one, as in `（来源：新华社）`.
             '）' | ')' => !text[..at].contains(['（', '(']),
-            // Names in Chinese have no spaces, but for what stands in brackets behind them.
+            // Names in Chinese have no spaces, except before brackets.
             ' ' => text[..at].contains(is_han) && !text[at + 1..].starts_with(['(', '（']),
             '0'..='9' => at > 0 && super::date::find_at(&text[at..]).is_some_and(|(from, ..)| from == 0),
             _ if is_han(c) && at > 0 => NEXT_FIELDS.iter().any(|field| text[at..].starts_with(field)),
@@ -157,7 +157,7 @@ pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
     (!field.is_empty()).then_some((field, end))
 }
 
-/// A publisher's name: without brackets, quotes and the place of the office.
+/// Returns a publisher's name without brackets, quotation marks and the place of its office.
 pub(super) fn publisher(raw: &str) -> Option<String> {
     let mut name = raw.trim().trim_matches(is_frame);
     for prefix in ["微信公众号", "公众号", "微信公號", "综合自", "综合"] {
@@ -178,7 +178,7 @@ pub(super) fn publisher(raw: &str) -> Option<String> {
     (fits && is_plain && !is_no_publisher(name)).then(|| name.to_owned())
 }
 
-/// Whether words in the place of a publisher say that there is none, or are of another field.
+/// Returns true if the words say that there is no publisher, or belong to another field.
 fn is_no_publisher(name: &str) -> bool {
     let bare = name.trim_start_matches("来自").trim_start_matches("来源于");
     let holds = ["编辑", "編輯", "链接", "原文", "版权", "点击", "时间", "日期"];
@@ -209,7 +209,7 @@ fn is_no_publisher(name: &str) -> bool {
         || begins.iter().any(|word| name.starts_with(word))
 }
 
-/// Without what frames the whole: 《光明日报》, “半月谈”; a title within stays.
+/// Removes marks around the whole name: 《光明日报》, “半月谈”; a title within the name is kept.
 fn unframed(name: &str) -> &str {
     let pairs = [('《', '》'), ('“', '”'), ('「', '」'), ('【', '】'), ('"', '"'), ('『', '』')];
     let mut name = name;
@@ -217,7 +217,7 @@ fn unframed(name: &str) -> &str {
         let inner = name.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
         name = inner.filter(|inner| !inner.contains([open, close])).unwrap_or(name);
     }
-    // One half alone is what was cut.
+    // One mark without the other was left by cutting.
     let halves = |c: char| {
         pairs.iter().any(|(open, close)| (c == *open || c == *close) && lonely(name, *open, *close))
     };
@@ -228,20 +228,20 @@ fn lonely(name: &str, open: char, close: char) -> bool {
     open != close && name.matches(open).count() != name.matches(close).count()
 }
 
-/// Characters that surround names.
+/// Returns true for characters that surround names.
 fn is_frame(c: char) -> bool {
     c.is_whitespace()
         || matches!(c, ':' | '：' | '-' | '—' | '|' | '·' | '、' | '，' | ',' | '.' | '*' | '@' | '/' | '>')
 }
 
-/// A place that an account writes from: `来自甘肃`, `来自内蒙古自治区`.
+/// Returns true for the region that an account writes from: `来自甘肃`, `来自内蒙古自治区`.
 fn is_region(name: &str) -> bool {
     ["省", "市", "自治区", "特别行政区"].iter().any(|ending| name.ends_with(ending))
         && name.chars().count() <= 8
 }
 
-/// A person's name as it stands after a cue in Chinese: two to four characters, or what else has no
-/// space, where the cue names the author outright.
+/// Returns true if a text after a Chinese cue is a person's name: two to four characters, or any text without a space
+/// if the cue names the author outright.
 pub(super) fn is_chinese_person(name: &str) -> bool {
     let chars = name.chars().count();
     (2..=4).contains(&chars)
@@ -295,7 +295,7 @@ pub(super) fn is_chinese_person(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// An author's name: without `By`, roles and brackets.
+/// Returns an author's name without `By`, roles and brackets.
 pub(super) fn author(raw: &str) -> Option<String> {
     let mut name = raw.trim().trim_matches(|c: char| is_frame(c) && c != '.');
     for prefix in [
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn publishers_lose_their_frame() {
+    fn publishers_lose_the_marks_around_them() {
         for (raw, expected) in [
             ("《光明日报》", Some("光明日报")),
             ("光明网-《光明日报》", Some("光明网-《光明日报》")),
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn authors_lose_what_introduces_them() {
+    fn authors_lose_the_words_before_them() {
         for (raw, expected) in [
             ("By Jane Doe", Some("Jane Doe")),
             ("Jane Doe | The Times", Some("Jane Doe")),

@@ -1,19 +1,19 @@
-//! When a page was published: of all that says so, what is trusted most.
+//! Determines when a page was published, from the most trusted date on it.
 //!
-//! In: dates in linked data, metadata, `<time>`, lines of the page and its url. Out: the first one
-//! in that order that is a date and does not lie in the future; where it is a day alone and the
-//! line under the title says the same day with a time, that. Cost: linear in what is read.
+//! In: dates in linked data, metadata, `<time>`, lines of the page and its URL. Out: the first one in that order that
+//! is valid and not in the future. If it is only a day, and the line under the title has the same day with a time, that
+//! one is used. Cost: linear in the input.
 
 use super::date;
 use super::lines::{Line, Place};
 use leitong_base::record::PublicationTime;
 use leitong_base::record::timestamp::Timestamp;
 
-/// Words that say that a date is of something else: 更新, "updated".
+/// Words that mark a date as that of something else: 更新, "updated".
 const OTHER_DATES: [&str; 10] =
     ["更新", "修改", "updated", "modified", "截止", "copyright", "©", "有效期", "reviewed", "备案"];
 
-/// Words that say that a date is of the publication.
+/// Words that mark a date as that of publication.
 const CUES: [&str; 14] = [
     "发布",
     "發布",
@@ -31,24 +31,24 @@ const CUES: [&str; 14] = [
     "首发",
 ];
 
-/// Characters of a line that a date is the main thing of.
+/// Longest line, in characters, that is mainly a date.
 const LINE_CHARS_MAX: usize = 100;
 
-/// A date as it is written in markup.
-pub(super) fn of_markup(text: &str, latest: Option<Timestamp>) -> Option<PublicationTime> {
+/// Reads a date in markup.
+pub(super) fn parse(text: &str, latest: Option<Timestamp>) -> Option<PublicationTime> {
     let text = text.trim();
     let found = date::find(text).or_else(|| date::compact(text))?;
     is_past(found, latest).then_some(found)
 }
 
-/// What the page's lines say.
-pub(super) fn of_lines(lines: &[Line], latest: Option<Timestamp>) -> Option<PublicationTime> {
+/// Finds the date in the page's lines.
+pub(super) fn from_lines(lines: &[Line], latest: Option<Timestamp>) -> Option<PublicationTime> {
     let places = [&[Place::Top, Place::First][..], &[Place::Within, Place::Last, Place::After]];
     for (at, places) in places.into_iter().enumerate() {
         let found = lines
             .iter()
             .filter(|line| places.contains(&line.place))
-            .find_map(|line| of_line(line, latest, at > 0 || line.place == Place::First));
+            .find_map(|line| from_line(line, latest, at > 0 || line.place == Place::First));
         if found.is_some() {
             return found;
         }
@@ -56,25 +56,26 @@ pub(super) fn of_lines(lines: &[Line], latest: Option<Timestamp>) -> Option<Publ
     None
 }
 
-/// The date of a line that is about it; with `told`, only where words say that it is.
-fn of_line(line: &Line, latest: Option<Timestamp>, told: bool) -> Option<PublicationTime> {
+/// Returns the date of a line that consists mainly of it; with `cue_required`, only if words mark it as that of
+/// publication.
+fn from_line(line: &Line, latest: Option<Timestamp>, cue_required: bool) -> Option<PublicationTime> {
     let text = &line.text;
     if !text.bytes().any(|byte| byte.is_ascii_digit()) || text.chars().count() > LINE_CHARS_MAX {
         return None;
     }
     let (from, found, to) = date::find_at(text)?;
     let small = text[..from].to_lowercase();
-    let is_told = CUES.iter().any(|cue| small.contains(cue));
+    let has_cue = CUES.iter().any(|cue| small.contains(cue));
     let is_other = OTHER_DATES.iter().any(|word| small.contains(word));
-    // A sentence in which a date stands goes on behind it, and says no time of day.
+    // A sentence continues after its date, and has no time of day.
     let rest = text[to..].chars().count();
-    let is_sentence = !found.has_time() && !is_told && (rest > 40 || small.chars().count() > 40);
-    let fits = (is_told || !told) && !is_other && !is_sentence;
+    let is_sentence = !found.has_time() && !has_cue && (rest > 40 || small.chars().count() > 40);
+    let fits = (has_cue || !cue_required) && !is_other && !is_sentence;
     (fits && is_past(found, latest)).then_some(found)
 }
 
-/// The day that a url names: `/2024/05/13/`, `/2024-05/13/`, `/20240513/`, `20240513A00`.
-pub(super) fn of_url(url: &str, latest: Option<Timestamp>) -> Option<PublicationTime> {
+/// Returns the day in a URL: `/2024/05/13/`, `/2024-05/13/`, `/20240513/`, `20240513A00`.
+pub(super) fn from_url(url: &str, latest: Option<Timestamp>) -> Option<PublicationTime> {
     let path = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let (_, path) = path.split_once('/')?;
@@ -103,12 +104,12 @@ pub(super) fn of_url(url: &str, latest: Option<Timestamp>) -> Option<Publication
         let dashed = |part: &&&str| part.len() >= 10 && part.as_bytes()[4] == b'-';
         parts.iter().find(dashed).and_then(|part| PublicationTime::from_iso_8601(part.get(..10)?))
     })?;
-    // Years before the web are of what the page is about.
+    // Years before the web belong to the page's subject.
     let is_of_web = found.earliest_ms() > 757_382_400_000;
     (is_of_web && is_past(found, latest)).then_some(found)
 }
 
-/// Whether a date is not later than the page was seen.
+/// Returns true if a date is not later than the page was seen.
 fn is_past(found: PublicationTime, latest: Option<Timestamp>) -> bool {
     !latest.is_some_and(|latest| found.is_after(latest))
 }
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     fn url(url: &str) -> String {
-        of_url(url, None).map(|found| found.to_string()).unwrap_or_default()
+        from_url(url, None).map(|found| found.to_string()).unwrap_or_default()
     }
 
     #[test]
@@ -137,18 +138,18 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_the_future_is_passed_over() {
+    fn dates_in_the_future_are_skipped() {
         let now = Timestamp::from_rfc3339("2026-11-21T08:00:00Z");
-        assert_eq!(of_markup("2099-01-01", now), None);
-        assert!(of_markup("2099-01-01", None).is_some());
+        assert_eq!(parse("2099-01-01", now), None);
+        assert!(parse("2099-01-01", None).is_some());
         let line = |text: &str| Line { text: text.to_owned(), place: Place::Top };
         let lines = [line("活动时间：2099-01-01"), line("2026-11-20 08:30 来源：新华社")];
-        let found = of_lines(&lines, now).map(|found| found.to_string());
+        let found = from_lines(&lines, now).map(|found| found.to_string());
         assert_eq!(found.as_deref(), Some("2026-11-20T08:30"));
     }
 
     #[test]
-    fn dates_of_other_things_are_none() {
+    fn dates_of_other_things_are_ignored() {
         for text in [
             "Last updated: May 3, 2025",
             "最后更新: 2019-09-07 15:14:21",
@@ -156,7 +157,7 @@ mod tests {
             "On May 3, 2025 the ferry to the islands sailed again, and all who lived there came to see it.",
         ] {
             let line = Line { text: text.to_owned(), place: Place::Top };
-            assert_eq!(of_lines(&[line], None), None, "{text}");
+            assert_eq!(from_lines(&[line], None), None, "{text}");
         }
     }
 
@@ -164,7 +165,7 @@ mod tests {
         #[test]
         fn no_url_panics(path in "[0-9/_\\-é]{0,40}", any in "\\PC{0,30}") {
             for url in [format!("http://a.example/{path}"), any] {
-                let _ = of_url(&url, None);
+                let _ = from_url(&url, None);
             }
         }
     }

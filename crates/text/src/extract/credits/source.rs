@@ -1,9 +1,8 @@
-//! Who published a text first, as lines of a page say it: `来源：新华社`, `稿源`, `转自`, "originally
-//! published by".
+//! Finds the first publisher of a text in the lines of a page: `来源：新华社`, `稿源`, `转自`, "originally published by".
 //!
-//! In: a line and its place. Out: the publisher's name, and the words that name it. Where a line
-//! stands decides how sure its words must be: what stands round the title speaks of the page, the
-//! same words within the text may be quoted, or be of a picture. Cost: linear in the line.
+//! In: a line and its place. Out: the publisher's name, and the words that name it. The place of a line decides how
+//! strict the rules are: a line near the title is about the page, but the same words within the text may be a quotation
+//! or belong to a picture. Cost: linear in the line.
 
 use super::lines::Place;
 use super::name;
@@ -15,7 +14,7 @@ pub(super) struct Source {
     pub(super) line: String,
 }
 
-/// Words after which a publisher stands; whether a colon or the like must stand between.
+/// Words before a publisher, each with true if a colon or the like must be in between.
 const CUES: [(&str, bool); 17] = [
     ("来源", true),
     ("來源", true),
@@ -39,20 +38,19 @@ const CUES: [(&str, bool); 17] = [
 /// Last characters of the cues.
 const LAST_CHARACTERS: [char; 10] = ['源', '处', '處', '自', '载', '載', '于', '於', '發', '发'];
 
-/// Characters of which each cue has one.
+/// Characters of which every cue has one.
 const TELLING_CHARACTERS: [char; 8] = ['源', '自', '处', '處', '载', '載', '首', '摘'];
 
-/// Words that may stand right before a cue; any other Chinese
-/// character makes it speak of something else: 图片来源, 数据来源.
+/// Words allowed right before a cue. With any other Chinese character, the cue is about something else: 图片来源, 数据来源.
 const BEFORE_CUES: [&str; 18] = [
     "本文", "文章", "新闻", "新聞", "信息", "消息", "稿件", "内容", "內容", "原文", "资讯", "資訊", "此文",
     "转载", "轉載", "全文", "文字", "本稿",
 ];
 
-/// Characters of a line within the text that may name its source.
+/// Longest line within the text, in characters, that may name its source.
 const WITHIN_CHARS_MAX: usize = 40;
 
-/// Words in English after which a publisher stands.
+/// English words before a publisher.
 const ENGLISH_CUES: [&str; 22] = [
     "originally published by ",
     "originally published at ",
@@ -78,8 +76,8 @@ const ENGLISH_CUES: [&str; 22] = [
     "syndicated from ",
 ];
 
-/// The publisher that a line names.
-pub(super) fn of_line(text: &str, place: Place) -> Option<Source> {
+/// Returns the publisher that a line names.
+pub(super) fn from_line(text: &str, place: Place) -> Option<Source> {
     if place == Place::First && !text.starts_with(['（', '(', '来', '來', '稿', '【', '转', '轉', '本', '摘'])
     {
         return english(text, place);
@@ -92,7 +90,7 @@ pub(super) fn of_line(text: &str, place: Place) -> Option<Source> {
         .or_else(|| english(text, place))
 }
 
-/// A line of nothing but a date and the name of a paper, an agency or a site.
+/// Reads a line that consists of a date and the name of a paper, an agency or a site.
 fn beside_date(text: &str) -> Option<Source> {
     let (from, found, to) = super::date::find_at(text)?;
     let (before, after) = (text[..from].trim(), text[to..].trim());
@@ -109,9 +107,9 @@ fn beside_date(text: &str) -> Option<Source> {
     Some(Source { publisher, line: text.to_owned() })
 }
 
-/// What a `<meta>` or an element that is named so says of the source: with the cue or without.
-pub(super) fn of_markup(text: &str) -> Option<Source> {
-    of_line(text, Place::Top).or_else(|| {
+/// Returns the source that a `<meta>` or a marked element names, with or without a cue.
+pub(super) fn from_markup(text: &str) -> Option<Source> {
+    from_line(text, Place::Top).or_else(|| {
         let publisher = name::publisher(text.trim_start_matches([':', '：', ' ']))?;
         Some(Source { publisher, line: text.trim().to_owned() })
     })
@@ -140,7 +138,7 @@ fn chinese(text: &str, place: Place) -> Option<Source> {
     None
 }
 
-/// What follows the cue; `colon` asks for a mark between.
+/// Returns the text after the cue; with `colon`, there must be a mark in between.
 fn value(after: &str, colon: bool) -> Option<&str> {
     let blanks = [' ', '\u{a0}', '\u{3000}'];
     let value = after.trim_start_matches(blanks);
@@ -149,13 +147,12 @@ fn value(after: &str, colon: bool) -> Option<&str> {
     if marked.len() < value.len() {
         return Some(marked.trim_start_matches([' ', '\u{a0}', '\u{3000}', ':', '：']));
     }
-    // `| 来源CSDN|`: between bars a name in Latin letters needs no colon to be told from the cue.
+    // In `| 来源CSDN|`, between bars, a name in Latin letters needs no colon to be distinguished from the cue.
     let is_barred = after.contains('|') && value.starts_with(|c: char| c.is_ascii_uppercase());
     (!colon || is_barred).then_some(value)
 }
 
-/// Whether what stands before a cue leaves it to speak of the whole text. Terms of use do not:
-/// `凡本网注明“来源：中国网”的作品`.
+/// Returns true if the text before a cue lets it apply to the whole text. Terms of use do not: `凡本网注明“来源：中国网”的作品`.
 fn may_precede(before: &str) -> bool {
     if before.ends_with(['“', '"', '「', '‘', '\'']) || before.contains("注明") {
         return false;
@@ -169,7 +166,7 @@ fn may_precede(before: &str) -> bool {
     })
 }
 
-/// Whether the cue at `begin` stands as apart as its place asks for.
+/// Returns true if the cue at `begin` is as isolated as its place requires.
 fn is_apart(text: &str, begin: usize, place: Place) -> bool {
     let before = text[..begin].trim_end_matches(|c: char| is_han(c) || c == ' ');
     let at_start = before.trim_matches(|c: char| !c.is_alphanumeric()).is_empty();
@@ -186,7 +183,7 @@ fn is_apart(text: &str, begin: usize, place: Place) -> bool {
     }
 }
 
-/// Where the words begin that name the source: at the words that may stand right before the cue.
+/// Returns the start of the words that name the source: of the words allowed right before the cue, if there are any.
 fn line_start(text: &str, begin: usize) -> usize {
     let before = &text[..begin];
     let word = BEFORE_CUES.iter().find(|word| before.ends_with(**word));
@@ -194,7 +191,7 @@ fn line_start(text: &str, begin: usize) -> usize {
 }
 
 fn english(text: &str, place: Place) -> Option<Source> {
-    // Each cue holds `ed ` but one, which begins its line. Most lines hold neither.
+    // Each cue but one contains `ed `, and that one begins its line. Most lines have neither.
     let bytes = text.as_bytes();
     let holds_cue = memchr::memchr_iter(b'd', bytes)
         .any(|at| at > 0 && bytes[at - 1] == b'e' && bytes.get(at + 1) == Some(&b' '));
@@ -212,7 +209,7 @@ fn english(text: &str, place: Place) -> Option<Source> {
     })
 }
 
-/// A name in English at `at`, up to where a sentence goes on or ends.
+/// Returns an English name at `at`, which ends where a sentence continues or ends.
 fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
     let value = &text[at..];
     let ends = [
@@ -223,7 +220,7 @@ fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
     let raw = value[..end].trim_end_matches(['.', ' ', '”', '"']);
     let raw = raw.strip_prefix("the ").unwrap_or(raw);
     let is_month = super::date::is_month(raw.split(' ').next().unwrap_or_default());
-    // A name has capitals, or is that of a host; with a year it is a date.
+    // A name has capitals, or is a host name; with a year it is a date.
     let is_name = raw.split(' ').count() <= 6
         && (raw.starts_with(|c: char| c.is_uppercase() || c == '“' || c == '"') || raw.contains('.'))
         && !is_month
@@ -232,7 +229,7 @@ fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
     Some(Source { publisher, line: text[begin..at + end].trim().to_owned() })
 }
 
-/// Whether a character is Chinese.
+/// Returns true if a character is Chinese.
 pub(super) fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
@@ -242,11 +239,11 @@ mod tests {
     use super::*;
 
     fn publisher(text: &str, place: Place) -> String {
-        of_line(text, place).map(|source| source.publisher).unwrap_or_default()
+        from_line(text, place).map(|source| source.publisher).unwrap_or_default()
     }
 
     #[test]
-    fn the_publisher_stands_after_its_cue() {
+    fn the_publisher_follows_its_cue() {
         for (text, expected) in [
             ("来源：新华社", "新华社"),
             ("2019-09-07 13:43:45 来源: 证券市场红周刊 举报", "证券市场红周刊"),
@@ -274,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sources_are_no_publishers() {
+    fn other_sources_are_not_publishers() {
         for text in [
             "图片来源：未来科学大奖官网",
             "数据来源：国家统计局",

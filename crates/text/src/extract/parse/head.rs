@@ -68,7 +68,7 @@ impl Builder<'_> {
     }
 
     pub(in crate::extract) fn meta(&mut self, attributes: &Attributes<'_>) {
-        if let Some((kind, rank)) = marks::of_meta(attributes) {
+        if let Some((kind, rank)) = marks::from_meta(attributes) {
             let end = attributes.content_start + attributes.content.len();
             self.mark(kind, rank, segment_of(attributes.content_start, end));
         }
@@ -108,7 +108,7 @@ impl Builder<'_> {
     pub(in crate::extract) fn mark_element(&mut self, tag: Tag, attributes: &Attributes<'_>, names: bool) {
         if tag == Tag::Html {
             self.mark(Kind::Language, 0, self.range_of(attributes.lang));
-        } else if let Some((kind, rank)) = marks::of_element(tag, attributes, names) {
+        } else if let Some((kind, rank)) = marks::from_element(tag, attributes, names) {
             self.mark(kind, rank, self.range_of(attributes.datetime));
         }
     }
