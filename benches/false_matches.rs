@@ -136,7 +136,7 @@ fn pieces(data: &Path, chars: usize, config: &Config, detector: &dyn Detector) -
             }
             for text in cut(page["text"].as_str().expect("a text"), chars) {
                 let mut document = Document::from_text(None, &text);
-                document.address = Address::of(&format!("https://{cluster}.example/{}", pieces.len()));
+                document.address = Address::from_url(&format!("https://{cluster}.example/{}", pieces.len()));
                 segmenter.segment(&document, &mut terms);
                 if let Some(fingerprint) = detector.fingerprint(&terms) {
                     pieces.push(Piece { cluster: cluster.clone(), text, fingerprint });

@@ -1,4 +1,4 @@
-//! Compiles jieba's dictionary.
+//! Compiles jieba's dictionary into the form that `src/segment/chinese/dictionary.rs` reads.
 
 #[path = "src/segment/chinese/cuts.rs"]
 mod cuts;
@@ -18,19 +18,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo:rerun-if-changed={lock}");
     }
     println!("cargo:rerun-if-changed={dictionary}");
-    // The tests compare with the text itself.
+    // The tests compare with the original dictionary.
     println!("cargo:rustc-env=JIEBA_DICTIONARY={dictionary}");
     let compiled = compile_dictionary(&std::fs::read_to_string(dictionary)?)?;
     std::fs::write(Path::new(&std::env::var("OUT_DIR")?).join("dictionary.bin"), compiled)?;
     Ok(())
 }
 
-/// What `src/segment/chinese/dictionary.rs` reads from the lines `word frequency tag`. The library would take a hundred
-/// milliseconds at each start to number characters and frequencies by itself.
+/// Converts the lines `word frequency tag` of the dictionary. Doing this at each start of the program would take a
+/// hundred milliseconds.
 ///
-/// Integers begin with the least significant byte: the sum of all frequencies (8 bytes); how many characters the words
-/// of ideographs have (4), and these (4 each), the most frequent first; how many frequencies there are (4), and these
-/// (8 each), the greatest first; then each of those words: its length (2), its frequency's place among all, and those of
+/// The output consists of little-endian integers. First the sum of all frequencies (8 bytes). Then the number of
+/// characters in ideographic words (4), and these characters (4 each), in descending order of frequency. Then the
+/// number of distinct frequencies (4), and these (8 each), in descending order. Then each ideographic word: its length
+/// (2), the index of its frequency, and the indices of its characters (2 each). Words are sorted by these indices, so
+/// prefixes are inserted one after the other.
 /// its characters (2 each). Words stand in the order of these places, so that prefixes are entered one after the other.
 fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut lines = Vec::new();
@@ -43,7 +45,7 @@ fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let total: u64 = lines.iter().map(|(_, frequency)| frequency).sum();
     let frequencies: BTreeSet<Reverse<u64>> =
         lines.iter().map(|(_, frequency)| Reverse(*frequency)).collect();
-    // Words of anything else never meet a run of ideographs.
+    // Other words never occur in a run of ideographs.
     lines.retain(|(word, _)| word.chars().all(cuts::jieba_cuts));
     let mut characters = HashMap::<char, u64>::new();
     for (word, frequency) in &lines {
@@ -71,10 +73,10 @@ fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(compiled)
 }
 
-/// The dictionary that comes with jieba-rs: the library keeps it to itself, so it is read from the package, wherever
-/// Cargo has it (its registry, or a vendored folder).
+/// Returns the path of the dictionary that comes with jieba-rs. The library does not export it, so it is read from the
+/// package, which may be in Cargo's registry or in a vendored folder.
 fn jieba_dictionary() -> Result<String, Box<dyn Error>> {
-    // What is needed to build is there, so this needs no network; where a package that only tests need is not, it does.
+    // This needs no network if all packages are available. Packages needed only for tests may be missing; then it does.
     let metadata = metadata(&["--offline"]).or_else(|_| metadata(&[]))?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let manifests =

@@ -13,7 +13,7 @@ use leitong::config::{Config, PageConfig};
 use leitong::pipeline::page_reader::PageReader;
 use leitong_corpora::source::Source;
 use leitong_corpora::source::json_lines::JsonLines;
-use leitong_text::page::mapping::Taken;
+use leitong_text::page::mapping::MessageOutcome;
 use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 2048;
@@ -32,8 +32,8 @@ fn outcomes(lines: &[u8], buffer: usize) -> (Vec<String>, u64) {
         more = source.read_batch(&mut batch, 1 << 20).expect("memory can be read");
         for record in batch {
             outcomes.push(match reader.record(record.payload) {
-                Ok(Taken::Skipped(why)) => format!("{} {why:?}", record.place),
-                Ok(Taken::Page(page)) => {
+                Ok(MessageOutcome::Skipped(why)) => format!("{} {why:?}", record.place),
+                Ok(MessageOutcome::Page(page)) => {
                     assert_within_limits(&page, PAGE_BYTES_MAX);
                     format!("{} {page:?}", record.place)
                 }

@@ -16,7 +16,7 @@ use leitong_base::record::Received;
 use leitong_text::page::config::PageConfig;
 use leitong_text::page::mapping::detect::Recognizer;
 use leitong_text::page::mapping::survey::Survey;
-use leitong_text::page::mapping::{Mapping, PRESETS, Taken};
+use leitong_text::page::mapping::{Mapping, MessageOutcome, PRESETS};
 use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 2048;
@@ -45,8 +45,8 @@ fuzz_target!(|data: &[u8]| {
     let message = Message { value: Some(value), received: Box::new(received) };
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 8192, ..PageConfig::default() };
     match message.read(&PagesConfig::default(), mapping, &limits, true).outcome {
-        Ok(Taken::Page(page)) => assert_within_limits(&page, PAGE_BYTES_MAX),
-        Ok(Taken::Skipped(why)) => assert!(!why.as_str().is_empty()),
+        Ok(MessageOutcome::Page(page)) => assert_within_limits(&page, PAGE_BYTES_MAX),
+        Ok(MessageOutcome::Skipped(why)) => assert!(!why.as_str().is_empty()),
         Err(error) => {
             let name = mapping.preset().name;
             assert!(!error.cause().as_str().is_empty());
@@ -55,6 +55,6 @@ fuzz_target!(|data: &[u8]| {
     }
     let _ = RECOGNIZER.preset(value);
     for url_required in [true, false] {
-        assert_eq!(Survey::of(&[(None, value.to_vec())], url_required).samples, 1);
+        assert_eq!(Survey::from_samples(&[(None, value.to_vec())], url_required).samples, 1);
     }
 });

@@ -12,7 +12,7 @@ use leitong::kafka::page_message::Message;
 use leitong_base::proto;
 use leitong_base::record::Received;
 use leitong_text::page::config::PageConfig;
-use leitong_text::page::mapping::{Mapping, Taken};
+use leitong_text::page::mapping::{Mapping, MessageOutcome};
 use libfuzzer_sys::fuzz_target;
 use prost::Message as _;
 
@@ -32,8 +32,8 @@ fuzz_target!(|data: &[u8]| {
     let message = Message { value: Some(value), received: Box::new(received) };
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 8192, ..PageConfig::default() };
     match message.read(&config, &Mapping::default(), &limits, true).outcome {
-        Ok(Taken::Skipped(why)) => panic!("{why:?}"),
-        Ok(Taken::Page(page)) => {
+        Ok(MessageOutcome::Skipped(why)) => panic!("{why:?}"),
+        Ok(MessageOutcome::Page(page)) => {
             assert_within_limits(&page, PAGE_BYTES_MAX);
             if format == PageFormat::Protobuf && choice & 192 == 0 && !value.starts_with(b"\x1f\x8b\x08") {
                 let said = proto::Page::decode(value).expect("a page was read from it");

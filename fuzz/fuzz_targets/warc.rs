@@ -14,7 +14,7 @@ use leitong::pipeline::page_reader::PageReader;
 use leitong_base::record::Place;
 use leitong_corpora::source::Source;
 use leitong_corpora::source::warc::WarcReader;
-use leitong_text::page::mapping::Taken;
+use leitong_text::page::mapping::MessageOutcome;
 use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 1024;
@@ -34,8 +34,8 @@ fn outcomes(file: &[u8], buffer: usize) -> Vec<String> {
             assert!(number > last, "records are numbered");
             last = number;
             outcomes.push(match reader.record(record.payload) {
-                Ok(Taken::Skipped(why)) => format!("{} {why:?}", record.place),
-                Ok(Taken::Page(page)) => {
+                Ok(MessageOutcome::Skipped(why)) => format!("{} {why:?}", record.place),
+                Ok(MessageOutcome::Page(page)) => {
                     assert_within_limits(&page, PAGE_BYTES_MAX);
                     format!("{number} {page:?}")
                 }

@@ -24,7 +24,7 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinting};
 use leitong_cluster::{ClusterId, Scratch};
 use leitong_corpora::source::Payload;
-use leitong_text::page::mapping::Taken;
+use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::page::{Body, Hints, Page, id, json, wrapped};
 
 /// Converter of requests to answers, shared by all threads.
@@ -116,7 +116,7 @@ impl Core {
     /// Decompresses a body by its content codings.
     pub(super) fn unpacked(&self, body: Vec<u8>, codings: Option<&[u8]>) -> Result<Vec<u8>, Problem> {
         let max = self.body_bytes_max;
-        match wrapped::unpacked(&body, codings, max) {
+        match wrapped::decompressed(&body, codings, max) {
             Ok(Cow::Owned(unpacked)) => Ok(unpacked),
             Ok(Cow::Borrowed(_)) => Ok(body),
             Err(_) => Err(Problem::new(
@@ -332,10 +332,10 @@ fn named(mut page: Page, options: &Options) -> Result<Page, Problem> {
     Ok(page)
 }
 
-fn accepted(read: Result<Taken, NoPage>) -> Result<Page, Problem> {
+fn accepted(read: Result<MessageOutcome, NoPage>) -> Result<Page, Problem> {
     match read {
-        Ok(Taken::Page(page)) => Ok(*page),
-        Ok(Taken::Skipped(why)) => {
+        Ok(MessageOutcome::Page(page)) => Ok(*page),
+        Ok(MessageOutcome::Skipped(why)) => {
             let detail = format!("the settings under [input] skip this page ({})", why.as_str());
             Err(Problem { cause: Some(why.as_str()), ..Problem::new(Kind::PassedOver, detail) })
         }

@@ -31,7 +31,7 @@ use leitong_base::terminal;
 use leitong_base::work::Work;
 use leitong_fingerprint::detectors::paragraph::boilerplate::HEADER;
 use leitong_text::extract::Extractor;
-use leitong_text::page::mapping::Taken;
+use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::segment::{Segmenter, Terms};
 
 /// Longest wait for a message before Ctrl-C is checked again.
@@ -80,7 +80,7 @@ impl Reader {
     fn terms(&mut self, message: OfTopic, site: &str) -> Option<&Terms> {
         let received = Received { key: message.key, headers: message.headers, log_time: None };
         let message = Message { value: message.value.as_deref(), received: Box::new(received) };
-        let Ok(Taken::Page(page)) = self.reader.message(&message) else { return None };
+        let Ok(MessageOutcome::Page(page)) = self.reader.message(&message) else { return None };
         if !templates::is_of_site(&page.url, site) {
             return None;
         }

@@ -259,7 +259,7 @@ impl Run<'_> {
             self.checkpoint.iter().flat_map(|checkpoint| checkpoint.read.iter().take(checkpoint.last.0));
         let mut earlier = earlier.cloned();
         let reading = |input: &mut Input| match earlier.next() {
-            Some(part) => Arc::new(Reading::of_earlier(input.version(), part)),
+            Some(part) => Arc::new(Reading::from_earlier_run(input.version(), part)),
             None => input.take_note(),
         };
         inputs.iter_mut().map(reading).collect()

@@ -20,7 +20,7 @@ use leitong_corpora::sink::whole_lines::WholeLines;
 use leitong_corpora::source::Source;
 use leitong_corpora::source::open::Input;
 use leitong_text::extract::{Document, Extractor, Paragraph, ParagraphKind};
-use leitong_text::page::mapping::Taken;
+use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::page::{Hints, Page};
 
 #[derive(Debug, Args)]
@@ -90,8 +90,8 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
         for record in batch {
             let place = record.place.clone();
             match reader.record_of_file(&place, record.payload) {
-                Ok(Taken::Skipped(_)) => {}
-                Ok(Taken::Page(page)) => out
+                Ok(MessageOutcome::Skipped(_)) => {}
+                Ok(MessageOutcome::Page(page)) => out
                     .push(&line(&page, &mut extractor, config.page.work_max))
                     .context("cannot write texts")?,
                 Err(unreadable) => {

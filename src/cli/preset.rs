@@ -17,7 +17,7 @@ use leitong_corpora::source::{Payload, Source};
 use leitong_text::page::mapping::PRESETS;
 use leitong_text::page::mapping::survey::{Sample, Survey};
 #[cfg(feature = "kafka")]
-use leitong_text::page::wrapped::{unpacked, without_schema_head};
+use leitong_text::page::wrapped::{decompressed, without_schema_head};
 
 /// Number of messages that are examined.
 const SAMPLES_MAX: usize = 200;
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if samples.is_empty() {
         bail!("{}: has no messages to look at", source.display());
     }
-    let survey = Survey::of(&samples, !is_file);
+    let survey = Survey::from_samples(&samples, !is_file);
     documents::print(&describe(&survey))?;
     let is_known = !survey.presets.is_empty() || !survey.guesses.is_empty();
     Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -117,7 +117,7 @@ fn samples_of_topic(topic: &Path, config: Option<&Path>) -> anyhow::Result<Vec<S
     let plain = |message: sample::Sampled| {
         let value = message.value?;
         let bytes_max = config.page.line_bytes_max;
-        let value = match unpacked(&value, message.content_encoding.as_deref(), bytes_max) {
+        let value = match decompressed(&value, message.content_encoding.as_deref(), bytes_max) {
             Ok(value) => without_schema_head(&value).to_vec(),
             Err(_) => return None,
         };

@@ -104,7 +104,7 @@ impl Edge {
     }
 
     async fn post(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        // Taken before the body is read, so memory holds at most one form per permit.
+        // MessageOutcome before the body is read, so memory holds at most one form per permit.
         let Ok(_place) = self.places.acquire().await else {
             return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
         };

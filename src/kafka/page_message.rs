@@ -14,8 +14,8 @@ use leitong_corpora::source::{Payload, Source};
 use leitong_text::page::config::PageConfig;
 use leitong_text::page::json::{PageError, Rules, checked_url};
 use leitong_text::page::mapping::preset::Framing;
-use leitong_text::page::mapping::{self, Mapping, Reading, Skip, Taken};
-use leitong_text::page::wrapped::{StillWrapped, unpacked, without_schema_head};
+use leitong_text::page::mapping::{self, Mapping, MessageOutcome, Reading, Skip};
+use leitong_text::page::wrapped::{DecompressError, decompressed, without_schema_head};
 use leitong_text::page::{Body, Hints, Page, protobuf};
 
 /// A message as received.
@@ -52,13 +52,13 @@ impl Message<'_> {
         mapping: &Mapping,
         limits: &PageConfig,
         hits: &mut u64,
-    ) -> Result<Taken, PageError> {
+    ) -> Result<MessageOutcome, PageError> {
         let codings = self.received.header("content-encoding");
-        let unpacked = || unpacked(value, codings, limits.line_bytes_max);
+        let decompressed = || decompressed(value, codings, limits.line_bytes_max);
         let json = |hits: &mut u64| {
-            let unpacked = unpacked()?;
+            let decompressed = decompressed()?;
             let message = mapping::Message {
-                value: without_schema_head(&unpacked),
+                value: without_schema_head(&decompressed),
                 key: self.received.key.as_deref(),
                 key_is_url: config.url_from == UrlFrom::Key,
                 cut_from: None,
@@ -75,13 +75,13 @@ impl Message<'_> {
             (Framing::Json, "json") => self.content_type().and_then(format_of).unwrap_or(config.format),
             (Framing::Json | Framing::Frontera, _) => PageFormat::Json,
             (Framing::RawBody, _) => PageFormat::Html,
-            (Framing::WarcRecord, _) => return warc_page(&unpacked()?, mapping, limits),
+            (Framing::WarcRecord, _) => return warc_page(&decompressed()?, mapping, limits),
         };
         match format {
             PageFormat::Json => json(hits),
             PageFormat::Protobuf => {
                 let url = if config.url_from == UrlFrom::Key { Some(self.url()?) } else { None };
-                Ok(mapping.filtered(protobuf::parse(&unpacked()?, url, limits.bytes_max)?))
+                Ok(mapping.filtered(protobuf::parse(&decompressed()?, url, limits.bytes_max)?))
             }
             PageFormat::Html => Ok(mapping.filtered(self.body(value, codings, limits)?)),
         }
@@ -93,11 +93,11 @@ impl Message<'_> {
             PageError::MissingUrl => PageError::MissingKey,
             error => error,
         })?;
-        let body = match unpacked(value, codings, limits.bytes_max) {
+        let body = match decompressed(value, codings, limits.bytes_max) {
             Ok(body) if body.len() > limits.bytes_max => Body::TooLarge(body.len() as u64),
             Ok(body) => Body::HtmlBytes(body.into_owned()),
-            Err(StillWrapped::TooLarge) => Body::TooLarge(value.len() as u64),
-            Err(StillWrapped::TooManyCodings(codings)) => Body::TooManyCodings(codings),
+            Err(DecompressError::TooLarge) => Body::TooLarge(value.len() as u64),
+            Err(DecompressError::TooManyCodings(codings)) => Body::TooManyCodings(codings),
         };
         let hints = Hints { charset: None, content_type: self.content_type().map(str::to_owned) };
         Ok(Page { hints, ..Page::new(url, body) })
@@ -114,7 +114,7 @@ impl Message<'_> {
 }
 
 /// Parses a message that contains one WARC record.
-fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Taken, PageError> {
+fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<MessageOutcome, PageError> {
     let mut source = WarcReader::new(BufReader::new(record), "-".into(), limits);
     let mut batch = Vec::new();
     let unfit = |cause, problem: String| PageError::Unfit { cause, preset: mapping.preset().name, problem };
@@ -124,7 +124,7 @@ fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Ta
     {}
     let pages = batch.len();
     match batch.into_iter().next().map(|record| record.payload) {
-        None if source.skipped().warc_records.total() > 0 => Ok(Taken::Skipped(Skip::OtherKind)),
+        None if source.skipped().warc_records.total() > 0 => Ok(MessageOutcome::Skipped(Skip::OtherKind)),
         None => Err(unfit(Cause::BrokenWarc, "an empty value; expected a WARC record".to_owned())),
         Some(Payload::Broken(error)) => Err(unfit(error.cause(), error.to_string())),
         Some(_) if pages > 1 => {
@@ -168,8 +168,8 @@ mod tests {
 
     fn page(message: &Message<'_>, config: &PagesConfig) -> Result<Page, PageError> {
         match message.read(config, &Mapping::default(), &LIMITS, false).outcome? {
-            Taken::Page(page) => Ok(*page),
-            Taken::Skipped(why) => panic!("{why:?}"),
+            MessageOutcome::Page(page) => Ok(*page),
+            MessageOutcome::Skipped(why) => panic!("{why:?}"),
         }
     }
 

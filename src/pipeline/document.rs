@@ -148,7 +148,7 @@ fn read_and_look(
     if page.title.is_some() {
         document.title.clone_from(&page.title);
     }
-    document.address = Address::of(&page.url);
+    document.address = Address::from_url(&page.url);
     document.address.article = extractor.paged_article(&html, &page.url, &document).unwrap_or_default();
     if extractor.config().credits {
         document.credits = extractor.credits(&html, &document, known(page)).boxed();
@@ -188,7 +188,7 @@ fn plain_text(
         return Err(Refusal::empty());
     }
     let mut document = Document::from_text(page.title.clone(), text);
-    document.address = Address::of(&page.url);
+    document.address = Address::from_url(&page.url);
     if config.credits {
         document.credits = document.text_credits(known(page)).boxed();
     }

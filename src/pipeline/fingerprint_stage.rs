@@ -36,7 +36,7 @@ use leitong_fingerprint::secret::DigestHash;
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::page::host::host;
 use leitong_text::page::json::PageError;
-use leitong_text::page::mapping::{Skip, Taken};
+use leitong_text::page::mapping::{MessageOutcome, Skip};
 use leitong_text::page::{Body, Page, Repaired};
 use leitong_text::segment::{Segmenter, Terms};
 
@@ -170,8 +170,8 @@ impl FingerprintStage {
     /// Makes a record of the log of a record of the source.
     pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
         match self.reader.record_of_file(&record.place, record.payload) {
-            Ok(Taken::Page(page)) => self.process_page(record.place, *page, workspace),
-            Ok(Taken::Skipped(why)) => skipped(why),
+            Ok(MessageOutcome::Page(page)) => self.process_page(record.place, *page, workspace),
+            Ok(MessageOutcome::Skipped(why)) => skipped(why),
             Err(NoPage { cause, message, raw, raw_bytes }) => {
                 if cause == Cause::Internal {
                     tracing::error!("{}: {message}", record.place);
@@ -206,7 +206,7 @@ impl FingerprintStage {
         &self,
         source: &Place,
         message: impl Fn() -> Message<'m>,
-        page: impl Fn(&Message<'m>) -> Result<Taken, PageError>,
+        page: impl Fn(&Message<'m>) -> Result<MessageOutcome, PageError>,
         workspace: &mut Workspace,
     ) -> Fingerprinted {
         let whole = || self.try_message(source.clone(), message(), &page, workspace);
@@ -233,12 +233,12 @@ impl FingerprintStage {
         &self,
         source: Place,
         message: Message<'m>,
-        page: impl Fn(&Message<'m>) -> Result<Taken, PageError>,
+        page: impl Fn(&Message<'m>) -> Result<MessageOutcome, PageError>,
         workspace: &mut Workspace,
     ) -> Fingerprinted {
         let page = match page(&message) {
-            Ok(Taken::Page(page)) => *page,
-            Ok(Taken::Skipped(why)) => return skipped(why),
+            Ok(MessageOutcome::Page(page)) => *page,
+            Ok(MessageOutcome::Skipped(why)) => return skipped(why),
             Err(error) => return unreadable(self.unreadable(source, message, &error)),
         };
         let mut fingerprinted = self.process_page(source, page, workspace);
@@ -458,7 +458,8 @@ mod tests {
     fn a_fault_in_a_parser_is_a_dead_letter_and_the_next_message_goes_on() {
         let mut workspace = STAGE.workspace();
         let value = br#"{"url": "http://x/", "text": "t"}"#;
-        let fault = |_: &Message<'_>| -> Result<Taken, PageError> { panic!("a fault, made by a test") };
+        let fault =
+            |_: &Message<'_>| -> Result<MessageOutcome, PageError> { panic!("a fault, made by a test") };
         let found = letter(STAGE.process_message_by(&place(), || message(value), fault, &mut workspace));
         assert_eq!((found.cause, &found.source), (Cause::Internal, &place()));
         assert_eq!(found.raw.as_deref(), Some(&value[..]), "as received");

@@ -21,7 +21,7 @@ use leitong_corpora::source::warc_folder::WarcFolder;
 use leitong_text::page::config::PageConfig;
 use leitong_text::page::json::{PageError, Rules};
 use leitong_text::page::mapping::detect::Recognizer;
-use leitong_text::page::mapping::{self, Mapping, PRESETS, Reading, Skip, Taken};
+use leitong_text::page::mapping::{self, Mapping, MessageOutcome, PRESETS, Reading, Skip};
 use leitong_text::page::{Body, Page, made_up};
 
 /// Messages after which pointers that have not hit are told.
@@ -92,7 +92,7 @@ impl PageReader {
     ///
     /// # Errors
     /// [`NoPage`], if it can be made no sense of.
-    pub fn record(&self, payload: Payload) -> Result<Taken, NoPage> {
+    pub fn record(&self, payload: Payload) -> Result<MessageOutcome, NoPage> {
         self.read(payload, None)
     }
 
@@ -101,7 +101,7 @@ impl PageReader {
     ///
     /// # Errors
     /// [`NoPage`], if it can be made no sense of.
-    pub fn record_of_file(&self, place: &Place, payload: Payload) -> Result<Taken, NoPage> {
+    pub fn record_of_file(&self, place: &Place, payload: Payload) -> Result<MessageOutcome, NoPage> {
         // Rows of tables get their addresses from their sources, which know the columns.
         let made_up = match place {
             Place::Line { input, line } if self.may_make_up && csv::delimiter(input).is_none() => {
@@ -112,7 +112,7 @@ impl PageReader {
         self.read(payload, made_up.as_deref())
     }
 
-    fn read(&self, payload: Payload, made_up_url: Option<&str>) -> Result<Taken, NoPage> {
+    fn read(&self, payload: Payload, made_up_url: Option<&str>) -> Result<MessageOutcome, NoPage> {
         let no_page = |cause, message: String, raw: &[u8], raw_bytes: u64| NoPage {
             cause,
             message: bounded(&message),
@@ -134,7 +134,7 @@ impl PageReader {
             Payload::Head { json: Err(problem), bytes } => {
                 (Err(PageError::BrokenJson(problem)), None, Some(bytes))
             }
-            Payload::NoPage => return Ok(Taken::Skipped(Skip::OtherKind)),
+            Payload::NoPage => return Ok(MessageOutcome::Skipped(Skip::OtherKind)),
             Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[], 0)),
         };
         taken.map_err(|error| {
@@ -148,8 +148,8 @@ impl PageReader {
     #[must_use]
     pub fn page(&self, place: &Place, payload: Payload) -> Option<Page> {
         match self.record_of_file(place, payload).ok()? {
-            Taken::Page(page) => Some(*page),
-            Taken::Skipped(_) => None,
+            MessageOutcome::Page(page) => Some(*page),
+            MessageOutcome::Skipped(_) => None,
         }
     }
 
@@ -157,7 +157,7 @@ impl PageReader {
     ///
     /// # Errors
     /// [`PageError`], where it can be made no sense of.
-    pub fn message(&self, message: &Message<'_>) -> Result<Taken, PageError> {
+    pub fn message(&self, message: &Message<'_>) -> Result<MessageOutcome, PageError> {
         self.finished(
             message.read(&self.pages, &self.mapping, &self.limits, self.withdraws),
             message.value.unwrap_or_default(),
@@ -169,24 +169,24 @@ impl PageReader {
         line: &[u8],
         cut_from: Option<u64>,
         made_up_url: Option<&str>,
-    ) -> Result<Taken, PageError> {
+    ) -> Result<MessageOutcome, PageError> {
         let message = mapping::Message { cut_from, made_up_url, ..mapping::Message::line(line) };
         self.finished(self.mapping.read(&message, self.rules), line)
     }
 
     /// Fetches a body that stands elsewhere, and counts.
-    fn finished(&self, reading: Reading, value: &[u8]) -> Result<Taken, PageError> {
-        self.count(reading.hits, !matches!(reading.outcome, Ok(Taken::Skipped(_))));
+    fn finished(&self, reading: Reading, value: &[u8]) -> Result<MessageOutcome, PageError> {
+        self.count(reading.hits, !matches!(reading.outcome, Ok(MessageOutcome::Skipped(_))));
         match reading.outcome {
-            Ok(Taken::Page(page)) => match page.body {
+            Ok(MessageOutcome::Page(page)) => match page.body {
                 Body::Withdrawn if !self.withdraws => Err(PageError::RecrawlsOff),
                 Body::InWarc(_) => self.with_body(*page),
                 // Perhaps what was looked for has another name here.
                 _ if page.body == Body::Missing || page.repaired.without_url => {
                     self.look_alike(value);
-                    Ok(Taken::Page(page))
+                    Ok(MessageOutcome::Page(page))
                 }
-                _ => Ok(Taken::Page(page)),
+                _ => Ok(MessageOutcome::Page(page)),
             },
             Err(error) => Err(match self.look_alike(value) {
                 Some(preset) => PageError::LooksLike { error: Box::new(error), preset },
@@ -196,17 +196,17 @@ impl PageReader {
         }
     }
 
-    fn with_body(&self, mut page: Page) -> Result<Taken, PageError> {
-        let Body::InWarc(place) = &page.body else { return Ok(Taken::Page(Box::new(page))) };
+    fn with_body(&self, mut page: Page) -> Result<MessageOutcome, PageError> {
+        let Body::InWarc(place) = &page.body else { return Ok(MessageOutcome::Page(Box::new(page))) };
         let folder = self.warcs.as_ref().ok_or(PageError::Internal)?;
         let record = folder.record(place, &self.limits).map_err(PageError::BodyNotFound)?;
-        let Some(record) = record else { return Ok(Taken::Skipped(Skip::NoPage)) };
+        let Some(record) = record else { return Ok(MessageOutcome::Skipped(Skip::NoPage)) };
         let archived = record.into_page(self.rules.page_bytes_max)?;
         page.body = archived.body;
         page.repaired.breaks_off = archived.repaired.breaks_off;
         // It says the charset, which a crawl log does not.
         page.hints.content_type = archived.hints.content_type.or(page.hints.content_type);
-        Ok(Taken::Page(Box::new(page)))
+        Ok(MessageOutcome::Page(Box::new(page)))
     }
 
     /// A preset that a message fits better than the configured one.

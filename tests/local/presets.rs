@@ -18,7 +18,7 @@ use leitong_base::record::{Place, Received};
 use leitong_corpora::source::Payload;
 use leitong_text::page::json::PageError;
 use leitong_text::page::mapping::preset::Preset;
-use leitong_text::page::mapping::{PRESETS, Taken};
+use leitong_text::page::mapping::{MessageOutcome, PRESETS};
 use leitong_text::page::{Body, Page};
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn warc_file(folder: &Path) -> Vec<usize> {
 }
 
 /// A message of the samples, as it is read from a topic.
-fn message(reader: &PageReader, sample: &Value) -> Result<Taken, PageError> {
+fn message(reader: &PageReader, sample: &Value) -> Result<MessageOutcome, PageError> {
     let bytes = |name: &str| {
         let text = sample[name].as_str()?;
         Some(STANDARD.decode(text).expect("Base64"))
@@ -112,10 +112,10 @@ fn shown(page: &Page) -> String {
     line
 }
 
-fn outcome(taken: Result<Taken, (String, String)>) -> String {
+fn outcome(taken: Result<MessageOutcome, (String, String)>) -> String {
     match taken {
-        Ok(Taken::Page(page)) => shown(&page),
-        Ok(Taken::Skipped(why)) => format!("skipped {}", why.as_str()),
+        Ok(MessageOutcome::Page(page)) => shown(&page),
+        Ok(MessageOutcome::Skipped(why)) => format!("skipped {}", why.as_str()),
         Err((cause, message)) => format!("dead {cause} | {message}"),
     }
 }

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_its_files_in_order() {
+    fn a_folder_stands_for_its_files_in_order() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = |name: &str| empty_file(folder.path(), name);
         let [b, a, deep, named] = ["in/b.jsonl.gz", "in/a.parquet", "in/c/x.WARC.zst", "odd"].map(file);

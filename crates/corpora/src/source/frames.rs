@@ -44,7 +44,7 @@ fn begin(mut compressed: impl BufRead + Send + 'static) -> io::Result<Box<dyn Re
         if magic == DICTIONARY && dictionary.is_none() {
             dictionary = Some(read_dictionary(&mut compressed, length)?);
         } else {
-            pass_over(&mut compressed, length)?;
+            skip_frame(&mut compressed, length)?;
         }
     };
     let compressed = Begun { magic, given: 0, rest: compressed };
@@ -97,7 +97,7 @@ fn frame_length(compressed: &mut impl Read) -> io::Result<u64> {
     Ok(u32::from_le_bytes(length).into())
 }
 
-fn pass_over(compressed: &mut impl Read, length: u64) -> io::Result<()> {
+fn skip_frame(compressed: &mut impl Read, length: u64) -> io::Result<()> {
     match io::copy(&mut compressed.take(length), &mut io::sink())? == length {
         true => Ok(()),
         false => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -106,12 +106,12 @@ fn pass_over(compressed: &mut impl Read, length: u64) -> io::Result<()> {
 
 /// Skips skippable frames. Returns the first bytes of the next other frame, or `None` at the end of the
 /// input.
-pub(super) fn pass_over_skippable(compressed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
+pub(super) fn skip_frames(compressed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
     loop {
         match next_magic(compressed)? {
             Some(magic) if is_skippable(&magic) => {
                 let length = frame_length(compressed)?;
-                pass_over(compressed, length)?;
+                skip_frame(compressed, length)?;
             }
             magic => return Ok(magic),
         }

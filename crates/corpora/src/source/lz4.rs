@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::frames::pass_over_skippable;
+use super::frames::skip_frames;
 
 /// A reader of the decompressed bytes of all frames.
 pub(super) struct Lz4Frames<R: Read> {
@@ -36,7 +36,7 @@ impl<R: BufRead> Read for Lz4Frames<R> {
             if compressed.met_end {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            match pass_over_skippable(&mut compressed.inner)? {
+            match skip_frames(&mut compressed.inner)? {
                 Some(magic) => (compressed.magic, compressed.held) = (magic, magic.len()),
                 None => self.has_ended = true,
             }

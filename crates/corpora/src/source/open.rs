@@ -1,4 +1,4 @@
-//! Opens inputs: a file name → [`Source`].
+//! Opens inputs by name, recognises their formats, and returns a [`Source`] for each.
 //!
 //! The format is recognised by the first bytes and not by the name, so that standard input and files with
 //! unusual names work. Only CSV and TSV are recognised by name, because they have no typical first bytes.

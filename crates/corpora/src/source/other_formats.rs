@@ -61,7 +61,7 @@ const TAR: std::ops::Range<usize> = 257..262;
 pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     let begins = |beginning: &[u8]| {
         let is_word = beginning.iter().all(u8::is_ascii_uppercase);
-        // ORC begins with a word as well, and goes on with bytes that are no text.
+        // ORC begins with a word as well, but bytes that are not text follow.
         if beginning.starts_with(b"ORC") {
             let head = &start[..start.len().min(BINARY_LOOKED_AT)];
             return start.starts_with(beginning) && memchr::memchr(0, head).is_some();

@@ -95,7 +95,7 @@ impl Reading {
 
     /// Restores the record of an earlier process.
     #[must_use]
-    pub fn of_earlier(version: Option<&str>, part: ReadPart) -> Self {
+    pub fn from_earlier_run(version: Option<&str>, part: ReadPart) -> Self {
         Self { state: Mutex::new(State { before: Some(part), ..State::default() }), ..Self::new(version) }
     }
 

@@ -106,7 +106,7 @@ impl<R: Read> WarcReader<R> {
                 }
             };
             let place = Place::Record { input: Arc::clone(&self.input), record: self.record };
-            let span = self.start..self.window.taken();
+            let span = self.start..self.window.bytes_taken();
             return Ok(Some(Record { place, span, payload }));
         }
         self.ended = true;
@@ -236,7 +236,7 @@ impl<R: Read> WarcReader<R> {
     /// Returns the next line that is not blank.
     fn first_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
-            self.start = self.window.taken();
+            self.start = self.window.bytes_taken();
             match self.read_line()? {
                 None => return Ok(None),
                 Some(line) if line.trim_ascii().is_empty() => {}

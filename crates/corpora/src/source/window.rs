@@ -25,7 +25,7 @@ impl<R: Read> Window<R> {
     }
 
     /// Number of bytes of the input that were taken or skipped.
-    pub(super) fn taken(&self) -> u64 {
+    pub(super) fn bytes_taken(&self) -> u64 {
         self.taken
     }
 

@@ -1,10 +1,9 @@
-//! Page addresses: what a url says about how two pages may belong together. It gives the site, and the name
-//! of the page on that site.
+//! Compares the addresses of pages: the site of a url, and the name of the page on that site.
 //!
-//! Pages that are generated from one template are on one site under different names, such as the weather of
-//! each day, or a help page for each function. A page that was moved, mirrored or fetched again keeps its
-//! name: `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. If two pages have nearly the
-//! same text, the addresses therefore show whether they may be two pages of one series.
+//! Pages that are generated from one template are on one site under different names, such as the weather of each day,
+//! or a help page for each function. A page that was moved, mirrored or fetched again keeps its name:
+//! `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. If two pages have nearly the same text, their
+//! addresses therefore show whether they may be two pages of one series.
 //!
 //! In: a url as given. Out: strings to compare, empty if the url does not have that part. Cost: one parse.
 
@@ -38,7 +37,7 @@ pub struct Address {
 impl Address {
     /// Returns the address of a url. It is empty if the url has no host.
     #[must_use]
-    pub fn of(url: &str) -> Self {
+    pub fn from_url(url: &str) -> Self {
         let Ok(url) = Url::parse(url) else { return Self::default() };
         let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_lowercase();
         if host.is_empty() {
@@ -71,8 +70,8 @@ fn site(host: &str) -> &str {
     }
 }
 
-/// Length of a path segment in characters. A percent-encoded byte (`%D0`) counts as one, and the three of an ideograph
-/// (`%E7%B2%A5`) as [`IDEOGRAPH_CHARS`].
+/// Returns the length of a path segment in characters. A percent-encoded byte (`%D0`) counts as one, and the three of
+/// an ideograph (`%E7%B2%A5`) as [`IDEOGRAPH_CHARS`].
 fn chars(part: &str) -> usize {
     let encoded = part.bytes().filter(|byte| *byte == b'%').count().min(part.len() / 3);
     let is_first = |bytes: &[u8]| bytes[0] == b'%' && bytes[1] == b'E' && (b'4'..=b'9').contains(&bytes[2]);
@@ -85,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_site_is_the_part_of_the_host_that_one_owner_has() {
+    fn the_site_is_the_part_of_the_host_that_belongs_to_one_owner() {
         for (url, expected) in [
             ("https://news.example.com/a", "example.com"),
             ("https://Example.COM./a", "example.com"),
@@ -101,13 +100,13 @@ mod tests {
             ("no url", ""),
             ("", ""),
         ] {
-            assert_eq!(Address::of(url).site, expected, "{url}");
+            assert_eq!(Address::from_url(url).site, expected, "{url}");
         }
     }
 
     #[test]
     fn a_moved_page_keeps_its_name() {
-        let is_one = |a: &str, b: &str| Address::of(a).name == Address::of(b).name;
+        let is_one = |a: &str, b: &str| Address::from_url(a).name == Address::from_url(b).name;
         assert!(is_one(
             "https://a.example/drafts/how-to-read-a-log.md",
             "http://b.example/published/how-to-read-a-log.md#top"
@@ -129,7 +128,7 @@ mod tests {
         #[test]
         fn no_url_panics(rest in "\\PC{0,40}", odd in "[%./?#:a]{0,30}") {
             for url in [rest.clone(), format!("http://{rest}"), format!("http://a.b/{odd}{rest}"), format!("http://{odd}")] {
-                let Address { site, name, .. } = Address::of(&url);
+                let Address { site, name, .. } = Address::from_url(&url);
                 proptest::prop_assert_eq!(site.is_empty(), name.is_empty());
             }
         }

@@ -1,10 +1,10 @@
-//! A chunked HTTP body (RFC 9112, section 7.1) → its data.
+//! Joins the chunks of an HTTP body (RFC 9112, section 7.1).
 //!
-//! Archives keep the header `Transfer-Encoding: chunked` whether or not they keep the chunks, and servers and proxies
-//! write chunks with other line ends, or twice. So the bytes decide: a body that does not begin with a chunk is
-//! taken as it is, and whatever is cut off a chunked body is reported.
+//! Archives keep the header `Transfer-Encoding: chunked` whether or not they keep the chunks. Servers and proxies write
+//! chunks with other line ends, or twice. So the bytes decide: a body that does not begin with a chunk is returned
+//! unchanged, and a chunked body that is cut off is reported.
 
-/// Maximum number of times that a body is joined.
+/// Maximum number of times that the chunks of a body are joined.
 const TIMES_MAX: usize = 3;
 /// Maximum bytes of a size line.
 const SIZE_LINE_BYTES_MAX: usize = 1024;
@@ -23,7 +23,7 @@ struct Joined {
 /// early or has a broken chunk is returned up to that point. Returns `None` if the body is not chunked.
 pub(super) fn join(body: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut joined = join_once(body)?;
-    // A server and a proxy may both have divided it into chunks. Text does not look like that by chance.
+    // A server and a proxy may both have divided it into chunks. Text does not look like chunks by chance.
     for _ in 1..TIMES_MAX {
         let inner =
             join_once(&joined.data).filter(|inner| inner.framed > 1 || (inner.framed == 1 && inner.is_whole));
@@ -44,13 +44,13 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
         chunks += 1;
         if size == 0 {
             let mut left = after_trailers(rest);
-            // Some end a body twice.
+            // Some servers end a body twice.
             while let Some((0, _, rest)) = chunk_size(left) {
                 left = after_trailers(rest);
             }
             match left.trim_ascii().is_empty() {
                 true => return Some(joined),
-                // A text that begins with the line `0`.
+                // This is a text that begins with the line `0`.
                 false if is_first => return None,
                 false => joined.is_whole = false,
             }
@@ -61,7 +61,7 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
             continue;
         }
         let Some((data, rest)) = rest.split_at_checked(size) else {
-            // A text that begins with a number, or a chunk that breaks off. Chunks have CRLF by the standard.
+            // This is a text that begins with a number, or a chunk that is cut off. By the standard, chunks have CRLF.
             if is_first && line_end == "\n" {
                 return None;
             }
@@ -82,7 +82,7 @@ fn begins_with_line_end(rest: Option<&[u8]>) -> bool {
     rest.is_some_and(|rest| rest.starts_with(b"\r\n") || rest.starts_with(b"\n"))
 }
 
-/// Parses the size line of a chunk. Returns the size, how the line ends, and the bytes after it.
+/// Parses the size line of a chunk. Returns the size, the line end, and the bytes after it.
 fn chunk_size(body: &[u8]) -> Option<(usize, &'static str, &[u8])> {
     let end = memchr::memchr(b'\n', &body[..body.len().min(SIZE_LINE_BYTES_MAX)])?;
     let line = std::str::from_utf8(&body[..end]).ok()?;
@@ -117,10 +117,10 @@ mod tests {
         join(body.as_bytes()).map(|(data, is_whole)| (String::from_utf8_lossy(&data).into_owned(), is_whole))
     }
 
-    /// Text after a chunk `0` was lost and not counted, chunks with bare line feeds were cut after the first one, and
-    /// chunks within chunks became part of the text.
+    /// Text after a chunk `0` was lost and not counted, bodies with bare line feeds were cut off after the first chunk,
+    /// and chunks within chunks became part of the text.
     #[test]
-    fn chunks_of_all_kinds_are_joined_and_what_is_cut_is_reported() {
+    fn chunks_of_all_kinds_are_joined_and_truncation_is_reported() {
         for (body, data, is_whole) in [
             ("3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", "abcde", true),
             ("3\nabc\n2\nde\n0\n\n", "abcde", true),
@@ -146,7 +146,7 @@ mod tests {
     /// A body without chunks that began with the line `0` was empty, and one that began with another number lost its
     /// beginning.
     #[test]
-    fn a_body_that_is_not_chunked_any_more_is_left_as_it_is() {
+    fn a_body_without_chunks_is_unchanged() {
         for body in [
             "<p>text\n",
             "0\n<p>text",

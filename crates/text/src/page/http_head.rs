@@ -142,13 +142,13 @@ fn status(line: &[u8]) -> Option<Option<u32>> {
         Some(slash) => (&protocol[..slash], Some(&protocol[slash + 1..])),
         None => (&protocol[..], None),
     };
-    // Some crawlers leave out the slash, as in `HTTP2 404`.
+    // Some crawlers omit the slash, as in `HTTP2 404`.
     let is_digit = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
     let without_version = &name[..name.iter().rposition(|byte| !is_digit(byte)).map_or(0, |last| last + 1)];
     if !PROTOCOLS.iter().any(|known| known.as_bytes() == name || known.as_bytes() == without_version) {
         return None;
     }
-    // As in `HTTP/ 1.1 404`.
+    // Some write a space after the slash, as in `HTTP/ 1.1 404`.
     let mut word = words.next();
     if word.is_some_and(|word| word.iter().all(is_digit) && (word.len() == 1 || word.contains(&b'.'))) {
         word = words.next();
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(parsed("HTTP/1.1 404\r\r").0, Some(404));
     }
 
-    /// A proxy's answer to CONNECT was taken for the response, so that errors were pages.
+    /// A proxy's answer to CONNECT was taken for the response, so errors became pages.
     #[test]
     fn the_answer_of_a_proxy_is_skipped() {
         let last = "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n";
@@ -248,7 +248,7 @@ mod tests {
             assert_eq!(parsed(&format!("{answer}{last}")).0, Some(404));
             assert_eq!(parsed(answer).0, Some(200), "nothing follows");
         }
-        // A page may show a response.
+        // The text of a page may look like a response.
         assert_eq!(parsed(&format!("HTTP/1.1 200 OK\r\n\r\n{last}")).0, Some(200));
     }
 

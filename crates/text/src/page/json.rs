@@ -86,7 +86,7 @@ pub enum PageError {
     KeyNotUtf8,
     /// The value of a message cannot be decompressed within the limits.
     #[error("the value cannot be decompressed: {0}")]
-    StillPacked(String),
+    CannotDecompress(String),
     /// The message does not have the format of the configured preset.
     #[error("preset {preset}: {problem}")]
     Unfit {
@@ -137,7 +137,7 @@ impl PageError {
             Self::BadBase64(_) => Cause::BadBase64,
             Self::BrokenProtobuf(_) => Cause::BrokenProtobuf,
             Self::KeyNotUtf8 => Cause::BadKey,
-            Self::StillPacked(_) => Cause::StillPacked,
+            Self::CannotDecompress(_) => Cause::StillPacked,
             Self::BodyNotFound(_) => Cause::BodyNotFound,
             Self::Unfit { cause, .. } => cause.clone(),
             Self::LooksLike { error, .. } => error.cause(),
@@ -164,7 +164,7 @@ pub fn parse(json: &[u8], rules: Rules) -> Result<Page, PageError> {
     parse_given(json, Given::default(), rules)
 }
 
-/// Facts about a page that come from outside of its JSON object.
+/// Information about a page from outside of its JSON object.
 #[derive(Debug, Clone, Default)]
 pub struct Given<'a> {
     /// A url that replaces the url in the object.
@@ -173,7 +173,7 @@ pub struct Given<'a> {
     pub made_up_url: Option<&'a str>,
 }
 
-/// Reads a page from one JSON object, with the facts in `given`.
+/// Reads a page from one JSON object, with the information in `given`.
 ///
 /// # Errors
 /// [`PageError`] if no page can be read.
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_name_of_a_field_takes_precedence() {
+    fn the_main_name_of_a_field_takes_precedence() {
         for json in [
             r#"{"url":"http://a/","text":"t","content":"<p>c","response_url":"http://b/","status":200}"#,
             r#"{"content":"<p>c","response_url":"http://b/","status":200,"text":"t","url":"http://a/"}"#,

@@ -14,7 +14,7 @@ const SCHEMA_HEAD_BYTES: usize = 5;
 
 /// The reason why a value cannot be decompressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StillWrapped {
+pub enum DecompressError {
     /// The decompressed value exceeds the limit.
     TooLarge,
     /// The value has this many codings, which is too many.
@@ -23,11 +23,11 @@ pub enum StillWrapped {
 
 /// Removes the content codings from a value. The result may have up to `bytes_max` bytes. Without a header,
 /// gzip is recognised by its first bytes.
-pub fn unpacked<'v>(
+pub fn decompressed<'v>(
     value: &'v [u8],
     content_encoding: Option<&[u8]>,
     bytes_max: usize,
-) -> Result<Cow<'v, [u8]>, StillWrapped> {
+) -> Result<Cow<'v, [u8]>, DecompressError> {
     let named = content_encoding.map(|codings| String::from_utf8_lossy(codings).to_ascii_lowercase());
     let codings = match &named {
         Some(codings) if known_codings(codings).next().is_some() => codings.as_str(),
@@ -39,8 +39,8 @@ pub fn unpacked<'v>(
     }
     match decompress_all(codings, value.into(), bytes_max) {
         Ok(decompressed) => Ok(decompressed.into()),
-        Err(BodyError::TooLarge) => Err(StillWrapped::TooLarge),
-        Err(BodyError::TooManyCodings(count)) => Err(StillWrapped::TooManyCodings(count)),
+        Err(BodyError::TooLarge) => Err(DecompressError::TooLarge),
+        Err(BodyError::TooManyCodings(count)) => Err(DecompressError::TooManyCodings(count)),
     }
 }
 
@@ -59,13 +59,13 @@ pub fn without_schema_head(value: &[u8]) -> &[u8] {
     }
 }
 
-impl From<StillWrapped> for PageError {
-    fn from(wrapped: StillWrapped) -> Self {
-        Self::StillPacked(match wrapped {
-            StillWrapped::TooLarge => {
+impl From<DecompressError> for PageError {
+    fn from(wrapped: DecompressError) -> Self {
+        Self::CannotDecompress(match wrapped {
+            DecompressError::TooLarge => {
                 "it exceeds page.line_bytes_max; raise that setting, or write smaller messages".to_owned()
             }
-            StillWrapped::TooManyCodings(count) => {
+            DecompressError::TooManyCodings(count) => {
                 format!("it has {count} content codings, but at most 5 are supported")
             }
         })
@@ -101,20 +101,20 @@ mod tests {
             (json, Some(b"deflate")),
             (json, Some(b"\xff")),
         ] {
-            assert_eq!(unpacked(value, header, 100).as_deref(), Ok(&json[..]), "{header:?}");
+            assert_eq!(decompressed(value, header, 100).as_deref(), Ok(&json[..]), "{header:?}");
         }
         // A page may be compressed twice by mistake. The inner value is not decompressed without a header.
-        assert_eq!(unpacked(&gzip(&compressed), None, 100).as_deref(), Ok(&compressed[..]));
+        assert_eq!(decompressed(&gzip(&compressed), None, 100).as_deref(), Ok(&compressed[..]));
     }
 
     #[test]
     fn bombs_are_refused() {
         let compressed = gzip(&[b' '; 1001]);
-        assert_eq!(unpacked(&compressed, None, 1000), Err(StillWrapped::TooLarge));
+        assert_eq!(decompressed(&compressed, None, 1000), Err(DecompressError::TooLarge));
         let header = ["gzip"; 9].join(",");
         assert_eq!(
-            unpacked(&compressed, Some(header.as_bytes()), 2000),
-            Err(StillWrapped::TooManyCodings(9))
+            decompressed(&compressed, Some(header.as_bytes()), 2000),
+            Err(DecompressError::TooManyCodings(9))
         );
     }
 

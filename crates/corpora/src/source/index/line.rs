@@ -136,7 +136,7 @@ impl IndexLine {
         }
         let columns = match (columns, values.len()) {
             (Some(columns), count) if columns.count == count => columns,
-            // Keys and urls may have commas. The needed columns are behind them.
+            // Keys and urls may contain commas. The needed columns come after them.
             (Some(columns), count) if columns.has_commas && columns.count < count => {
                 values.drain(..count - columns.count);
                 columns
@@ -218,7 +218,7 @@ mod tests {
 
     /// A brace in the key was taken for the start of the JSON, and a repeated field for an error.
     #[test]
-    fn braces_in_keys_and_repeated_fields_cost_no_line() {
+    fn braces_in_keys_and_repeated_fields_do_not_lose_a_line() {
         let json = r#"{"filename": "a.warc.gz", "offset": "5", "status": null, "mime": 7, "offset": "567"}"#;
         for key in ["example)/a?t={{name}}", "example)/b{", "{", "{x", "example)/ {y", "example)/\u{65b0}{"] {
             let line = IndexLine::parse(&format!("{key} 20260101000000 {json}"), None).expect("a line");

@@ -41,7 +41,7 @@ pub(super) struct Ranges {
     ahead: VecDeque<Ahead>,
     ahead_bytes: u64,
     /// Number of lines that the filter skipped.
-    passed_over: u64,
+    skipped_lines: u64,
     ended: bool,
 }
 
@@ -74,14 +74,14 @@ impl Ranges {
             line: 0,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
-            passed_over: 0,
+            skipped_lines: 0,
             ended: false,
         }
     }
 
     /// Number of lines that the filter skipped.
-    pub(super) fn passed_over(&self) -> u64 {
-        self.passed_over
+    pub(super) fn skipped_lines(&self) -> u64 {
+        self.skipped_lines
     }
 
     /// Returns the next range, or `None` at the end of the index.
@@ -141,8 +141,8 @@ impl Ranges {
             return Ok(None);
         }
         let line = IndexLine::parse(text, self.columns).map_err(FramingError::BrokenIndex)?;
-        if self.filter.passes_over(line.status, line.mime.as_deref()) {
-            self.passed_over += 1;
+        if self.filter.skips(line.status, line.mime.as_deref()) {
+            self.skipped_lines += 1;
             return Ok(None);
         }
         Ok(Some(line))

@@ -77,6 +77,10 @@ impl Source for IndexedRecords {
     }
 
     fn skipped(&self) -> Skipped {
-        Skipped { warc_records: self.no_pages, index_lines: self.ranges.passed_over(), ..Skipped::default() }
+        Skipped {
+            warc_records: self.no_pages,
+            index_lines: self.ranges.skipped_lines(),
+            ..Skipped::default()
+        }
     }
 }

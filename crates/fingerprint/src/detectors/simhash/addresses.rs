@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn pages_of_one_article_are_parts_of_it() {
         let encode = |url: &str, article: &str| {
-            encoded(&Address { article: article.into(), ..Address::of(url) }, &TextHash::default())
+            encoded(&Address { article: article.into(), ..Address::from_url(url) }, &TextHash::default())
         };
         let first = encode("https://a.example/tea.html", "tea");
         let second = encode("https://a.example/tea_2.html", "tea");
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn addresses_tell_what_may_be_of_one_series() {
         let of = |a: &str, b: &str| {
-            let encode = |url| encoded(&Address::of(url), &TextHash::default());
+            let encode = |url| encoded(&Address::from_url(url), &TextHash::default());
             let (a, b) = (encode(a), encode(b));
             assert_eq!(Addresses::of(a, b), Addresses::of(b, a));
             Addresses::of(a, b)

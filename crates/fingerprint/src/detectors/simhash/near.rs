@@ -364,7 +364,7 @@ mod tests {
         let near = |urls: [&str; 2], texts: [&str; 2]| {
             let [a, b] = [0, 1].map(|i| {
                 let (mut terms, mut document) = (Terms::default(), Document::from_text(None, texts[i]));
-                document.address = leitong_text::page::address::Address::of(urls[i]);
+                document.address = leitong_text::page::address::Address::from_url(urls[i]);
                 segmenter.segment(&document, &mut terms);
                 detector.fingerprint(&terms).expect("long enough")
             });

@@ -97,7 +97,7 @@ fn from_tagged(mut message: Value) -> Result<Option<Unframed>, FronteraError> {
     Ok(Some(Unframed { json: message.to_string(), body }))
 }
 
-/// Counts a value against the limit. Returns false if the limit is reached.
+/// Counts a value. Returns false if the limit is reached.
 fn take(left: &Cell<u32>) -> bool {
     let some = left.get() > 0;
     left.set(left.get().saturating_sub(1));

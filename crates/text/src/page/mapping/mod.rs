@@ -28,7 +28,7 @@ use preset::{Condition, Framing, KEY, Preset};
 
 pub use filter::Skip;
 pub use presets::PRESETS;
-pub use read::{Message, Reading, Taken};
+pub use read::{Message, MessageOutcome, Reading};
 
 use super::body::Form;
 use super::field::Field;
@@ -146,7 +146,7 @@ impl Mapping {
 
     /// Returns true if a page should be skipped, judged by its status and content type before it is read.
     #[must_use]
-    pub fn passes_over(&self, status: Option<i64>, content_type: Option<&str>) -> bool {
+    pub fn skips(&self, status: Option<i64>, content_type: Option<&str>) -> bool {
         self.filter.skip_page(status, content_type).is_some()
     }
 

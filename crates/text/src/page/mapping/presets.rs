@@ -375,7 +375,7 @@ mod tests {
     /// The parser for Leitong's own format and the preset `json` have separate lists of names, which must
     /// agree.
     #[test]
-    fn json_reads_the_other_names_of_fields() {
+    fn the_json_preset_knows_all_alternative_names() {
         for (field, names) in crate::page::aliases::ALIASES {
             let lists = JSON.fields.iter().filter(|(known, _)| *known == field);
             let known: Vec<_> = lists.flat_map(|(_, pointers)| *pointers).collect();

@@ -39,14 +39,14 @@ impl<'a> Message<'a> {
 #[derive(Debug)]
 pub struct Reading {
     /// A page, a reason to skip the message, or an error.
-    pub outcome: Result<Taken, PageError>,
+    pub outcome: Result<MessageOutcome, PageError>,
     /// The pointers that found a value, as a set of bits.
     pub hits: u64,
 }
 
-/// The content of a message that can be read.
+/// The outcome for a message that can be read.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Taken {
+pub enum MessageOutcome {
     /// A page.
     Page(Box<Page>),
     /// No page: the message is skipped and counted.
@@ -67,14 +67,14 @@ impl Mapping {
     ///
     /// # Errors
     /// The preset gives such a message no meaning, or the key is not a url.
-    pub fn null_value(&self, key: Option<&[u8]>, withdraws: bool) -> Result<Taken, PageError> {
+    pub fn null_value(&self, key: Option<&[u8]>, withdraws: bool) -> Result<MessageOutcome, PageError> {
         if withdraws {
             let url = key.and_then(|key| std::str::from_utf8(key).ok()).filter(|key| key.contains("://"));
             let url = checked_url(Some(url.ok_or(PageError::NullWithoutUrl)?.to_owned()))?;
-            return Ok(Taken::Page(Box::new(Page::new(url, Body::Withdrawn))));
+            return Ok(MessageOutcome::Page(Box::new(Page::new(url, Body::Withdrawn))));
         }
         if self.preset.null_deletes {
-            return Ok(Taken::Skipped(Skip::Deletion));
+            return Ok(MessageOutcome::Skipped(Skip::Deletion));
         }
         Err(self.with_preset(PageError::NullValue))
     }
@@ -94,16 +94,21 @@ impl Mapping {
 
     /// Applies the filter to a page that was read in another way.
     #[must_use]
-    pub fn filtered(&self, page: Page) -> Taken {
+    pub fn filtered(&self, page: Page) -> MessageOutcome {
         match self.filter.skip_page(page.status.map(i64::from), page.hints.content_type.as_deref()) {
-            Some(skip) => Taken::Skipped(skip),
-            None => Taken::Page(Box::new(page)),
+            Some(skip) => MessageOutcome::Skipped(skip),
+            None => MessageOutcome::Page(Box::new(page)),
         }
     }
 
-    fn try_read(&self, message: &Message<'_>, rules: Rules, hits: &mut u64) -> Result<Taken, PageError> {
+    fn try_read(
+        &self,
+        message: &Message<'_>,
+        rules: Rules,
+        hits: &mut u64,
+    ) -> Result<MessageOutcome, PageError> {
         if let Some(skip) = self.filter.skip_value(message.value) {
-            return Ok(Taken::Skipped(skip));
+            return Ok(MessageOutcome::Skipped(skip));
         }
         if self.is_plain {
             return self.read_plain(message, rules);
@@ -113,7 +118,7 @@ impl Mapping {
             Framing::Frontera => {
                 let unframed = frontera::unframe(message.value)
                     .map_err(|problem| self.unfit(Cause::WrongType, problem.to_string()))?;
-                let Some(unframed) = unframed else { return Ok(Taken::Skipped(Skip::OtherKind)) };
+                let Some(unframed) = unframed else { return Ok(MessageOutcome::Skipped(Skip::OtherKind)) };
                 (json, separate_body) = (unframed.json, unframed.body);
                 &json
             }
@@ -129,13 +134,13 @@ impl Mapping {
         let found = found.map_err(|error| self.unfit(Cause::BrokenJson, format!("broken JSON: {error}")))?;
         *hits = found.hits();
         if self.no_page.iter().any(|condition| says_no_page(condition, &found, *hits)) {
-            return Ok(Taken::Skipped(Skip::NoPage));
+            return Ok(MessageOutcome::Skipped(Skip::NoPage));
         }
         Picking { mapping: self, message, found, json, rules, lone_surrogates: 0 }.page(separate_body)
     }
 
     /// Reads Leitong's own JSON.
-    fn read_plain(&self, message: &Message<'_>, rules: Rules) -> Result<Taken, PageError> {
+    fn read_plain(&self, message: &Message<'_>, rules: Rules) -> Result<MessageOutcome, PageError> {
         let page = match message.cut_from {
             None => {
                 let given = Given { url: key_as_url(message)?, made_up_url: message.made_up_url };
@@ -190,7 +195,7 @@ struct Picking<'m, 'de> {
 }
 
 impl Picking<'_, '_> {
-    fn page(mut self, separate_body: Option<SeparateBody>) -> Result<Taken, PageError> {
+    fn page(mut self, separate_body: Option<SeparateBody>) -> Result<MessageOutcome, PageError> {
         let mut surrogates = 0;
         let mut text = |value: &RawValue| value::text(value, &mut surrogates).filter(|text| !text.is_empty());
         let title = self.pick(Field::Title, "a string", &mut text)?;
@@ -201,7 +206,7 @@ impl Picking<'_, '_> {
         self.lone_surrogates += surrogates;
         let status = self.pick(Field::Status, "a whole number", &mut |value| value::number(value))?;
         if let Some(skip) = self.mapping.filter.skip_page(status, content_type.as_deref()) {
-            return Ok(Taken::Skipped(skip));
+            return Ok(MessageOutcome::Skipped(skip));
         }
         let Ok(status) = status.map(u32::try_from).transpose() else {
             return Err(self.wrong(Field::Status, "a negative or too large number", "an HTTP status"));
@@ -220,7 +225,7 @@ impl Picking<'_, '_> {
             ..Repaired::default()
         };
         let hints = Hints { charset, content_type };
-        Ok(Taken::Page(Box::new(Page {
+        Ok(MessageOutcome::Page(Box::new(Page {
             id,
             url,
             body,

@@ -1,5 +1,6 @@
-//! Examines sample messages: finds the preset that fits most of them, or guesses their fields, and reports
-//! which values are read and which are ignored.
+//! Examines sample messages: finds the preset that fits most of them, or guesses their fields, and reports which values
+//! are read and which are ignored.
+//!
 //! In: values. Out: a [`Survey`], for people. Memory: the names of the samples' fields.
 
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::config::InputConfig;
 use super::detect::{Looks, Recognizer, guess, pointers};
 use super::preset::Preset;
-use super::{Mapping, Message, Skip, Taken};
+use super::{Mapping, Message, MessageOutcome, Skip};
 use crate::page::json::Rules;
 use crate::page::{Body, made_up};
 
@@ -45,7 +46,7 @@ impl Survey {
     /// Examines `samples`. Messages of a topic need a url; documents of a file without one get a generated
     /// address.
     #[must_use]
-    pub fn of(samples: &[Sample], url_required: bool) -> Self {
+    pub fn from_samples(samples: &[Sample], url_required: bool) -> Self {
         let mut survey = Self { samples: samples.len() as u64, ..Self::default() };
         let recognizer = Recognizer::default();
         let mut presets: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -83,9 +84,9 @@ impl Survey {
                 *hit += reading.hits >> number & 1;
             }
             match reading.outcome {
-                Ok(Taken::Page(page)) if page.body == Body::Missing => self.pages.1 += 1,
-                Ok(Taken::Page(_)) => self.pages.0 += 1,
-                Ok(Taken::Skipped(why)) => *self.skipped.entry(why).or_default() += 1,
+                Ok(MessageOutcome::Page(page)) if page.body == Body::Missing => self.pages.1 += 1,
+                Ok(MessageOutcome::Page(_)) => self.pages.0 += 1,
+                Ok(MessageOutcome::Skipped(why)) => *self.skipped.entry(why).or_default() += 1,
                 Err(error) => {
                     self.dead.0 += 1;
                     if self.dead.1.len() < ERRORS_MAX {
@@ -139,18 +140,19 @@ mod tests {
     }
 
     #[test]
-    fn a_crawlers_messages_are_surveyed() {
+    fn the_preset_of_a_crawlers_messages_is_found() {
         let page =
             r#"{"appid":"x","crawlid":"y","url":"http://a/","body":"<p>","links":["z"],"extra":{"a":1}}"#;
         let bodiless = r#"{"appid":"x","crawlid":"y","url":"http://a/"}"#;
-        let survey = Survey::of(&samples(&[page, page, bodiless, "json failed to parse", "{"]), true);
+        let survey =
+            Survey::from_samples(&samples(&[page, page, bodiless, "json failed to parse", "{"]), true);
         assert_eq!((survey.samples, &survey.presets[..]), (5, &[("scrapy-cluster", 4)][..]));
         assert_eq!((survey.pages, survey.dead.0), ((2, 1), 1));
         assert_eq!(survey.skipped[&Skip::Literal], 1);
         assert!(survey.found.contains(&("url", "/url".to_owned(), 3)), "{:?}", survey.found);
         assert!(survey.found.contains(&("charset", "/encoding".to_owned(), 0)), "{:?}", survey.found);
         assert_eq!(survey.left, [("/extra/a".to_owned(), 2), ("/links".to_owned(), 2)]);
-        let own = Survey::of(&samples(&[r#"{"url":"http://a/","html":"<p>"}"#]), true);
+        let own = Survey::from_samples(&samples(&[r#"{"url":"http://a/","html":"<p>"}"#]), true);
         assert_eq!((own.presets[0].0, own.pages), ("json", (1, 0)));
         assert!(own.found.contains(&("html", "/html".to_owned(), 1)), "{:?}", own.found);
     }
@@ -158,11 +160,11 @@ mod tests {
     #[test]
     fn fields_are_guessed_if_no_preset_fits() {
         let page = serde_json::json!({ "doc": { "href": "https://a.example/1", "src": format!("<html>{}", "x".repeat(99)) } });
-        let survey = Survey::of(&samples(&[&page.to_string()]), true);
+        let survey = Survey::from_samples(&samples(&[&page.to_string()]), true);
         assert_eq!(
             survey.guesses,
             [(Looks::Url, vec!["/doc/href".to_owned()]), (Looks::Body, vec!["/doc/src".to_owned()])]
         );
-        assert!(Survey::of(&samples(&["", "[]", "\"x\""]), true).guesses.is_empty());
+        assert!(Survey::from_samples(&samples(&["", "[]", "\"x\""]), true).guesses.is_empty());
     }
 }
