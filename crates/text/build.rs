@@ -33,7 +33,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// number of distinct frequencies (4), and these (8 each), in descending order. Then each ideographic word: its length
 /// (2), the index of its frequency, and the indices of its characters (2 each). Words are sorted by these indices, so
 /// prefixes are inserted one after the other.
-/// its characters (2 each). Words stand in the order of these places, so that prefixes are entered one after the other.
 fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut lines = Vec::new();
     for line in text.lines() {

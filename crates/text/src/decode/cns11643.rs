@@ -14,7 +14,7 @@ const ROW: usize = 94;
 /// Characters per lead byte of Big5: trail bytes 0x40–0x7E and 0xA1–0xFE.
 const BIG5_ROW: usize = 157;
 
-/// The least share of common characters in a Chinese text, in thousandths; misread text stays below 90.
+/// Minimum share of common characters in a Chinese text, in thousandths; misread text stays below 90.
 const COMMON_PERMILLE_MIN: usize = 200;
 
 /// Returns the text of `bytes`, if its sample reads as EUC-TW.

@@ -51,7 +51,7 @@ const OUT: Hints = hints::POPUP
 
 /// Returns the offsets of the hidden elements that belong to the text of `tree`, in order. `chosen` lists the chosen
 /// blocks in order.
-pub(super) fn belonging(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32> {
+pub(super) fn parts_of_text(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32> {
     if tree.hidden.is_empty() {
         return Vec::new();
     }
@@ -205,7 +205,7 @@ fn are_together(tree: &Tree, last: &[u32], block: &Block, hidden: &Hidden) -> bo
 mod tests {
     use std::time::Duration;
 
-    use super::belonging;
+    use super::parts_of_text;
     use crate::extract::parse::Show;
     use crate::extract::{ExtractConfig, Extractor, extract};
     use crate::wait::cpu_time;
@@ -398,7 +398,7 @@ mod tests {
         extractor.parse(&html, Show::Also(&[]), &mut Work::unbounded()).expect("within the limits");
         let blocks: Vec<u32> = (0_u32..).take(extractor.tree.blocks.len()).collect();
         let began = cpu_time();
-        let found = belonging(&html, &extractor.tree, &blocks);
+        let found = parts_of_text(&html, &extractor.tree, &blocks);
         let took = cpu_time() - began;
         assert_eq!((blocks.len(), found.len()), (30_000, 30_000));
         // This takes less than a fifth of a second without optimisation; it took 35 seconds when all elements were

@@ -62,22 +62,21 @@ const HIDDEN_LEVELS_MAX: usize = 4;
 pub struct ExtractConfig {
     /// Keeps readers' comments under an article. Posts of a forum are kept in any case.
     pub comments: bool,
-    /// Pages that show a reason in place of content are UNDECIDABLE
-    /// (WALL): errors, captchas and firewalls, log-in, consent, blocked
-    /// regions, parked domains, empty shells of script applications.
+    /// Makes pages that show a reason instead of content UNDECIDABLE (WALL): errors, captchas and firewalls, log-in,
+    /// consent, blocked regions, parked domains, empty shells of script applications.
     pub walls: bool,
-    /// Pages that are mainly links to others are UNDECIDABLE (LISTING). Off by default, since
-    /// now and then a page with a text of its own is taken for one (docs/extraction.md).
+    /// Makes pages that are mainly links to others UNDECIDABLE (LISTING). Off by default, because some pages with a
+    /// text of their own are taken for listings (docs/extraction.md).
     pub listings: bool,
-    /// Verdicts say what a page says of its source and of itself: publisher, authors, date,
-    /// canonical link, site, language (docs/extraction.md). Off, they have `credits: null`, and
-    /// a record of the fingerprint log takes some 80 bytes less. Changes no fingerprint.
+    /// Adds to verdicts what a page says about its source and itself: publisher, authors, date, canonical link, site,
+    /// language (docs/extraction.md). If off, verdicts have `credits: null`, and a record of the fingerprint log
+    /// takes about 80 bytes less. Fingerprints are the same.
     pub credits: bool,
-    /// Block elements and runs of text of a page; one with more is UNDECIDABLE
-    /// (TOO_COMPLEX). Each takes up to 500 bytes while its page is read.
+    /// Maximum number of block elements and runs of text in a page. A page with more is UNDECIDABLE (TOO_COMPLEX). Each
+    /// takes up to 500 bytes while the page is read.
     #[schemars(range(min = 100, max = 100_000_000))]
     pub nodes_max: usize,
-    /// Elements that may be open within one another; a page with more is UNDECIDABLE (TOO_COMPLEX).
+    /// Maximum number of elements that are open within one another. A page with more is UNDECIDABLE (TOO_COMPLEX).
     #[schemars(range(min = 100, max = 100_000_000))]
     pub depth_max: usize,
 }
@@ -136,7 +135,7 @@ pub struct Document {
     pub wall: Option<Wall>,
     /// The page's address; empty if unknown.
     pub address: Address,
-    /// What the page says about its source and itself; `None` if that is nothing or was not read.
+    /// The page's own information about its source and itself; `None` if there is nothing or it was not read.
     pub credits: Option<Box<Credits>>,
 }
 
@@ -342,7 +341,7 @@ impl Extractor {
     fn open_hidden(&mut self, html: &str, work: &mut Work) -> Result<Vec<u32>, ExtractError> {
         let mut shown: Vec<u32> = Vec::new();
         for _ in 0..HIDDEN_LEVELS_MAX {
-            let more = hidden::belonging(html, &self.tree, self.selection.blocks());
+            let more = hidden::parts_of_text(html, &self.tree, self.selection.blocks());
             if more.is_empty() {
                 break;
             }

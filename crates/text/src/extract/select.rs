@@ -12,18 +12,18 @@ use crate::extract::features::{Features, Names};
 use crate::extract::parse::tree::{Block, Tree};
 use crate::extract::score::{Weights, Writing, score};
 
-/// The least probability of a chosen block. On a page without any text, the best of nothing would be chosen otherwise.
+/// Minimum probability of a chosen block. On a page without any text, the best of nothing would be chosen otherwise.
 const PROBABILITY_MIN: u16 = 60;
 
-/// The least probability of a chosen block if a block with the page's own description is probable. The page then has a
+/// Minimum probability of a chosen block if a block with the page's own description is probable. The page then has a
 /// text, and doubtful blocks, such as the teasers below a short text, are wrong.
 const PROBABILITY_MIN_DESCRIBED: u16 = 450;
 
-/// The least probability of such a block.
+/// Minimum probability of such a block.
 const DESCRIBED_PROBABILITY_MIN: u16 = 550;
 
 /// Bytes of text without comments from which comments can be left out.
-const TEXT_BESIDE_COMMENTS: u64 = 200;
+const OTHER_TEXT_MIN: u64 = 200;
 
 /// Bytes of chosen text that count as next to nothing.
 const NEARLY_EMPTY: u32 = 200;
@@ -114,17 +114,17 @@ fn drop_comments(
     limit: u16,
     probability_min: u64,
 ) -> bool {
-    let (mut beside, mut comments, mut mass) = (0_u64, 0_u64, 0_u64);
+    let (mut other_text, mut comments, mut mass) = (0_u64, 0_u64, 0_u64);
     for (at, block) in tree.blocks.iter().enumerate().filter(|(at, _)| probabilities[*at] >= limit) {
         let bytes = u64::from(block.counts.bytes);
         if features.in_comment(block) {
             comments += bytes;
             mass += bytes * u64::from(probabilities[at]);
         } else {
-            beside += bytes;
+            other_text += bytes;
         }
     }
-    if comments == 0 || beside < TEXT_BESIDE_COMMENTS || mass >= comments * probability_min {
+    if comments == 0 || other_text < OTHER_TEXT_MIN || mass >= comments * probability_min {
         return false;
     }
     for (block, probability) in tree.blocks.iter().zip(probabilities) {

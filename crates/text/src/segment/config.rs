@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 pub struct SegmentConfig {
     /// Reads traditional Chinese script as simplified, with regional vocabulary (軟體 = 软件).
     pub fold_script: bool,
-    /// Lets jieba guess Chinese words that its dictionary lacks.
+    /// Guesses Chinese words that are not in jieba's dictionary, with a hidden Markov model.
     pub hmm: bool,
-    /// A dictionary of your own: lines of `word`, `word frequency` or
-    /// `word frequency tag`. A relative path starts at the configuration file's folder.
+    /// File with words of your own, one per line: `word`, `word frequency` or `word frequency tag`. A relative path
+    /// starts at the configuration file's folder.
     pub user_dictionary: Option<PathBuf>,
-    /// Languages whose stop words are left out, by ISO 639-1 code.
+    /// Languages whose stop words are removed, as ISO 639-1 codes.
     pub stop_word_languages: Vec<String>,
-    /// Stop words of your own, one a line.
+    /// File with stop words of your own, one per line.
     pub stop_word_file: Option<PathBuf>,
 }
 

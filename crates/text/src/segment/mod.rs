@@ -29,7 +29,7 @@ pub use config::SegmentConfig;
 pub use runs::{is_ideographic, is_punctuation};
 pub use vocabulary::DistinctTerm;
 use vocabulary::Vocabulary;
-use words::{DictionaryError, WordCutter, Workspace};
+use words::{DictionaryError, WordSegmenter, Workspace};
 
 use crate::extract::{Document, ParagraphKind, Place};
 use crate::page::address::Address;
@@ -170,7 +170,7 @@ pub enum SegmentError {
 /// Splits documents into terms. Built once and shared by all threads.
 pub struct Segmenter {
     script: Option<script::ScriptFolder>,
-    words: WordCutter,
+    words: WordSegmenter,
     stop_words: stop_words::StopWords,
 }
 
@@ -197,7 +197,7 @@ impl Segmenter {
             let _ = normalize_paragraph(word, script.as_ref(), &mut normalized, &mut Work::unbounded());
             normalized
         };
-        let words = WordCutter::new(config.hmm, &lexicons.user_dictionary, normalize).map_err(
+        let words = WordSegmenter::new(config.hmm, &lexicons.user_dictionary, normalize).map_err(
             |(error, line, text)| match error {
                 DictionaryError::BadLine => SegmentError::BadDictionaryLine { line, text },
                 DictionaryError::Full => SegmentError::DictionaryFull { line, text },
@@ -239,7 +239,7 @@ impl Segmenter {
             let (start, first_term) = (terms.text.len(), terms.terms.len());
             normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut terms.text, work)?;
             let Terms { text, terms, paragraphs, vocabulary, workspace, .. } = terms;
-            self.words.cut(&text[start..], workspace, work, |word: Range<usize>| {
+            self.words.segment(&text[start..], workspace, work, |word: Range<usize>| {
                 let hash = xxh3_64(&text.as_bytes()[start + word.start..start + word.end]);
                 let is_term = || !self.stop_words.contains(hash);
                 if let Some(distinct) = vocabulary.count(hash, offset(terms.len()), is_term) {

@@ -1,8 +1,8 @@
-//! Splits a paragraph into runs of one kind of script, each for its own word cutter.
+//! Splits a paragraph into runs of one kind of script, each for its own word segmenter.
 
 use std::ops::Range;
 
-/// The word cutter that a run is for.
+/// The word segmenter that a run is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunKind {
     /// Chinese: ideographs without kana next to them.

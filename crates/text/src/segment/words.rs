@@ -9,10 +9,10 @@
 use std::ops::Range;
 
 use icu_segmenter::options::WordBreakInvariantOptions;
-use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
+use icu_segmenter::{WordSegmenter as IcuSegmenter, WordSegmenterBorrowed};
 
 use super::ascii_words::ascii_words;
-use super::chinese::{ChineseCutter, ChineseWords};
+use super::chinese::{ChineseSegmenter, ChineseWords};
 use super::runs::{RunKind, is_punctuation, runs};
 use leitong_base::work::{TooMuchWork, Work};
 
@@ -27,8 +27,8 @@ const ASCII_BYTE_STEPS: u64 = 20;
 const ICU_BYTE_STEPS: u64 = 100;
 
 /// Splits normalised text into words. Immutable once built, and shared by all threads.
-pub(super) struct WordCutter {
-    chinese: ChineseCutter,
+pub(super) struct WordSegmenter {
+    chinese: ChineseSegmenter,
     icu: WordSegmenterBorrowed<'static>,
 }
 
@@ -48,11 +48,10 @@ pub(super) enum DictionaryError {
     Full,
 }
 
-impl WordCutter {
+impl WordSegmenter {
     /// Loads the lines of a user dictionary in jieba's format, `word [frequency [tag]]`. Blank lines and lines that
     /// begin with `#` are skipped. With `guess`, Chinese words that are in no dictionary are guessed. The error has the
     /// number and text of the first bad line.
-    /// line.
     pub(super) fn new(
         guess: bool,
         dictionary: &str,
@@ -70,11 +69,11 @@ impl WordCutter {
             words.push((normalize(word), frequency));
             numbered.push((number, line));
         }
-        let chinese = ChineseCutter::new(&words, guess).map_err(|index| {
+        let chinese = ChineseSegmenter::new(&words, guess).map_err(|index| {
             let (number, line) = numbered[index];
             (DictionaryError::Full, number, line.to_owned())
         })?;
-        let icu = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default());
+        let icu = IcuSegmenter::new_dictionary(WordBreakInvariantOptions::default());
         Ok(Self { chinese, icu })
     }
 
@@ -82,7 +81,7 @@ impl WordCutter {
     ///
     /// # Errors
     /// Returns [`TooMuchWork`], possibly after some of the words.
-    pub(super) fn cut(
+    pub(super) fn segment(
         &self,
         text: &str,
         workspace: &mut Workspace,
@@ -105,15 +104,15 @@ impl WordCutter {
             if parts.is_empty() {
                 return Ok(());
             }
-            self.cut_piece(text, workspace, &mut word);
+            self.segment_piece(text, workspace, &mut word);
         }
     }
 
     /// Splits the runs of a piece.
-    fn cut_piece(&self, text: &str, workspace: &mut Workspace, word: &mut impl FnMut(Range<usize>)) {
+    fn segment_piece(&self, text: &str, workspace: &mut Workspace, word: &mut impl FnMut(Range<usize>)) {
         let Workspace { runs: parts, chinese } = workspace;
         let han = parts.iter().filter(|(kind, _)| *kind == RunKind::Han).map(|(_, run)| run.clone());
-        self.chinese.cut(text, han, chinese);
+        self.chinese.segment(text, han, chinese);
         let mut chinese_words = chinese.words().peekable();
         for (kind, run) in parts {
             let start = run.start;
@@ -172,20 +171,20 @@ fn steps_of(text: &str, kind: RunKind, run: &Range<usize>) -> u64 {
 mod tests {
     use super::*;
 
-    fn cut(cutter: &WordCutter, text: &str) -> Vec<String> {
+    fn words_of(segmenter: &WordSegmenter, text: &str) -> Vec<String> {
         let mut words = Vec::new();
         let each = |word: Range<usize>| words.push(text[word].to_owned());
-        cutter.cut(text, &mut Workspace::default(), &mut Work::unbounded(), each).expect("no bound");
+        segmenter.segment(text, &mut Workspace::default(), &mut Work::unbounded(), each).expect("no bound");
         words
     }
 
     /// 10 MB of one character took 569 MB of memory, which the thread kept.
     #[test]
     fn a_long_run_takes_no_more_memory_than_a_piece() {
-        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
+        let segmenter = WordSegmenter::new(true, "", str::to_owned).expect("no dictionary");
         let room = |text: &str| {
             let mut workspace = Workspace::default();
-            cutter.cut(text, &mut workspace, &mut Work::unbounded(), |_| ()).expect("no bound");
+            segmenter.segment(text, &mut workspace, &mut Work::unbounded(), |_| ()).expect("no bound");
             workspace.runs.capacity() * size_of::<(RunKind, Range<usize>)>() + workspace.chinese.bytes()
         };
         for text in ["字", "字，", "中a", "的"] {
@@ -199,51 +198,62 @@ mod tests {
 
     #[test]
     fn splitting_in_pieces_gives_the_same_words() {
-        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
+        let segmenter = WordSegmenter::new(true, "", str::to_owned).expect("no dictionary");
         let sentence = "我们在北京大学读书,it doesn't cost 3.14 euros。東京タワーへ行く。ภาษาไทย。小明硕士毕业于中国科学院\n";
         let times = 2 * PIECE_BYTES / sentence.len() + 10;
-        let one = cut(&cutter, sentence);
-        let whole = cut(&cutter, &sentence.repeat(times));
+        let one = words_of(&segmenter, sentence);
+        let whole = words_of(&segmenter, &sentence.repeat(times));
         assert_eq!(whole.len(), one.len() * times);
         assert!(whole.chunks(one.len()).all(|words| words == one));
     }
 
     #[test]
     fn texts_that_cost_too_much_are_stopped_before_any_word() {
-        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
+        let segmenter = WordSegmenter::new(true, "", str::to_owned).expect("no dictionary");
         let mut work = Work::up_to(1_000_000);
         let mut words = 0;
-        let cut = cutter.cut(&"ภาษาไทย".repeat(10_000), &mut Workspace::default(), &mut work, |_| words += 1);
+        let cut = segmenter.segment(
+            &"ภาษาไทย".repeat(10_000),
+            &mut Workspace::default(),
+            &mut work,
+            |_| words += 1,
+        );
         assert!(cut.is_err() && words == 0, "{words}");
     }
 
     #[test]
     fn splits_each_script_by_its_own_rules() {
-        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
-        assert_eq!(cut(&cutter, "我们在北京大学读书。"), ["我们", "在", "北京大学", "读书"]);
-        assert_eq!(cut(&cutter, "it doesn't cost 3.14 euros!"), ["it", "doesn't", "cost", "3.14", "euros"]);
-        assert_eq!(cut(&cutter, "用rust写程序"), ["用", "rust", "写", "程序"]);
-        assert_eq!(cut(&cutter, "東京都に住んでいます"), ["東京", "都", "に", "住", "んで", "いま", "す"]);
-        assert_eq!(cut(&cutter, "ภาษาไทย"), ["ภาษา", "ไทย"]);
-        assert_eq!(cut(&cutter, " ，。…\n"), Vec::<String>::new());
+        let segmenter = WordSegmenter::new(true, "", str::to_owned).expect("no dictionary");
+        assert_eq!(words_of(&segmenter, "我们在北京大学读书。"), ["我们", "在", "北京大学", "读书"]);
+        assert_eq!(
+            words_of(&segmenter, "it doesn't cost 3.14 euros!"),
+            ["it", "doesn't", "cost", "3.14", "euros"]
+        );
+        assert_eq!(words_of(&segmenter, "用rust写程序"), ["用", "rust", "写", "程序"]);
+        assert_eq!(
+            words_of(&segmenter, "東京都に住んでいます"),
+            ["東京", "都", "に", "住", "んで", "いま", "す"]
+        );
+        assert_eq!(words_of(&segmenter, "ภาษาไทย"), ["ภาษา", "ไทย"]);
+        assert_eq!(words_of(&segmenter, " ，。…\n"), Vec::<String>::new());
     }
 
     #[test]
     fn runs_are_independent_of_one_another() {
-        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
+        let segmenter = WordSegmenter::new(true, "", str::to_owned).expect("no dictionary");
         let text =
             "研究生命起源,研究生，命起源a研究生b命起源。小明硕士毕业于中国科学院计算所x后在日本京都大学深造";
-        let alone: Vec<String> = runs(text).flat_map(|(_, run)| cut(&cutter, &text[run])).collect();
-        assert_eq!(cut(&cutter, text), alone);
+        let alone: Vec<String> = runs(text).flat_map(|(_, run)| words_of(&segmenter, &text[run])).collect();
+        assert_eq!(words_of(&segmenter, text), alone);
     }
 
     #[test]
     fn words_of_the_user_dictionary_are_found() {
-        let cutter = |dictionary| WordCutter::new(false, dictionary, str::to_owned);
-        assert_eq!(cut(&cutter("").expect("no dictionary"), "雷同检测器"), ["雷同", "检测器"]);
-        let ours = cutter("# ours\n\n雷同检测器 1000 n\n").expect("a dictionary");
-        assert_eq!(cut(&ours, "雷同检测器"), ["雷同检测器"]);
-        let error = cutter("好词\n坏词 many\n").err();
+        let segmenter = |dictionary| WordSegmenter::new(false, dictionary, str::to_owned);
+        assert_eq!(words_of(&segmenter("").expect("no dictionary"), "雷同检测器"), ["雷同", "检测器"]);
+        let ours = segmenter("# ours\n\n雷同检测器 1000 n\n").expect("a dictionary");
+        assert_eq!(words_of(&ours, "雷同检测器"), ["雷同检测器"]);
+        let error = segmenter("好词\n坏词 many\n").err();
         assert_eq!(error, Some((DictionaryError::BadLine, 2, "坏词 many".to_owned())));
     }
 }

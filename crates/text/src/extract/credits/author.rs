@@ -75,7 +75,7 @@ const ASKED_FOR: [&str; 17] = [
 /// Characters of a notice on either side of a cue.
 const NOTICE_CHARS_MAX: usize = 20;
 
-/// Longest line, in characters, that names its author.
+/// Maximum length in characters of a line that names its author.
 const LINE_CHARS_MAX: usize = 90;
 
 /// Adds `name` if it is not in the list.

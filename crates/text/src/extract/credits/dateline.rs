@@ -8,7 +8,7 @@ use super::source::{Source, is_han};
 /// Number of characters within which a dateline ends.
 const CHARS_MAX: usize = 40;
 
-/// Longest Chinese name of a sender, in characters.
+/// Maximum length of a sender's Chinese name in characters.
 const NAME_CHARS_MAX: usize = 10;
 
 /// Endings of senders' names in Chinese.

@@ -11,10 +11,10 @@ use crate::extract::parse::tree::{Block, Tree};
 use crate::extract::write::text_of;
 use crate::extract::{Document, Paragraph};
 
-/// Most lines that are read of a page.
+/// Maximum number of lines that are read of a page.
 const LINES_MAX: usize = 120;
 
-/// Longest line in bytes. Of the first lines of the text, only the beginning is read.
+/// Maximum length of a line in bytes. Of the first lines of the text, only the beginning is read.
 const LINE_BYTES_MAX: usize = 400;
 
 /// Number of blocks before the title, between title and text, and after the text that may name the source.
@@ -38,13 +38,13 @@ const TEXT_BYTES: u32 = 90;
 /// Kinds of phrases in lines about the page: credits and dates.
 const SPEAKING: phrases::Phrases = 1 << phrases::CREDITS | 1 << phrases::DATE;
 
-/// Longest line, in bytes, that consists of an author's name.
+/// Maximum length in bytes of a line that consists of an author's name.
 const BYLINE_BYTES_MAX: u32 = 120;
 
 /// Bytes of a paragraph within which its dateline ends, including reporters in brackets.
 const FIRST_BYTES_MAX: usize = 240;
 
-/// Longest cue, in bytes, on a line of its own.
+/// Maximum length in bytes of a cue on a line of its own.
 const CUE_BYTES_MAX: u32 = 12;
 
 /// The place of a line.

@@ -17,7 +17,7 @@ use crate::extract::parse::entities;
 /// Bytes of scripts that are read of a page.
 pub(super) const SCRIPTS_BYTES_MAX: usize = 256 * 1024;
 
-/// Longest text in bytes that is kept; names and dates are shorter.
+/// Maximum length in bytes of a text that is kept; names and dates are shorter.
 const TEXT_BYTES_MAX: usize = 512;
 
 /// Number of nodes of a script that are searched for pages and people.

@@ -8,7 +8,7 @@ use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Segment;
 
-/// Most marks kept of a page: those of the head, and of some hundred elements.
+/// Maximum number of marks kept of a page: those of the head, and of some hundred elements.
 pub(in crate::extract) const MARKS_MAX: usize = 512;
 
 /// The kind of value that a mark announces.

@@ -23,8 +23,8 @@ const SCRIPTS_MAX: usize = 8;
 /// Number of elements with an author's or a source's name that are read of a page.
 const ELEMENTS_MAX: usize = 6;
 
-/// Longest block, in bytes, that is a line and may announce a time of publication. A longer one is prose, and its times
-/// belong to its story.
+/// Maximum length in bytes of a block that is a line and may announce a time of publication. A longer one is prose, and
+/// its times belong to its story.
 const LINE_BYTES_MAX: u32 = 100;
 
 /// Names of parts of a page whose dates are not those of its text.

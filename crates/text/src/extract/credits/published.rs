@@ -31,7 +31,7 @@ const CUES: [&str; 14] = [
     "首发",
 ];
 
-/// Longest line, in characters, that is mainly a date.
+/// Maximum length in characters of a line that is mainly a date.
 const LINE_CHARS_MAX: usize = 100;
 
 /// Reads a date in markup.

@@ -47,7 +47,7 @@ const BEFORE_CUES: [&str; 18] = [
     "转载", "轉載", "全文", "文字", "本稿",
 ];
 
-/// Longest line within the text, in characters, that may name its source.
+/// Maximum length in characters of a line within the text that may name its source.
 const WITHIN_CHARS_MAX: usize = 40;
 
 /// English words before a publisher.
@@ -86,12 +86,12 @@ pub(super) fn from_line(text: &str, place: Place) -> Option<Source> {
         return english(text, place);
     }
     chinese(text, place)
-        .or_else(|| (place == Place::Top).then(|| beside_date(text)).flatten())
+        .or_else(|| (place == Place::Top).then(|| next_to_date(text)).flatten())
         .or_else(|| english(text, place))
 }
 
 /// Reads a line that consists of a date and the name of a paper, an agency or a site.
-fn beside_date(text: &str) -> Option<Source> {
+fn next_to_date(text: &str) -> Option<Source> {
     let (from, found, to) = super::date::find_at(text)?;
     let (before, after) = (text[..from].trim(), text[to..].trim());
     let name = match (before.is_empty(), after.is_empty()) {

@@ -232,7 +232,7 @@ pub(in crate::extract) fn ancestor_ranges(tree: &Tree, at: usize, block: &Block)
     ancestor_ranges
 }
 
-/// Longest credit line in bytes; a longer line is a sentence.
+/// Maximum length of a credit line in bytes; a longer line is a sentence.
 const CREDIT_BYTES_MAX: usize = 70;
 
 /// Returns true if the text is a line that names the author or the source. Of 435 such lines on the labelled pages, the
@@ -263,7 +263,7 @@ fn is_credit(text: &[u8]) -> bool {
             || [&b"by"[..], b"by:", b"written by"].into_iter().any(begins_english))
 }
 
-/// Longest markup of bracketed labels in bytes; longer ones are a list.
+/// Maximum length of bracketed labels in bytes of markup; longer ones are a list.
 const BUTTONS_BYTES_MAX: usize = 300;
 
 /// Returns true if the markup shows only several labels in brackets, as in `[<a>Print</a>] [<a>Back to top</a>]`.

@@ -16,21 +16,21 @@ use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Node, Tree};
 
-/// Most banners on a page, not nested, with text: the banner, its settings, a list of partners, a button. With more,
-/// the name belongs to the page's building blocks.
+/// Maximum number of banners on a page (outermost elements with text): the banner, its settings, a list of partners, a
+/// button. With more, the name belongs to the page's building blocks.
 const BANNERS_MAX: usize = 4;
 
-/// Thousandths of the page's text that all banners hold at most.
+/// Maximum share of the page's text in all banners, in thousandths.
 const SHARE_MAX: u64 = 500;
 
 /// Number of blocks at the start of a dialog or banner, one of which must mention consent.
 const FIRST_BLOCKS: usize = 5;
 
-/// Most bytes of a banner per byte of prose outside of it.
+/// Maximum bytes of a banner per byte of prose outside of it.
 const BANNER_PARTS_MAX: u64 = 8;
 
 /// Names of parts whose prose is not the page's text.
-const BESIDE: Hints =
+const OTHER_PARTS: Hints =
     hints::FOOTER | hints::NAV | hints::COMMENT | hints::RELATED | hints::COPYRIGHT | hints::AD;
 
 /// Words that banners contain, in lower case.
@@ -59,7 +59,7 @@ mod place {
     /// `<main>` or `<article>`.
     pub(super) const CONTENT: u8 = 4;
     /// A part whose prose is not the page's text.
-    pub(super) const BESIDE: u8 = 8;
+    pub(super) const OTHER: u8 = 8;
 }
 
 /// A dialog, or an element named after consent, that is not within another one.
@@ -115,8 +115,8 @@ impl Consent {
             let blocks = blocks.filter(|block| self.places[block.node as usize] & apart == 0);
             blocks.map(|block| u64::from(block.counts.bytes)).sum()
         };
-        let beside_dialogs = prose(place::DIALOG | place::BESIDE);
-        let beside_all = prose(place::DIALOG | place::NAMED | place::BESIDE);
+        let outside_dialogs = prose(place::DIALOG | place::OTHER);
+        let outside_all = prose(place::DIALOG | place::NAMED | place::OTHER);
         let named = candidates.iter().filter(|candidate| !candidate.is_dialog).count();
         for candidate in candidates {
             let node = &tree.nodes[candidate.node as usize];
@@ -125,12 +125,12 @@ impl Consent {
             let speaks = || blocks.iter().take(FIRST_BLOCKS).any(|block| speaks(source(tree, block, html)));
             let is_out = match candidate.is_dialog {
                 // Its text may be the page's only text, such as a picture with its story.
-                true => beside_dialogs > 0 && (beside_dialogs * 2 >= bytes || speaks()),
+                true => outside_dialogs > 0 && (outside_dialogs * 2 >= bytes || speaks()),
                 false => {
                     named <= BANNERS_MAX
                         && !candidate.is_content
-                        && beside_all > 0
-                        && beside_all * BANNER_PARTS_MAX >= bytes
+                        && outside_all > 0
+                        && outside_all * BANNER_PARTS_MAX >= bytes
                         && speaks()
                 }
             };
@@ -151,7 +151,7 @@ impl Consent {
         for (at, node) in tree.nodes.iter().enumerate() {
             let above = self.places.get(node.parent as usize).copied().unwrap_or(0);
             let has_text = node.end_block > node.first_block;
-            let mut own = if node.hints & BESIDE != 0 { place::BESIDE } else { 0 };
+            let mut own = if node.hints & OTHER_PARTS != 0 { place::OTHER } else { 0 };
             if matches!(node.tag, Tag::Main | Tag::Article) {
                 own |= place::CONTENT;
             }

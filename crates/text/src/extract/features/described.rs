@@ -72,7 +72,7 @@ pub(in crate::extract) struct Described {
     pub(in crate::extract) anchor_share: i16,
 }
 
-/// Least share of the description, in thousandths, of the block that counts as its place.
+/// Minimum share of the description, in thousandths, that a block must hold to count as its place.
 const ANCHOR_SHARE_MIN: i16 = 250;
 
 impl Described {

@@ -3,7 +3,6 @@
 //! In: keys. Out: their numbers, from 0 in the order of their first appearance. Slots in the table depend on a random
 //! seed of the process, so no page can choose blocks that collide; the numbers do not depend on the seed. Cost:
 //! constant per key.
-//! decides, so that no page can choose blocks that collide. Cost: constant a key.
 
 use leitong_base::hashed::Seed;
 

@@ -36,10 +36,10 @@ const ANCESTORS: usize = 4;
 /// Bytes from which a block with few links counts as text: about 15 words, or 27 Chinese characters.
 const TEXT_BYTES: u32 = 80;
 
-/// Longest block, in bytes, that may be a button; the words of a longer block do not say what it is for.
+/// Maximum length in bytes of a block that may be a button; the words of a longer block do not say what it is for.
 const NAMED_BYTES_MAX: u32 = 60;
 
-/// Whether names of classes and the like may count against text.
+/// The trust in names of classes and the like as evidence against text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::extract) enum Names {
     /// Names count like other evidence.

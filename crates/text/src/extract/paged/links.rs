@@ -8,7 +8,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use crate::extract::parse::entities;
 
-/// Longest link in bytes; a longer one does not lead to a page of an article.
+/// Maximum length of a link in bytes; a longer one does not lead to a page of an article.
 const HREF_BYTES_MAX: usize = 512;
 /// Bytes before an `href` in which its tag begins, and bytes of the tag after it.
 const TAG_BYTES_MAX: usize = 512;
@@ -16,7 +16,7 @@ const TAG_BYTES_MAX: usize = 512;
 const LABEL_BYTES_MAX: usize = 200;
 const LABEL_CHARS_MAX: usize = 24;
 
-/// What the text of a link says about its target.
+/// The meaning of a link's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Label {
     /// A page number.

@@ -26,9 +26,9 @@ pub(super) use text::has_text;
 
 /// Number of links that are examined, of those that may lead to a page of the article.
 const LINKS_MAX: usize = 64;
-/// Longest link, in bytes, that may consist of a page number alone: `2/`, `./page/2`.
+/// Maximum length in bytes of a link that may consist of a page number alone: `2/`, `./page/2`.
 const SHORT_BYTES: usize = 12;
-/// Shortest name, in bytes, by which links are searched.
+/// Minimum length in bytes of a name by which links are searched.
 const NAME_BYTES_MIN: usize = 3;
 
 /// Parts of URLs of lists and threads, which are spread over pages more often than articles are.

@@ -10,7 +10,7 @@ use crate::extract::parse::tree::{Block, Tree, says};
 
 /// Bytes from which a block is a paragraph of a text: 35 English words, or 70 Chinese characters.
 const PARAGRAPH_BYTES: u32 = 200;
-/// Most links that are blocks of their own in a text.
+/// Maximum number of links that are blocks of their own in a text.
 const LINKED_MAX: usize = 2;
 
 /// Returns true if a page with these chosen blocks has a text of its own.

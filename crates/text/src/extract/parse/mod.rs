@@ -47,7 +47,7 @@ const HEADING_LEVELS_MAX: usize = 3;
 /// The hidden elements of a page that are read like visible ones.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) enum Show<'a> {
-    /// Those that begin at these offsets.
+    /// The elements that begin at these offsets.
     Also(&'a [u32]),
     /// All of them, and content for browsers without scripts.
     Everything,

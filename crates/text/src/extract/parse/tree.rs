@@ -4,7 +4,6 @@
 //! All sums over a subtree are thus differences of sums over blocks. Invariants: a node's parent comes before it; block
 //! ranges nest; segments are ranges of the source at character boundaries. Memory: 28 bytes per node, 48 per block, 8
 //! per segment, kept from page to page.
-//! character boundaries. Memory: 28 bytes a node, 48 a block, 8 a segment, kept from page to page.
 
 use crate::extract::credits::marks::Mark;
 use crate::extract::parse::hints::Hints;

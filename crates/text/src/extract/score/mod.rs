@@ -14,7 +14,7 @@ mod writing;
 
 use crate::extract::features::{Columns, LANES, Tile};
 pub(super) use trees::Weights;
-use trees::{DEPTH, PROBABILITIES, Scoring, Table};
+use trees::{DEPTH, PROBABILITIES, Scoring, Tree};
 pub(super) use writing::Writing;
 
 /// Weights are in thousandths of a unit of log-odds. [`PROBABILITIES`] has one entry for each 50 of them.
@@ -38,22 +38,22 @@ pub(in crate::extract) fn score(
 /// Returns the log-odds of the blocks of one tile.
 fn sums(scoring: Scoring, tile: &Tile) -> [i32; LANES] {
     let mut sums = [scoring.bias; LANES];
-    for table in scoring.tables {
-        let answers = answers(table, tile);
+    for tree in scoring.trees {
+        let answers = answers(tree, tile);
         for (sum, answer) in sums.iter_mut().zip(answers) {
             // The mask has no effect on answers; it saves the bounds check.
-            *sum += i32::from(table.weights[usize::from(answer) & ((1 << DEPTH) - 1)]);
+            *sum += i32::from(tree.weights[usize::from(answer) & ((1 << DEPTH) - 1)]);
         }
     }
     sums
 }
 
-/// Returns the answers of each block to all questions of `table`. The compiler vectorises one pass over six columns of
+/// Returns the answers of each block to all questions of `tree`. The compiler vectorises one pass over six columns of
 /// fixed length, in words of their own width.
 #[inline]
-fn answers(table: &Table, tile: &Tile) -> [u16; LANES] {
-    let [a, b, c, d, e, f] = table.questions.map(|(column, _)| &tile[usize::from(column)]);
-    let limits = table.questions.map(|(_, limit)| limit);
+fn answers(tree: &Tree, tile: &Tile) -> [u16; LANES] {
+    let [a, b, c, d, e, f] = tree.questions.map(|(column, _)| &tile[usize::from(column)]);
+    let limits = tree.questions.map(|(_, limit)| limit);
     std::array::from_fn(|at| {
         u16::from(a[at] > limits[0])
             | u16::from(b[at] > limits[1]) << 1
@@ -76,19 +76,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_indexed_by_answer_bits() {
+    fn weights_are_indexed_by_answer_bits() {
         let mut weights = [0; 1 << DEPTH];
         weights[1] = 2000;
         let mut questions = [(0, i16::MAX); DEPTH];
         questions[0] = (0, 10);
-        let table = Table { questions, weights };
+        let tree = Tree { questions, weights };
         let mut probabilities = Vec::new();
         let mut columns = Columns::default();
         columns.clear(3);
         for (at, value) in [5, 11, 10].into_iter().enumerate() {
             columns.row(at).put(0, value);
         }
-        let scoring = Scoring { bias: 0, tables: vec![table].leak() };
+        let scoring = Scoring { bias: 0, trees: vec![tree].leak() };
         score(scoring, &columns, 3, &mut probabilities);
         assert!(
             probabilities[1] > 850

@@ -25,11 +25,11 @@ const STRONG_POINTS: u32 = 3;
 const PASSWORD_POINTS: u32 = 3;
 /// Points for a mark in the source.
 const MARK_POINTS: u32 = 6;
-/// Most weak phrases that count, at one point each; most strong phrases; most filled blocks.
+/// Maximum numbers that count of weak phrases (at one point each), strong phrases, and filled blocks.
 const WEAK_MAX: u32 = 4;
 const STRONG_MAX: u32 = 4;
 const FILLED_MAX: u32 = 2;
-/// Most further phrases in filled blocks that count, at one point each: "404: page not found".
+/// Maximum number of further phrases in filled blocks that count, at one point each: "404: page not found".
 const MORE_MAX: u32 = 2;
 
 /// Points from which a page without other text is a wall.
@@ -42,16 +42,16 @@ const QUOTED_FACTOR: u32 = 3;
 /// Bytes of links on a page that may still be only a question for consent.
 const CONSENT_LINK_BYTES_MAX: u64 = 400;
 
-/// Longest block, in bytes, that phrases can fill: a heading or a line.
+/// Maximum length in bytes of a block that phrases can fill: a heading or a line.
 const FILLED_BYTES_MAX: usize = 160;
 
-/// Longest block, in bytes, that sentences with the meaning of a wall can fill, and the bytes of other text allowed in
-/// it.
+/// Maximum length in bytes of a block that sentences with the meaning of a wall can fill, and maximum bytes of other
+/// text in it.
 const MEANT_BYTES_MAX: usize = 600;
 const MEANT_OTHER_BYTES_MAX: u32 = 40;
 /// The other text allowed in questions for consent, which explain what cookies are for.
 const CONSENT_OTHER_BYTES_MAX: u32 = 80;
-/// Most blocks with such sentences that count.
+/// Maximum number of blocks with such sentences that count.
 const MEANT_MAX: u32 = 2;
 
 /// Bytes of a sentence that two of the meanings of a wall account for.
@@ -67,7 +67,7 @@ const BEGIN_BYTES_MAX: u32 = 80;
 
 /// The evidence for one kind of wall.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct Evidence {
     title: u32,
     strong: u32,
     /// Number of blocks with a sentence that means such a wall.
@@ -80,7 +80,7 @@ struct Sum {
     mark: u32,
 }
 
-impl Sum {
+impl Evidence {
     fn points(&self) -> u32 {
         self.title
             + (self.strong + self.meant.min(MEANT_MAX)).min(STRONG_MAX) * STRONG_POINTS
@@ -91,8 +91,9 @@ impl Sum {
             + self.mark
     }
 
-    /// Returns true if something shows that the wall is the page itself. Many pages have a log-in box.
-    fn is_told(&self, wall: Wall) -> bool {
+    /// Returns true if something shows that the page itself is such a wall. A log-in box alone does not: many pages
+    /// have one.
+    fn is_evident(&self, wall: Wall) -> bool {
         let filled = self.filled > 0 && (wall != Wall::Login || self.password > 0);
         self.title >= TITLE_POINTS || self.strong > 0 || self.meant > 0 || self.mark > 0 || filled
     }
@@ -101,7 +102,7 @@ impl Sum {
 /// Adds up the evidence of a page.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
-    sums: [Sum; Wall::ALL.len()],
+    evidence: [Evidence; Wall::ALL.len()],
     /// Phrases that have counted already.
     seen: Vec<usize>,
     /// Bytes of sentences without a phrase.
@@ -128,8 +129,8 @@ impl Judge {
                 let strong = self.strongest(wall) == Some(Strength::Strong);
                 let filled = filled || self.means(wall);
                 let points = if filled { TITLE_POINTS } else { u32::from(strong) * IN_TITLE_POINTS };
-                let sum = &mut self.sums[wall as usize];
-                sum.title = sum.title.max(points);
+                let evidence = &mut self.evidence[wall as usize];
+                evidence.title = evidence.title.max(points);
             }
         }
         self.lower = lower;
@@ -151,30 +152,30 @@ impl Judge {
             let other_max =
                 if wall == Wall::Consent { CONSENT_OTHER_BYTES_MAX } else { MEANT_OTHER_BYTES_MAX };
             let is_all = lower.len() <= MEANT_BYTES_MAX && other <= other_max;
-            let sum = &mut self.sums[wall as usize];
-            sum.meant += 1;
-            sum.filled += u32::from(begins && is_all && !filled[wall as usize] && sum.meant == 1);
+            let evidence = &mut self.evidence[wall as usize];
+            evidence.meant += 1;
+            evidence.filled += u32::from(begins && is_all && !filled[wall as usize] && evidence.meant == 1);
         }
         let mut found = std::mem::take(&mut self.found);
         for wall in Wall::ALL {
-            let sum = &mut self.sums[wall as usize];
+            let evidence = &mut self.evidence[wall as usize];
             let mut strong = 0;
             for one in found.iter().filter(|one| one.wall == wall && !self.seen.contains(&one.phrase)) {
                 match one.strength {
                     Strength::Strong => strong += 1,
-                    Strength::Weak => sum.weak += 1,
-                    Strength::Alone => sum.weak += u32::from(!filled[wall as usize]),
+                    Strength::Weak => evidence.weak += 1,
+                    Strength::Alone => evidence.weak += u32::from(!filled[wall as usize]),
                 }
             }
             let is_new = found.iter().any(|one| one.wall == wall && !self.seen.contains(&one.phrase));
-            sum.strong += strong;
+            evidence.strong += strong;
             if filled[wall as usize] && is_new {
-                sum.filled += 1;
+                evidence.filled += 1;
                 let alone = found.iter().filter(|one| one.wall == wall && one.strength == Strength::Alone);
                 let mut phrases: Vec<usize> = alone.map(|one| one.phrase).collect();
                 phrases.sort_unstable();
                 phrases.dedup();
-                sum.more += u32::try_from(phrases.len()).unwrap_or(u32::MAX).saturating_sub(1);
+                evidence.more += u32::try_from(phrases.len()).unwrap_or(u32::MAX).saturating_sub(1);
             }
         }
         for one in &found {
@@ -194,38 +195,38 @@ impl Judge {
     pub(super) fn page(&mut self, links: u64, password: bool) {
         self.links = links;
         if password {
-            self.sums[Wall::Login as usize].password = PASSWORD_POINTS;
+            self.evidence[Wall::Login as usize].password = PASSWORD_POINTS;
         }
     }
 
     /// Counts a mark in the source of a page that shows next to nothing.
     pub(super) fn mark(&mut self, wall: Wall) {
-        self.sums[wall as usize].mark = MARK_POINTS;
+        self.evidence[wall as usize].mark = MARK_POINTS;
     }
 
     /// Returns true if the page has so much other text that reading on is useless.
     pub(super) fn is_content(&self) -> bool {
-        let told = || Wall::ALL.iter().any(|&wall| self.sums[wall as usize].is_told(wall));
-        self.other > OTHER_BYTES_MAX || (self.other > BEFORE_BYTES_MAX && !told())
+        let is_evident = || Wall::ALL.iter().any(|&wall| self.evidence[wall as usize].is_evident(wall));
+        self.other > OTHER_BYTES_MAX || (self.other > BEFORE_BYTES_MAX && !is_evident())
     }
 
     /// Returns the wall with the most points, if the page is one.
     pub(super) fn wall(&self) -> Option<Wall> {
         let walls = Wall::ALL.into_iter().filter(|&wall| {
-            let sum = &self.sums[wall as usize];
-            let points = sum.points();
+            let evidence = &self.evidence[wall as usize];
+            let points = evidence.points();
             // Phrases that occur only within sentences may be quotations.
-            let (least, factor) = match sum.title + sum.filled + sum.mark == 0 {
+            let (least, factor) = match evidence.title + evidence.filled + evidence.mark == 0 {
                 true => (QUOTED_POINTS_MIN, QUOTED_FACTOR),
                 false => (POINTS_MIN, 1),
             };
-            sum.is_told(wall)
+            evidence.is_evident(wall)
                 && points >= least
-                && self.other * factor <= allowed(wall, points, sum.meant > 0)
+                && self.other * factor <= allowed(wall, points, evidence.meant > 0)
         });
         // A page with many links is a site's own page, whatever consent it asks for.
         let walls = walls.filter(|&wall| wall != Wall::Consent || self.links <= CONSENT_LINK_BYTES_MAX);
-        walls.max_by_key(|&wall| (self.sums[wall as usize].points(), std::cmp::Reverse(wall as usize)))
+        walls.max_by_key(|&wall| (self.evidence[wall as usize].points(), std::cmp::Reverse(wall as usize)))
     }
 
     /// Writes `text` into the buffer in lower case, with plain apostrophes and single spaces.

@@ -129,7 +129,7 @@ pub(super) struct Sentence {
     pub(super) end: usize,
 }
 
-/// Longest sentence in bytes; longer ones say more than a wall has to say.
+/// Maximum length of a sentence in bytes; longer ones say more than a wall has to say.
 const SENTENCE_BYTES_MAX: usize = 420;
 
 /// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence

@@ -172,7 +172,7 @@ static AUTOMATON: LazyLock<Option<Automaton>> = LazyLock::new(|| {
     Some((automaton, phrases().map(|(_, wall, strength)| (wall, strength)).collect()))
 });
 
-/// Longest phrase of ASCII letters, in bytes, that must be a whole word. A longer one may be the beginning of a word.
+/// Maximum length in bytes of ASCII phrases that must be whole words. A longer one may be the beginning of a word.
 const WHOLE_BYTES_MAX: usize = 5;
 
 /// Returns the phrases in `text` that begin at the start of a word, in the order of their ends.

@@ -22,10 +22,10 @@ use trie::{ALONE, Code, END};
 use super::runs::{IDEOGRAPH_BYTES, number_of_three_bytes};
 
 /// Splits runs of ideographs into words. Immutable once built, and shared by all threads.
-pub(super) struct ChineseCutter {
+pub(super) struct ChineseSegmenter {
     dictionary: Dictionary,
     /// The HMM: a jieba without dictionary words. `None` if unknown words are not to be guessed.
-    guesser: Option<Jieba>,
+    hmm: Option<Jieba>,
 }
 
 /// The words of a text's runs. Kept from text to text to avoid allocations.
@@ -41,20 +41,25 @@ pub(super) struct ChineseWords {
     known: Vec<(u32, u32)>,
     /// The unmatched characters that are next to one another, each such run on its own line; and for each run the
     /// number of words before it and its byte offset in the text.
-    unjoined: String,
-    unjoined_runs: Vec<(usize, u32)>,
+    unmatched: String,
+    unmatched_runs: Vec<(usize, u32)>,
 }
 
-impl ChineseCutter {
-    /// Builds a cutter with a user's `words`, each with its frequency, if known; words that are not ideographic are
+impl ChineseSegmenter {
+    /// Builds a segmenter with a user's `words`, each with its frequency, if known; words that are not ideographic are
     /// skipped. With `guess`, words that are not in the dictionary are guessed. The error is the index of the first
     /// word that does not fit.
     pub(super) fn new(words: &[(String, Option<u64>)], guess: bool) -> Result<Self, usize> {
-        Ok(Self { dictionary: Dictionary::new(words)?, guesser: guess.then(Jieba::empty) })
+        Ok(Self { dictionary: Dictionary::new(words)?, hmm: guess.then(Jieba::empty) })
     }
 
     /// Splits each of `runs`, byte ranges of `text`; [`ChineseWords::words`] then returns the words.
-    pub(super) fn cut(&self, text: &str, runs: impl Iterator<Item = Range<usize>>, words: &mut ChineseWords) {
+    pub(super) fn segment(
+        &self,
+        text: &str,
+        runs: impl Iterator<Item = Range<usize>>,
+        words: &mut ChineseWords,
+    ) {
         words.codes.clear();
         words.offsets.clear();
         for run in runs {
@@ -64,8 +69,8 @@ impl ChineseCutter {
         }
         words.route.find(&words.codes, &self.dictionary);
         self.collect(text, words);
-        if let Some(guesser) = self.guesser.as_ref().filter(|_| !words.unjoined.is_empty()) {
-            words.guess(guesser);
+        if let Some(hmm) = self.hmm.as_ref().filter(|_| !words.unmatched.is_empty()) {
+            words.guess(hmm);
         }
     }
 
@@ -88,27 +93,27 @@ impl ChineseCutter {
 
     /// Collects the words on the route, and the unmatched characters for the HMM.
     fn collect(&self, text: &str, found: &mut ChineseWords) {
-        let ChineseWords { codes, offsets, route, words, unjoined, unjoined_runs, .. } = found;
+        let ChineseWords { codes, offsets, route, words, unmatched, unmatched_runs, .. } = found;
         words.clear();
-        unjoined.clear();
-        unjoined_runs.clear();
+        unmatched.clear();
+        unmatched_runs.clear();
         // Start of the current run of unmatched characters.
-        let mut alone_since = None;
+        let mut unmatched_since = None;
         for step in route.steps() {
             let code = codes[step.start];
-            if step.len() == 1 && code > ALONE && self.guesser.is_some() {
-                alone_since.get_or_insert(step.start);
+            if step.len() == 1 && code > ALONE && self.hmm.is_some() {
+                unmatched_since.get_or_insert(step.start);
                 continue;
             }
-            if let Some(start) = alone_since.take() {
+            if let Some(start) = unmatched_since.take() {
                 let run = start..step.start;
                 // A word of the dictionary stays as it is.
                 if run.len() == 1 || self.dictionary.contains(&codes[run.clone()]) {
                     words.extend(run.map(|at| (offsets[at], offsets[at + 1])));
                 } else {
-                    unjoined_runs.push((words.len(), offsets[start]));
-                    unjoined.push_str(&text[offsets[start] as usize..offsets[step.start] as usize]);
-                    unjoined.push('\n');
+                    unmatched_runs.push((words.len(), offsets[start]));
+                    unmatched.push_str(&text[offsets[start] as usize..offsets[step.start] as usize]);
+                    unmatched.push('\n');
                 }
             }
             if code != END {
@@ -125,8 +130,8 @@ impl ChineseWords {
         self.codes.capacity() * size_of::<Code>()
             + self.offsets.capacity() * size_of::<u32>()
             + (self.words.capacity() + self.known.capacity()) * size_of::<(u32, u32)>()
-            + self.unjoined.capacity()
-            + self.unjoined_runs.capacity() * size_of::<(usize, u32)>()
+            + self.unmatched.capacity()
+            + self.unmatched_runs.capacity() * size_of::<(usize, u32)>()
             + self.route.bytes()
     }
 
@@ -136,14 +141,14 @@ impl ChineseWords {
     }
 
     /// Splits the runs of unmatched characters, and inserts their words in order.
-    fn guess(&mut self, guesser: &Jieba) {
-        let Self { words, known, unjoined, unjoined_runs, .. } = self;
+    fn guess(&mut self, hmm: &Jieba) {
+        let Self { words, known, unmatched, unmatched_runs, .. } = self;
         std::mem::swap(words, known);
         words.clear();
-        let mut tokens = guesser.cut(unjoined, true).into_iter();
+        let mut tokens = hmm.cut(unmatched, true).into_iter();
         let mut copied = 0;
         let mut line_start = 0;
-        for &(before, start) in unjoined_runs.iter() {
+        for &(before, start) in unmatched_runs.iter() {
             words.extend_from_slice(&known[copied..before]);
             copied = before;
             for token in tokens.by_ref() {
@@ -169,11 +174,11 @@ mod tests {
     use crate::segment::runs::is_ideographic;
 
     static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-    static OURS: LazyLock<[ChineseCutter; 2]> =
-        LazyLock::new(|| [false, true].map(|guess| ChineseCutter::new(&[], guess).expect("room")));
+    static OURS: LazyLock<[ChineseSegmenter; 2]> =
+        LazyLock::new(|| [false, true].map(|guess| ChineseSegmenter::new(&[], guess).expect("room")));
 
     /// Returns the words of `text`, which consists of ideographs and line feeds.
-    fn cut(cutter: &ChineseCutter, text: &str) -> Vec<String> {
+    fn words_of(segmenter: &ChineseSegmenter, text: &str) -> Vec<String> {
         let mut words = ChineseWords::default();
         let mut start = 0;
         let runs = text.split('\n').map(|run| {
@@ -181,7 +186,7 @@ mod tests {
             start = range.end + 1;
             range
         });
-        cutter.cut(text, runs.filter(|run| !run.is_empty()), &mut words);
+        segmenter.segment(text, runs.filter(|run| !run.is_empty()), &mut words);
         words.words().map(|word| text[word].to_owned()).collect()
     }
 
@@ -189,7 +194,7 @@ mod tests {
         for (guess, ours) in [false, true].into_iter().zip(&*OURS) {
             let jieba = JIEBA.cut(text, guess).into_iter().map(|token| token.word);
             let jieba: Vec<&str> = jieba.filter(|word| *word != "\n").collect();
-            assert_eq!(cut(ours, text), jieba, "{text}, guessing: {guess}");
+            assert_eq!(words_of(ours, text), jieba, "{text}, guessing: {guess}");
         }
     }
 
@@ -268,9 +273,9 @@ mod tests {
             for (word, frequency) in &words {
                 jieba.add_word(word, frequency.map(|frequency| frequency as usize), None);
             }
-            let ours = ChineseCutter::new(&words, true).expect("room");
+            let ours = ChineseSegmenter::new(&words, true).expect("room");
             let expected: Vec<&str> = jieba.cut(&text, true).into_iter().map(|token| token.word).collect();
-            prop_assert_eq!(cut(&ours, &text), expected);
+            prop_assert_eq!(words_of(&ours, &text), expected);
         }
     }
 }

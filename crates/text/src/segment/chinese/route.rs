@@ -36,8 +36,8 @@ impl Route {
 
     /// Finds the best route through `codes`, whose runs end with [`END`]. [`END`] and [`ALONE`] are steps of their own.
     ///
-    /// Of two equally probable routes, the one with the longer first word wins. A position where words begin takes one
-    /// of these words, never the single character alone. Where no word begins, the character is a step of its own.
+    /// If two routes are equally probable, the one with the longer first word wins. A position where words begin takes
+    /// one of these words, never a single character. Where no word begins, the character is a step of its own.
     pub(super) fn find(&mut self, codes: &[Code], dictionary: &Dictionary) {
         self.find_pairs(codes, dictionary);
         self.find_triples(&dictionary.trie);

@@ -28,7 +28,7 @@ const MAX_NODE: u32 = (1 << NODE_BITS) - 1;
 /// The default dictionary fills 55 % of the slots, which leaves room for another 60,000 prefixes.
 const SLOT_BITS: u32 = 20;
 const FILTER_BITS: u32 = 22;
-/// The most entries in the table; with more, probes become long.
+/// Maximum number of entries in the table; with more, probes become long.
 const MAX_ENTRIES: usize = (1 << SLOT_BITS) / 8 * 7;
 
 /// The error that the dictionary is too large for the trie.

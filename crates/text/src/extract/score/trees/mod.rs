@@ -12,7 +12,7 @@ pub(in crate::extract) const DEPTH: usize = 6;
 
 /// One oblivious decision tree.
 #[derive(Debug)]
-pub(in crate::extract) struct Table {
+pub(in crate::extract) struct Tree {
     /// Column of a feature, and the value that it must exceed for a 1.
     pub(in crate::extract) questions: [(u8, i16); DEPTH],
     /// Thousandths of log-odds, by the bits of the answers; the first question has the lowest bit.
@@ -28,7 +28,7 @@ pub(in crate::extract) static PROBABILITIES: [u16; 240] = [3, 3, 3, 3, 3, 3, 3, 
 pub(in crate::extract) struct Scoring {
     /// The initial sum, in thousandths of log-odds.
     pub(in crate::extract) bias: i32,
-    pub(in crate::extract) tables: &'static [Table],
+    pub(in crate::extract) trees: &'static [Tree],
 }
 
 /// The learned values for one kind of writing.
@@ -68,12 +68,12 @@ macro_rules! scorings {
     ($file:literal) => {{
         const BYTES: &[u8] = include_bytes!($file);
         const SECOND: usize = file::end(BYTES, 0);
-        static FIRST_TABLES: [Table; file::count(BYTES, 0)] = file::tables(BYTES, 0);
-        static SECOND_TABLES: [Table; file::count(BYTES, SECOND)] = file::tables(BYTES, SECOND);
+        static FIRST_TREES: [Tree; file::count(BYTES, 0)] = file::trees(BYTES, 0);
+        static SECOND_TREES: [Tree; file::count(BYTES, SECOND)] = file::trees(BYTES, SECOND);
         const { assert!(file::end(BYTES, SECOND) == BYTES.len(), "bytes are left over") };
         (
-            Scoring { bias: file::bias(BYTES, 0), tables: &FIRST_TABLES },
-            Scoring { bias: file::bias(BYTES, SECOND), tables: &SECOND_TABLES },
+            Scoring { bias: file::bias(BYTES, 0), trees: &FIRST_TREES },
+            Scoring { bias: file::bias(BYTES, SECOND), trees: &SECOND_TREES },
         )
     }};
 }
@@ -81,9 +81,11 @@ macro_rules! scorings {
 static ALPHABETS: (Scoring, Scoring) = scorings!("alphabets.bin");
 static EAST_ASIAN: (Scoring, Scoring) = scorings!("east_asian.bin");
 
-/// On pages that were not learned from, comment sections that annotators left out had .46 to .75 in two runs; posts of
-/// forums and weblogs that they kept had .80 to .96.
+/// Mean probability, in thousandths, from which comments are kept. On pages that were not learned from, comment
+/// sections that annotators left out had .46 to .75 in two runs; posts of forums and weblogs that they kept had .80 to
+/// .96.
 const COMMENTS_MIN_EAST_ASIAN: u64 = 720;
 
-/// Of .40 to .72, the highest that keeps the threads that were not learned from. Other pages hardly change.
+/// The same for alphabets: the highest of .40 to .72 that keeps the threads that were not learned from. Other pages
+/// hardly change.
 const COMMENTS_MIN_ALPHABET: u64 = 600;
