@@ -1,7 +1,8 @@
-//! Web pages in files and object stores, and what is kept of them.
+//! Reads web pages from files and object stores, and writes what a run keeps of them.
 //!
-//! [`source`] reads pages from JSON lines, CSV, Parquet, WARC files and CDX indexes, local or in S3; [`sink`] writes
-//! verdicts and dead letters, and counts them; [`keep`] copies the documents to keep, byte for byte, and reports what was removed.
+//! [`source`] reads pages from JSON lines, CSV, Parquet, WARC files and CDX indexes, local or in S3. [`sink`] writes
+//! verdicts and dead letters, and counts them. [`keep`] copies the documents to keep, byte for byte, and reports what
+//! was removed.
 
 pub mod keep;
 pub mod sink;

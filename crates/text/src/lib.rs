@@ -13,8 +13,9 @@
 //! use leitong_text::{ExtractConfig, Extractor};
 //!
 //! let page = "<nav>Home</nav><article><p>The ferry leaves at eight in the morning, every day but Sunday.</p></article>";
-//! let document = Extractor::new(&ExtractConfig::default()).extract(page);
-//! assert!(document.text.contains("every day but Sunday"));
+//! let document = Extractor::new(&ExtractConfig::default()).extract(page)?;
+//! assert!(document.text().contains("every day but Sunday"));
+//! # Ok::<(), leitong_text::extract::ExtractError>(())
 //! ```
 
 pub mod decode;

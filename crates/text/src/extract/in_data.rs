@@ -13,7 +13,7 @@ use crate::extract::credits::marks::Kind;
 use crate::extract::features::described::Described;
 use crate::extract::parse::entities;
 use crate::extract::parse::tag::{Tag, flag};
-use crate::extract::parse::tree::{Segment, Tree, says};
+use crate::extract::parse::tree::{Segment, Tree, declared};
 use crate::extract::write::single_spaced;
 use crate::extract::{Paragraph, ParagraphKind};
 
@@ -39,13 +39,13 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
         let strings = scripts.iter().flat_map(|script| Strings::parse(script));
         strings.filter(|(name, _)| *name == wanted).map(|(_, value)| value).collect::<Vec<_>>()
     };
-    if tree.head.says(says::FORUM | says::QUESTIONS) {
+    if tree.head.declares(declared::FORUM | declared::QUESTIONS) {
         let posts = named("text");
         if posts.iter().map(|post| post.len()).sum::<usize>() >= TEXT_BYTES_MIN {
             return posts.into_iter().flat_map(paragraphs).collect();
         }
     }
-    if tree.head.says(says::PRODUCT) {
+    if tree.head.declares(declared::PRODUCT) {
         let longest = named("description").into_iter().max_by_key(|description| description.len());
         if let Some(longest) = longest.filter(|description| description.len() >= TEXT_BYTES_MIN) {
             return paragraphs(longest);

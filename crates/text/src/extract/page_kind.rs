@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::extract::parse::hints::{COMMENT, POST};
-use crate::extract::parse::tree::{Block, Tree, says};
+use crate::extract::parse::tree::{Block, Tree, declared};
 
 /// The kind of page that a document comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -39,7 +39,7 @@ pub(super) fn classify(tree: &Tree, chosen: &[u32]) -> PageKind {
     let linked = of_chosen(|block| block.link_bytes);
     let sentences = of_chosen(|block| if is_sentence(block) { block.counts.bytes } else { 0 });
     let page_linked: u64 = tree.blocks.iter().map(|block| u64::from(block.link_bytes)).sum();
-    if tree.head.says(says::FORUM) || is_thread(tree, chosen, bytes) {
+    if tree.head.declares(declared::FORUM) || is_thread(tree, chosen, bytes) {
         PageKind::Forum
     } else if linked * 2 > bytes || (sentences < TEXT_BYTES && page_linked * 2 > tree.bytes()) {
         PageKind::Listing

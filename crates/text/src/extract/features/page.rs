@@ -7,7 +7,7 @@ use crate::extract::features::columns::{Feature, Row};
 use crate::extract::features::phrases::{self, Phrases};
 use crate::extract::features::{Sums, clamp, distance, is_heading, share, source};
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Tree, says};
+use crate::extract::parse::tree::{Tree, declared};
 
 /// Bytes of a title that blocks are compared with; every block is searched for in it.
 const TITLE_BYTES_MAX: usize = 2048;
@@ -141,17 +141,17 @@ impl<'a> Page<'a> {
         row.set(Feature::PageLongShare, share(all.text, all.bytes));
         row.set(Feature::PageParagraphShare, share(self.paragraphs, all.bytes));
         row.set(Feature::PageHighShare, share(self.high, all.bytes));
-        row.set(Feature::PageArticle, i16::from(tree.head.says(says::ARTICLE)));
+        row.set(Feature::PageArticle, i16::from(tree.head.declares(declared::ARTICLE)));
         row.set(Feature::PageArticles, clamp(self.articles));
         row.set(Feature::PageHeadings, clamp(self.headings));
         row.set(Feature::PageItemShare, share(self.item_bytes, all.bytes));
         row.set(Feature::PageSimilarShare, share(self.largest_similar, all.bytes));
         row.set(Feature::PageShopPhrases, clamp(self.shop_phrases));
         row.set(Feature::PageDates, clamp(self.dates));
-        row.set(Feature::PageProduct, i16::from(tree.head.says(says::PRODUCT)));
-        row.set(Feature::PageList, i16::from(tree.head.says(says::LIST)));
-        row.set(Feature::PageForum, i16::from(tree.head.says(says::FORUM)));
-        row.set(Feature::PageQuestions, i16::from(tree.head.says(says::QUESTIONS)));
+        row.set(Feature::PageProduct, i16::from(tree.head.declares(declared::PRODUCT)));
+        row.set(Feature::PageList, i16::from(tree.head.declares(declared::LIST)));
+        row.set(Feature::PageForum, i16::from(tree.head.declares(declared::FORUM)));
+        row.set(Feature::PageQuestions, i16::from(tree.head.declares(declared::QUESTIONS)));
         row.set(Feature::PageNodesPerBlock, clamp((tree.nodes.len() * 10 / count.max(1)) as u32));
     }
 }

@@ -6,7 +6,7 @@
 //! expect less on others. Cost: linear in the blocks.
 
 use crate::extract::PageKind;
-use crate::extract::parse::tree::{Block, Tree, says};
+use crate::extract::parse::tree::{Block, Tree, declared};
 
 /// Bytes from which a block is a paragraph of a text: 35 English words, or 70 Chinese characters.
 const PARAGRAPH_BYTES: u32 = 200;
@@ -20,7 +20,8 @@ pub(in crate::extract) fn has_text(
     kind: PageKind,
     is_dated: impl FnOnce() -> bool,
 ) -> bool {
-    if kind != PageKind::Article || tree.head.says(says::LIST | says::PRODUCT | says::FORUM | says::QUESTIONS)
+    if kind != PageKind::Article
+        || tree.head.declares(declared::LIST | declared::PRODUCT | declared::FORUM | declared::QUESTIONS)
     {
         return false;
     }

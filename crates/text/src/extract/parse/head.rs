@@ -5,7 +5,7 @@ use memchr::memmem;
 use crate::extract::credits::marks::{self, Kind, MARKS_MAX, Mark};
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Segment, says};
+use crate::extract::parse::tree::{Segment, declared};
 use crate::extract::parse::{Builder, index, segment_of};
 
 /// Number of `@type` names read in one script of linked data.
@@ -28,12 +28,14 @@ impl Builder<'_> {
             let value = value.trim_ascii_start();
             let value = value.strip_prefix(b"\"").unwrap_or(value);
             let end = value.iter().position(|byte| *byte == b'"').unwrap_or(0);
-            self.tree.head.says |= match &value[..end] {
-                b"Article" | b"NewsArticle" | b"BlogPosting" | b"Report" | b"TechArticle" => says::ARTICLE,
-                b"Product" | b"ProductGroup" => says::PRODUCT,
-                b"ItemList" | b"CollectionPage" => says::LIST,
-                b"DiscussionForumPosting" => says::FORUM,
-                b"QAPage" | b"FAQPage" => says::QUESTIONS,
+            self.tree.head.declared |= match &value[..end] {
+                b"Article" | b"NewsArticle" | b"BlogPosting" | b"Report" | b"TechArticle" => {
+                    declared::ARTICLE
+                }
+                b"Product" | b"ProductGroup" => declared::PRODUCT,
+                b"ItemList" | b"CollectionPage" => declared::LIST,
+                b"DiscussionForumPosting" => declared::FORUM,
+                b"QAPage" | b"FAQPage" => declared::QUESTIONS,
                 _ => 0,
             };
         }
@@ -85,8 +87,12 @@ impl Builder<'_> {
             b"og:title" | b"twitter:title" if head.social_title.is_none() => {
                 head.social_title = content;
             }
-            b"og:type" if attributes.content.eq_ignore_ascii_case(b"article") => head.says |= says::ARTICLE,
-            b"og:type" if attributes.content.eq_ignore_ascii_case(b"product") => head.says |= says::PRODUCT,
+            b"og:type" if attributes.content.eq_ignore_ascii_case(b"article") => {
+                head.declared |= declared::ARTICLE
+            }
+            b"og:type" if attributes.content.eq_ignore_ascii_case(b"product") => {
+                head.declared |= declared::PRODUCT
+            }
             _ => {}
         }
     }

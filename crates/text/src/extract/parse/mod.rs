@@ -23,7 +23,7 @@ mod unseen;
 use crate::extract::parse::count::count;
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::tag::{COUNT, Tag, flag};
-use crate::extract::parse::tree::{Block, Counts, Hidden, Node, Segment, Tree, block_flag, says};
+use crate::extract::parse::tree::{Block, Counts, Hidden, Node, Segment, Tree, block_flag, declared};
 use crate::extract::{ExtractConfig, ExtractError};
 use hints::Hints;
 pub(in crate::extract) use stack::Stack;
@@ -408,7 +408,7 @@ impl<'a> Builder<'a> {
             Tag::Input => {
                 self.block.features |= block_flag::AFTER_CONTROL;
                 if attributes.kind.eq_ignore_ascii_case(b"password") {
-                    self.tree.head.says |= says::PASSWORD;
+                    self.tree.head.declared |= declared::PASSWORD;
                 }
             }
             Tag::Meta => self.meta(attributes),

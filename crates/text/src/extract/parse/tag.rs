@@ -8,7 +8,7 @@
 pub(in crate::extract) mod flag {
     /// Ends the running text before and after it, and gets a node.
     pub(crate) const BLOCK: u8 = 1;
-    /// Has no content and no end tag.
+    /// No content and no end tag (`<br>`).
     pub(crate) const VOID: u8 = 2;
     /// Its content is not markup and ends only at its own end tag.
     pub(crate) const RAW: u8 = 4;

@@ -160,12 +160,12 @@ pub(in crate::extract) struct Head {
     pub(in crate::extract) body: Option<Segment>,
     /// The longest initial state of a script: JSON, or an attribute with references.
     pub(in crate::extract) state: Option<Segment>,
-    /// Kinds of page that the page declares, as bits of [`says`].
-    pub(in crate::extract) says: u8,
+    /// Kinds of page that the page declares, as bits of [`declared`].
+    pub(in crate::extract) declared: u8,
 }
 
 /// Kinds of page by `og:type` and by `@type` of linked data.
-pub(in crate::extract) mod says {
+pub(in crate::extract) mod declared {
     /// A news or blog article.
     pub(crate) const ARTICLE: u8 = 1;
     /// A product of a shop.
@@ -182,8 +182,8 @@ pub(in crate::extract) mod says {
 
 impl Head {
     /// Returns true if the page declares this kind.
-    pub(in crate::extract) fn says(&self, sort: u8) -> bool {
-        self.says & sort != 0
+    pub(in crate::extract) fn declares(&self, kind: u8) -> bool {
+        self.declared & kind != 0
     }
 }
 

@@ -17,7 +17,7 @@ mod source;
 use serde::Serialize;
 
 use crate::extract::parse::hints::{CRUMB, FOOTER, NAV, RELATED, SIDE};
-use crate::extract::parse::tree::{Block, Tree, says};
+use crate::extract::parse::tree::{Block, Tree, declared};
 use crate::extract::walls::judge::{Judge, Place};
 use crate::extract::write::text_of;
 use crate::extract::{Document, title};
@@ -73,13 +73,13 @@ const TITLE_BYTES_MAX: usize = 600;
 /// Bytes of text below which a page's source is searched as well.
 const BARE_BYTES_MAX: u64 = 120;
 
-/// Names of the page's frame.
+/// Names of the page's frame: menus, footers, side columns.
 const FRAME: u32 = NAV | FOOTER | SIDE | CRUMB | RELATED;
 
 /// Number of nodes above a block that may be a frame.
 const ANCESTORS_MAX: usize = 12;
 
-/// Returns the wall that the page in `tree`, with the main text `chosen`, is.
+/// Returns the kind of wall that the page in `tree` is; `None` for other pages. `chosen` is its main text.
 pub(super) fn detect_in_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Wall> {
     let text: u64 = chosen.iter().map(|&block| u64::from(tree.blocks[block as usize].counts.bytes)).sum();
     if text > TEXT_BYTES_MAX {
@@ -92,7 +92,7 @@ pub(super) fn detect_in_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<
     let mut read = 0;
     let mut chosen = chosen.iter().peekable();
     for (at, block) in tree.blocks.iter().enumerate() {
-        // Main text is never frame, whatever its names.
+        // Main text is never part of the frame, even if its names suggest it.
         if chosen.next_if(|&&chosen| chosen as usize == at).is_none() && is_frame(tree, block) {
             continue;
         }
@@ -106,7 +106,7 @@ pub(super) fn detect_in_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<
         }
     }
     let links: u64 = tree.blocks.iter().map(|block| u64::from(block.link_bytes)).sum();
-    judge.page(links, tree.head.says(says::PASSWORD));
+    judge.page(links, tree.head.declares(declared::PASSWORD));
     let bytes = tree.bytes();
     if bytes < BARE_BYTES_MAX {
         source::read(html, bytes, &mut judge);
@@ -114,7 +114,7 @@ pub(super) fn detect_in_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<
     judge.wall()
 }
 
-/// Returns the wall that a text without markup is.
+/// Returns the kind of wall that a text without markup is; `None` for other texts.
 pub(super) fn detect_in_text(document: &Document) -> Option<Wall> {
     let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();
     if bytes as u64 > TEXT_BYTES_MAX {

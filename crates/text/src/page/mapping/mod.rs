@@ -7,7 +7,7 @@
 //! In: the value of a message or a line, with its key. Out: a page, a reason to skip the message, or an error
 //! that names the preset, the pointer and the value found. A [`Preset`] is a table of pointers, each of which
 //! the configuration may change. Leitong's own JSON without changes takes a faster path through
-//! [`json`](super::json). Cost: the message is read once, and the values found are parsed once more. Memory:
+//! [`json`](super::json). Cost: the message is read once, and the values found are parsed again. Memory:
 //! the page's own text.
 
 pub mod config;
