@@ -25,7 +25,7 @@ use super::reading::Stamp;
 #[derive(Debug)]
 pub struct WarcBase {
     base: PathBuf,
-    /// The stamp of each file when it was first used. Memory: about 150 bytes a file.
+    /// The stamp of each file when it was first used. Memory: about 150 bytes per file.
     stamps: Mutex<HashMap<Box<str>, Stamp>>,
 }
 
@@ -64,7 +64,7 @@ impl WarcBase {
     /// # Errors
     /// The file was replaced or changed, which ends the run.
     fn verify(&self, name: &str) -> Result<(), Missing> {
-        // A file that is not there is reported by whoever opens it.
+        // A missing file is reported when it is opened.
         let Ok(file) = std::fs::metadata(self.path(name)) else { return Ok(()) };
         let (now, mut stamps) =
             (Stamp::from_metadata(&file), self.stamps.lock().unwrap_or_else(PoisonError::into_inner));
@@ -124,8 +124,8 @@ impl Missing {
 mod tests {
     use super::*;
 
-    /// Documents of a WARC file that was replaced between the two readings were kept, although nobody had decided on
-    /// them: only the index was compared.
+    /// Documents of a WARC file that was replaced between the two readings were kept without a
+    /// decision on them: only the index was compared.
     #[test]
     fn a_file_that_is_replaced_while_it_is_read_ends_the_run() {
         let folder = tempfile::tempdir().expect("a folder");

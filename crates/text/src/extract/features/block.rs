@@ -68,7 +68,7 @@ impl Features {
             }
         }
         row.set(Feature::InHeading, i16::from(in_heading));
-        // The page's title is a field of its own, so copies under another heading remain copies.
+        // The title is not part of the text, so copies under another headline remain copies.
         self.kept_out.push(
             (in_heading && page.is_title(text))
                 || is_credit(text)

@@ -84,7 +84,7 @@ fn drawings_end_when_they_close_themselves_or_html_begins() {
 fn every_element_of_xhtml_may_close_itself() {
     for name in ["script src='x.js'", "title", "style", "textarea", "iframe", "noscript", "noframes"] {
         check_as(Syntax::Xml, &[(&format!("<head><{name}/></head><body><p>text</p>"), &["p: text"])]);
-        // Without a content type, the page would be blank otherwise; as HTML it is blank.
+        // Without a content type, such a page is XML, since it would be blank as HTML.
         check(&[(&format!("<head><{name}/></head><body><p>text</p>"), &["p: text"])]);
     }
     check_as(
