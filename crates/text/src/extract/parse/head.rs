@@ -88,10 +88,10 @@ impl Builder<'_> {
                 head.social_title = content;
             }
             b"og:type" if attributes.content.eq_ignore_ascii_case(b"article") => {
-                head.declared |= declared::ARTICLE
+                head.declared |= declared::ARTICLE;
             }
             b"og:type" if attributes.content.eq_ignore_ascii_case(b"product") => {
-                head.declared |= declared::PRODUCT
+                head.declared |= declared::PRODUCT;
             }
             _ => {}
         }

@@ -1,9 +1,9 @@
 //! Splits runs of ideographs into exactly the words that jieba finds, in less time.
 //!
-//! jieba takes the most probable split into dictionary words ([`route`]). Single characters that remain between them
-//! are split again by a hidden Markov model (HMM), which finds words that are not in the dictionary. The first part is
-//! our own code, with a bit for each of the [`pairs`] of characters and a [`trie`] for longer words. The second part is
-//! rare and done by jieba-rs, in one call per paragraph (ADR 9).
+//! jieba takes the most probable split into dictionary words ([`route`]). It then splits the runs of single characters
+//! between these words with a hidden Markov model (HMM), which finds words that are not in the dictionary. The first
+//! part is our own code, with a bit for each of the [`pairs`] of characters and a [`trie`] for longer words. The second
+//! part is rare and done by jieba-rs, in one call per paragraph (ADR 9).
 
 mod cuts;
 mod dictionary;
