@@ -1,27 +1,27 @@
-//! Articles that are spread over several pages → the page of each that came last.
+//! Index of articles that are spread over several pages: article → the youngest centroid among its pages.
 //!
-//! Pages of one article need have no passage in common, so that no key leads from one to the other.
-//! Of each article one centroid is enough, and it is the youngest: centroids leave the table oldest
-//! first, so once that one has left, so have all others.
+//! Pages of one article may have no passage in common, so no key leads from one to another. One centroid per
+//! article is enough, the youngest: centroids leave the table oldest first, so when the youngest one has
+//! left, so have all others.
 //!
-//! Invariant: what is found depends on the centroids in the table alone, wherever these are kept.
-//! Memory: some 40 bytes an article, of which there are as many as sites that cut their texts.
+//! Invariant: the result depends only on the centroids in the table, in memory or on disk. Memory: about 40
+//! bytes per article; only sites that split their texts have articles.
 
 use std::collections::BTreeMap;
 
-/// Centroids that leave before those that have left are looked for here.
+/// Interval, in centroids that leave, at which articles without centroids are removed.
 const FORGET_EVERY: u64 = 1 << 16;
 
 /// The youngest centroid of one article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArticlePage<'a> {
-    /// Its corpus.
+    /// The corpus of the page.
     pub corpus: &'a str,
-    /// Of the settings that made its fingerprint.
+    /// Hash of the settings that produced the fingerprint.
     pub fingerprint_hash: u64,
-    /// The article, as fingerprints name it.
+    /// The number of the article in fingerprints.
     pub article: u32,
-    /// The centroid's number.
+    /// The number of the centroid.
     pub number: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct ArticlePage<'a> {
 pub(super) struct Articles(BTreeMap<Box<str>, BTreeMap<(u64, u32), u64>>);
 
 impl Articles {
-    /// Enters a centroid, which is younger than all others.
+    /// Inserts a centroid, which is younger than all others.
     pub(super) fn enter(&mut self, page: ArticlePage<'_>) {
         let of_corpus = match self.0.get_mut(page.corpus) {
             Some(of_corpus) => of_corpus,
@@ -39,13 +39,13 @@ impl Articles {
         of_corpus.insert((page.fingerprint_hash, page.article), page.number);
     }
 
-    /// The number of the youngest centroid of an article, which may have left the table.
+    /// Returns the number of the youngest centroid of an article. It may have left the table.
     pub(super) fn youngest(&self, corpus: &str, fingerprint_hash: u64, article: u32) -> Option<u64> {
         self.0.get(corpus)?.get(&(fingerprint_hash, article)).copied()
     }
 
-    /// Forgets those that have left, now and then: called for each one that leaves, with the number
-    /// of the oldest that is left.
+    /// Removes articles whose centroids have left, at intervals. Called for each centroid that leaves, with
+    /// the number of the oldest remaining one.
     pub(super) fn left_before(&mut self, first: u64) {
         if first.is_multiple_of(FORGET_EVERY) {
             self.0.values_mut().for_each(|of_corpus| of_corpus.retain(|_, number| *number >= first));
@@ -53,7 +53,7 @@ impl Articles {
         }
     }
 
-    /// All of them that have `first` or a greater number.
+    /// All articles whose youngest centroid has number `first` or a greater one.
     pub(super) fn from(&self, first: u64) -> impl Iterator<Item = ArticlePage<'_>> {
         let pages = self.0.iter().flat_map(|(corpus, of_corpus)| {
             let page = |((fingerprint_hash, article), number): (&(u64, u32), &u64)| ArticlePage {
@@ -67,7 +67,7 @@ impl Articles {
         pages.filter(move |page| page.number >= first)
     }
 
-    /// Bytes of memory, with a third for what a tree leaves free.
+    /// Bytes of memory, including a third for free room in the trees.
     pub(super) fn bytes(&self) -> usize {
         let articles: usize = self.0.values().map(BTreeMap::len).sum();
         articles * size_of::<((u64, u32), u64)>() * 3 / 2

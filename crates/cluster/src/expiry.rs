@@ -1,4 +1,4 @@
-//! How long a centroid is kept: the settings, and what has expired by them.
+//! Expiry of centroids: the settings, and the bounds of what has expired.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,12 +9,12 @@ use leitong_base::record::timestamp::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExpiryConfig {
-    /// Days by log time after which a centroid matches no
-    /// more; a match does not refresh it. Unset: no limit.
+    /// Days after which a centroid no longer matches, by log time. A match does not extend this time. Unset:
+    /// no limit.
     #[schemars(range(min = 1, max = 36_500))]
     pub max_age_days: Option<u32>,
-    /// Centroids that are kept, the youngest, and texts of pages that joined clusters; the
-    /// bound of the table's memory.
+    /// Maximum number of centroids, and of texts of pages that joined clusters. The youngest are kept. This
+    /// bounds the table's memory.
     #[schemars(range(min = 1, max = 4_000_000_000_u64))]
     pub centroids_max: u64,
 }
@@ -27,19 +27,19 @@ impl Default for ExpiryConfig {
 
 const MS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// What has expired for good. Neither bound ever falls, whatever the settings become: so what a
-/// page joins is a function of the log, and of where settings were changed, and does not hang on
-/// when an expired centroid was deleted.
+/// The bounds of what has expired permanently. Neither bound ever falls, even if settings change. So the
+/// cluster that a page joins depends only on the log and on where settings were changed, and not on when an
+/// expired centroid was deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// Centroids below this number have expired.
     pub dead_below: u64,
-    /// So have those that were founded before this log time.
+    /// Centroids that were founded before this log time have expired too.
     pub dead_before: Option<Timestamp>,
 }
 
 impl Bounds {
-    /// The bounds under `expiry` where so many centroids were `founded`, at this log time.
+    /// Returns the bounds, raised by `expiry` at this log time, when this many centroids were `founded`.
     #[must_use]
     pub fn raised(self, expiry: &ExpiryConfig, founded: u64, log_time: Option<Timestamp>) -> Self {
         let too_old = |days: u32, now: Timestamp| {

@@ -1,21 +1,20 @@
-//! What is in force downstream of the log, beside the detector.
+//! The clustering settings that apply in addition to the detector.
 
 use super::{CanonicalConfig, ExpiryConfig, RecrawlsConfig};
 
-/// How long centroids are kept, which pages stand for their clusters, and whether pages are known
-/// again.
+/// The settings for expiry, canonical pages and recrawls.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClusterRules {
     /// How long centroids are kept.
     pub expiry: ExpiryConfig,
-    /// Which page stands for a cluster.
+    /// How the canonical page of a cluster is chosen.
     pub canonical: CanonicalConfig,
-    /// Whether pages are known again by their urls.
+    /// How earlier crawls of a url are recognised.
     pub recrawls: RecrawlsConfig,
 }
 
 impl ClusterRules {
-    /// Rules of expiry alone: founders stand for their clusters, and nobody knows a page again.
+    /// Returns rules that only set expiry. Founders stay canonical, and earlier crawls are not recognised.
     #[must_use]
     pub fn expiry_only(expiry: ExpiryConfig) -> Self {
         Self { expiry, ..Self::default() }

@@ -1,16 +1,16 @@
-//! Texts already seen: digest → the cluster that the first page with this text joined.
+//! Texts of pages that joined clusters: digest → the cluster that the first page with this text joined.
 //!
-//! A page whose text is known joins the cluster noted here before anything is compared. The texts of
-//! the pages that founded clusters are in the table itself ([`Table::text`](super::table)); here are
-//! those of pages that joined one with a text of their own.
+//! A page with a known text joins that cluster before any fingerprints are compared. The texts of pages that
+//! founded clusters are in the table itself ([`Table::text`](super::table)). This index has those of pages
+//! that joined a cluster with a text of their own.
 //!
 //! ```text
 //! key of the text ─► index ─► sequence ─► ring: key, cluster
 //! ```
-//! In: texts in log order. Out: the number of a cluster's centroid. Invariant: what is known is a
-//! function of the log. A text counts while its cluster's centroid has neither expired nor ended and
-//! it is among the last `expiry.centroids_max` that were entered; a match refreshes nothing. Memory: 24
-//! bytes a text in the ring, and some 8.5 in the index.
+//! Input: texts in log order. Output: the number of a cluster's centroid. Invariant: the known texts are a
+//! function of the log. A text counts while its cluster's centroid has neither expired nor ended, and while
+//! it is among the last `expiry.centroids_max` texts; a match does not refresh it. Memory: 24 bytes per text
+//! in the ring, and about 8.5 in the index.
 
 use std::collections::VecDeque;
 
@@ -18,11 +18,11 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::index::TextIndex;
 
-/// Texts in a block of the ring.
+/// Number of texts in a block of the ring.
 const BLOCK: usize = 1_024;
 
-/// Identifies a text among those of all corpora and settings: XXH3-128 of the hash of the settings that
-/// made the fingerprint, the digest of the main text, and the corpus.
+/// Returns the key that identifies a text among those of all corpora and settings. It is the XXH3-128 of the
+/// hash of the settings that produced the fingerprint, the digest of the main text, and the corpus.
 #[must_use]
 pub fn text_key(corpus: &str, fingerprint_hash: u64, digest: u128) -> u128 {
     let mut bytes = Vec::with_capacity(24 + corpus.len());
@@ -32,36 +32,36 @@ pub fn text_key(corpus: &str, fingerprint_hash: u64, digest: u128) -> u128 {
     xxh3_128(&bytes)
 }
 
-/// A text that was entered.
+/// A text, and the cluster that its page joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenText {
-    /// [Identifies](text_key) it.
+    /// The key of the text; see [`text_key`].
     pub key: u128,
     /// The number of its cluster's centroid.
     pub cluster: u64,
 }
 
-/// Texts that were entered one after the other.
+/// Consecutive texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeenTexts {
-    /// How many were entered before the first one, in all corpora.
+    /// Number of texts in all corpora that were inserted before the first one.
     pub first: u64,
     /// The texts.
     pub texts: Vec<SeenText>,
 }
 
-/// A text that was entered at this offset of the log.
+/// A text, and the place of its page in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewText {
-    /// Where its page is in the log.
+    /// The log offset of its page.
     pub log_offset: u64,
-    /// How many texts were entered before it.
+    /// Number of texts that were inserted before it.
     pub sequence: u64,
     /// The text.
     pub text: SeenText,
 }
 
-/// A text as the ring holds it: 24 bytes, where a `u128` would take 32.
+/// A text as stored in the ring: 24 bytes instead of the 32 that a `u128` would need.
 #[derive(Debug, Clone, Copy)]
 struct Kept {
     key: [u64; 2],
@@ -69,7 +69,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(text: SeenText) -> Self {
+    fn new(text: SeenText) -> Self {
         Self { key: [(text.key >> 64) as u64, text.key as u64], cluster: text.cluster }
     }
 
@@ -82,24 +82,24 @@ impl Kept {
 /// The texts of one log partition.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// How many texts count at most, the youngest.
+    /// Maximum number of texts that count; the youngest ones do.
     texts_max: u64,
-    /// Blocks of [`BLOCK`] texts, oldest first, of which the first one begins with number `origin`.
+    /// Blocks of [`BLOCK`] texts, oldest first. The first block begins with sequence `origin`.
     blocks: VecDeque<Vec<Kept>>,
     origin: u64,
-    /// Sequences of the oldest text that is kept, and of the next one.
+    /// The sequences of the oldest text that is kept, and of the next text to come.
     first: u64,
     end: u64,
-    /// Texts below this sequence do not count, whatever the settings become.
+    /// Texts below this sequence do not count, even if settings change.
     dead_below: u64,
     index: TextIndex,
-    /// Where a block of old centroids ends, and how many texts had been entered by then.
+    /// For each block of old centroids, where it ends and how many texts had been inserted by then.
     marks: VecDeque<(u64, u64)>,
 }
 
 impl Seen {
-    /// An empty ring of which at most `texts_max` texts count. After a restart it may keep more, if the setting was
-    /// lowered.
+    /// Creates an empty ring in which at most `texts_max` texts count. If the setting was lowered before a
+    /// restart, the ring may keep more.
     pub(super) fn new(texts_max: u64) -> Self {
         Self {
             texts_max,
@@ -113,7 +113,8 @@ impl Seen {
         }
     }
 
-    /// What a saved state says of its texts; clusters below this number have expired.
+    /// Returns the bounds of the texts for a saved table, in which clusters below `first_cluster` have
+    /// expired.
     pub(super) fn bounds(&self, first_cluster: u64) -> TextBounds {
         let mut sequences = self.first..self.end;
         let is_needed =
@@ -122,7 +123,7 @@ impl Seen {
         TextBounds { counted: self.end, dead_below: self.dead_below, needed_from }
     }
 
-    /// Takes the bounds of a saved state, which never fall.
+    /// Applies the bounds of a saved table. They never fall.
     pub(super) fn restore_bounds(&mut self, bounds: TextBounds) {
         if bounds.counted > self.end {
             self.begin_at(bounds.counted);
@@ -131,19 +132,20 @@ impl Seen {
         self.forget_surplus();
     }
 
-    /// Returns true if all texts are there that a state with these bounds needs.
+    /// Returns true if the ring has all texts that a table with these bounds needs.
     pub(super) fn has_all(&self, bounds: TextBounds) -> bool {
         let TextBounds { counted, needed_from, .. } = bounds;
         needed_from >= counted || (self.first <= needed_from && counted <= self.end)
     }
 
-    /// Raises the bound of what is kept to what counts.
+    /// Evicts texts that no longer count.
     pub(super) fn raise(&mut self) {
         self.dead_below = self.dead_below.max(self.end.saturating_sub(self.texts_max));
         self.forget_surplus();
     }
 
-    /// Returns the cluster of the text with this key, if the text and the cluster count, which `counts` says.
+    /// Returns the cluster of the text with this key, if the text counts and `counts` returns true for the
+    /// cluster.
     pub(super) fn find(&self, key: u128, counts: impl Fn(u64) -> bool) -> Option<u64> {
         let oldest = self.end.saturating_sub(self.texts_max);
         let cluster_of = |slot: u32| {
@@ -151,27 +153,26 @@ impl Seen {
             let text = self.get(sequence).filter(|text| text.text().key == key && sequence >= oldest)?;
             Some(text.cluster)
         };
-        // Of several the youngest: it was entered when the others had ceased to count.
+        // If several match, returns the youngest. When it was inserted, the others had ceased to count.
         let slot = self.index.youngest(key, self.first as u32, |slot| cluster_of(slot).is_some())?;
         cluster_of(slot).filter(|cluster| counts(*cluster))
     }
 
-    /// Enters a text; returns its sequence.
+    /// Inserts a text, and returns its sequence.
     pub(super) fn enter(&mut self, text: SeenText) -> u64 {
         if self.blocks.back().is_none_or(|last| last.len() == BLOCK) {
             self.blocks.push_back(Vec::with_capacity(BLOCK));
         }
         if let Some(last) = self.blocks.back_mut() {
-            last.push(Kept::of(text));
+            last.push(Kept::new(text));
         }
         self.index.insert(text.key, self.end as u32);
         self.end += 1;
         self.end - 1
     }
 
-    /// Takes texts of a saved state, in whose order they come; those that are there already are passed
-    /// over. Where some are missing before them, all before have ceased to count, or
-    /// [`Self::has_all`] says so.
+    /// Restores texts of a saved table, in its order. Texts that the ring already has are skipped. If texts
+    /// before them are missing, those have ceased to count; otherwise [`Self::has_all`] returns false.
     pub(super) fn restore(&mut self, first: u64, texts: impl Iterator<Item = SeenText>) {
         if first > self.end {
             self.begin_at(first);
@@ -187,8 +188,8 @@ impl Seen {
         (self.origin, self.first, self.end) = (sequence, sequence, sequence);
     }
 
-    /// Forgets texts whose clusters are below this number, as far as they are the oldest: those behind
-    /// were entered later, and expire soon as well.
+    /// Evicts the oldest texts while their clusters are below this number. Texts after them were inserted
+    /// later and expire soon as well.
     pub(super) fn forget_below(&mut self, cluster: u64) {
         while self.get(self.first).is_some_and(|text| text.cluster < cluster) {
             self.forget_oldest();
@@ -219,28 +220,29 @@ impl Seen {
         self.blocks.get(at / BLOCK)?.get(at % BLOCK).copied()
     }
 
-    /// The texts from this sequence on, and how many there are.
+    /// The texts from this sequence on, and their range.
     pub(super) fn from(&self, sequence: u64) -> (SeenFrom, impl Iterator<Item = SeenText> + '_) {
         let first = sequence.clamp(self.first, self.end);
         let texts = (first..self.end).filter_map(|sequence| self.get(sequence)).map(Kept::text);
         (SeenFrom { first, count: self.end - first }, texts)
     }
 
-    /// Notes that the block of old centroids that ends before this number has the texts that have been
-    /// entered so far, unless it is noted already.
+    /// Marks the end of the block of old centroids that ends before this number: the block contains the texts
+    /// inserted so far. Does nothing if the mark exists.
     pub(super) fn mark(&mut self, number: u64) {
         if self.marks.back().is_none_or(|(last, _)| *last < number) {
             self.marks.push_back((number, self.end));
         }
     }
 
-    /// The sequence of the first text that is in no block of old centroids before this number.
+    /// Returns the sequence of the first text that is in no block of old centroids before this number.
     pub(super) fn mark_of(&self, number: u64) -> u64 {
         let marked = self.marks.iter().find(|(at, _)| *at == number);
         marked.map_or(self.first, |(_, sequence)| *sequence)
     }
 
-    /// The texts of the block of these numbers, as of now if it has just been filled.
+    /// Returns the texts of the block with these numbers. If the block has just been filled, it gets the
+    /// texts inserted so far.
     pub(super) fn of_block(&mut self, first: u64, end: u64) -> SeenTexts {
         self.mark(end);
         let from = self.mark_of(first).clamp(self.first, self.end);
@@ -249,7 +251,7 @@ impl Seen {
         SeenTexts { first: from, texts: texts.collect() }
     }
 
-    /// Forgets the marks of blocks that end before this number.
+    /// Removes the marks of blocks that end before this number.
     pub(super) fn forget_marks(&mut self, number: u64) {
         while self.marks.front().is_some_and(|(at, _)| *at < number) {
             self.marks.pop_front();
@@ -262,22 +264,22 @@ impl Seen {
     }
 }
 
-/// What a saved table says of its texts.
+/// The bounds of the texts in a saved table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextBounds {
-    /// How many were entered, in all corpora: the sequence of the next one.
+    /// Number of texts inserted in all corpora. It is also the sequence of the next text.
     pub counted: u64,
-    /// Texts below this sequence do not count, whatever the settings become.
+    /// Texts below this sequence do not count, even if settings change.
     pub dead_below: u64,
-    /// The sequence of the oldest text that may count; that of the next one if there is none.
+    /// The sequence of the oldest text that may count, or of the next text if none may.
     pub needed_from: u64,
 }
 
-/// Which texts follow.
+/// The range of the texts that follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenFrom {
-    /// The sequence of the first one.
+    /// The sequence of the first text.
     pub first: u64,
-    /// How many there are.
+    /// Number of texts.
     pub count: u64,
 }

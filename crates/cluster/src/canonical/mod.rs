@@ -1,12 +1,12 @@
-//! Which page stands for a cluster.
+//! The canonical page of each cluster, the one that verdicts name.
 //!
-//! The page that founds a cluster is its centroid for good: it is what later pages are compared with.
-//! Which page verdicts *name* may be another one. If the settings prefer a page that joins to the one
-//! that stands for the cluster, it takes its place from there on, and its verdict says so.
+//! The page that founds a cluster is its centroid permanently: later pages are compared with it. The
+//! canonical page may be another one. If the settings prefer a page that joins to the present canonical page,
+//! it replaces that page from then on, and its verdict says so.
 //!
-//! In: records in log order with what was decided on them. Out: the canonical page of each centroid.
-//! Memory: 16 bytes a centroid, and page id and url of each page that is not the founder. Invariant:
-//! what stands for a cluster is a function of the log, and goes when the centroid expires.
+//! Input: records in log order, with the decisions on them. Output: the canonical page of each centroid.
+//! Invariant: canonical pages are a function of the log, and expire with their centroid. Memory: 16 bytes per
+//! centroid, and page id and url of each canonical page that is not the founder.
 
 mod rank;
 
@@ -17,42 +17,43 @@ use leitong_base::record::FingerprintRecord;
 use rank::Ranking;
 pub use rank::{CanonicalConfig, Preference, Rank};
 
-/// The page that stands for the cluster of a centroid.
+/// The canonical page of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Canonical {
-    /// How much is said for it.
+    /// The rank of the page.
     pub rank: Rank,
-    /// Its page id and url; none: it is the page that founded the cluster.
+    /// The page id and url, or `None` if the page is the founder.
     pub page: Option<(Box<str>, Box<str>)>,
 }
 
-/// A page that has taken the place of the canonical page of its cluster.
+/// A page that has become canonical for its cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCanonical {
     /// The number of the cluster's centroid.
     pub number: u64,
-    /// Where that was founded in the log.
+    /// The log offset of the record that founded the cluster.
     pub log_offset: u64,
-    /// What stands for the cluster now.
+    /// The new canonical page.
     pub canonical: Canonical,
 }
 
-/// The canonical pages of the centroids from one number on, without a gap.
+/// The canonical pages of consecutive centroids.
 #[derive(Debug)]
 pub(super) struct Canonicals {
     ranking: Ranking,
-    /// Number of the first one.
+    /// The number of the first centroid.
     first: u64,
-    /// The rank of what stands for each cluster.
+    /// The rank of each cluster's canonical page.
     ranks: VecDeque<Rank>,
-    /// Page id and url of what is not the founder, by number, and their bytes.
+    /// Page id and url of canonical pages that are not founders, by number, and the total of their bytes.
     pages: BTreeMap<u64, (Box<str>, Box<str>)>,
     text_bytes: usize,
 }
 
 impl Canonicals {
-    /// None, where founders stand for their clusters as long as these live. The first centroid will
-    /// have the number `first`. `founders_leave`: they may stop doing so, without any rule.
+    /// Creates an empty collection. The first centroid will have the number `first`. Returns `None` if
+    /// founders always stay canonical: the settings have no rule, and `founders_leave` is false because
+    /// founders cannot leave their clusters.
     pub(super) fn starting_at(first: u64, config: CanonicalConfig, founders_leave: bool) -> Option<Self> {
         (founders_leave || !config.is_first()).then(|| Self {
             ranking: Ranking::new(config),
@@ -63,43 +64,43 @@ impl Canonicals {
         })
     }
 
-    /// Has the first centroid the number `first`, where there is none yet.
+    /// Gives the first centroid the number `first`. There must be no centroid yet.
     pub(super) fn begin_at(&mut self, first: u64) {
-        debug_assert!(self.ranks.is_empty(), "nothing is numbered anew");
+        debug_assert!(self.ranks.is_empty(), "centroids are never renumbered");
         self.first = first;
     }
 
-    /// How much is said for the page of this record.
+    /// The rank of the page in this record.
     pub(super) fn rank(&self, record: &FingerprintRecord) -> Rank {
         self.ranking.rank(record)
     }
 
-    /// The page of this record founds the next cluster.
+    /// Adds the next cluster, which this record founds. Returns the rank of its page.
     pub(super) fn founded(&mut self, record: &FingerprintRecord) -> Rank {
         let rank = self.ranking.rank(record);
         self.ranks.push_back(rank);
         rank
     }
 
-    /// What stands for the cluster of this centroid.
+    /// The canonical page of this centroid's cluster.
     pub(super) fn get(&self, number: u64) -> Option<Canonical> {
         let rank = *self.ranks.get(self.place(number)?)?;
         Some(Canonical { rank, page: self.pages.get(&number).cloned() })
     }
 
-    /// Page id and url of what stands for it; none where it is the founder.
+    /// The page id and url of the canonical page, or `None` if it is the founder.
     pub(super) fn page(&self, number: u64) -> Option<(&str, &str)> {
         self.pages.get(&number).map(|(page_id, url)| (&**page_id, &**url))
     }
 
-    /// The rank of a page that joins, if it is preferred to what stands for the cluster.
+    /// Returns the rank of a page that joins, if it is preferred to the canonical page.
     pub(super) fn preferred(&self, number: u64, record: &FingerprintRecord) -> Option<Rank> {
         let present = *self.ranks.get(self.place(number)?)?;
         let rank = self.ranking.rank(record);
         rank.is_preferred_to(present).then_some(rank)
     }
 
-    /// Sets what stands for a cluster; the next one's, or that of one that is there.
+    /// Sets the canonical page of an existing cluster or of the next one.
     pub(super) fn set(&mut self, number: u64, canonical: Canonical) {
         let Some(place) = self.place(number) else { return };
         if place > self.ranks.len() {
@@ -117,7 +118,7 @@ impl Canonicals {
         }
     }
 
-    /// Forgets those below this number.
+    /// Removes the clusters below this number.
     pub(super) fn forget_below(&mut self, number: u64) {
         let gone = number.saturating_sub(self.first).min(self.ranks.len() as u64);
         self.ranks.drain(..gone as usize);
@@ -137,7 +138,7 @@ impl Canonicals {
     }
 }
 
-/// Of an entry in the map, with its share of the map's own.
+/// Bytes of an entry in the map, including its share of the map's own memory.
 const PAGE_BYTES: usize = 64;
 
 fn bytes_of((page_id, url): &(Box<str>, Box<str>)) -> usize {

@@ -1,8 +1,7 @@
-//! How much is to be said for a page to stand for its cluster: the settings, and a page's rank by
-//! them.
+//! The rules that choose a cluster's canonical page: the settings, and the rank that they give to a page.
 //!
-//! In: a record of the log. Out: a [`Rank`]; the higher one is preferred. A function of the record
-//! alone, so that whoever reads the log comes to the same canonical pages.
+//! Input: a record of the log. Output: a [`Rank`]; the page with the higher rank is preferred. The rank
+//! depends only on the record and the settings, so all readers of the log find the same canonical pages.
 
 use std::fmt;
 
@@ -14,19 +13,19 @@ use xxhash_rust::xxh3::xxh3_64;
 use leitong_base::record::{Credits, FingerprintRecord, TextDigest};
 use leitong_text::page::host::host;
 
-/// Which page of a cluster stands for it in verdicts.
+/// How the canonical page of a cluster is chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CanonicalConfig {
-    /// Rules by which a later page takes the place of the canonical one, the most important first:
-    /// each decides among pages that are alike by those before it, and at last the page stays that
-    /// came first. `hosts`: its host stands further up in `canonical.hosts`. `canonical-link`: its
-    /// `rel=canonical` names its own url; pages that name another url come last. `https`: its url
-    /// begins so. `published`: it says the earlier date of publication. `longest`: its main text is
-    /// longer. Empty: the page that founded the cluster (docs/concepts.md).
+    /// Rules by which a later page replaces the canonical one, the most important first. Each rule decides
+    /// only between pages that are equal by the rules before it; if all are equal, the earlier page stays.
+    /// `hosts`: its host is earlier in `canonical.hosts`. `canonical-link`: its `rel=canonical` names its own
+    /// url; pages that name another url come last. `https`: its url begins with `https:`. `published`: its
+    /// date of publication is earlier. `longest`: its main text is longer. Empty: the page that founded the
+    /// cluster stays (docs/concepts.md).
     pub prefer: Vec<Preference>,
-    /// Hosts for the rule `hosts`, the best first: `www.example.com`, or `*.example.com` for all
-    /// hosts below a domain.
+    /// Hosts for the rule `hosts`, the best first: `www.example.com`, or `*.example.com` for all hosts below
+    /// a domain.
     pub hosts: Vec<String>,
 }
 
@@ -34,44 +33,44 @@ pub struct CanonicalConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preference {
-    /// The host stands further up in a list.
+    /// The host is earlier in a list.
     Hosts,
-    /// The page calls itself canonical.
+    /// The page names itself as canonical.
     CanonicalLink,
     /// The url begins with `https:`.
     Https,
-    /// It was published earlier.
+    /// The date of publication is earlier.
     Published,
-    /// Its main text is longer.
+    /// The main text is longer.
     Longest,
 }
 
-/// Hosts that may be listed.
+/// Maximum number of hosts in the list.
 const HOSTS_MAX: usize = 255;
 
-/// How much is to be said for a page: in the highest 32 bits which settings say it, never 0; below,
-/// what is said by each rule, the most important one highest. 0 where nobody has asked.
+/// The rank of a page. The highest 32 bits identify the settings and are never 0. Below are the points from
+/// each rule, the most important rule highest. 0 if no rank was computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rank(u128);
 
-/// Bits of what is said.
-const SAID_BITS: u32 = 96;
+/// Number of bits for points.
+const POINTS_BITS: u32 = 96;
 
 impl Rank {
-    /// Whether more is said for this page than for the `other` one, by the same settings. What
-    /// other settings say cannot be compared, so that pages stay when settings change.
+    /// Returns true if this page ranks above `other` by the same settings. Ranks by different settings are
+    /// not compared, so canonical pages stay when settings change.
     #[must_use]
     pub fn is_preferred_to(self, other: Self) -> bool {
-        self.0 >> SAID_BITS == other.0 >> SAID_BITS && self.0 > other.0
+        self.0 >> POINTS_BITS == other.0 >> POINTS_BITS && self.0 > other.0
     }
 
-    /// 16 bytes, big-endian.
+    /// The rank as 16 bytes, big-endian.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
 
-    /// The rank of these bytes.
+    /// Decodes a rank.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(u128::from_be_bytes(bytes))
@@ -79,39 +78,38 @@ impl Rank {
 }
 
 impl CanonicalConfig {
-    /// The page that founded a cluster stands for it, whatever comes later.
+    /// Returns true if the page that founded a cluster always stays canonical.
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.prefer.is_empty()
     }
 
-    /// What cannot be followed.
+    /// Returns an error message for each invalid setting.
     pub fn faults(&self) -> impl Iterator<Item = String> {
         let Self { prefer, hosts } = self;
         let repeated = prefer.iter().enumerate().find(|(place, rule)| prefer[..*place].contains(rule));
         let repeated = repeated
-            .map(|(_, rule)| format!("canonical.prefer: names \"{rule}\" twice; each rule once, in order"));
+            .map(|(_, rule)| format!("canonical.prefer: names \"{rule}\" twice; name each rule once"));
         let hosts_rule = prefer.contains(&Preference::Hosts);
         let no_hosts = (hosts_rule && hosts.is_empty()).then(|| {
-            "canonical.hosts: is empty, and canonical.prefer has the rule \"hosts\"; list the hosts that are preferred, \
+            "canonical.hosts: is empty, and canonical.prefer has the rule \"hosts\"; list the preferred hosts, \
              the best first"
                 .to_owned()
         });
         let no_rule = (!hosts_rule && !hosts.is_empty()).then(|| {
-            "canonical.hosts: does nothing without the rule \"hosts\" in canonical.prefer; add it, or leave the hosts out"
+            "canonical.hosts: has no effect without the rule \"hosts\" in canonical.prefer; add the rule or remove the hosts"
                 .to_owned()
         });
-        let many = (hosts.len() > HOSTS_MAX).then(|| {
-            format!("canonical.hosts: has {} hosts; at most {HOSTS_MAX} can be told apart", hosts.len())
-        });
+        let many = (hosts.len() > HOSTS_MAX)
+            .then(|| format!("canonical.hosts: has {} hosts; at most {HOSTS_MAX} are allowed", hosts.len()));
         let written = |listed: &&String| {
             let name = listed.strip_prefix("*.").unwrap_or(listed);
             name.is_empty() || host(&format!("http://{name}/")) != name
         };
         let wrong = hosts.iter().find(written).map(|listed| {
             format!(
-                "canonical.hosts: {listed:?} is no host; write one in lower case and ASCII, such as \"www.example.com\" or \
-                 \"*.example.com\", without http:// and path"
+                "canonical.hosts: {listed:?} is not a host; write it in lower case and ASCII, such as \"www.example.com\" or \
+                 \"*.example.com\", without http:// or path"
             )
         });
         repeated.into_iter().chain(no_hosts).chain(no_rule).chain(many).chain(wrong)
@@ -122,7 +120,7 @@ impl CanonicalConfig {
 #[derive(Debug)]
 pub(super) struct Ranking {
     config: CanonicalConfig,
-    /// Tells ranks by these settings from those by others.
+    /// Identifies the settings, so that ranks by other settings are not compared.
     id: u32,
 }
 
@@ -134,14 +132,14 @@ impl Ranking {
 
     /// The rank of a page.
     pub(super) fn rank(&self, record: &FingerprintRecord) -> Rank {
-        let said = self.config.prefer.iter().map(|preference| preference.said_for(record, &self.config));
-        let said = said.fold(0, |all, (said, bits)| all << bits | u128::from(said));
-        Rank(u128::from(self.id) << SAID_BITS | said)
+        let points = self.config.prefer.iter().map(|preference| preference.points(record, &self.config));
+        let points = points.fold(0, |all, (points, bits)| all << bits | u128::from(points));
+        Rank(u128::from(self.id) << POINTS_BITS | points)
     }
 }
 
 impl fmt::Display for Preference {
-    /// As settings name it.
+    /// Writes the name in the settings.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Hosts => "hosts",
@@ -154,8 +152,8 @@ impl fmt::Display for Preference {
 }
 
 impl Preference {
-    /// What is said for a page by this rule, below 2 to the power of the second number.
-    fn said_for(self, record: &FingerprintRecord, config: &CanonicalConfig) -> (u64, u32) {
+    /// Returns the page's points by this rule, and the number of bits that they take.
+    fn points(self, record: &FingerprintRecord, config: &CanonicalConfig) -> (u64, u32) {
         let credits = record.credits.as_deref();
         match self {
             Self::Hosts => (by_host(&record.url, &config.hosts), 8),
@@ -189,7 +187,8 @@ fn is_https(url: &str) -> bool {
     url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
-/// Seconds back from a far future, so that the earlier page has more; 0 where no date is said.
+/// Returns the seconds from the date of publication to a time in the far future, so that an earlier page gets
+/// more points. 0 if the page has no date.
 fn by_publication(credits: Option<&Credits>) -> u64 {
     const FAR: i64 = 1 << 39;
     let seconds = credits.and_then(|credits| credits.published_at).map(|at| at.earliest_ms() / 1000);
@@ -224,7 +223,7 @@ mod tests {
         page(url, chars, Credits::default())
     }
 
-    /// Pages from the best to the worst by one rule.
+    /// Checks that these pages are ordered from best to worst by one rule.
     #[track_caller]
     fn falls(preference: Preference, pages: &[FingerprintRecord]) {
         let hosts = ["www.a.example", "*.a.example"].map(str::to_owned).to_vec();
@@ -254,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_tells_decides() {
+    fn the_first_rule_that_distinguishes_two_pages_decides() {
         let rank = |prefer: &[Preference], page: &FingerprintRecord| {
             Ranking::new(CanonicalConfig { prefer: prefer.to_vec(), hosts: Vec::new() }).rank(page)
         };
@@ -270,9 +269,9 @@ mod tests {
             Preference::CanonicalLink,
             Preference::Https,
         ];
-        assert!(preferred(&all, long, secure), "all rules have room side by side");
+        assert!(preferred(&all, long, secure), "all rules fit into one rank");
         assert_eq!(Rank::from_bytes(rank(&all, long).to_bytes()), rank(&all, long));
-        // Ranks by other settings, and pages of which none is known, are not compared.
+        // Ranks by other settings are not compared, and neither are unknown ranks.
         let [by_https, by_length] = [&[https], &[longest]].map(|prefer| rank(prefer, long));
         assert!(!by_length.is_preferred_to(by_https) && !by_https.is_preferred_to(by_length));
         assert!(!by_length.is_preferred_to(Rank::default()));

@@ -1,4 +1,4 @@
-//! Fingerprints by the keys of a [`Plan`]: one shard's part.
+//! One shard of the block layout: fingerprints by the keys of a [`Plan`].
 
 use std::hint::black_box;
 
@@ -9,21 +9,22 @@ use super::plan::{Key, Plan};
 use super::spill::Wanted;
 use super::{Batch, Hit, Hits, SEGMENTS, Share};
 
-/// Buckets that are fetched at once, of as many queries as it takes: their cache misses overlap.
+/// Number of buckets that are prefetched together, for one or several queries, so that their cache misses
+/// overlap.
 const AHEAD: usize = 256;
 
-/// Fingerprints that seem near, before their slots are read:
-/// more than [`AHEAD`] places have but for long spills.
+/// Number of candidates that are gathered before their slots are read. [`AHEAD`] places have more only if
+/// spills are long.
 const FOUND_MAX: usize = 4_096;
 
-/// Bits of a hash that are kept beside the compared ones.
+/// Number of hash bits that are kept together with the compared bits.
 const KEPT: u32 = 8;
 
 /// A shard of a plan's tables.
 #[derive(Debug)]
 pub(super) struct BlockShard {
     cut: Cut,
-    /// The shard's segments of the first table, then those of the second, and so on.
+    /// The shard's segments: those of the first table, then those of the second, and so on.
     pieces: Vec<Buckets>,
 }
 
@@ -38,32 +39,32 @@ struct Cut {
 #[derive(Debug)]
 struct Table {
     key: Key,
-    /// What is to be XORed to a key's hash to get those of all keys within the radius.
+    /// The masks to XOR with a key's hash to get the hashes of all keys within the radius.
     masks: Box<[u64]>,
-    /// Buckets that are of use in a piece: no more than there are keys.
+    /// Maximum useful number of buckets in a piece: not more than there are keys.
     most: usize,
-    /// The bits that are compared. The other ones are the last of the hash,
-    /// so that a bucket is split without reading fingerprints elsewhere.
+    /// The bits that are compared. The other kept bits are the last ones of the hash, so that a bucket can be
+    /// split without reading fingerprints elsewhere.
     mask: u32,
 }
 
-/// Where a fingerprint may stand, or is to stand.
+/// A possible place of a fingerprint.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
-    /// The query's or the fingerprint's number in its batch.
+    /// The number of the query or fingerprint in its batch.
     number: u32,
-    /// The bits that are compared, and some of the hash.
+    /// The compared bits, and some bits of the hash.
     bits: u32,
     table: u32,
     piece: u32,
     hash: u32,
 }
 
-/// What may be near a query: the query's number, piece, and place in the piece.
+/// A candidate: the query's number, the piece, and the place in the piece.
 type Found = (u32, u32, Entry);
 
 impl BlockShard {
-    /// The shard of this number out of so many.
+    /// Creates shard `number` of `shards`.
     pub(super) fn new(plan: &Plan, number: usize, shards: usize) -> Self {
         let share = Share::new(number, shards);
         let tables: Vec<Table> = plan.keys().map(Table::new).collect();
@@ -71,9 +72,9 @@ impl BlockShard {
         Self { cut: Cut { share, order: plan.order().clone(), tables }, pieces }
     }
 
-    /// Adds the slots of what may lie within `max_distance` of `queries` and is this shard's.
+    /// Adds the slots of those fingerprints in this shard that may be within `max_distance` of `queries`.
     pub(super) fn find(&self, queries: &Batch, max_distance: u32, hits: &mut Hits<'_>) {
-        // With the machine's own instructions for counting bits, where it has them.
+        // Uses the machine's own instructions for counting bits, if it has them.
         pulp::Arch::new().dispatch(Find { shard: self, queries, max_distance, hits });
     }
 
@@ -88,14 +89,14 @@ impl BlockShard {
             let wanted = Wanted { bits: place.bits, mask, max_distance };
             let found = |entry| {
                 found.push((place.number, place.piece, entry));
-                // Long spills hold any number of fingerprints that seem near.
+                // Long spills hold any number of candidates.
                 if found.len() >= FOUND_MAX {
                     self.push_slots(found, hits);
                 }
             };
             self.pieces[place.piece as usize].find(*bucket, wanted, found);
         }
-        // Apart from the comparison, so that these overlap too.
+        // Slots are read in a separate loop, so that their cache misses overlap too.
         self.push_slots(found, hits);
     }
 
@@ -106,8 +107,8 @@ impl BlockShard {
         }
     }
 
-    /// Enters the fingerprints of `batch` in the pieces that
-    /// are this shard's; `bits_of` gives those of other slots.
+    /// Inserts the fingerprints of `batch` into this shard's pieces. `bits_of` returns the fingerprint of
+    /// another slot.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64) {
         let Self { cut, pieces } = self;
         cut.places(batch, |places| {
@@ -126,7 +127,7 @@ impl BlockShard {
         });
     }
 
-    /// Takes a fingerprint out of the pieces that are this shard's.
+    /// Removes a fingerprint from this shard's pieces.
     pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
         let Self { cut, pieces } = self;
         cut.places(batch, |places| {
@@ -140,7 +141,7 @@ impl BlockShard {
     }
 }
 
-/// The buckets at which `places` are.
+/// The buckets of `places`.
 #[inline(always)]
 fn homes(pieces: &[Buckets], places: &[Place]) -> [usize; AHEAD] {
     let mut buckets = [0; AHEAD];
@@ -150,8 +151,8 @@ fn homes(pieces: &[Buckets], places: &[Place]) -> [usize; AHEAD] {
     buckets
 }
 
-/// Fetches something of each place. Each in a loop of its own: the
-/// shorter a loop is, the more of what it fetches is on its way at once.
+/// Prefetches something at each place. Each kind has a separate loop: the shorter a loop, the more fetches
+/// overlap.
 #[inline(always)]
 fn prefetch(
     pieces: &[Buckets],
@@ -163,8 +164,8 @@ fn prefetch(
     black_box(buckets.iter().zip(places).map(prefetch).fold(0, |all, touched| all ^ touched));
 }
 
-/// A look-up, as a type of its own: of a closure, not all
-/// is compiled for the machine's own instructions.
+/// A look-up. It is a separate type because the compiler does not compile all of a closure for the machine's
+/// own instructions.
 struct Find<'a, 'b> {
     shard: &'a BlockShard,
     queries: &'a Batch,
@@ -188,12 +189,12 @@ impl pulp::NullaryFnOnce for Find<'_, '_> {
 }
 
 impl Cut {
-    /// Where the fingerprints of `batch` stand, some at a time.
+    /// Passes the places of the fingerprints of `batch` to `take`, some at a time.
     fn places(&self, batch: &Batch, take: impl FnMut(&[Place])) {
         self.each_place(batch, |_| &[0], take);
     }
 
-    /// Where fingerprints that are near those of `queries` may stand, some at a time.
+    /// Passes the places at which fingerprints near `queries` may be to `take`, some at a time.
     #[inline(always)]
     fn probe(&self, queries: &Batch, take: impl FnMut(&[Place])) {
         self.each_place(queries, |table| &table.masks, take);
@@ -232,21 +233,20 @@ impl Table {
         Self { key, masks, most, mask: u32::MAX >> (32 - key.rest_bits()) }
     }
 
-    /// A fingerprint's key, mixed: the lowest byte is the segment's number.
+    /// The mixed key of a fingerprint. The lowest byte is the segment's number.
     #[inline(always)]
     fn hash(&self, bits: u64) -> u64 {
-        mix(self.key.of(bits), self.key.width())
+        mix(self.key.value(bits), self.key.width())
     }
 
-    /// What is kept of a fingerprint: the bits that are
-    /// compared, and the last bits of its hash above them.
+    /// The kept bits of a fingerprint: the compared bits, and above them the last bits of its hash.
     #[inline(always)]
     fn kept(&self, bits: u64, hash: u64) -> u32 {
         let last = hash >> self.key.width().saturating_sub(KEPT);
         self.key.rest(bits) | (last as u32) << (32 - KEPT) & !self.mask
     }
 
-    /// Where in that this bit of [`in_piece`] is, if it is.
+    /// The position in the kept bits of this bit of [`in_piece`], or `None` if it is not kept.
     fn kept_bit(&self, bit: u32) -> Option<u32> {
         let first = self.key.width().checked_sub(SEGMENTS.ilog2() + KEPT)?;
         let kept = 32 - KEPT + bit.checked_sub(first)?;
@@ -254,14 +254,14 @@ impl Table {
     }
 }
 
-/// The bits of a hash that tell keys apart in a piece.
+/// The bits of a hash that distinguish keys in a piece.
 #[inline(always)]
 fn in_piece(hash: u64) -> u32 {
     (hash >> SEGMENTS.ilog2()) as u32
 }
 
-/// Mixes a key of `width` bits, so that its lower bits tell nearly as much as all of them.
-/// No two keys become the same, and the mix of `a ^ b` is that of `a` XORed to that of `b`.
+/// Mixes a key of `width` bits, so that its lower bits are nearly as discriminating as all of them. Two
+/// different keys stay different, and the mix of `a ^ b` is the mix of `a` XOR the mix of `b`.
 #[inline(always)]
 fn mix(key: u64, width: u32) -> u64 {
     let third = width.div_ceil(3);

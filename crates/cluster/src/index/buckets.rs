@@ -1,45 +1,44 @@
-//! A piece of one table: hash of a key → 32 bits of each fingerprint, and its slot.
+//! A piece of one table of the Hamming index: hash of a key → 32 bits of each fingerprint, and its slot.
 //!
-//! Fingerprints stand in *buckets* of 64 bytes, one cache miss each: 32 bits of fourteen of them,
-//! and where the bucket's [`Spill`] is. All of a bucket are compared, whatever their key, so keys
-//! need not be told apart. What does not fit goes into the spill: keys that very many centroids
-//! share make their own bucket long and no other. Slots stand apart, since only those of what seems
-//! near are read.
+//! Fingerprints are in *buckets* of 64 bytes, one cache miss each. A bucket holds 32 bits of fourteen
+//! fingerprints, and the place of its [`Spill`]. All fingerprints of a bucket are compared, whatever their
+//! key, so keys are not stored. The rest goes into the spill: if very many centroids share a key, only their
+//! own bucket becomes long. Slots are stored separately, because only those of near candidates are read.
 //!
-//! Linear hashing (Litwin 1980): when there are [`MEAN`] fingerprints a
-//! bucket, one bucket is split in two, in turn. So a piece grows bucket by
-//! bucket, and each fingerprint is moved about once for every doubling.
+//! The number of buckets follows linear hashing (Litwin 1980): whenever there are [`MEAN`] fingerprints per
+//! bucket, the next bucket is split in two. So a piece grows bucket by bucket, and each fingerprint moves
+//! about once per doubling.
 
 use super::spill::{Spill, Spills, Wanted};
 
-/// Fingerprints in a bucket.
+/// Number of fingerprints in a bucket.
 const BUCKET: usize = 14;
-/// Fingerprints for each bucket on average, spills
-/// included, and the least before a bucket is given up.
+/// Mean number of fingerprints per bucket, spills included, at which a bucket is split. With fewer, the last
+/// bucket is merged.
 pub(super) const MEAN: usize = 9;
 const MEAN_MIN: usize = 7;
-/// The words of a bucket behind the fingerprints.
+/// The first word of a bucket after the fingerprints.
 const SPILL_START: usize = 14;
 const COUNTS: usize = 15;
 
-/// Fingerprints; where the spill begins; and the spill's
-/// length times 16 and how many fingerprints are here.
+/// Fingerprints, the start of the spill, and the spill's length times 16 plus the number of fingerprints
+/// here.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 struct Bucket([u32; 16]);
 
-/// The buckets of one piece, of which there is one at least.
+/// The buckets of one piece. There is at least one.
 #[derive(Debug)]
 pub(super) struct Buckets {
     buckets: Vec<Bucket>,
     slots: Vec<[u32; BUCKET]>,
     spills: Spills,
     count: usize,
-    /// Scratch space for what is being moved.
+    /// Scratch space for fingerprints that are being moved.
     moved: Vec<(u32, u32)>,
 }
 
-/// Where a fingerprint stands: which one of a bucket, or where in the spills.
+/// The place of a fingerprint: its index in a bucket, or its place in the spills.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Entry {
     Bucket(u32, u32),
@@ -66,7 +65,7 @@ impl Bucket {
         self.0[COUNTS] = self.0[COUNTS] & 15 | spill.length << 4;
     }
 
-    /// A bit for each fingerprint that may be near.
+    /// Returns a mask of the fingerprints that may be near.
     #[inline(always)]
     fn near(&self, wanted: Wanted) -> u32 {
         let mut near = 0;
@@ -78,7 +77,7 @@ impl Bucket {
 }
 
 impl Buckets {
-    /// One bucket, which is empty.
+    /// Creates a piece with one empty bucket.
     pub(super) fn new() -> Self {
         Self {
             buckets: vec![Bucket::default()],
@@ -89,8 +88,9 @@ impl Buckets {
         }
     }
 
-    /// Enters a fingerprint under `hash`. `most` buckets are of use at most; `is_set` tells of a
-    /// bit of the hash of others here, by its number, their bits and their slot, whether it is set.
+    /// Inserts a fingerprint under `hash`. More than `most` buckets would be useless. `is_set` returns true
+    /// if a bit of another fingerprint's hash is set; it gets the number of the bit, the fingerprint's 32
+    /// bits, and its slot.
     pub(super) fn insert(
         &mut self,
         hash: u32,
@@ -107,14 +107,14 @@ impl Buckets {
         self.compact();
     }
 
-    /// Takes out a slot that was entered under `hash`.
+    /// Removes a slot that was inserted under `hash`.
     pub(super) fn remove(&mut self, hash: u32, slot: u32) {
         let at = self.home(hash);
         let (bucket, slots) = (&mut self.buckets[at], &mut self.slots[at]);
         let count = bucket.count();
         let mut spill = bucket.spill();
         match slots[..count].iter().position(|other| *other == slot) {
-            // The gap is filled from the spill, or from the bucket's end.
+            // The gap is filled from the spill, or from the end of the bucket.
             Some(i) => match self.spills.pop(&mut spill) {
                 Some(last) => (bucket.0[i], slots[i]) = last,
                 None => {
@@ -133,43 +133,43 @@ impl Buckets {
         self.compact();
     }
 
-    /// The bucket of `hash`: of its bits as many as tell all
-    /// buckets apart, or one less where there is no such bucket.
+    /// The bucket of `hash`. It is chosen by as many bits as distinguish all buckets, or by one less if that
+    /// bucket does not exist yet.
     #[inline(always)]
     pub(super) fn home(&self, hash: u32) -> usize {
         let buckets = self.buckets.len();
         let mask = buckets.next_power_of_two() - 1;
         let at = hash as usize & mask;
-        // Arithmetic, since a branch would be guessed wrong half
-        // of the time, and end the fetching of buckets ahead.
+        // Arithmetic instead of a branch, which would be mispredicted half of the time and stop the
+        // prefetching.
         at & mask >> usize::from(at >= buckets)
     }
 
-    /// Fetches a bucket.
+    /// Prefetches a bucket.
     #[inline(always)]
     pub(super) fn prefetch(&self, at: usize) -> u32 {
         self.buckets[at].0[COUNTS]
     }
 
-    /// Fetches the first bucket of a bucket's spill.
+    /// Prefetches the first cache line of a bucket's spill.
     #[inline(always)]
     pub(super) fn prefetch_spill(&self, at: usize) -> u32 {
         self.spills.prefetch(self.buckets[at].spill())
     }
 
-    /// Fetches some buckets more of a bucket's spill, if that is long.
+    /// Prefetches more cache lines of a bucket's spill, if it is long.
     #[inline(always)]
     pub(super) fn prefetch_more(&self, at: usize) -> u32 {
         self.spills.prefetch_more(self.buckets[at].spill())
     }
 
-    /// Fetches the slots of a bucket.
+    /// Prefetches the slots of a bucket.
     #[inline(always)]
     pub(super) fn prefetch_slots(&self, at: usize) -> u32 {
         self.slots[at][0]
     }
 
-    /// Calls `found` with the places of the fingerprints of a bucket that may be near.
+    /// Calls `found` with the places of those fingerprints of a bucket that may be near.
     #[inline(always)]
     pub(super) fn find(&self, at: usize, wanted: Wanted, mut found: impl FnMut(Entry)) {
         let bucket = &self.buckets[at];
@@ -181,7 +181,7 @@ impl Buckets {
         self.spills.find(bucket.spill(), wanted, |at| found(Entry::Spill(at)));
     }
 
-    /// The slot of what was found here.
+    /// The slot of a fingerprint that was found here.
     #[inline(always)]
     pub(super) fn slot(&self, entry: Entry) -> u32 {
         match entry {
@@ -211,12 +211,12 @@ impl Buckets {
         }
     }
 
-    /// Adds a bucket, and shares out to it what its
-    /// sibling, the bucket of the same lower bits, holds.
+    /// Adds a bucket, and distributes the fingerprints of its sibling over both. The sibling is the bucket
+    /// with the same lower bits.
     fn split(&mut self, is_set: impl Fn(u32, u32, u32) -> bool) {
         let added = self.buckets.len();
         if added == self.buckets.capacity() {
-            // By an eighth and not to double.
+            // Grows by an eighth instead of doubling.
             self.buckets.reserve_exact(added / 8 + 1);
             self.slots.reserve_exact(added / 8 + 1);
         }
@@ -231,7 +231,7 @@ impl Buckets {
         self.keep_scratch(moved);
     }
 
-    /// Gives up the last bucket; its sibling gets what it holds.
+    /// Removes the last bucket. Its sibling gets its fingerprints.
     fn merge(&mut self) {
         let last = self.buckets.len() - 1;
         let mut moved = self.take(last);
@@ -245,7 +245,7 @@ impl Buckets {
         }
     }
 
-    /// Gives back what spills have left behind, if it is much.
+    /// Frees the room that spills have left, if it is much.
     fn compact(&mut self) {
         if self.spills.is_sparse() {
             let mut spills = self.spills.successor();
@@ -256,13 +256,13 @@ impl Buckets {
         }
     }
 
-    /// Keeps scratch space for buckets of the usual length.
+    /// Keeps the scratch space for buckets of ordinary length.
     fn keep_scratch(&mut self, mut moved: Vec<(u32, u32)>) {
         moved.shrink_to(4 * BUCKET);
         self.moved = moved;
     }
 
-    /// Empties a bucket; what it held.
+    /// Empties a bucket, and returns its contents.
     fn take(&mut self, at: usize) -> Vec<(u32, u32)> {
         let mut all = std::mem::take(&mut self.moved);
         let bucket = std::mem::take(&mut self.buckets[at]);
@@ -273,8 +273,7 @@ impl Buckets {
     }
 }
 
-/// The bucket that the hashes of this bucket, which is not
-/// the first one, had while it was not there.
+/// The bucket that this bucket was split from. It must not be the first one.
 fn sibling(at: usize) -> usize {
     at & !(1 << at.ilog2())
 }
@@ -296,9 +295,9 @@ mod tests {
     }
 
     proptest! {
-        /// Any order of insertions and removals; some hashes come so often that they spill.
+        /// Inserts and removes in any order. Some hashes occur so often that they spill.
         #[test]
-        fn holds_what_a_map_holds(
+        fn holds_the_same_fingerprints_as_a_map(
             events in prop::collection::vec((0..3_u8, 0..60_usize), 0..1_500),
             hashes in prop::collection::vec(any::<u32>(), 60),
             most in prop::sample::select(vec![1_usize, 4, 1_000]),
@@ -307,7 +306,7 @@ mod tests {
             let mut held: BTreeMap<u32, usize> = BTreeMap::new();
             let mut hash_by_slot = Vec::new();
             for (slot, (what, number)) in (0..).zip(events) {
-                // Half of all have one of three hashes.
+                // Half of the fingerprints have one of three hashes.
                 let hash = hashes[if slot % 2 == 0 { number % 3 } else { number }];
                 hash_by_slot.push(hash);
                 if what > 0 || held.is_empty() {

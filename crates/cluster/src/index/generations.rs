@@ -1,44 +1,45 @@
-//! The index of a table, in generations of which each leaves whole.
+//! The index of a table, in generations that are dropped as a whole.
 //!
 //! ```text
 //! table all in memory      one generation; the oldest centroid is taken out under each of its keys
 //! old centroids on disk    │ block 3 │ block 4 │ 5 …     a generation for each block's centroids
 //! ```
-//! Where a block of centroids leaves memory for good once it is on disk, its generation is dropped: one
-//! operation, in place of one for each key (17 of the default detector) of each centroid. Insertions
-//! go into the youngest generation alone, which is small; a look-up asks all of them, two or three.
-//! Until its generation goes, an entry may name a centroid that has left already: whoever compares finds
-//! nothing under that number.
+//! When a block of centroids leaves memory after it was written to disk, its generation is dropped. That is
+//! one operation instead of one for each key (17 with the default detector) of each centroid. Only the
+//! youngest generation, which is small, gets insertions; a look-up searches all of them, two or three. Until
+//! its generation is dropped, an entry may name a centroid that has left. The caller then finds nothing under
+//! that number.
 //!
-//! Measured: `docs/adr/0023-old-centroids-on-disk.md`.
+//! Measurements: `docs/adr/0023-old-centroids-on-disk.md`.
 
 use std::collections::VecDeque;
 
 use super::{Batch, Hit, Index};
 use leitong_fingerprint::{LookUp, SecondKey};
 
-/// The indexes of one table.
+/// The index of one table.
 #[derive(Debug)]
 pub(crate) struct Generations {
     look_up: LookUp,
     second: Option<SecondKey>,
     shards: usize,
-    /// Centroids of a generation, which is cut at multiples of it; none: there is one for ever.
+    /// Number of centroids per generation; a generation ends at a multiple of it. `None` if there is only
+    /// one.
     length: Option<u64>,
-    /// Oldest first; never empty.
+    /// The generations, oldest first; never empty.
     all: VecDeque<Generation>,
 }
 
 #[derive(Debug)]
 struct Generation {
     index: Index,
-    /// Numbers of the first centroid, and of the one behind the last so far.
+    /// The number of the first centroid, and the number after the last one so far.
     first: u64,
     end: u64,
 }
 
 impl Generations {
-    /// Without a centroid; the first one will have the number `first`.
+    /// Creates an index without centroids. The first one will have the number `first`.
     pub(crate) fn new(
         look_up: LookUp,
         second: Option<SecondKey>,
@@ -51,7 +52,7 @@ impl Generations {
         Self { look_up, second, shards, length, all }
     }
 
-    /// Finds what may be near each fingerprint of `queries`, as [`Index::find`].
+    /// Finds the centroids that may be near each fingerprint of `queries`; see [`Index::find`].
     pub(crate) fn find<K: Default + Send>(
         &self,
         queries: &Batch,
@@ -65,7 +66,7 @@ impl Generations {
         kept
     }
 
-    /// Enters the fingerprints of `batch` under the numbers from `first` on; see [`Index::insert`].
+    /// Inserts the fingerprints of `batch` under the numbers from `first` on; see [`Index::insert`].
     pub(crate) fn insert(&mut self, first: u64, batch: &mut Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
         let Some(length) = self.length else {
             return self.youngest(first).insert(first, batch, bits_of);
@@ -80,7 +81,7 @@ impl Generations {
         self.youngest(first).insert(first, batch, bits_of);
     }
 
-    /// The generation that the centroid of number `first`, which comes next, belongs to.
+    /// Returns the generation of centroid number `first`, which comes next.
     fn youngest(&mut self, first: u64) -> &mut Generation {
         let ended = |last: &Generation| {
             last.first < last.end && self.length.is_some_and(|length| last.first / length < first / length)
@@ -92,18 +93,18 @@ impl Generations {
         self.all.back_mut().expect("there is always one")
     }
 
-    /// How many centroids leave at once, by [`Self::drop_before`], so that they need not be
+    /// Number of centroids that [`Self::drop_before`] drops at once, so that they need not be
     /// [removed](Self::remove).
     pub(crate) fn leaving_together(&self) -> Option<u64> {
         self.length
     }
 
-    /// Takes out `slot`, the oldest, which was entered with the one fingerprint of `batch`.
+    /// Removes `slot`, the oldest one, which was inserted with the only fingerprint of `batch`.
     pub(crate) fn remove(&mut self, slot: u32, batch: &Batch) {
         self.all.iter_mut().for_each(|generation| generation.index.remove(slot, batch));
     }
 
-    /// Takes out the generations of which no centroid has `first` or a greater number.
+    /// Drops the generations whose centroids all have numbers below `first`.
     pub(crate) fn drop_before(&mut self, first: u64) {
         while self.all.len() > 1 && self.all[0].end <= first {
             self.all.pop_front();
@@ -118,7 +119,7 @@ impl Generations {
 
 impl Generation {
     fn insert(&mut self, first: u64, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
-        // Those between have left before they were entered.
+        // The centroids in between have left before they were inserted.
         if self.first == self.end {
             self.first = first;
         }
@@ -150,10 +151,10 @@ mod tests {
     }
 
     proptest! {
-        /// Batches of any length, wherever a generation ends, and centroids that leave: what has not left
-        /// is found as one index finds it, and what has left leaves with its generation.
+        /// Batches of any length, generations of any length, and centroids that leave: remaining centroids
+        /// are found as in a single index, and the others leave with their generation.
         #[test]
-        fn finds_what_one_index_finds(
+        fn finds_the_same_as_a_single_index(
             begin in 0..70_u64,
             steps in prop::collection::vec((prop::collection::vec(0..9_u64, 0..50), 0..40_u64), 1..20),
         ) {

@@ -1,26 +1,26 @@
-//! A cache line of the key index: up to fourteen entries of 36 bits.
+//! A group of the key index: one cache line with up to fourteen entries of 36 bits.
 //!
 //! ```text
 //! 14 × 32 bits: words   │ 14 × 4 bits: rests │ 4 bits: count │ 2 × 2 bits: reach
 //! ```
-//! An entry's *word* holds the slot in its lower bits and part of the tag above; its *rest* holds the
-//! upper two bits of the tag, and how many groups after its home the entry is. The *reach* of a
-//! group says how far behind it a look-up has to go: one for each half of the values that have
-//! their home here.
+//! An entry's *word* holds the slot in its lower bits and part of the tag above. Its *rest* holds the upper
+//! two bits of the tag and the distance from its home in groups. The *reach* of a group says how many groups
+//! after it a look-up has to read. There are two reaches, one for each half of the values at home in the
+//! group.
 
 use super::layout::Home;
 
-/// Entries in a group.
+/// Number of entries in a group.
 pub(super) const GROUP: usize = 14;
-/// Groups after its home that an entry may be in.
+/// Maximum distance in groups between an entry and its home.
 pub(super) const FAR: usize = 3;
 
 const COUNT_SHIFT: u32 = 56;
 const REACH_SHIFT: u32 = 60;
-/// The bits of a rest that say how many groups after its home an entry is.
+/// The bits of a rest that hold the distance from the home.
 const DISTANCE: u32 = 3;
 
-/// The entries.
+/// A group of entries.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub(super) struct Group {
@@ -31,19 +31,19 @@ pub(super) struct Group {
 /// One entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Lower bits of the tag, and the slot.
+    /// The lower bits of the tag, and the slot.
     pub(super) word: u32,
-    /// Upper two bits of the tag, and the distance from its home.
+    /// The upper two bits of the tag, and the distance from the home.
     pub(super) rest: u32,
 }
 
 impl Item {
-    /// The same entry in its home.
+    /// The same entry with distance 0.
     pub(super) fn at_home(self) -> Self {
         Self { rest: self.rest & !DISTANCE, ..self }
     }
 
-    /// The number of groups between its home and its place.
+    /// The distance from the home, in groups.
     #[inline(always)]
     pub(super) fn distance(self) -> usize {
         (self.rest & DISTANCE) as usize
@@ -57,21 +57,21 @@ impl Group {
         (self.rest >> COUNT_SHIFT & 15) as u32
     }
 
-    /// The number of groups after this one that a look-up for `value` has to read. [`FAR`]: entries
-    /// may have found no place at all.
+    /// The number of groups after this one that a look-up for `value` has to read. [`FAR`] means that entries
+    /// may also be outside of all groups.
     #[inline(always)]
     pub(super) fn reach(&self, value: u32) -> usize {
         (self.rest >> reach_shift(value) & 3) as usize
     }
 
-    /// Raises the reach for `value` to `distance`, if it is less.
+    /// Raises the reach for `value` to at least `distance`.
     pub(super) fn raise_reach(&mut self, value: u32, distance: usize) {
         if self.reach(value) < distance {
             self.set_reach(value, distance);
         }
     }
 
-    /// Lowers the reach for all values to `distance`, where it is more.
+    /// Lowers the reach for all values to at most `distance`.
     pub(super) fn lower_reach(&mut self, distance: usize) {
         for value in [0, 2] {
             if self.reach(value) > distance {
@@ -85,7 +85,7 @@ impl Group {
         self.rest = self.rest & !(3 << shift) | (distance as u64) << shift;
     }
 
-    /// Returns a bit for each entry whose word may be that of `home`.
+    /// Returns a mask of the entries whose word may belong to `home`.
     #[inline(always)]
     pub(super) fn candidates(&self, home: &Home, tag_mask: u32) -> u32 {
         let mut same = 0;
@@ -95,7 +95,7 @@ impl Group {
         same & ((1 << self.count()) - 1)
     }
 
-    /// Calls `found` with the words of those `candidates` that stand this far from `home`.
+    /// Calls `found` with the words of those `candidates` that are at this distance from `home`.
     #[inline(always)]
     pub(super) fn confirm(
         &self,
@@ -124,7 +124,7 @@ impl Group {
         (0..self.count()).map(|number| self.get(number))
     }
 
-    /// Adds an entry; false if there is no room for it.
+    /// Adds an entry. Returns false if the group is full.
     #[inline(always)]
     pub(super) fn push(&mut self, item: Item) -> bool {
         let number = self.count();
@@ -137,7 +137,7 @@ impl Group {
         true
     }
 
-    /// Takes out the first entry that is `wanted`.
+    /// Removes and returns the first entry that is `wanted`.
     pub(super) fn take(&mut self, wanted: impl Fn(Item) -> bool) -> Option<Item> {
         let number = (0..self.count()).find(|number| wanted(self.get(*number)))?;
         let taken = self.get(number);
@@ -153,8 +153,8 @@ impl Group {
     }
 }
 
-/// Where the reach for `value` is: its second bit chooses, since the first one says whether the
-/// key is wide.
+/// The position of the reach for `value`. The second bit of the value selects it, because the first one says
+/// if the key is wide.
 #[inline(always)]
 fn reach_shift(value: u32) -> u32 {
     REACH_SHIFT + (value & 2)

@@ -1,9 +1,9 @@
-//! 64-bit fingerprint → slots of those within a Hamming distance, exactly.
+//! The Hamming index: finds all 64-bit fingerprints within a Hamming distance of a query, exactly.
 //!
-//! Few are compared in a row; more are found by blocks. The [`Plan`] is looked at again whenever
-//! their number has grown or fallen enough. Where another one is quicker, the index is laid out
-//! anew beside the old one, some fingerprints at each insertion, and takes its place when it is
-//! complete: look-ups never wait.
+//! A few fingerprints are compared one by one; more are looked up by blocks of bits, as the [`Plan`] says.
+//! The plan is chosen again whenever the number of fingerprints has grown or shrunk enough. If another plan
+//! is faster, a new layout is built next to the present one, some fingerprints at each insertion, and
+//! replaces it when complete. Look-ups never wait for this.
 
 use std::collections::VecDeque;
 
@@ -11,11 +11,11 @@ use super::blocks::BlockShard;
 use super::plan::Plan;
 use super::{Batch, Hit, Hits, for_each_shard, gather};
 
-/// Fingerprints that are laid out anew at each insertion.
+/// Number of fingerprints that each insertion moves to the next layout.
 const MOVED_PER_INSERTION: u32 = 16;
-/// Another plan has to cost less than this share of the present one's.
+/// A new plan must cost less than this share of the present one.
 const WORTH_MOVING: f64 = 0.8;
-/// Every so manieth fingerprint is looked at for how often bits are set.
+/// Sampling interval of the bit statistics: one fingerprint in this many is counted.
 const SAMPLED: u32 = 8;
 
 /// The index.
@@ -24,30 +24,30 @@ pub(crate) struct Hamming {
     max_distance: u32,
     shards: usize,
     layout: Layout,
-    /// A layout that will replace the present one, and the first slot that it does not hold yet.
+    /// The layout that will replace the present one, and the first slot that it does not hold yet.
     next: Option<(Layout, u32)>,
-    /// The oldest slot, and how many there are from it on.
+    /// The oldest slot, and the number of slots from it on.
     first: u32,
     count: u32,
-    /// The plan is looked at again when the count leaves these bounds.
-    settled: std::ops::RangeInclusive<u32>,
+    /// The plan is chosen again when the count leaves these bounds.
+    planned_for: std::ops::RangeInclusive<u32>,
     sample: Sample,
 }
 
 #[derive(Debug)]
 enum Layout {
-    Row(Row),
+    Scan(LinearScan),
     Blocks(Box<Plan>, Vec<BlockShard>),
 }
 
-/// Fingerprints in a row, oldest first.
+/// Fingerprints that are compared one by one, oldest first.
 #[derive(Debug, Default)]
-struct Row {
+struct LinearScan {
     bits: VecDeque<u64>,
     first: u32,
 }
 
-/// How often each bit is set.
+/// The number of sampled fingerprints in which each bit is set.
 #[derive(Debug)]
 struct Sample {
     ones: [u32; 64],
@@ -55,33 +55,33 @@ struct Sample {
 }
 
 impl Hamming {
-    /// An empty index.
+    /// Creates an empty index.
     pub(super) fn new(max_distance: u32, shards: usize) -> Self {
         Self {
             max_distance,
             shards,
-            layout: Layout::Row(Row::default()),
+            layout: Layout::Scan(LinearScan::default()),
             next: None,
             first: 0,
             count: 0,
-            settled: 0..=64,
+            planned_for: 0..=64,
             sample: Sample { ones: [0; 64], seen: 0 },
         }
     }
 
-    /// An empty index that is one of very many, most of which stay small:
-    /// choosing a plan takes longer than some thousand comparisons.
+    /// Creates an empty index that is one of very many. Most of these stay small, and choosing a plan takes
+    /// longer than some thousand comparisons.
     pub(super) fn one_of_many(max_distance: u32) -> Self {
-        Self { settled: 0..=2_048, ..Self::new(max_distance, 1) }
+        Self { planned_for: 0..=2_048, ..Self::new(max_distance, 1) }
     }
 
-    /// An empty index that stays a row, for distances within which so many lie by chance that no
-    /// plan is quicker.
-    pub(super) fn in_a_row(max_distance: u32) -> Self {
-        Self { settled: 0..=u32::MAX, ..Self::new(max_distance, 1) }
+    /// Creates an empty index that always compares one by one. It is for distances so large that too many
+    /// fingerprints match by chance for any plan to be faster.
+    pub(super) fn always_scanning(max_distance: u32) -> Self {
+        Self { planned_for: 0..=u32::MAX, ..Self::new(max_distance, 1) }
     }
 
-    /// See `Index::find`.
+    /// Works as `Index::find` does.
     pub(super) fn find_on_all_cores<K: Default + Send>(
         &self,
         queries: &Batch,
@@ -90,8 +90,8 @@ impl Hamming {
     ) -> Vec<K> {
         let max_distance = self.max_distance;
         match &self.layout {
-            Layout::Row(row) => gather(&[row], queries, hits, keep, |row, queries, hits| {
-                row.find(queries, max_distance, hits);
+            Layout::Scan(scan) => gather(&[scan], queries, hits, keep, |scan, queries, hits| {
+                scan.find(queries, max_distance, hits);
             }),
             Layout::Blocks(_, shards) => gather(shards, queries, hits, keep, |shard, queries, hits| {
                 shard.find(queries, max_distance, hits);
@@ -99,18 +99,17 @@ impl Hamming {
         }
     }
 
-    /// Adds the slots of what lies within the distance of
-    /// each fingerprint of `queries`; some more than once.
+    /// Adds the slots of all fingerprints within the distance of each query, some more than once.
     pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
         match &self.layout {
-            Layout::Row(row) => row.find(queries, self.max_distance, hits),
+            Layout::Scan(scan) => scan.find(queries, self.max_distance, hits),
             Layout::Blocks(_, shards) => {
                 shards.iter().for_each(|shard| shard.find(queries, self.max_distance, hits));
             }
         }
     }
 
-    /// See `Index::insert`.
+    /// Works as `Index::insert` does.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
         if self.count == 0 {
             self.first = first;
@@ -123,10 +122,10 @@ impl Hamming {
             self.count += 1;
         }
         self.move_on(MOVED_PER_INSERTION * batch.len() as u32, &bits_of);
-        self.settle();
+        self.replan();
     }
 
-    /// See `Index::remove`.
+    /// Works as `Index::remove` does.
     pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
         self.layout.remove(slot, batch);
         if let Some((layout, unmoved)) = &mut self.next {
@@ -138,10 +137,10 @@ impl Hamming {
         }
         self.first = slot.wrapping_add(1);
         self.count -= 1;
-        self.settle();
+        self.replan();
     }
 
-    /// Lays out some more fingerprints anew.
+    /// Moves up to `most` more fingerprints to the next layout.
     fn move_on(&mut self, most: u32, bits_of: &(impl Fn(u32) -> u64 + Sync)) {
         let Some((layout, unmoved)) = &mut self.next else { return };
         let end = self.first.wrapping_add(self.count);
@@ -161,12 +160,12 @@ impl Hamming {
         }
     }
 
-    /// Looks at the plan again, if it is time.
-    fn settle(&mut self) {
-        if self.settled.contains(&self.count) || self.next.is_some() {
+    /// Chooses the plan again if the count has left its bounds.
+    fn replan(&mut self) {
+        if self.planned_for.contains(&self.count) || self.next.is_some() {
             return;
         }
-        self.settled = self.count / 4..=self.count.saturating_add(self.count / 4).max(64);
+        self.planned_for = self.count / 4..=self.count.saturating_add(self.count / 4).max(64);
         let differ = self.sample.differ();
         let count = self.count as usize;
         let (best, cost) = Plan::choose(count, self.max_distance, &differ);
@@ -183,8 +182,8 @@ impl Hamming {
 
 impl Layout {
     fn new(plan: Plan, shards: usize, first: u32) -> Self {
-        if plan.is_row() {
-            return Self::Row(Row { bits: VecDeque::new(), first });
+        if plan.is_scan() {
+            return Self::Scan(LinearScan { bits: VecDeque::new(), first });
         }
         let made = (0..shards).map(|number| BlockShard::new(&plan, number, shards)).collect();
         Self::Blocks(plan.into(), made)
@@ -192,14 +191,14 @@ impl Layout {
 
     fn plan(&self) -> Plan {
         match self {
-            Self::Row(_) => Plan::row(),
+            Self::Scan(_) => Plan::scan(),
             Self::Blocks(plan, _) => (**plan).clone(),
         }
     }
 
     fn insert(&mut self, first: u32, batch: &Batch, bits_of: &(impl Fn(u32) -> u64 + Sync)) {
         match self {
-            Self::Row(row) => row.insert(first, batch),
+            Self::Scan(scan) => scan.insert(first, batch),
             Self::Blocks(_, shards) => {
                 for_each_shard(shards, batch, |shard| shard.insert(first, batch, bits_of));
             }
@@ -208,23 +207,23 @@ impl Layout {
 
     fn remove(&mut self, slot: u32, batch: &Batch) {
         match self {
-            Self::Row(row) => row.remove_oldest(slot),
+            Self::Scan(scan) => scan.remove_oldest(slot),
             Self::Blocks(_, shards) => shards.iter_mut().for_each(|shard| shard.remove(slot, batch)),
         }
     }
 
     fn bytes(&self) -> usize {
         match self {
-            Self::Row(row) => row.bits.capacity() * 8,
+            Self::Scan(scan) => scan.bits.capacity() * 8,
             Self::Blocks(_, shards) => shards.iter().map(BlockShard::bytes).sum(),
         }
     }
 }
 
-impl Row {
+impl LinearScan {
     fn find(&self, queries: &Batch, max_distance: u32, hits: &mut Hits<'_>) {
-        // With the machine's own instructions for counting bits, where it has them.
-        pulp::Arch::new().dispatch(FindInRow { row: self, queries, max_distance, hits });
+        // Uses the machine's own instructions for counting bits, if it has them.
+        pulp::Arch::new().dispatch(FindByScan { scan: self, queries, max_distance, hits });
     }
 
     fn insert(&mut self, first: u32, batch: &Batch) {
@@ -243,29 +242,29 @@ impl Row {
     }
 }
 
-/// A look-up, as a type of its own: of a closure, not all
-/// is compiled for the machine's own instructions.
-struct FindInRow<'a, 'b> {
-    row: &'a Row,
+/// A look-up. It is a separate type because the compiler does not compile all of a closure for the machine's
+/// own instructions.
+struct FindByScan<'a, 'b> {
+    scan: &'a LinearScan,
     queries: &'a Batch,
     max_distance: u32,
     hits: &'a mut Hits<'b>,
 }
 
-impl pulp::NullaryFnOnce for FindInRow<'_, '_> {
+impl pulp::NullaryFnOnce for FindByScan<'_, '_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self { row, queries, max_distance, hits } = self;
-        let (older, younger) = row.bits.as_slices();
-        let first_of_younger = row.first.wrapping_add(older.len() as u32);
+        let Self { scan, queries, max_distance, hits } = self;
+        let (older, younger) = scan.bits.as_slices();
+        let first_of_younger = scan.first.wrapping_add(older.len() as u32);
         for (query, bits) in queries.iter() {
-            for (bits_in_row, first) in [(older, row.first), (younger, first_of_younger)] {
+            for (scanned, first) in [(older, scan.first), (younger, first_of_younger)] {
                 let mut slot = first;
-                let (some, rest) = bits_in_row.as_chunks::<16>();
+                let (some, rest) = scanned.as_chunks::<16>();
                 for some in some {
-                    // Whether any of them is near takes no branch each.
+                    // One branch for all 16 fingerprints instead of one for each.
                     let mut any = false;
                     for other in some {
                         any |= (other ^ bits).count_ones() <= max_distance;
@@ -297,13 +296,13 @@ impl Sample {
         }
         self.seen += 1;
         if self.seen == 1 << 20 {
-            // What came long ago counts less and less.
+            // Old fingerprints count less and less.
             self.ones.iter_mut().for_each(|ones| *ones /= 2);
             self.seen /= 2;
         }
     }
 
-    /// The probability, bit by bit, that two fingerprints differ in it.
+    /// For each bit, the probability that two fingerprints differ in it.
     fn differ(&self) -> [f64; 64] {
         self.ones.map(|ones| {
             let set = f64::from(ones) / f64::from(self.seen.max(1));
@@ -318,7 +317,7 @@ mod tests {
 
     use super::*;
 
-    /// Fingerprints near a few centroids of their own, with `skew` bits that are nearly always set.
+    /// Returns a fingerprint near one of a few centroids. `skew` bits are nearly always set.
     fn fingerprint(seed: u64, skew: u64) -> u64 {
         let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         x ^= x >> 29;
@@ -343,7 +342,7 @@ mod tests {
         slots
     }
 
-    /// The index finds all that a scan finds; of the others that it gives, the comparison gets rid.
+    /// Checks that the index finds all that a scan finds. It may find more; the comparison removes those.
     fn check(index: &Hamming, held: &VecDeque<(u32, u64)>, bits: u64, max_distance: u32) {
         let near = held.iter().filter(|(_, other)| (other ^ bits).count_ones() <= max_distance);
         let naive: Vec<u32> = near.map(|(slot, _)| *slot).collect();
@@ -360,8 +359,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Whatever comes and goes, at every distance: what a scan
-        /// finds, before, during and after each change of plan.
+        /// Inserts and removes at random, at every distance: the index finds what a scan finds before, during
+        /// and after each change of plan.
         #[test]
         fn finds_what_a_scan_finds(
             max_distance in 0_u32..=20,
@@ -404,15 +403,15 @@ mod tests {
         }
     }
 
-    /// Every plan, by itself, at sizes where it would not be chosen.
+    /// Checks every plan on its own, at sizes at which it would not be chosen.
     #[test]
     fn every_plan_finds_what_a_scan_finds() {
         for max_distance in 0..=20 {
-            // 10,000 values a look-up are right, but no plan for a test.
+            // 10,000 values per look-up are allowed, but too slow for a test.
             for plan in Plan::all_below(10_000.0, max_distance) {
                 let mut index = Hamming::new(max_distance, 2);
                 index.layout = Layout::new(plan, 2, 0);
-                index.settled = 0..=u32::MAX;
+                index.planned_for = 0..=u32::MAX;
                 let bits_of = |slot: u32| fingerprint(u64::from(slot), 0xff00);
                 let mut held = VecDeque::new();
                 for slot in 0..3_000 {

@@ -1,17 +1,17 @@
-//! The hits of a look-up on their way to whoever compares them.
+//! Hits of a look-up, on their way to the code that compares them.
 //!
-//! A page that shares a key with every other one has as many hits as
-//! there are pages. They are never collected whole: when [`HITS_MAX`]
-//! have gathered, they are compared, and the room is used again.
+//! A page that shares a key with every other page has as many hits as there are pages. They are never
+//! collected as a whole: whenever [`HITS_MAX`] have gathered, they are compared, and the memory is reused.
 
-/// Hits that gather, on each core, before they are handed on: 256 KB. An ordinary
-/// batch has fewer, so that all of it is put in order and compared at once.
+/// Number of hits that each core gathers before it passes them on: 256 KB. An ordinary batch has fewer, so
+/// all of them are sorted and compared at once.
 pub const HITS_MAX: usize = 32_768;
 
-/// What a look-up found: the query's number in its batch, and a slot. Ordered by query, then by slot.
+/// A hit: the query's number in its batch, and a slot. Ordered by query, then by slot.
 ///
-/// One number, query above slot: an owner that drains its log, of whose time sorting hits was 13 %, takes 4 to 8 %
-/// more records a second than with pairs (`cargo bench --bench kafka -- owner`).
+/// Both are packed into one number, query above slot. Sorting hits took 13 % of the time of an owner that
+/// drains its log; with pairs, it drains 4 to 8 % fewer records per second (`cargo bench --bench kafka --
+/// owner`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Hit(u64);
 
@@ -32,16 +32,16 @@ impl Hit {
     }
 }
 
-/// Where a look-up puts its hits.
+/// The destination of a look-up's hits.
 pub(crate) struct Hits<'a> {
     gathered: &'a mut Vec<Hit>,
-    /// Empties it.
+    /// Empties `gathered`.
     hand_on: &'a mut dyn FnMut(&mut Vec<Hit>),
 }
 
 impl<'a> Hits<'a> {
-    /// Hits gather in `gathered`, which `hand_on` empties when it
-    /// is full. What is left in it at the end is the caller's.
+    /// Gathers hits in `gathered`, which `hand_on` empties when it is full. The caller gets the hits that
+    /// remain at the end.
     pub(crate) fn new(gathered: &'a mut Vec<Hit>, hand_on: &'a mut dyn FnMut(&mut Vec<Hit>)) -> Self {
         Self { gathered, hand_on }
     }

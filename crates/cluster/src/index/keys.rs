@@ -1,11 +1,11 @@
-//! 64-bit key → slots of the centroids entered under it.
+//! Key shards of the index: 64-bit key → slots of the centroids stored under it.
 //!
-//! A hash of the key chooses a [`Segment`], which is a small table of its own: so no growth halts
-//! the flow for long or needs the memory of a second index. A segment gets 32 bits of the hash, and
-//! tells keys apart by as many of them as its entries have room for. Where two keys agree in these, a
-//! look-up gives centroids that the detector's comparison then turns down. The last of the 32 bits
-//! says whether the key is [wide](WIDE_KEY), and is always kept: a list has to know how far apart by
-//! the second key the centroids are that it gives.
+//! A hash of the key chooses a [`Segment`], which is a small separate table. So growing never blocks for
+//! long, and never needs memory for a second index. A segment gets 32 bits of the hash and distinguishes keys
+//! by as many of them as its entries have room for. If two keys agree in these bits, a look-up also returns
+//! centroids that the detector's comparison then rejects. The last of the 32 bits says if the key is
+//! [wide](WIDE_KEY). It is always kept, because a list needs to know the maximum distance between the second
+//! keys of its matches.
 //!
 //! Cost: `leitong bench` measures look-ups, insertions and bytes a centroid.
 
@@ -15,23 +15,23 @@ use super::segment::{Seconds, Segment};
 use super::{Batch, Hit, Hits, SEGMENTS, Share, spread};
 use leitong_fingerprint::{SecondKey, WIDE_KEY};
 
-/// Keys that are fetched at once: their cache misses overlap.
+/// Number of keys that are prefetched together, so that their cache misses overlap.
 pub(super) const AHEAD: usize = 256;
 
-/// A batch is merged into a shard if the shard has at most so many times its entries: a pass over
-/// one entry costs about a tenth of an insertion somewhere in the middle.
+/// A batch is merged into a shard if the shard has at most this many times its entries. Passing over one
+/// entry costs about a tenth of an insertion in the middle.
 const MERGED_MIN: usize = 10;
 
-/// The keys whose hashes begin alike.
+/// A shard: the keys whose hashes have the same upper bits.
 #[derive(Debug)]
 pub(crate) struct KeyShard {
     share: Share,
     segments: Vec<Segment>,
-    /// What narrows long lists down, if anything does.
+    /// The second key that narrows down long lists, if the detector has one.
     second: Option<SecondKey>,
 }
 
-/// Where a key stands, or is to stand.
+/// The place of a key.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Place {
     /// The number of its fingerprint in the batch.
@@ -42,14 +42,14 @@ pub(super) struct Place {
 }
 
 impl KeyShard {
-    /// The shard of this number out of so many.
+    /// Creates shard `number` of `shards`.
     pub(super) fn new(number: usize, shards: usize, second: Option<SecondKey>) -> Self {
         let share = Share::new(number, shards);
         Self { share, segments: (0..share.count).map(Segment::new).collect(), second }
     }
 
-    /// Adds the slots under the keys of `queries` that are this shard's;
-    /// of very many under one key those alone whose second key is near.
+    /// Adds the slots under those keys of `queries` that belong to this shard. If very many slots share a
+    /// key, adds only those whose second key is near.
     pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
         let mut probe = probe::Scratch::default();
         each_place(self.share, queries, |places| {
@@ -64,7 +64,7 @@ impl KeyShard {
         });
     }
 
-    /// Enters the keys that are this shard's. `second_of` gives the second key of a slot.
+    /// Inserts the keys that belong to this shard. `second_of` returns the second key of a slot.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
         let taken: usize = self.segments.iter().map(Segment::taken).sum();
         let own = batch.values.len() * self.share.count / SEGMENTS;
@@ -82,8 +82,8 @@ impl KeyShard {
         });
     }
 
-    /// The same for a batch that is not much smaller than the shard: in order of
-    /// the hashes, so that each segment is written once, from its start to its end.
+    /// Inserts a batch that is not much smaller than the shard. It is sorted by hash, so that each segment is
+    /// written once from start to end.
     fn insert_all(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
         let Self { share, segments, second } = self;
         let mut entries = vec![Vec::new(); segments.len()];
@@ -96,7 +96,7 @@ impl KeyShard {
         segments.iter_mut().zip(entries).for_each(|(segment, new)| segment.insert_all(new, seconds));
     }
 
-    /// Takes `slot` out from under the keys that are this shard's.
+    /// Removes `slot` from those of its keys that belong to this shard.
     pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
         each_place(self.share, batch, |places| {
             probe::fetch(&self.segments, places);
@@ -106,26 +106,25 @@ impl KeyShard {
         });
     }
 
-    /// Enters one key, without a second key, of `slot`, which is younger than all others. The shard has
-    /// all segments.
+    /// Inserts one key, without a second key, of `slot`, the youngest one. The shard has all segments.
     pub(super) fn insert_one(&mut self, key: u64, slot: u32) {
         let hash = spread(key);
         self.segments[segment(hash)].insert(in_segment(hash, false), slot, Seconds { key: None, of: &|_| 0 });
     }
 
-    /// Takes `slot`, the oldest, out from under one key that was [entered](Self::insert_one).
+    /// Removes `slot`, the oldest one, from one key that was [inserted](Self::insert_one).
     pub(super) fn remove_one(&mut self, key: u64, slot: u32) {
         let hash = spread(key);
         self.segments[segment(hash)].remove(in_segment(hash, false), slot, 0);
     }
 
-    /// Returns the youngest slot under a key that was [entered](Self::insert_one) for which `is_it` is
-    /// true. Slots are counted from `first`, the oldest one.
+    /// Returns the youngest slot under a key that was [inserted](Self::insert_one) for which `is_it` is true.
+    /// Slots are counted from `first`, the oldest one.
     #[inline]
     pub(super) fn youngest(&self, key: u64, first: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = spread(key);
         let (segment, hash) = (&self.segments[segment(hash)], in_segment(hash, false));
-        // Both may have slots: two hashes may have become one after the list was made.
+        // Both may have slots: two hashes may have become equal after the list was created.
         let of_list = segment.overflow(hash).and_then(|list| list.youngest_first().find(|slot| is_it(*slot)));
         let mut youngest = of_list;
         segment.each_slot(&segment.home(hash), |slot| {
@@ -143,7 +142,7 @@ impl KeyShard {
     }
 }
 
-/// Where the keys of `batch` stand that are of this share, some at a time.
+/// Passes the places of those keys of `batch` that belong to this share to `take`, some at a time.
 #[inline]
 fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[Place])) {
     let mut places = [Place::default(); AHEAD];
@@ -168,16 +167,16 @@ fn segment(hash: u64) -> usize {
     (hash >> 56) as usize
 }
 
-/// The bits of a hash that tell keys apart in a segment: those after the segment's number, and
-/// whether the key is wide.
+/// The bits of a hash that distinguish keys in a segment: those after the segment's number, and the flag for
+/// wide keys.
 #[inline]
 fn in_segment(hash: u64, is_wide: bool) -> u32 {
     let bits = (hash >> 24) as u32 & !1 | u32::from(is_wide);
-    // The greatest hash is left to free entries.
+    // The greatest hash marks free entries.
     if bits == u32::MAX { u32::MAX - 2 } else { bits }
 }
 
-/// Whether the key of these bits is wide.
+/// Returns true if the key with these bits is wide.
 #[inline]
 pub(super) fn is_wide(bits: u32) -> bool {
     bits & 1 == 1
@@ -192,7 +191,7 @@ mod tests {
         for hash in [0, 1, u64::MAX, 0xffff_ffff << 24, 0x1234_5678_9abc_def0] {
             for wide in [false, true] {
                 assert_eq!(is_wide(in_segment(hash, wide)), wide);
-                assert_ne!(in_segment(hash, wide), u32::MAX, "left to free entries");
+                assert_ne!(in_segment(hash, wide), u32::MAX, "reserved for free entries");
             }
         }
     }

@@ -1,67 +1,67 @@
-//! How a segment's hashes and slots share the 34 bits of an entry.
+//! How the hash and slot of a segment's entry share its 34 bits.
 //!
-//! A hash is cut to a *value* of some bits, the last of which says whether the key is wide. In
-//! proportion to the value an entry has its *home*, one of the groups:
+//! A hash is cut to a *value* of some bits. The last bit says if the key is wide. Each entry has a *home*,
+//! the group in proportion to its value:
 //!
 //! ```text
 //! value × homes = home × 2^bits + fraction          tag = upper bits of the fraction
 //! ```
-//! Values of one home differ in their fractions by `homes` at least. So a fraction without the bits
-//! below that number, the *tag*, gives the value back, and an entry needs no more of it. When a
-//! table doubles, slots need one bit more and tags one bit less, since the home tells more: so
-//! entries of one width serve a table of any size.
+//! Two values with the same home differ in their fractions by at least `homes`. So the fraction without the
+//! bits below that number, the *tag*, is enough to restore the value. When a table doubles, slots need one
+//! more bit and tags one less, because there are more homes. So entries of one width serve tables of any
+//! size.
 
 use super::group::Item;
 
-/// Bits of an entry's slot and tag.
+/// Number of bits in an entry's slot and tag together.
 const WIDTH: u32 = 34;
-/// Bits of a hash.
+/// Number of bits in a hash.
 const HASH_BITS: u32 = 32;
 
-/// How many bits are whose.
+/// The distribution of bits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
-    /// Groups that are the home of entries.
+    /// Number of groups that are homes.
     pub(super) homes: usize,
-    /// Bits of a value.
+    /// Number of bits in a value.
     pub(super) bits: u32,
-    /// Bits of a slot.
+    /// Number of bits in a slot.
     slot_bits: u32,
-    /// Bits of a fraction that a tag leaves out.
+    /// Number of bits of a fraction that are not in the tag.
     shift: u32,
 }
 
-/// Where the entries of a value are, and what they hold besides their slots.
+/// The home of a value: its group, and what its entries contain besides the slot.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Home {
     /// The group's number.
     pub(super) group: u32,
     pub(super) value: u32,
-    /// The lower bits of the tag, as they are in an entry's word.
+    /// The lower bits of the tag, at their place in an entry's word.
     pub(super) word: u32,
-    /// The upper bits of the tag, as they are in an entry's rest.
+    /// The upper bits of the tag, at their place in an entry's rest.
     pub(super) rest: u32,
 }
 
 impl Default for Layout {
-    /// One home.
+    /// Returns a layout with one home.
     fn default() -> Self {
         Self::new(1, 0, HASH_BITS)
     }
 }
 
 impl Layout {
-    /// A layout of so many homes for slots of which no two are further apart than `range`. Its
-    /// values have no more bits than these, since bits that were cut off are lost.
+    /// Creates a layout of `homes` homes for slots that are at most `range` apart. Its values have at most
+    /// `bits_max` bits, because bits that were cut off are lost.
     pub(super) fn new(homes: usize, range: u32, bits_max: u32) -> Self {
-        // A third more, so that the layout is good for some time.
+        // A third more, so that the layout lasts for some time.
         let range = u64::from(range) + u64::from(range / 3) + 1;
         let slot_bits = (64 - range.leading_zeros()).clamp(4, 32);
         let shift = homes.ilog2();
         Self { homes, bits: bits_max.min(WIDTH - slot_bits + shift), slot_bits, shift }
     }
 
-    /// The number of slots in a row that it tells apart.
+    /// Number of consecutive slots that can be distinguished.
     pub(super) fn slots(&self) -> u64 {
         1 << self.slot_bits
     }
@@ -69,28 +69,28 @@ impl Layout {
     /// The value of a hash.
     #[inline(always)]
     pub(super) fn value(&self, hash: u32) -> u32 {
-        // The last bit stays.
+        // The last bit is kept.
         (u64::from(hash >> 1) >> (HASH_BITS - self.bits) << 1) as u32 | hash & 1
     }
 
-    /// The value under this layout of what had this value under `former`.
+    /// Converts a value from the `former` layout to this one.
     pub(super) fn value_from(&self, value: u32, former: &Self) -> u32 {
         value >> 1 >> (former.bits - self.bits) << 1 | value & 1
     }
 
-    /// A hash of this value, by which values are ordered as by themselves.
+    /// Returns a hash with this value. These hashes are in the same order as the values.
     #[inline(always)]
     pub(super) fn hash(&self, value: u32) -> u32 {
         value << (HASH_BITS - self.bits)
     }
 
-    /// The value of such a hash.
+    /// The value of a hash from [`Self::hash`].
     #[inline]
     pub(super) fn value_of_hash(&self, hash: u32) -> u32 {
         hash >> (HASH_BITS - self.bits)
     }
 
-    /// Where entries of this value are.
+    /// The home of this value.
     #[inline(always)]
     pub(super) fn home(&self, value: u32) -> Home {
         let product = u64::from(value) * self.homes as u64;
@@ -112,19 +112,19 @@ impl Layout {
         product.div_ceil(self.homes as u64) as u32
     }
 
-    /// The bits of a word that are the slot's.
+    /// The mask of the slot's bits in a word.
     #[inline(always)]
     pub(super) fn slot_mask(&self) -> u32 {
         ((1_u64 << self.slot_bits) - 1) as u32
     }
 
-    /// The bits of a word that are the tag's.
+    /// The mask of the tag's bits in a word.
     #[inline(always)]
     pub(super) fn tag_mask(&self) -> u32 {
         !self.slot_mask()
     }
 
-    /// The slot in a word, none of which is younger than `youngest`.
+    /// The slot in a word. No slot in the segment is younger than `youngest`.
     #[inline(always)]
     pub(super) fn slot(&self, word: u32, youngest: u32) -> u32 {
         youngest.wrapping_sub(youngest.wrapping_sub(word) & self.slot_mask())
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever the layout, an entry gives back its value and its slot.
+        /// Value and slot can be restored from an entry in every layout.
         #[test]
         fn entries_lose_nothing_but_what_the_layout_cuts_off(
             hash in prop_oneof![any::<u32>(), Just(0), Just(u32::MAX - 1)],
@@ -162,7 +162,7 @@ mod tests {
             prop_assert_eq!(layout.slot(item.word, youngest), slot);
             prop_assert!(layout.first_value(home.group as usize) <= u64::from(value));
             prop_assert!(layout.first_value(home.group as usize + 1) > u64::from(value));
-            // Under another layout, a value is what it would have been at once.
+            // Converting between layouts gives the same value as cutting the hash at once.
             let next = Layout::new(homes, range.saturating_mul(2), layout.bits);
             prop_assert_eq!(next.value_from(value, &layout), next.value(hash));
             prop_assert_eq!(layout.value_of_hash(layout.hash(value)), value);

@@ -1,7 +1,6 @@
 //! The masks of a Hamming ball: all ways to change a few bits of a key.
 
-/// What is to be XORed to a value of `width` bits to get
-/// all values within the radius, nearest first.
+/// Returns the masks to XOR with a value of `width` bits to get all values within the radius, nearest first.
 pub(super) fn masks(width: u32, radius: u32) -> Box<[u64]> {
     let mut masks = vec![0_u64];
     let mut shell = 0..1;
@@ -9,7 +8,7 @@ pub(super) fn masks(width: u32, radius: u32) -> Box<[u64]> {
         let start = masks.len();
         for at in shell {
             let mask = masks[at];
-            // Only bits above those that are set, so that each set of bits comes once.
+            // Sets only bits above those already set, so that each combination occurs once.
             let from = 64 - mask.leading_zeros();
             masks.extend((from..width).map(|bit| mask | 1 << bit));
         }

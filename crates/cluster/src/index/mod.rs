@@ -1,22 +1,22 @@
-//! Values of a fingerprint → slots of the centroids that
-//! may be near: the part of the table that a look-up walks.
+//! The key index: finds the slots of all centroids that may be near a fingerprint. This is the part of the
+//! table that every look-up walks.
 //!
 //! ```text
 //!            ┌ shard 0 ┐
 //! batch of ──┤ shard 1 ├─► hits: (which query, which slot)
 //! queries    └ shard … ┘
 //! ```
-//! Two structures: [`keys`] finds what shares a key, [`hamming`] what lies within a Hamming
-//! distance. Both are cut by key into shards that know nothing of each other: each looks up its own
-//! keys of every query and takes in its own keys of every centroid, on a core of its own, without
-//! locks. So shards could live in other processes.
+//! There are two structures: [`keys`] finds centroids that share a key, [`hamming`] those within a Hamming
+//! distance. Both are split by key into shards that share nothing. Each shard looks up its own keys of every
+//! query and stores its own keys of every centroid. Shards run on different cores without locks; they could
+//! also run in different processes.
 //!
-//! Hits are handed on while lists are walked ([`Hits`]), so that a look-up
-//! needs the same memory however many centroids stand under one key.
+//! Hits are passed on while lists are walked ([`Hits`]). So a look-up needs the same memory no matter how
+//! many centroids share one key.
 //!
-//! Invariant: every centroid that shares a key and may be near, or lies
-//! within the distance, is among the hits. Some others are too: whoever
-//! asks compares. Nothing depends on how many shards there are.
+//! Invariant: the hits contain every centroid that shares a key and may be near, or lies within the distance.
+//! They may contain others; the caller compares each of them. The result does not depend on the number of
+//! shards.
 
 mod blocks;
 mod buckets;
@@ -48,11 +48,11 @@ use leitong_fingerprint::{LookUp, SecondKey};
 pub(super) use recent::Recent;
 pub(super) use texts::TextIndex;
 
-/// Below this many values a batch is not worth handing to other cores.
+/// Batches with fewer values than this are not worth distributing to other cores.
 const PARALLEL_MIN: usize = 2_048;
 
-/// Fingerprints as the index sees them: of each some 64-bit values, which are its keys, or
-/// one that is its bits; and where keys have very many centroids the [second key](SecondKey).
+/// Fingerprints as the index sees them. Each has some 64-bit values: its keys, or its bits as the only value.
+/// A [second key](SecondKey) narrows down keys that very many centroids share.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     values: Vec<u64>,
@@ -61,28 +61,28 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Empties it, and keeps its memory.
+    /// Empties the batch, and keeps its memory.
     pub(super) fn clear(&mut self) {
         self.values.clear();
         self.ends.clear();
         self.seconds.clear();
     }
 
-    /// Gives memory back beyond that for so many fingerprints and so many values of theirs.
+    /// Frees memory beyond that for this many fingerprints and values.
     fn shrink_to(&mut self, fingerprints: usize, values: usize) {
         self.values.shrink_to(values);
         self.ends.shrink_to(fingerprints);
         self.seconds.shrink_to(fingerprints);
     }
 
-    /// Adds a fingerprint, whose values `push` appends to what is
-    /// there; it gives the second key, or 0 where there is none.
+    /// Adds a fingerprint. `push` appends its values to the given vector and returns the second key, or 0 if
+    /// there is none.
     pub(super) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>) -> u64) {
         self.seconds.push(push(&mut self.values));
         self.ends.push(u32::try_from(self.values.len()).expect("fewer than 2^32 keys in a batch"));
     }
 
-    /// Takes out the first `count`.
+    /// Removes the first `count` fingerprints.
     fn forget(&mut self, count: usize) {
         let values = count.checked_sub(1).map_or(0, |last| self.ends[last]);
         self.values.drain(..values as usize);
@@ -91,7 +91,7 @@ impl Batch {
         self.ends.iter_mut().for_each(|end| *end -= values);
     }
 
-    /// Takes out those from the `at`-th on, and gives them.
+    /// Removes and returns the fingerprints from index `at` on.
     fn split_off(&mut self, at: usize) -> Self {
         let values = at.checked_sub(1).map_or(0, |last| self.ends[last]);
         let mut ends = self.ends.split_off(at);
@@ -99,7 +99,7 @@ impl Batch {
         Self { values: self.values.split_off(values as usize), ends, seconds: self.seconds.split_off(at) }
     }
 
-    /// Fingerprints in it.
+    /// Number of fingerprints.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -120,7 +120,7 @@ impl Batch {
         self.values.len() >= PARALLEL_MIN
     }
 
-    /// All values with the number of their fingerprint.
+    /// All values, each with the number of its fingerprint.
     fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         (0..self.len()).flat_map(|number| self.get(number).iter().map(move |value| (number as u32, *value)))
     }
@@ -129,14 +129,14 @@ impl Batch {
 /// The index of one table.
 #[derive(Debug)]
 pub(super) enum Index {
-    /// By shared keys.
+    /// Finds centroids by shared keys.
     Keys(Vec<KeyShard>),
-    /// By Hamming distance.
+    /// Finds centroids by Hamming distance.
     Hamming(Box<Hamming>),
 }
 
 impl Index {
-    /// An empty index of at most `shards` shards.
+    /// Creates an empty index of at most `shards` shards.
     pub(super) fn new(look_up: LookUp, second: Option<SecondKey>, shards: usize) -> Self {
         let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
         match look_up {
@@ -149,10 +149,9 @@ impl Index {
         }
     }
 
-    /// Finds what may be near each fingerprint of `queries`. Whenever very many hits have gathered,
-    /// `keep` takes from them what it wants, on the core that walks. What is left at the end is
-    /// added to `hits`, some more than once; and what was kept is given back, by every core its
-    /// own.
+    /// Finds the slots that may be near each fingerprint of `queries`. Whenever very many hits have gathered,
+    /// `keep` takes those it wants, on the core that walks the index. The remaining hits are added to `hits`,
+    /// some more than once. Returns what each core kept.
     pub(super) fn find<K: Default + Send>(
         &self,
         queries: &Batch,
@@ -165,8 +164,8 @@ impl Index {
         }
     }
 
-    /// Enters the fingerprints of `batch` under the slots from `first` on. `bits_of` gives
-    /// what a slot that is in the index already was entered with: its bits, or its second key.
+    /// Inserts the fingerprints of `batch` under the slots from `first` on. `bits_of` returns the value that
+    /// a slot already in the index was inserted with: its bits, or its second key.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
         match self {
             Self::Keys(shards) => {
@@ -176,7 +175,7 @@ impl Index {
         }
     }
 
-    /// Takes out `slot`, the oldest, which was entered with the one fingerprint of `batch`.
+    /// Removes `slot`, the oldest one, which was inserted with the only fingerprint of `batch`.
     pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
         match self {
             Self::Keys(shards) => shards.iter_mut().for_each(|shard| shard.remove(slot, batch)),
@@ -193,12 +192,12 @@ impl Index {
     }
 }
 
-/// An index has at most this many shards.
+/// Maximum number of shards of an index.
 const MAX_SHARDS: usize = 16;
-/// Pieces of an index, each of which grows on its own; a shard owns a row of them.
+/// Number of segments of an index. Each one grows separately; a shard owns a range of them.
 const SEGMENTS: usize = 256;
 
-/// Has all shards look up all queries, on several cores where that pays. See [`Index::find`].
+/// Looks up all queries in all shards, in parallel if the batch is large enough. See [`Index::find`].
 fn gather<S: Sync, K: Default + Send>(
     shards: &[S],
     queries: &Batch,
@@ -229,7 +228,7 @@ fn gather<S: Sync, K: Default + Send>(
     }
 }
 
-/// Has all shards take in a batch, on several cores where that pays.
+/// Inserts a batch into all shards, in parallel if it is large enough.
 fn for_each_shard<S: Send>(shards: &mut [S], batch: &Batch, take_in: impl Fn(&mut S) + Sync + Send) {
     if shards.len() > 1 && batch.is_large() {
         shards.par_iter_mut().for_each(take_in);
@@ -238,7 +237,7 @@ fn for_each_shard<S: Send>(shards: &mut [S], batch: &Batch, take_in: impl Fn(&mu
     }
 }
 
-/// A row of segments that belongs to one shard.
+/// The segments that belong to one shard.
 #[derive(Debug, Clone, Copy)]
 struct Share {
     first: usize,
@@ -251,7 +250,7 @@ impl Share {
         Self { first: number * count, count }
     }
 
-    /// Which of the shard's segments this one of all is, if it is the shard's.
+    /// Returns the position of `segment` within the shard, or `None` if it belongs to another shard.
     #[inline(always)]
     fn own(&self, segment: usize) -> Option<usize> {
         let own = segment.wrapping_sub(self.first);
@@ -259,7 +258,7 @@ impl Share {
     }
 }
 
-/// Keys may be small numbers: one multiplication spreads them.
+/// Spreads keys, which may be small numbers, by one multiplication.
 #[inline]
 fn spread(key: u64) -> u64 {
     let product = u128::from(key ^ 0x2545_f491_4f6c_dd1d) * 0x9e37_79b9_7f4a_7c15;

@@ -1,17 +1,17 @@
-//! The bits of a fingerprint in another order.
+//! A permutation of a fingerprint's bits.
 //!
-//! Bits that are nearly always set, or never, tell little. Put in order so that
-//! each part of a plan gets as many telling bits as any other, none of its
-//! tables collapses into a few long lists. Hamming distances stay what they are.
+//! Bits that are nearly always or nearly never set discriminate little. Bits are ordered so that each part of
+//! a plan discriminates equally well; otherwise some table would collapse into a few long lists. Hamming
+//! distances do not change.
 
-/// A permutation of 64 bits: what each value of each byte becomes.
+/// A permutation of 64 bits, as a table: the result for each value of each byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BitOrder {
     bytes: Box<[[u64; 256]; 8]>,
 }
 
 impl BitOrder {
-    /// Moves bit `sources[i]` to bit *i*. Each number below 64 comes once.
+    /// Creates the permutation that moves bit `sources[i]` to bit *i*. Each number below 64 occurs once.
     fn new(sources: &[u32; 64]) -> Self {
         let mut targets = [0; 64];
         for (target, source) in sources.iter().enumerate() {
@@ -20,7 +20,7 @@ impl BitOrder {
         let mut bytes = Box::new([[0; 256]; 8]);
         for (byte, values) in bytes.iter_mut().enumerate() {
             for value in 1..values.len() {
-                // All but the lowest bit, and that one.
+                // All bits except the lowest one, and the lowest one.
                 values[value] =
                     values[value & (value - 1)] | 1 << targets[8 * byte + value.trailing_zeros() as usize];
             }
@@ -28,15 +28,14 @@ impl BitOrder {
         Self { bytes }
     }
 
-    /// The order in which parts of these widths, from bit 0 on, are as
-    /// telling as each other, where two fingerprints differ in bit *i* with
-    /// probability `differ[i]`. Also these probabilities in that order.
+    /// Returns the order in which parts of these widths, from bit 0 on, discriminate equally well, and the
+    /// probabilities in that order. Two fingerprints differ in bit *i* with probability `differ[i]`.
     pub(super) fn balanced(widths: &[u32], differ: &[f64; 64]) -> (Self, [f64; 64]) {
         let mut bits: Vec<u32> = (0..64).collect();
         bits.sort_by(|a, b| differ[*b as usize].total_cmp(&differ[*a as usize]));
         let mut parts: Vec<(f64, Vec<u32>)> = vec![Default::default(); widths.len()];
         for bit in bits {
-            // To the part that tells least for its width so far.
+            // The part that discriminates least for its width so far gets the next bit.
             let tells = |part: &usize| parts[*part].0 / f64::from(widths[*part]);
             let open = (0..parts.len()).filter(|part| parts[*part].1.len() < widths[*part] as usize);
             let part = open.min_by(|a, b| tells(a).total_cmp(&tells(b))).expect("the widths add up to 64");
@@ -77,7 +76,7 @@ mod tests {
 
     #[test]
     fn parts_share_what_tells_and_what_does_not() {
-        // The upper half tells nothing.
+        // The upper half never differs.
         let differ = std::array::from_fn(|bit| if bit < 32 { 0.5 } else { 0.0 });
         let (order, ordered) = BitOrder::balanced(&[22, 21, 21], &differ);
         let telling =

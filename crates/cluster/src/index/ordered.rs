@@ -1,32 +1,30 @@
-//! The entries of a segment that found no place in its groups: hash → slots, 8 bytes an entry.
+//! The entries of a segment that are in none of its groups: hash → slots, 8 bytes per entry.
 //!
-//! An open-addressing table in which entries stand in the order of their hashes: each at its home,
-//! which is in proportion to the hash, or after the entries before it. So a look-up ends at the
-//! first greater hash, and the entries whose hashes lie in a range are neighbours. It is at most
-//! three quarters full.
+//! This is an open-addressing table whose entries are sorted by hash. Each entry is at its home, which is in
+//! proportion to its hash, or after the entries before it. So a look-up ends at the first greater hash, and
+//! entries in a range of hashes are neighbours. The table is at most three quarters full.
 
-/// What a table holds at first.
+/// Initial capacity of a table.
 const SMALLEST: usize = 16;
-/// Room for entries that do not fit before the end.
+/// Extra room for entries that do not fit before the end.
 const ROOM: usize = 64;
 
-/// The hash in the upper half, the slot in the lower one.
+/// An entry: the hash in the upper half, the slot in the lower half.
 pub(super) type Entry = u64;
 const FREE: Entry = Entry::MAX;
 
-/// The entries.
+/// The table.
 #[derive(Debug, Default)]
 pub(super) struct Ordered {
-    /// As many homes as [`Self::homes`] says, and behind
-    /// them room for what does not fit before the end.
+    /// As many homes as [`Self::homes`] returns, and extra room after them.
     entries: Vec<Entry>,
     homes: usize,
     taken: usize,
 }
 
 impl Ordered {
-    /// A table of these entries, which are in order.
-    pub(super) fn of(entries: &[Entry]) -> Self {
+    /// Creates a table of these entries, which are sorted.
+    pub(super) fn from_sorted(entries: &[Entry]) -> Self {
         let mut ordered = Self { taken: entries.len(), ..Self::default() };
         if !entries.is_empty() {
             ordered.fill(entries.len() * 3 / 2 + SMALLEST, entries.iter().copied());
@@ -55,7 +53,7 @@ impl Ordered {
         self.taken += 1;
     }
 
-    /// Takes out an entry; false if it is not there.
+    /// Removes an entry. Returns false if it does not exist.
     pub(super) fn remove(&mut self, entry: Entry) -> bool {
         let from = self.home(hash_of(entry));
         let rest = self.entries.get(from..).unwrap_or_default();
@@ -70,7 +68,7 @@ impl Ordered {
         true
     }
 
-    /// The entries whose hashes are not below `hash`, in order.
+    /// The entries from `hash` on, in order.
     #[inline]
     pub(super) fn from(&self, hash: u32) -> impl Iterator<Item = Entry> + '_ {
         let mut at = self.home(hash);
@@ -91,7 +89,7 @@ impl Ordered {
         rest.iter().take_while(move |entry| hash_of(**entry) == hash).map(|entry| slot_of(*entry))
     }
 
-    /// Reads the place of `hash`, so that it is in the cache when it is asked for.
+    /// Prefetches the place of `hash`.
     #[inline]
     pub(super) fn prefetch(&self, hash: u32) -> u64 {
         self.entries.get(self.home(hash)).copied().unwrap_or(0)
@@ -118,7 +116,7 @@ impl Ordered {
         ((u64::from(hash) * self.homes as u64) >> 32) as usize
     }
 
-    /// Takes out the entry at `at`, and moves up those behind it that are not at home.
+    /// Removes the entry at `at`, and moves back the following entries that are not at home.
     fn take_out(&mut self, at: usize) {
         self.taken -= 1;
         self.entries[at] = FREE;
@@ -140,7 +138,7 @@ impl Ordered {
         self.fill(homes, entries.into_iter().filter(|entry| *entry != FREE));
     }
 
-    /// Rebuilds the table from these entries, which are in order.
+    /// Rebuilds the table from these entries, which are sorted.
     fn fill(&mut self, homes: usize, all: impl Iterator<Item = Entry>) {
         let mut entries = Vec::with_capacity(homes + ROOM);
         entries.resize(homes + 1, FREE);
@@ -186,7 +184,7 @@ mod tests {
     use super::*;
 
     impl Ordered {
-        /// Whether every entry stands where the invariant wants it.
+        /// Returns true if every entry is where the invariant requires it.
         fn is_sound(&self) -> bool {
             let taken: Vec<(usize, Entry)> =
                 (0..).zip(self.entries.iter().copied()).filter(|(_, entry)| *entry != FREE).collect();
@@ -203,9 +201,9 @@ mod tests {
     }
 
     proptest! {
-        /// Any order of insertions and removals, with few hashes and with many, at both ends.
+        /// Inserts and removes in any order, with few hashes and with many, at both ends.
         #[test]
-        fn holds_the_entries_that_a_set_holds(
+        fn holds_the_same_entries_as_a_set(
             events in prop::collection::vec((any::<bool>(), 0..40_usize, 0..30_u32), 0..600),
             hashes in prop::collection::vec(prop_oneof![any::<u32>(), Just(u32::MAX - 1), Just(0)], 40),
         ) {
@@ -227,7 +225,7 @@ mod tests {
             let all: Vec<Entry> = set.into_iter().collect();
             prop_assert_eq!(ordered.len(), all.len());
             prop_assert_eq!(ordered.iter().collect::<Vec<_>>(), all.clone());
-            let anew = Ordered::of(&all);
+            let anew = Ordered::from_sorted(&all);
             prop_assert!(anew.is_sound());
             prop_assert_eq!(anew.iter().collect::<Vec<_>>(), all);
         }

@@ -1,53 +1,51 @@
-//! The slots of very many centroids under one key: a
-//! posting list too long to be walked for each page.
+//! Overflow lists: the slots of very many centroids that share one key, too many to be compared with each
+//! page.
 //!
-//! A passage on every page of a site, or pages made for the purpose, put any number of centroids
-//! under one band of the sketch. Where the detector has a
-//! [second key](leitong_fingerprint::SecondKey), a list of [`INDEXED_MIN`] is indexed by it: by the
-//! Hamming distance of 64 bits, in a [`Hamming`] index of the list's own.
+//! A passage on every page of a site, or pages made to attack the index, put any number of centroids under
+//! one band of the sketch. If the detector has a [second key](leitong_fingerprint::SecondKey), a list of
+//! [`INDEXED_MIN`] slots is indexed by it: by the Hamming distance of 64 bits, in the list's own [`Hamming`]
+//! index.
 //!
-//! That is exact, by two steps. What is near is at most `max_distance` bits apart in the second
-//! key, by the detector's own definition of near; so no near centroid is lost when all others are
-//! left out. And the Hamming index finds all within that distance, by the pigeonhole: 64 bits are
-//! cut into blocks with radii rᵢ, Σ(rᵢ + 1) = `max_distance` + 1; if two values differed in more
-//! than rᵢ bits of every block *i*, they would differ in Σ(rᵢ + 1) bits at least ([`super::plan`]).
+//! The result is exact, for two reasons. By the detector's definition, near fingerprints have second keys at
+//! most `max_distance` bits apart, so no near centroid is lost. And the Hamming index finds all keys within
+//! that distance ([`super::plan`] explains why).
 //!
-//! Slots leave in the order in which they came, so the list
-//! is a queue: neither end costs more when it is long.
+//! Slots are removed in the order in which they were added. The list is a queue, so the cost at both ends
+//! does not depend on its length.
 
 use std::collections::VecDeque;
 
 use super::hamming::Hamming;
 use super::{Batch, Hit, Hits};
 
-/// Slots from which on a list is indexed. Fewer are walked:
-/// an index takes some 700 bytes whatever is in it.
+/// Number of slots from which a list is indexed. Shorter lists are scanned, because even a small index takes
+/// about 700 bytes.
 const INDEXED_MIN: usize = 128;
 
-/// The greatest distance that there are plans for.
+/// Maximum distance for which plans are used.
 const PLANNED_MAX: u32 = 20;
 
 /// The list of one key.
 #[derive(Debug)]
 pub(super) struct Overflow {
-    /// Oldest first.
+    /// The slots, oldest first.
     slots: VecDeque<u32>,
-    /// The number of the first one; they are numbered as they come, modulo 2^32.
+    /// The number of the first slot. Slots are numbered as they are added, modulo 2^32.
     first: u32,
-    /// Second keys by the numbers of their slots.
+    /// The index of second keys, by the numbers of their slots.
     seconds: Option<Box<Hamming>>,
 }
 
 impl Overflow {
-    /// A list of these slots in any order, of which the last one is the youngest.
+    /// Creates a list of these slots in any order, except that the last one must be the youngest.
     pub(super) fn new(mut slots: Vec<u32>) -> Self {
-        // Slots are numbers modulo 2^32: the oldest is the next one after the youngest.
+        // Slots are numbers modulo 2^32: the oldest one is the next after the youngest.
         let youngest = slots.last().copied().unwrap_or(0);
         slots.sort_unstable_by_key(|slot| slot.wrapping_sub(youngest.wrapping_add(1)));
         Self { slots: slots.into(), first: 0, seconds: None }
     }
 
-    /// Slots in it.
+    /// Number of slots.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
@@ -57,8 +55,8 @@ impl Overflow {
         self.slots.iter().copied()
     }
 
-    /// Adds `slot`, the youngest. `second_distance` says how far apart the second keys of near
-    /// fingerprints are at most, if there are second keys; `second_of` gives that of a slot.
+    /// Adds `slot`, the youngest one. `second_distance` is the maximum distance between second keys of near
+    /// fingerprints, if the detector has second keys. `second_of` returns the second key of a slot.
     pub(super) fn push(
         &mut self,
         slot: u32,
@@ -70,13 +68,14 @@ impl Overflow {
         if self.seconds.is_some() {
             self.index(self.slots.len() - 1, second_of);
         } else if self.slots.len() >= INDEXED_MIN {
-            let of = if max_distance <= PLANNED_MAX { Hamming::one_of_many } else { Hamming::in_a_row };
-            self.seconds = Some(Box::new(of(max_distance)));
+            let new_index =
+                if max_distance <= PLANNED_MAX { Hamming::one_of_many } else { Hamming::always_scanning };
+            self.seconds = Some(Box::new(new_index(max_distance)));
             self.index(0, second_of);
         }
     }
 
-    /// Enters the second keys of the slots from the `from`-th on.
+    /// Indexes the second keys of the slots from the `from`-th on.
     fn index(&mut self, from: usize, second_of: &(impl Fn(u32) -> u64 + Sync)) {
         let Self { slots, first, seconds: Some(seconds) } = self else { return };
         let mut batch = Batch::default();
@@ -90,8 +89,8 @@ impl Overflow {
         seconds.insert(first.wrapping_add(from as u32), &batch, second_of);
     }
 
-    /// Takes out `slot`, the oldest, which has this second
-    /// key; false where it is not the oldest here.
+    /// Removes `slot`, the oldest one, which has this second key. Returns false if it is not the oldest one
+    /// here.
     pub(super) fn remove(&mut self, slot: u32, second: u64) -> bool {
         if self.slots.front() != Some(&slot) {
             return false;
@@ -106,8 +105,8 @@ impl Overflow {
             seconds.remove(self.first, &batch);
         }
         self.first = self.first.wrapping_add(1);
-        // Half as many as make an index, so that a list which
-        // stays at that length does not change with every slot.
+        // Half of the length at which an index is built. A list that stays at that length does not switch
+        // with every slot.
         if self.slots.len() < INDEXED_MIN / 2 {
             self.seconds = None;
         }
@@ -117,8 +116,8 @@ impl Overflow {
         true
     }
 
-    /// Calls `found` with the slots whose second key is near
-    /// `second`, and perhaps with others; with all of a short list.
+    /// Calls `found` with the slots whose second key is near `second`, and maybe some others. For a short
+    /// list, calls it with all slots.
     pub(super) fn find(&self, second: u64, mut found: impl FnMut(u32)) {
         let Some(seconds) = &self.seconds else {
             self.slots.iter().for_each(|slot| found(*slot));
@@ -156,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Second keys of a few families, so that some are near.
+    /// Returns second keys of a few families, so that some are near.
     fn second(slot: u32) -> u64 {
         let mix = |x: u64| (x ^ x >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         let slot = u64::from(slot) + 1;
@@ -172,7 +171,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// As a scan, whatever comes and goes, short or indexed, also where slots pass 2^32.
+        /// Equals a scan for any insertions and removals, in short and indexed lists, also when slots pass
+        /// 2^32.
         #[test]
         fn finds_what_a_scan_finds(
             max_distance in 0_u32..=30,
@@ -181,7 +181,7 @@ mod tests {
         ) {
             let mut end = start.wrapping_add(16);
             let mut slots: Vec<u32> = (0..16).map(|i| start.wrapping_add(i)).collect();
-            // The segment gives them in the order of their numbers.
+            // The segment passes them in the order of their numbers.
             slots[..15].sort_unstable();
             let mut overflow = Overflow::new(slots);
             let mut held: VecDeque<u32> = (0..16).map(|i| start.wrapping_add(i)).collect();
@@ -193,7 +193,7 @@ mod tests {
                 }
                 for _ in 0..go.min(held.len() as u32) {
                     let oldest = held.pop_front().expect("as many as that");
-                    overflow.remove(oldest.wrapping_sub(1), 0); // what is not there
+                    overflow.remove(oldest.wrapping_sub(1), 0); // not in the list
                     overflow.remove(oldest, second(oldest));
                 }
                 prop_assert_eq!(overflow.len(), held.len());
@@ -212,8 +212,8 @@ mod tests {
         }
     }
 
-    /// A list that grew long, was emptied and grew again takes
-    /// what it took at first, and next to nothing in between.
+    /// A list that grew, was emptied and grew again takes the same memory as at first, and almost none in
+    /// between.
     #[test]
     fn memory_of_a_list_is_given_back() {
         let mut overflow = Overflow::new(vec![0]);
@@ -226,9 +226,10 @@ mod tests {
         assert_eq!(overflow.len(), 20_000);
     }
 
-    /// Of twice as many under one key a look-up hands on no more, but for what is near by chance.
+    /// With twice as many slots under one key, a look-up passes on no more, except for slots that are near by
+    /// chance.
     #[test]
-    fn a_long_list_hands_on_what_is_near_alone() {
+    fn a_long_list_passes_on_only_near_slots() {
         let apart = |slot: u32| {
             let mix = |x: u64| (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
             mix(mix(mix(u64::from(slot) + 1)))
@@ -240,6 +241,6 @@ mod tests {
             let all: usize = (0..100).map(|asked| found(&overflow, apart(1_000_000 + asked)).len()).sum();
             handed_on.push(all);
         }
-        assert!(handed_on[0] < 1_000 && handed_on[1] < 2_000, "{handed_on:?} of two and four millions");
+        assert!(handed_on[0] < 1_000 && handed_on[1] < 2_000, "{handed_on:?} for two and four million");
     }
 }

@@ -1,83 +1,82 @@
-//! How look-ups within a Hamming distance are cut into look-ups of equal values: the plan.
+//! Plans of the Hamming index: how a look-up within a Hamming distance is split into look-ups of equal
+//! values.
 //!
-//! Multi-index hashing (Norouzi, Punjani & Fleet 2012). The 64 bits are cut into blocks of radius
-//! rᵢ with Σ(rᵢ + 1) = *d* + 1: two fingerprints within distance *d* lie within rᵢ of each other in
-//! at least one block *i*, else they would differ in Σ(rᵢ + 1) > *d* bits. So a centroid is entered
-//! under its value in each block, and looked for under all values within rᵢ of each.
+//! This is multi-index hashing (Norouzi, Punjani & Fleet 2012). The 64 bits are split into blocks with radii
+//! rᵢ, where Σ(rᵢ + 1) = *d* + 1. Two fingerprints within distance *d* differ in at most rᵢ bits in at least
+//! one block *i*; otherwise they would differ in Σ(rᵢ + 1) > *d* bits. So a centroid is stored under its
+//! value in each block, and found under all values within rᵢ of the query's value.
 //!
-//! A block of radius 1 can have several tables instead: it is cut into parts, and each table leaves
-//! one of them out. The one bit that differs lies in one part, so in that part's table the values
-//! are equal, and one look-up a table is enough. (Two blocks cut in three are six tables of 21 bits
-//! for distance 3; those of Manku, Jain & Das Sarma 2007, two of five parts, are ten of 25.)
+//! A block of radius 1 can use several tables instead. It is split into parts, and each table leaves out one
+//! part. The one bit that differs is in one part, so in that part's table the values are equal. One look-up
+//! per table is enough. (Two blocks of three parts are six tables of 21 bits for distance 3. Manku, Jain &
+//! Das Sarma 2007 use two of five parts: ten tables of 25 bits.)
 //!
-//! Wide blocks have few centroids a value and many values within their radius; narrow ones the
-//! reverse. Which is quicker depends on the number of centroids, the distance, and on how much
-//! fingerprints differ: the plan is the one with the least cost by a simple model, whose constants
-//! were measured (`docs/adr/0008-look-ups.md`). It decides about speed only: every plan finds the
-//! same.
+//! Wide blocks have few centroids per value and many values within their radius; narrow blocks have the
+//! reverse. Which is faster depends on the number of centroids, the distance, and how much fingerprints
+//! differ. The plan with the lowest cost is chosen by a simple model, whose constants were measured
+//! (`docs/adr/0008-look-ups.md`). The plan affects only speed: all plans find the same centroids.
 
 use super::order::BitOrder;
 
-/// Cost in nanoseconds of visiting a value of a block, of going on to a
-/// list where the bucket is full, of comparing a centroid found there, of
-/// fetching one that seems near and is not, and of comparing one in a row.
+/// Costs in nanoseconds: of visiting a value of a block, of following a list if the bucket is full, of
+/// comparing a centroid found there, of fetching one that looks near but is not, and of comparing one in a
+/// linear scan.
 const VISIT: f64 = 20.0;
 const LIST: f64 = 15.0;
 const COMPARE: f64 = 1.2;
 const FETCH: f64 = 30.0;
 const SCAN: f64 = 1.0;
-/// What a table costs besides: a new page is entered in it as well, and it takes memory.
+/// Extra cost of each table: every new page is stored in it too, and it takes memory.
 const TABLE: f64 = 40.0;
-/// Blocks have no more values than this within their radius:
-/// beyond, comparing all centroids is quicker anyway.
+/// Maximum number of values within the radius of a block. Beyond it, a linear scan is faster anyway.
 const MASKS_MAX: f64 = 70_000.0;
 const BLOCKS_MAX: u32 = 8;
-/// Into how many parts a block of radius 1 may be cut; 1:
-/// it is not. Two parts are what two blocks are.
+/// The numbers of parts that a block of radius 1 may be split into. 1 means no split. Two parts would be the
+/// same as two blocks.
 const PARTS: [u32; 3] = [1, 3, 4];
 
-/// The blocks, and the order of bits in which they are telling
-/// alike; none where all centroids are compared in a row.
+/// The blocks, and an order of bits in which all blocks are equally discriminating. No blocks means a linear
+/// scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     blocks: Vec<Block>,
     order: BitOrder,
 }
 
-/// Some neighbouring bits.
+/// A range of neighbouring bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Block {
-    /// Bits below it.
+    /// Number of bits below the block.
     shift: u32,
-    /// Its bits, 1 to 64.
+    /// Number of bits in the block, 1 to 64.
     width: u32,
-    /// How many of them may differ.
+    /// Number of bits in the block that may differ.
     radius: u32,
-    /// Tables, each of which leaves out one part; 1 where there is one table of the whole block.
+    /// Number of tables, each of which leaves out one part. 1 means one table of the whole block.
     parts: u32,
 }
 
-/// What a table is sorted by: the bits of a block, but for one part.
+/// The key of a table: the bits of a block except one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
-    /// Bits below the block, and bits of the block.
+    /// Number of bits below the block, and in the block.
     shift: u32,
     block: u32,
-    /// Bits of the block below the part that is left out, and bits of that part.
+    /// Number of bits of the block below the part that is left out, and in that part.
     below: u32,
     gap: u32,
-    /// How many bits may differ.
+    /// Number of bits that may differ.
     pub(super) radius: u32,
 }
 
 impl Plan {
-    /// All centroids are compared in a row.
-    pub(super) fn row() -> Self {
+    /// The plan that compares all centroids in a linear scan.
+    pub(super) fn scan() -> Self {
         Self { blocks: Vec::new(), order: BitOrder::balanced(&[64], &[0.5; 64]).0 }
     }
 
-    /// The blocks for `count` blocks, as even as can be: the narrower a
-    /// block, the greater its radius. Those of radius 1 are cut into `parts`.
+    /// Returns a plan of `count` blocks that are as even as possible: the narrower a block, the larger its
+    /// radius. Blocks of radius 1 are split into `parts`.
     fn even(count: u32, parts: u32, max_distance: u32, differ: &[f64; 64]) -> (Self, [f64; 64]) {
         let mut shift = 64;
         let block = |number| {
@@ -93,8 +92,8 @@ impl Plan {
         (Self { blocks, order }, differ)
     }
 
-    /// Every plan for this distance, with the probability,
-    /// bit by bit in its order, that two centroids differ.
+    /// Returns every plan for this distance. With each comes the probability, for each bit in the plan's
+    /// order, that two centroids differ in it.
     fn all(max_distance: u32, differ: &[f64; 64]) -> impl Iterator<Item = (Self, [f64; 64])> {
         let most = BLOCKS_MAX.min(max_distance + 1);
         (1..=most).flat_map(move |count| {
@@ -105,8 +104,8 @@ impl Plan {
         })
     }
 
-    /// The quickest plan for `centroids` centroids, any two of which differ in bit
-    /// *i* with probability `differ[i]`, and its expected nanoseconds a look-up.
+    /// Returns the fastest plan for this number of centroids, and its expected nanoseconds per look-up. Any
+    /// two centroids differ in bit *i* with probability `differ[i]`.
     pub(super) fn choose(centroids: usize, max_distance: u32, differ: &[f64; 64]) -> (Self, f64) {
         let possible = Self::all(max_distance, differ)
             .filter(|(plan, _)| plan.blocks.iter().all(|block| block.masks() <= MASKS_MAX));
@@ -114,11 +113,11 @@ impl Plan {
             let cost = plan.cost_in_order(centroids, max_distance, &differ);
             (plan, cost)
         });
-        let row = (Self::row(), centroids as f64 * SCAN);
-        costs.chain([row]).min_by(|(_, a), (_, b)| a.total_cmp(b)).expect("at least one plan")
+        let scan = (Self::scan(), centroids as f64 * SCAN);
+        costs.chain([scan]).min_by(|(_, a), (_, b)| a.total_cmp(b)).expect("at least one plan")
     }
 
-    /// Expected nanoseconds of a look-up.
+    /// Expected nanoseconds per look-up.
     pub(super) fn cost(&self, centroids: usize, max_distance: u32, differ: &[f64; 64]) -> f64 {
         let mut ordered = [0.0; 64];
         for (bit, differ) in differ.iter().enumerate() {
@@ -128,7 +127,7 @@ impl Plan {
     }
 
     fn cost_in_order(&self, centroids: usize, max_distance: u32, differ: &[f64; 64]) -> f64 {
-        if self.is_row() {
+        if self.is_scan() {
             return centroids as f64 * SCAN;
         }
         let cost = |key: Key| {
@@ -144,17 +143,17 @@ impl Plan {
         self.keys().map(cost).sum()
     }
 
-    /// Whether all centroids are compared in a row.
-    pub(super) fn is_row(&self) -> bool {
+    /// Returns true if the plan is a linear scan.
+    pub(super) fn is_scan(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// The order in which the bits are cut.
+    /// The order of bits before they are split into blocks.
     pub(super) fn order(&self) -> &BitOrder {
         &self.order
     }
 
-    /// What each of its tables is sorted by.
+    /// The key of each table.
     pub(super) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
         self.blocks.iter().flat_map(|block| {
             let &Block { shift, width, radius, parts } = block;
@@ -170,7 +169,8 @@ impl Plan {
     }
 }
 
-/// The share of one of so many in a total, as even as can be, the first ones greater.
+/// Splits `total` into `count` shares that are as even as possible, larger ones first. Returns the share of
+/// this number.
 fn share(total: u32, count: u32, number: u32) -> u32 {
     total / count + u32::from(number < total % count)
 }
@@ -181,28 +181,28 @@ impl Block {
         (0..parts).map(move |part| share(width, parts, part))
     }
 
-    /// Values that one look-up asks for.
+    /// Number of values that one look-up visits.
     fn masks(&self) -> f64 {
         if self.parts > 1 { f64::from(self.parts) } else { masks(self.width, self.radius) }
     }
 }
 
 impl Key {
-    /// Its bits, 1 to 64.
+    /// Number of bits in the key, 1 to 64.
     pub(super) fn width(&self) -> u32 {
         self.block - self.gap
     }
 
-    /// A fingerprint's value, moved to the lower end.
+    /// The key's value in a fingerprint, shifted to the low end.
     #[inline]
-    pub(super) fn of(&self, bits: u64) -> u64 {
+    pub(super) fn value(&self, bits: u64) -> u64 {
         let block = bits >> self.shift & u64::MAX >> (64 - self.block);
         let below = (1 << self.below) - 1;
         block & below | block >> self.gap & !below
     }
 
-    /// Of how many bits, outside the block where there are so many, candidates are compared
-    /// at first. Few centroids have the same long key: fewer bits tell them apart.
+    /// Number of bits that candidates are first compared by. They lie outside the block if there are enough
+    /// bits there. Few centroids share a long key, so fewer bits are enough.
     pub(super) fn rest_bits(&self) -> u32 {
         if self.radius == 0 && self.width() > 16 { 24 } else { 32 }
     }
@@ -213,12 +213,12 @@ impl Key {
         bits.rotate_right(self.shift + self.block) as u32 & u32::MAX >> (32 - self.rest_bits())
     }
 
-    /// Which bit of a fingerprint is this one of [`Self::rest`].
+    /// The position in the fingerprint of this bit of [`Self::rest`].
     fn rest_bit(&self, bit: u32) -> u32 {
         (self.shift + self.block + bit) % 64
     }
 
-    /// The probabilities of its own bits.
+    /// The probabilities for the block's own bits.
     fn differ(&self, differ: &[f64; 64]) -> Vec<f64> {
         let gap = self.below..self.below + self.gap;
         let own = (0..self.block).filter(|bit| !gap.contains(bit));
@@ -226,7 +226,7 @@ impl Key {
     }
 }
 
-/// Values of so many bits within a radius of any value.
+/// Number of values of `width` bits within `radius` of any value.
 fn masks(width: u32, radius: u32) -> f64 {
     let (mut masks, mut ways) = (1.0, 1.0);
     for r in 1..=radius.min(width) {
@@ -236,7 +236,7 @@ fn masks(width: u32, radius: u32) -> f64 {
     masks
 }
 
-/// The probability that no more bits than `radius` differ, if each does with its own probability.
+/// The probability that at most `radius` bits differ, if each bit differs with its own probability.
 fn within(differ: &[f64], radius: u32) -> f64 {
     let mut by_distance = vec![0.0; radius as usize + 1];
     by_distance[0] = 1.0;
@@ -251,7 +251,7 @@ fn within(differ: &[f64], radius: u32) -> f64 {
 
 #[cfg(test)]
 impl Plan {
-    /// Every plan for this distance that asks for few enough values.
+    /// Every plan for this distance that visits at most `values` values.
     pub(super) fn all_below(values: f64, max_distance: u32) -> impl Iterator<Item = Self> {
         let plans = Self::all(max_distance, &[0.5; 64]).map(|(plan, _)| plan);
         plans.filter(move |plan| plan.blocks.iter().map(Block::masks).sum::<f64>() <= values)
@@ -278,7 +278,8 @@ mod tests {
         }
     }
 
-    /// Wherever bits differ, up to the distance, some table has no more of them than its radius.
+    /// Two fingerprints within the distance always share a table in which they differ by no more bits than
+    /// its radius.
     #[test]
     fn every_near_fingerprint_is_looked_for() {
         for max_distance in 0..=8 {
@@ -287,7 +288,7 @@ mod tests {
                     .keys()
                     .map(|key| {
                         (
-                            (0..64).filter(|bit| key.of(1 << bit) != 0).fold(0, |all, bit| all | 1 << bit),
+                            (0..64).filter(|bit| key.value(1 << bit) != 0).fold(0, |all, bit| all | 1 << bit),
                             key.radius,
                         )
                     })
@@ -314,11 +315,11 @@ mod tests {
         let keys: Vec<Key> = plan.keys().collect();
         assert_eq!(keys.iter().map(Key::width).collect::<Vec<_>>(), [21, 21, 22, 21, 21, 22]);
         for key in keys {
-            let own = (0..64).filter(|bit| key.of(1 << bit) != 0).count();
+            let own = (0..64).filter(|bit| key.value(1 << bit) != 0).count();
             assert_eq!(own, key.width() as usize);
-            assert_eq!(key.of(u64::MAX), u64::MAX >> (64 - key.width()));
+            assert_eq!(key.value(u64::MAX), u64::MAX >> (64 - key.width()));
             assert!((0..24).all(|bit| key.rest(1 << key.rest_bit(bit)) == 1 << bit));
-            assert!((0..24).all(|bit| key.of(1 << key.rest_bit(bit)) == 0), "outside the block");
+            assert!((0..24).all(|bit| key.value(1 << key.rest_bit(bit)) == 0), "outside the block");
         }
     }
 
@@ -328,7 +329,7 @@ mod tests {
             let (plan, _) = Plan::choose(centroids, max_distance, &[0.5; 64]);
             plan.keys().map(|key| key.width()).max().unwrap_or(0)
         };
-        assert_eq!(widest(50, 3), 0, "a few are compared in a row");
+        assert_eq!(widest(50, 3), 0, "a few are compared by a linear scan");
         let widths = [1_000, 1_000_000, 10_000_000, 100_000_000].map(|centroids| widest(centroids, 3));
         assert!(widths.windows(2).all(|pair| pair[0] <= pair[1]), "{widths:?}");
         assert!(widths[0] == 16 && widths[3] > 20, "{widths:?}");

@@ -1,9 +1,9 @@
-//! The look-up of many keys at once.
+//! Look-up of many keys at once.
 //!
-//! Everything that may miss the cache is read for [`AHEAD`] keys before any of it is used, in short
-//! loops without unpredictable branches: so the processor has many misses on their way at once
-//! (`docs/adr/0008-look-ups.md`). First the homes of all keys, then the groups after them and the
-//! entries without a group, for the few keys that have some there.
+//! Everything that may miss the cache is read for [`AHEAD`] keys before any of it is used, in short loops
+//! without unpredictable branches. So the processor handles many cache misses at the same time
+//! (`docs/adr/0008-look-ups.md`). The homes of all keys are read first. Then, for the few keys that need it,
+//! the groups after them and the entries outside of all groups.
 
 use std::hint::black_box;
 
@@ -12,19 +12,19 @@ use super::keys::{AHEAD, Place};
 use super::layout::Home;
 use super::segment::Segment;
 
-/// The number of a place, and a distance from its home.
+/// The index of a place, and a distance from its home.
 type Far = (u8, u8);
 const _: () = assert!(AHEAD <= 256, "places are numbered by bytes");
 
-/// What is known of the keys that are looked up.
+/// Intermediate results for the keys that are looked up.
 #[derive(Debug)]
 pub(super) struct Scratch {
     homes: [Home; AHEAD],
-    /// Of each home, the entries that may be of its value.
+    /// For each home, a mask of the entries that may have its value.
     candidates: [u32; AHEAD],
-    /// The groups after their homes that are to be read; the last ones are never counted.
+    /// The groups after their homes that must be read. The last elements never count.
     far: [Far; AHEAD * FAR + FAR],
-    /// The places of which entries may have found no group.
+    /// The places that may have entries outside of all groups.
     rest: [u8; AHEAD + 1],
 }
 
@@ -40,7 +40,7 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// Calls `found` with the slots of each place, but for those of overflow lists.
+    /// Calls `found` with the slots of each place, without those in overflow lists.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -80,8 +80,7 @@ impl Scratch {
         }
     }
 
-    /// Notes what is to be read besides the homes, and reads it, so that it is in the cache; the
-    /// lengths of both lists.
+    /// Lists what must be read besides the homes, and prefetches it. Returns the lengths of both lists.
     #[inline]
     fn fetch_far(&mut self, segments: &[Segment], places: &[Place]) -> (usize, usize) {
         let Self { homes, far, rest, .. } = self;
@@ -89,7 +88,7 @@ impl Scratch {
         for (number, (place, home)) in places.iter().zip(&*homes).enumerate() {
             let group = segments[place.segment as usize].group(home.group as usize);
             let reach = group.reach(home.value);
-            // Written whether they count or not: a branch would often be guessed wrong.
+            // Written whether they count or not, because a branch would often be mispredicted.
             for distance in 0..FAR {
                 far[far_len + distance] = (number as u8, distance as u8 + 1);
             }
@@ -110,7 +109,7 @@ impl Scratch {
     }
 }
 
-/// Reads the homes of these places, so that they are in the cache.
+/// Prefetches the homes of these places.
 #[inline]
 pub(super) fn fetch(segments: &[Segment], places: &[Place]) {
     let read = |place: &Place| {

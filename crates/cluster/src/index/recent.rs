@@ -1,21 +1,20 @@
-//! The centroids of the present batch, until the index takes them all at once.
+//! The centroids of the current batch, before the index inserts them all at once.
 //!
-//! They are looked at one record at a time, in order, so nothing here is
-//! shared out to cores; and for a batch of one record nothing is done at all.
+//! Records are looked up here one by one, in order, on one core. For a batch of one record nothing is done.
 
 use super::{Batch, spread};
 use leitong_base::hashed::HashedMap;
 use leitong_fingerprint::{LookUp, SecondKey, WIDE_KEY};
 
-/// For how many there is room at least once there were more: those of a large batch, with 32 keys each.
+/// Capacity that is kept after a larger batch: number of fingerprints in a large batch, with 32 keys each.
 const FINGERPRINTS_KEPT: usize = 1 << 13;
 const VALUES_KEPT: usize = FINGERPRINTS_KEPT * 32;
 
-/// Fingerprints in order of coming.
+/// The fingerprints, in the order in which they came.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     values: Batch,
-    /// Which of them have each key; of as many as were looked at so far.
+    /// The fingerprints that have each key, as far as they have been indexed.
     by_key: HashedMap<Vec<u32>>,
     entered: usize,
 }
@@ -26,23 +25,23 @@ impl Recent {
         self.values.push(push);
     }
 
-    /// All of them.
+    /// All fingerprints.
     pub(crate) fn batch(&self) -> &Batch {
         &self.values
     }
 
-    /// All of them, for whoever takes them over; [`Self::clear`] follows.
+    /// All fingerprints, for a caller that takes them; [`Self::clear`] follows.
     pub(crate) fn batch_mut(&mut self) -> &mut Batch {
         &mut self.values
     }
 
-    /// Forgets the first `count`, before all are taken over.
+    /// Removes the first `count`, before the others are taken.
     pub(crate) fn forget(&mut self, count: usize) {
         self.values.forget(count);
     }
 
-    /// Forgets all, and keeps the memory that a batch needs: of a table that was restored, there were
-    /// a hundred times as many.
+    /// Removes all, and keeps only the memory that a batch needs. A restored table had a hundred times as
+    /// many.
     pub(crate) fn clear(&mut self) {
         self.values.clear();
         self.values.shrink_to(FINGERPRINTS_KEPT, VALUES_KEPT);
@@ -50,8 +49,8 @@ impl Recent {
         self.entered = 0;
     }
 
-    /// The numbers of those that may be near a fingerprint
-    /// of these values and this second key, each once.
+    /// Returns the numbers of those fingerprints that may be near one with these values and this second key,
+    /// each once.
     pub(crate) fn find(
         &mut self,
         values: &[u64],

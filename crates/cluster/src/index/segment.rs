@@ -1,17 +1,16 @@
-//! A piece of the key index: 32-bit hash → slots, in entries of 36 bits.
+//! A segment of the key index: 32-bit hash → slots, in entries of 36 bits.
 //!
-//! Entries are in [groups](Group) of one cache line. The home of an entry is the group in proportion
-//! to its hash; one that finds its home full goes to one of the next [`FAR`] groups, and where all of
-//! these are full as well, to [a table of its own kind](Ordered). An entry holds the slot, modulo a
-//! power of two, and only those bits of the hash that its home does not tell ([`Layout`]). So most
-//! look-ups read one cache line.
+//! Entries are in [groups](Group) of one cache line. An entry's home is the group in proportion to its hash.
+//! If its home is full, the entry goes to one of the next [`FAR`] groups; if these are full too, to the
+//! [ordered table](Ordered). An entry holds the slot, modulo a power of two, and only those bits of the hash
+//! that do not follow from its home ([`Layout`]). So most look-ups read one cache line.
 //!
-//! Hashes that agree in all bits that are kept are not told apart: a look-up gives the slots of both,
-//! and the comparison of the fingerprints turns down those that are not near.
+//! Hashes that agree in all kept bits are not distinguished. A look-up returns the slots of both, and the
+//! comparison of fingerprints rejects those that are not near.
 //!
-//! A hash with many slots (a passage that half of a site shares) would
-//! push its neighbours far from their homes: one with more than
-//! [`SLOTS_MAX`] keeps them in an [overflow list](Overflow) of its own.
+//! A hash with many slots, such as that of a passage on half of a site's pages, would push its neighbours far
+//! from their homes. If it has more than [`SLOTS_MAX`], they are kept in a separate [overflow
+//! list](Overflow).
 
 use super::group::{FAR, GROUP, Group, Item};
 use super::keys::is_wide;
@@ -21,33 +20,33 @@ use super::overflow::Overflow;
 use leitong_base::hashed::HashedMap;
 use leitong_fingerprint::SecondKey;
 
-/// Slots under one hash that the groups hold.
+/// Maximum number of slots under one hash in the groups.
 const SLOTS_MAX: usize = 16;
-/// A segment is at most this full, as a fraction.
+/// Maximum load of a segment, as a fraction.
 const FULL: (usize, usize) = (6, 7);
-/// A segment grows by this part of its size.
+/// A segment grows by one part in this many.
 const GROWTH: usize = 16;
 
-/// The keys whose hashes begin with the same bits.
+/// The keys whose hashes have the same upper bits.
 #[derive(Debug)]
 pub(super) struct Segment {
-    /// The homes, and behind them [`FAR`] groups more.
+    /// The homes, and [`FAR`] more groups after them.
     groups: Vec<Group>,
     layout: Layout,
-    /// The entries that found no place in a group.
+    /// The entries that are in no group.
     rest: Ordered,
-    /// The number of entries, but for those of overflow lists.
+    /// Number of entries, without those in overflow lists.
     taken: usize,
-    /// No entry is younger, or older.
+    /// Bounds of the slots in the segment: none is younger, and none is older.
     youngest: u32,
     oldest: u32,
-    /// From 0 to 255, different in each segment.
+    /// A number from 0 to 255 that differs between segments.
     number: u8,
-    /// The slots of values that came to have more than [`SLOTS_MAX`].
+    /// The slots of values that have had more than [`SLOTS_MAX`].
     overflow: HashedMap<Overflow>,
 }
 
-/// The second key of the detector, and what gives that of a slot.
+/// The detector's second key, and a function that returns it for a slot.
 #[derive(Clone, Copy)]
 pub(super) struct Seconds<'a> {
     pub(super) key: Option<SecondKey>,
@@ -55,7 +54,7 @@ pub(super) struct Seconds<'a> {
 }
 
 impl Seconds<'_> {
-    /// Adds `slot`, the youngest, to the list of this value.
+    /// Adds `slot`, the youngest one, to the list of this value.
     fn push(self, list: &mut Overflow, value: u32, slot: u32) {
         let distance = self.key.map(|second| second.distance_under(is_wide(value)));
         list.push(slot, distance, &self.of);
@@ -63,7 +62,7 @@ impl Seconds<'_> {
 }
 
 impl Segment {
-    /// An empty segment. Its number spreads the work of all segments over time.
+    /// Creates an empty segment. The number is used to spread the work of all segments over time.
     pub(super) fn new(number: usize) -> Self {
         Self {
             groups: vec![Group::default(); 1 + FAR],
@@ -77,28 +76,28 @@ impl Segment {
         }
     }
 
-    /// Enters `slot`, which is younger than all others, under `hash`.
+    /// Inserts `slot`, the youngest one, under `hash`.
     pub(super) fn insert(&mut self, hash: u32, slot: u32, seconds: Seconds<'_>) {
         self.make_room(1, slot, slot, seconds);
         self.enter(self.layout.value(hash), slot, seconds);
     }
 
-    /// Enters many at once, which are younger than all others and do not wrap around.
+    /// Inserts many slots at once. They are younger than all others and do not wrap around.
     pub(super) fn insert_all(&mut self, mut new: Vec<Entry>, seconds: Seconds<'_>) {
         let slots = || new.iter().map(|entry| slot_of(*entry));
         let (Some(first), Some(last)) = (slots().min(), slots().max()) else { return };
         self.make_room(new.len(), first, last, seconds);
-        // In the order of homes, so that each is read once, and under each value by age.
+        // Sorted by home, so that each home is read once, and by age under each value.
         new.iter_mut().for_each(|new| *new = entry(self.layout.value(hash_of(*new)), slot_of(*new)));
         new.sort_unstable();
         new.into_iter().for_each(|new| self.enter(hash_of(new), slot_of(new), seconds));
-        // Perhaps most have gone to overflow lists.
+        // Most slots may have moved to overflow lists.
         if self.is_sparse() {
             self.rebuild(self.homes_for(self.taken), self.youngest, seconds);
         }
     }
 
-    /// Takes out `slot`, the oldest, which was entered under `hash` with the second key `second`.
+    /// Removes `slot`, the oldest one, which was inserted under `hash` with the second key `second`.
     pub(super) fn remove(&mut self, hash: u32, slot: u32, second: u64) {
         let value = self.layout.value(hash);
         if let Some(list) = self.overflow_mut(value)
@@ -117,45 +116,45 @@ impl Segment {
         }
     }
 
-    /// Where the entries of `hash` are.
+    /// The home of `hash`.
     #[inline(always)]
     pub(super) fn home(&self, hash: u32) -> Home {
         self.layout.home(self.layout.value(hash))
     }
 
-    /// The group of this number.
+    /// The group with this number.
     #[inline(always)]
     pub(super) fn group(&self, number: usize) -> &Group {
         &self.groups[number]
     }
 
-    /// A bit for each entry of a group whose word may be that of `home`.
+    /// Returns a mask of the entries of a group whose word may belong to `home`.
     #[inline(always)]
     pub(super) fn candidates(&self, home: &Home, distance: usize) -> u32 {
         self.groups[home.group as usize + distance].candidates(home, self.layout.tag_mask())
     }
 
-    /// Calls `found` with the slots of those candidates in the group this far from `home` that have
-    /// its value.
+    /// Calls `found` with the slots of those candidates that have the value of `home`. The group is at this
+    /// distance from `home`.
     #[inline(always)]
     pub(super) fn confirm(&self, candidates: u32, home: &Home, distance: usize, mut found: impl FnMut(u32)) {
         let group = &self.groups[home.group as usize + distance];
         group.confirm(candidates, home, distance, |word| found(self.layout.slot(word, self.youngest)));
     }
 
-    /// The slots of `home` that found no place in a group.
+    /// The slots of `home` that are in no group.
     #[inline]
     pub(super) fn rest(&self, home: &Home) -> impl Iterator<Item = u32> + '_ {
         self.rest.get(self.layout.hash(home.value))
     }
 
-    /// Reads the place of [`Self::rest`], so that it is in the cache when it is asked for.
+    /// Prefetches the place of [`Self::rest`].
     #[inline]
     pub(super) fn prefetch_rest(&self, home: &Home) -> u64 {
         self.rest.prefetch(self.layout.hash(home.value))
     }
 
-    /// The overflow list of `hash`, if there is one.
+    /// The overflow list of `hash`, if it has one.
     #[inline]
     pub(super) fn overflow(&self, hash: u32) -> Option<&Overflow> {
         if self.overflow.is_empty() {
@@ -164,7 +163,7 @@ impl Segment {
         self.overflow.get(&u64::from(self.layout.value(hash)))
     }
 
-    /// Entries, but for those of overflow lists.
+    /// Number of entries, without those in overflow lists.
     pub(super) fn taken(&self) -> usize {
         self.taken
     }
@@ -180,7 +179,7 @@ impl Segment {
         if self.overflow.is_empty() { None } else { self.overflow.get_mut(&u64::from(value)) }
     }
 
-    /// Calls `found` with the slots of `home`, but for those of an overflow list.
+    /// Calls `found` with the slots of `home`, without those in an overflow list.
     pub(super) fn each_slot(&self, home: &Home, mut found: impl FnMut(u32)) {
         let reach = self.groups[home.group as usize].reach(home.value);
         for distance in 0..=reach {
@@ -191,7 +190,7 @@ impl Segment {
         }
     }
 
-    /// Enters `slot`, which is the youngest under its value and for which there is room.
+    /// Inserts `slot`, which is the youngest under its value. There is room for it.
     fn enter(&mut self, value: u32, slot: u32, seconds: Seconds<'_>) {
         if let Some(list) = self.overflow_mut(value) {
             return seconds.push(list, value, slot);
@@ -208,7 +207,7 @@ impl Segment {
         }
     }
 
-    /// Adds an entry to its home or one of the next groups; false if all are full.
+    /// Adds an entry to its home or one of the next groups. Returns false if all are full.
     #[inline]
     fn put(&mut self, home: &Home, slot: u32) -> bool {
         let (first, word) = (home.group as usize, home.word | slot & self.layout.slot_mask());
@@ -223,7 +222,7 @@ impl Segment {
         distance.is_some()
     }
 
-    /// Takes out the entry of `slot`; false if there is none.
+    /// Removes the entry of `slot`. Returns false if there is none.
     fn take(&mut self, home: &Home, slot: u32) -> bool {
         let word = home.word | slot & self.layout.slot_mask();
         if self.layout.slot(word, self.youngest) != slot {
@@ -243,8 +242,8 @@ impl Segment {
         taken
     }
 
-    /// Moves entries of `home` there that are elsewhere, as far as there is room, and lowers its
-    /// reach to the farthest that is left.
+    /// Moves entries of `home` back to it while it has room, and lowers its reach to the farthest remaining
+    /// one.
     fn bring_home(&mut self, home: usize) {
         let reach = self.groups[home].reach(0).max(self.groups[home].reach(2));
         if reach == 0 {
@@ -271,7 +270,7 @@ impl Segment {
         self.groups[home].lower_reach(farthest);
     }
 
-    /// The first entry of this home that found no place in a group.
+    /// The first entry of this home that is in no group.
     fn rest_of(&self, home: usize) -> Option<Entry> {
         let value_of = |entry: Entry| u64::from(self.layout.value_of_hash(hash_of(entry)));
         let first = self.layout.first_value(home);
@@ -279,7 +278,7 @@ impl Segment {
         (value_of(first) < self.layout.first_value(home + 1)).then_some(first)
     }
 
-    /// Moves the slots of `home` to a list of their own, and adds `slot`.
+    /// Moves the slots of `home` to a separate list, and adds `slot`.
     fn move_out(&mut self, home: &Home, slot: u32) {
         let mut slots = Vec::new();
         self.each_slot(home, |slot| slots.push(slot));
@@ -290,13 +289,14 @@ impl Segment {
         self.overflow.insert(u64::from(home.value), Overflow::new(slots));
     }
 
-    /// Makes room for so many entries, whose slots lie from `first` to `last`.
+    /// Makes room for this many entries, whose slots are from `first` to `last`.
     fn make_room(&mut self, count: usize, first: u32, last: u32, seconds: Seconds<'_>) {
         if self.taken == 0 {
             self.oldest = first;
         }
         let (homes, needed) = (self.layout.homes, self.homes_for(self.taken + count));
-        // All segments need wider slots at one time: some set about it sooner than others.
+        // All segments need wider slots at the same time. They widen them at different moments, to spread the
+        // work.
         let slots_max = self.layout.slots() - (self.layout.slots() >> 11) * u64::from(self.number);
         if needed > homes {
             self.rebuild(needed.max(homes + homes / GROWTH), last, seconds);
@@ -306,17 +306,17 @@ impl Segment {
         self.youngest = last;
     }
 
-    /// The number of homes that so many entries need.
+    /// Number of homes that this many entries need.
     fn homes_for(&self, entries: usize) -> usize {
         (entries * FULL.1).div_ceil(GROUP * FULL.0).max(1)
     }
 
-    /// Returns true if half as many homes would do.
+    /// Returns true if half as many homes are enough.
     fn is_sparse(&self) -> bool {
         self.homes_for(self.taken) * 2 < self.layout.homes
     }
 
-    /// Enters everything anew into so many homes, with room for slots up to `youngest`.
+    /// Rebuilds the segment with this many homes, and with room for slots up to `youngest`.
     fn rebuild(&mut self, homes: usize, youngest: u32, seconds: Seconds<'_>) {
         let former = self.layout;
         if self.taken > 0 {
@@ -328,7 +328,7 @@ impl Segment {
         let groups = std::mem::replace(&mut self.groups, vec![Group::default(); homes + FAR]);
         let rest = std::mem::take(&mut self.rest);
 
-        // Those that are at home there come first, so that few are not.
+        // Entries that are at home come first, so that few entries are elsewhere.
         let mut homeless = Vec::new();
         let mut put_home = |segment: &mut Self, value: u32, slot: u32| {
             let home = segment.layout.home(segment.layout.value_from(value, &former));
@@ -349,7 +349,7 @@ impl Segment {
         homeless.retain(|entry| !self.put(&self.layout.home(hash_of(*entry)), slot_of(*entry)));
         homeless.iter_mut().for_each(|rest| *rest = entry(self.layout.hash(hash_of(*rest)), slot_of(*rest)));
         homeless.sort_unstable();
-        self.rest = Ordered::of(&homeless);
+        self.rest = Ordered::from_sorted(&homeless);
         if self.layout.bits < former.bits {
             self.merge_lists(&former, seconds);
         }
@@ -363,7 +363,7 @@ impl Segment {
         self.youngest.wrapping_sub(ages.max().unwrap_or(0))
     }
 
-    /// Puts lists together whose values are the same now that they have fewer bits than before.
+    /// Merges lists whose values have become equal because they have fewer bits now.
     fn merge_lists(&mut self, former: &Layout, seconds: Seconds<'_>) {
         let mut lists = HashedMap::<Vec<Overflow>>::default();
         for (value, list) in self.overflow.drain() {
@@ -404,7 +404,7 @@ mod tests {
     const SECONDS: Seconds<'static> = Seconds { key: SECOND, of: &second };
 
     impl Segment {
-        /// All slots under `hash`, whatever their second key.
+        /// All slots under `hash`, with any second key.
         fn all(&self, hash: u32) -> Vec<u32> {
             let mut found = Vec::new();
             self.each_slot(&self.home(hash), |slot| found.push(slot));
@@ -434,8 +434,8 @@ mod tests {
         }
     }
 
-    /// The slots that a naive index holds under the hashes that this segment does not tell apart
-    /// from `hash`.
+    /// The slots that a naive index holds under all hashes that this segment does not distinguish from
+    /// `hash`.
     fn naive(segment: &Segment, held: &BTreeMap<u32, VecDeque<u32>>, hash: u32) -> Vec<u32> {
         let value = segment.layout.value(hash);
         let same = held.iter().filter(|(other, _)| segment.layout.value(**other) == value);
@@ -445,15 +445,15 @@ mod tests {
     }
 
     fn some_hash() -> impl Strategy<Value = u32> {
-        // Neighbours as well, which are no longer told apart when slots are far from one another.
+        // Includes neighbours that are no longer distinguished when slots are far apart.
         prop_oneof![any::<u32>(), Just(u32::MAX - 1), Just(0), 0x7000_0000..0x7000_0100_u32]
     }
 
     proptest! {
-        /// Any order of insertions and removals, with few hashes (crowds) and with many (growth), at
-        /// both ends of a segment, with slots in a row or far from one another, past 2^32.
+        /// Inserts and removes in any order: few hashes (overflow lists) and many (growth), at both ends of a
+        /// segment, with consecutive or distant slots, past 2^32.
         #[test]
-        fn holds_what_a_map_holds(
+        fn holds_the_same_slots_as_a_map(
             events in prop::collection::vec((0..3_u8, 0..4_usize, 0..60_usize, prop_oneof![9 => Just(1_u32), 1 => 1..90_000_000_u32]), 0..1_200),
             hashes in prop::collection::vec(some_hash(), 60),
             start in prop_oneof![Just(5_u32), Just(u32::MAX - 100)],
@@ -472,7 +472,7 @@ mod tests {
                     held.entry(hash).or_default().push_back(slot);
                     order.push_back((slot, hash));
                 } else if let Some((oldest, hash)) = order.pop_front() {
-                    segment.remove(hash, oldest.wrapping_sub(1), 0); // what is not there
+                    segment.remove(hash, oldest.wrapping_sub(1), 0); // not in the segment
                     segment.remove(hash, oldest, second(oldest));
                     held.get_mut(&hash).and_then(VecDeque::pop_front);
                 }
@@ -492,16 +492,16 @@ mod tests {
             prop_assert!(segment.groups.iter().all(|group| group.reach(0) + group.reach(2) == 0));
         }
 
-        /// Inserted all at once, in batches of any length, or one after the other: the same is found.
+        /// Inserting all at once, in batches, or one by one gives the same index.
         #[test]
-        fn many_at_once_are_what_one_after_the_other_is(
+        fn inserting_many_at_once_equals_inserting_one_by_one(
             batches in prop::collection::vec(prop::collection::vec(0..60_usize, 0..400), 1..6),
             hashes in prop::collection::vec(some_hash(), 60),
             gone in 0..300_usize,
             step in prop_oneof![Just(1_usize), Just(1_000_000)],
         ) {
             let (mut at_once, mut one_by_one) = (Segment::new(0), Segment::new(255));
-            // A third under one hash, so that some lists overflow.
+            // A third is under one hash, so that some lists overflow.
             let hash = |at: usize| hashes[if at.is_multiple_of(3) { 0 } else { at }].min(u32::MAX - 1);
             let mut slots = (0..).step_by(step);
             let mut held = BTreeMap::<u32, VecDeque<u32>>::new();
@@ -529,8 +529,8 @@ mod tests {
         }
     }
 
-    /// Lists of two hashes become one when slots need the bits that told the hashes apart. The
-    /// merged list gives up its slots in the order in which both came.
+    /// Two lists are merged when slots need the bits that distinguished their hashes. The merged list
+    /// releases its slots in the order in which they were inserted.
     #[test]
     fn lists_that_are_no_longer_told_apart_are_merged() {
         let mut segment = Segment::new(0);
@@ -544,7 +544,7 @@ mod tests {
         assert_eq!(
             hashes.map(|hash| under(&segment, hash)),
             [200, 200, 100],
-            "wide keys have lists of their own"
+            "wide keys have separate lists"
         );
         assert!(segment.is_sound());
         for (removed, (hash, slot)) in (1..).zip(all) {
@@ -555,13 +555,13 @@ mod tests {
         assert!(segment.taken == 0 && segment.overflow.is_empty());
     }
 
-    /// A hash of which no two are neighbours.
+    /// Returns hashes that are spread evenly; no two are neighbours.
     fn even(slot: u32) -> u32 {
         slot.wrapping_mul(0x9e37_79b1).min(u32::MAX - 1)
     }
 
-    /// What comes in at one end and leaves at the other, for ten times
-    /// the size, does not make it grow; and when all leave, it shrinks.
+    /// Inserting at one end and removing at the other, for ten times the size, does not grow the segment. It
+    /// shrinks when it is emptied.
     #[test]
     fn at_its_cap_it_keeps_its_size() {
         let mut segment = Segment::new(7);
@@ -579,8 +579,8 @@ mod tests {
         assert!(segment.taken == 0 && segment.bytes() < 2_000, "{} bytes", segment.bytes());
     }
 
-    /// Random hashes, of which some homes get twice as many as others: nearly all entries are at
-    /// home, and hardly any find no place, also after all have been replaced three times.
+    /// With random hashes, some homes get twice as many entries as others. Nearly all entries are at home and
+    /// few are in no group, even after all have been replaced three times.
     #[test]
     fn few_entries_are_far_from_home() {
         let random = |slot: u32| {
@@ -599,7 +599,7 @@ mod tests {
                     segment.groups.iter().filter(|group| group.reach(0).max(group.reach(2)) > 0).count();
                 let share = far as f64 / segment.groups.len() as f64;
                 assert!(share < 0.3, "{share} of the groups have entries elsewhere at {slot}");
-                assert!(segment.rest.len() * 50 < segment.taken, "{} found no place", segment.rest.len());
+                assert!(segment.rest.len() * 50 < segment.taken, "{} are in no group", segment.rest.len());
             }
         }
     }

@@ -1,28 +1,29 @@
-//! What did not fit into buckets: a list for each, all in one arena.
+//! Spills of the Hamming index: lists of fingerprints that did not fit into their bucket, all in one arena.
 //!
-//! How much room a list has follows from its length, so a bucket needs to know no more than where
-//! it begins and how long it is. Lists that outgrow their room move to the arena's end. What they
-//! leave behind is free until a quarter of the arena is: then all lists move to a new one.
+//! The capacity of a list follows from its length, so a bucket stores only the start and length of its list.
+//! Lists that outgrow their capacity move to the end of the arena. The room that they leave stays free until
+//! it is a quarter of the arena; then all lists move to a new arena.
 //!
-//! Of a long list the arena notes where each one stands, so that eviction need not search it: the
-//! order in which fingerprints came is lost when the last one takes the place of one that leaves.
+//! For long lists, the arena stores the position of each slot, so that eviction need not search the list.
+//! Positions do not follow from the order of insertion, because the last fingerprint takes the place of a
+//! removed one.
 
 use super::spread;
 use leitong_base::hashed::HashedMap;
 
-/// Values in a cache bucket, and buckets of a list that are fetched ahead.
+/// Number of values in a cache line, and of cache lines of a list that are prefetched.
 const LINE: usize = 16;
 const TOUCHED_LINES: usize = 16;
 
-/// Fingerprints from which on a list is long.
+/// Length from which a list is long.
 const LONG: u32 = 64;
 
-/// What is looked for: values that differ from `bits` in few of the bits of `mask`.
+/// A query: finds values that differ from `bits` in few of the bits of `mask`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) bits: u32,
     pub(super) mask: u32,
-    /// In how many at most.
+    /// Maximum number of bits that differ.
     pub(super) max_distance: u32,
 }
 
@@ -33,12 +34,12 @@ impl Wanted {
     }
 }
 
-/// What does not fit into a bucket.
+/// The spill of one bucket.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spill {
-    /// Where in the arena it begins.
+    /// The start of the list in the arena.
     pub(super) start: u32,
-    /// Fingerprints in it.
+    /// Number of fingerprints.
     pub(super) length: u32,
 }
 
@@ -54,17 +55,17 @@ impl Spill {
 pub(super) struct Spills {
     bits: Vec<u32>,
     slots: Vec<u32>,
-    /// Places that no list has room in.
+    /// Number of places outside of all lists.
     free: usize,
-    /// By slot: which one of its list it is, for those in long lists.
+    /// For slots in long lists, their position in the list.
     places: HashedMap<u32>,
-    /// Places that were looked at to find what is to be removed.
+    /// Number of places that were searched for slots to remove.
     #[cfg(test)]
     visited: usize,
 }
 
 impl Spills {
-    /// Adds to a list.
+    /// Appends to a list.
     pub(super) fn push(&mut self, spill: &mut Spill, bits: u32, slot: u32) {
         let length = spill.length;
         if room(length) == length {
@@ -88,7 +89,7 @@ impl Spills {
         }
     }
 
-    /// Takes the last one from a list.
+    /// Removes and returns the last fingerprint of a list.
     pub(super) fn pop(&mut self, spill: &mut Spill) -> Option<(u32, u32)> {
         let last = spill.range().last()?;
         if spill.length == LONG {
@@ -101,7 +102,7 @@ impl Spills {
         Some((self.bits[last], self.slots[last]))
     }
 
-    /// Takes `slot` from a list; false if it is not there.
+    /// Removes `slot` from a list. Returns false if it is not in the list.
     pub(super) fn remove(&mut self, spill: &mut Spill, slot: u32) -> bool {
         let Some(place) = self.place_of(*spill, slot) else { return false };
         let Some(last) = self.pop(spill) else { return false };
@@ -116,7 +117,7 @@ impl Spills {
         true
     }
 
-    /// Which one of this list `slot` is.
+    /// The position of `slot` in this list.
     fn place_of(&mut self, spill: Spill, slot: u32) -> Option<u32> {
         let in_list = &self.slots[spill.range()];
         if spill.length >= LONG {
@@ -130,13 +131,13 @@ impl Spills {
         (0..).zip(in_list).find(|(_, other)| **other == slot).map(|(place, _)| place)
     }
 
-    /// Notes where each one of a list stands that has become long.
+    /// Stores the positions of the slots of a list that has become long.
     fn note_places(&mut self, spill: Spill) {
         let slots = self.slots[spill.range()].iter();
         self.places.extend(slots.zip(0..).map(|(slot, place)| (spread((*slot).into()), place)));
     }
 
-    /// Forgets where those of a list stand that is no longer long.
+    /// Forgets the positions of the slots of a list that is no longer long.
     fn forget_places(&mut self, spill: Spill) {
         for slot in &self.slots[spill.range()] {
             self.places.remove(&spread((*slot).into()));
@@ -146,7 +147,7 @@ impl Spills {
         }
     }
 
-    /// Gives up a list.
+    /// Frees a list.
     pub(super) fn drop(&mut self, spill: Spill) {
         self.free += room(spill.length) as usize;
         if spill.length >= LONG {
@@ -154,12 +155,12 @@ impl Spills {
         }
     }
 
-    /// Whether enough is free to move all lists with [`Self::take_over`].
+    /// Returns true if enough room is free to move all lists with [`Self::take_over`].
     pub(super) fn is_sparse(&self) -> bool {
         self.free * 4 > self.bits.len() && self.free > 16
     }
 
-    /// An empty arena with room for all lists of this one.
+    /// Creates an empty arena with room for all lists of this one.
     pub(super) fn successor(&self) -> Self {
         let mut successor = Self::default();
         successor.reserve(self.bits.len() - self.free);
@@ -181,14 +182,13 @@ impl Spills {
         spill
     }
 
-    /// Fetches the first bucket of a list.
+    /// Prefetches the first cache line of a list.
     #[inline(always)]
     pub(super) fn prefetch(&self, spill: Spill) -> u32 {
         self.bits.get(spill.start as usize).copied().unwrap_or(0)
     }
 
-    /// Fetches some buckets more of a long list; the
-    /// processor sees by itself that the rest follows.
+    /// Prefetches more cache lines of a long list. The processor itself prefetches the rest.
     #[inline(always)]
     pub(super) fn prefetch_more(&self, spill: Spill) -> u32 {
         let buckets = (spill.length as usize).div_ceil(LINE).min(TOUCHED_LINES);
@@ -196,13 +196,13 @@ impl Spills {
         (1..buckets).fold(0, |touched, number| touched ^ bucket(number))
     }
 
-    /// Calls `found` with the places of what may be near.
+    /// Calls `found` with the places of the fingerprints that may be near.
     #[inline(always)]
     pub(super) fn find(&self, spill: Spill, wanted: Wanted, mut found: impl FnMut(u32)) {
         let mut first = spill.start;
         let (some, rest) = self.bits[spill.range()].as_chunks::<8>();
         for some in some {
-            // Whether any of them is near takes no branch each.
+            // One branch for all 16 fingerprints instead of one for each.
             let mut any = false;
             for other in some {
                 any |= wanted.is_near(*other);
@@ -221,7 +221,7 @@ impl Spills {
         self.slots[at as usize]
     }
 
-    /// A list.
+    /// The fingerprints of a list.
     pub(super) fn iter(&self, spill: Spill) -> impl Iterator<Item = (u32, u32)> + '_ {
         spill.range().map(|at| (self.bits[at], self.slots[at]))
     }
@@ -231,7 +231,7 @@ impl Spills {
         (self.bits.capacity() + self.slots.capacity()) * 4 + self.places.capacity() * 16
     }
 
-    /// Makes room for so many more: by an eighth and not to double.
+    /// Makes room for this many more. Grows by an eighth instead of doubling.
     fn reserve(&mut self, more: usize) {
         let length = self.bits.len();
         if length + more > self.bits.capacity() {
@@ -250,7 +250,7 @@ fn find_in(first: u32, some: &[u32], wanted: Wanted, found: &mut impl FnMut(u32)
     }
 }
 
-/// For how many a list of this length has room: a quarter more at most, from sixteen on.
+/// The capacity of a list of this length: at most a quarter more than the length, from sixteen on.
 #[inline]
 fn room(length: u32) -> u32 {
     length.next_multiple_of((length.next_power_of_two() / 8).max(4))
@@ -270,7 +270,7 @@ mod tests {
             let mut lists: [Vec<(u32, u32)>; 4] = Default::default();
             for (slot, (list, what, bits)) in (0..).zip(steps) {
                 let (handle, naive) = (&mut handles[list], &mut lists[list]);
-                // Mostly pushes, so that lists pass several sizes; runs of pops bring them back.
+                // Mostly pushes, so that lists pass several sizes; runs of pops shrink them again.
                 match what {
                     0 | 1 if slot % 700 < 500 => {
                         spills.push(handle, bits, slot);
@@ -299,7 +299,7 @@ mod tests {
                 found.sort_unstable();
                 expected.sort_unstable();
                 prop_assert_eq!(found, expected);
-                // What the naive list holds in another order is the same to pop.
+                // The naive list may have another order. Use this one's, so that both pop the same.
                 lists[list] = spills.iter(handles[list]).collect();
                 let taken: usize = handles.iter().map(|handle| room(handle.length) as usize).sum();
                 prop_assert_eq!(taken + spills.free, spills.bits.len());
@@ -307,17 +307,16 @@ mod tests {
         }
     }
 
-    /// Taking out one after the other of a long list looked at all that had come later: a
-    /// table at its cap took time in proportion to the square of what stands under one key.
+    /// Removing a slot from a long list searched all slots that were added later. So a table at its cap took
+    /// time proportional to the square of the number of slots under one key.
     #[test]
     fn eviction_does_not_search_a_long_list() {
         let visited_at = |cap: u32| {
             let (mut spills, mut lists) = (Spills::default(), [Spill::default(); 2]);
-            // Two lists in turn, as two keys may share a piece.
+            // Two lists in turn, because two keys may share a piece.
             let list = |slot: u32| (slot % 2) as usize;
             (0..cap).for_each(|slot| spills.push(&mut lists[list(slot)], 0, slot));
-            // At its cap, then fewer and fewer, then more
-            // and more, and at last until nothing is left.
+            // At its cap, then shrinking, then growing, and at last until it is empty.
             let (mut oldest, mut end) = (0, cap);
             for (remove, insert, rounds) in
                 [(1, 1, 5 * cap), (2, 1, cap / 2), (1, 2, cap / 4), (1, 0, 3 * cap / 4)]
@@ -337,8 +336,8 @@ mod tests {
             (lists.iter().map(|list| list.length).sum::<u32>() == 0, spills.visited, spills.places.len())
         };
         let (once, twice) = (visited_at(2_000), visited_at(4_000));
-        assert!(once.0 && once.2 == 0, "all have left, and nothing is noted of them");
-        assert!(twice.1 <= once.1, "{} and {} places looked at", once.1, twice.1);
+        assert!(once.0 && once.2 == 0, "all have left, and no positions remain");
+        assert!(twice.1 <= once.1, "{} and {} places searched", once.1, twice.1);
     }
 
     #[test]

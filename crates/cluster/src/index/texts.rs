@@ -1,9 +1,9 @@
-//! Digests of texts → slots, each entered, looked up and taken out on its own, since what a text is
-//! decides before anything is compared.
+//! Index of text digests: digest → slots. Each digest is inserted, looked up and removed separately, because
+//! a known text decides the page's cluster before fingerprints are compared.
 //!
-//! The same entries as those of the [`keys`](super::keys), some 5.7 bytes each. A digest's
-//! place depends on a [`Seed`] that no page can know: pages cannot be made whose texts crowd together.
-//! Whoever looks up compares the whole digest, so nothing but time depends on the seed.
+//! The entries are those of [`keys`](super::keys), about 5.7 bytes each. A digest's place depends on a secret
+//! [`Seed`], so nobody can make pages whose texts collide on purpose. The caller compares whole digests, so
+//! the seed affects only the time.
 
 use super::keys::KeyShard;
 use leitong_base::hashed::Seed;
@@ -23,18 +23,18 @@ impl Default for TextIndex {
 }
 
 impl TextIndex {
-    /// Enters `slot`, which is younger than all others.
+    /// Inserts `slot`, the youngest one.
     pub(crate) fn insert(&mut self, digest: u128, slot: u32) {
         self.shard.insert_one(self.key(digest), slot);
     }
 
-    /// Takes out `slot`, the oldest.
+    /// Removes `slot`, the oldest one.
     pub(crate) fn remove(&mut self, digest: u128, slot: u32) {
         self.shard.remove_one(self.key(digest), slot);
     }
 
-    /// Returns the youngest slot that may have this digest and for which `is_it` is true; `first` is the
-    /// oldest one.
+    /// Returns the youngest slot that may have this digest and for which `is_it` is true. `first` is the
+    /// oldest slot.
     pub(crate) fn youngest(&self, digest: u128, first: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         self.shard.youngest(self.key(digest), first, is_it)
     }

@@ -1,12 +1,12 @@
-//! The last crawl of each url: what its page said then, and which cluster it was put in.
+//! The last crawl of each url: the text of the page at that time, and the cluster that it joined.
 //!
-//! With it a page that is crawled again is told from a page that is new, a page whose text has
-//! changed leaves the cluster of its old text, and a page can be withdrawn.
+//! With this, a page that is crawled again can be distinguished from a new page, a page with a changed text
+//! leaves the cluster of its old text, and a page can be withdrawn.
 //!
-//! In: crawls in log order with what was decided on them. Out: the crawl before, and who is left in
-//! a cluster. Invariant: what is known is a function of the log: a crawl is forgotten with the
-//! centroid of its cluster, and once `pages_max` others have been counted after it. Memory: some
-//! 400 bytes a url ([`Crawls::bytes`]).
+//! Input: crawls in log order, with the decisions on them. Output: the previous crawl, and the pages left in
+//! a cluster. Invariant: the known crawls are a function of the log. A crawl is evicted with the centroid of
+//! its cluster, and when `pages_max` others have been counted after it. Memory: about 400 bytes per url
+//! ([`Crawls::bytes`]).
 
 mod config;
 
@@ -18,33 +18,33 @@ use xxhash_rust::xxh3::Xxh3;
 use super::Rank;
 pub use config::RecrawlsConfig;
 
-/// Pages of a cluster that are looked at for the one that is to stand for it next, oldest first: so
-/// that withdrawing all pages of a large cluster costs no more than their number.
+/// Maximum number of a cluster's pages, oldest first, that are considered as its next canonical page. So
+/// withdrawing all pages of a large cluster takes time proportional to their number.
 const SUCCESSORS_MAX: usize = 64;
 
 /// The last crawl of a url.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crawl {
-    /// How many crawls were counted before it in the log partition, in all corpora.
+    /// Number of crawls in all corpora that were counted before it in the log partition.
     pub sequence: u64,
-    /// Corpus and url, as [`crawl_key`] gives them.
+    /// The key of corpus and url; see [`crawl_key`].
     pub key: u128,
     /// The page's id.
     pub page_id: Box<str>,
     /// The page's url.
     pub url: Box<str>,
-    /// Of the main text.
+    /// Digest of the main text.
     pub text_digest: u128,
-    /// Of the settings that made the fingerprint.
+    /// Hash of the settings that produced the fingerprint.
     pub fingerprint_hash: u64,
-    /// In the detector's encoding.
+    /// The fingerprint, in the detector's encoding.
     pub fingerprint: Box<[u8]>,
-    /// What is said for the page to stand for its cluster.
+    /// The rank of the page by the rules for canonical pages.
     pub rank: Rank,
 }
 
-/// Stands for a url in a corpus: XXH3-128 of both. Urls can be made that have the same key on purpose,
-/// so whoever finds a crawl compares its url.
+/// Returns the key of a url in a corpus: XXH3-128 of both. Attackers can make urls with equal keys, so the
+/// caller must also compare the url.
 pub(super) fn crawl_key(corpus: &str, url: &str) -> u128 {
     let mut hash = Xxh3::new();
     hash.update(&(corpus.len() as u64).to_le_bytes());
@@ -53,25 +53,25 @@ pub(super) fn crawl_key(corpus: &str, url: &str) -> u128 {
     hash.digest128()
 }
 
-/// What has changed with a record of the log, for the changelog.
+/// A change of the known crawls by a record of the log, for the changelog.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrawlChange {
-    /// Where the record stands in the log.
+    /// The offset of the record in the log.
     pub log_offset: u64,
-    /// The number of the centroid of the cluster that it is about.
+    /// The number of the centroid of the affected cluster.
     pub cluster: u64,
-    /// What has changed.
+    /// The kind of change.
     pub what: Change,
 }
 
-/// What has changed.
+/// The kind of change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// A page was crawled, and is in this cluster; what was known of its url does not count any more.
+    /// A page was crawled and is in this cluster. The previous crawl of its url no longer counts.
     Crawled(Box<Crawl>),
-    /// The page of this key, which was in this cluster, was withdrawn.
+    /// The page with this key was in this cluster and was withdrawn.
     Withdrawn(u128),
-    /// No page is left in this cluster: its centroid is near to nothing any more.
+    /// No page is left in this cluster, so pages can no longer join it.
     Ended,
 }
 
@@ -79,35 +79,35 @@ pub enum Change {
 #[derive(Debug)]
 pub(super) struct Crawls {
     pages_max: u64,
-    /// Crawls that were counted: the sequence of the next one.
+    /// Number of crawls counted so far. It is also the sequence of the next crawl.
     counted: u64,
-    /// Crawls below this sequence are forgotten.
+    /// Crawls below this sequence are evicted.
     dead_below: u64,
-    /// By sequence, so oldest first.
+    /// The crawls by sequence, so oldest first.
     crawls: BTreeMap<u64, Member>,
-    /// Their sequences by key.
+    /// The sequences of the crawls, by key.
     by_url: HashMap<u128, u64>,
-    /// The oldest and the youngest crawl of each cluster, by its number.
+    /// The oldest and the youngest crawl of each cluster, by the number of its centroid.
     clusters: BTreeMap<u64, (u64, u64)>,
-    /// Clusters without pages, by number.
+    /// The numbers of clusters without pages.
     ended: BTreeSet<u64>,
     /// Bytes of texts and fingerprints.
     text_bytes: usize,
 }
 
-/// A crawl among those of its cluster.
+/// A crawl, linked to its neighbours in the cluster.
 #[derive(Debug)]
 struct Member {
     crawl: Crawl,
     /// The number of the cluster's centroid.
     cluster: u64,
-    /// Sequences of its neighbours in the cluster.
+    /// The sequences of its neighbours in the cluster.
     older: Option<u64>,
     younger: Option<u64>,
 }
 
 impl Crawls {
-    /// None are known yet; or there are none, where nobody asks for them.
+    /// Creates an empty collection, or `None` if recrawls are not enabled.
     pub(super) fn new(config: &RecrawlsConfig) -> Option<Self> {
         config.enabled.then(|| Self {
             pages_max: config.pages_max,
@@ -121,26 +121,25 @@ impl Crawls {
         })
     }
 
-    /// The sequence of the next crawl, and that of the first one that is not forgotten for their
-    /// number.
+    /// The sequence of the next crawl, and of the oldest crawl that is not evicted by `pages_max`.
     pub(super) fn bounds(&self) -> (u64, u64) {
         (self.counted, self.dead_below)
     }
 
-    /// Takes the bounds of a saved state, which never fall.
+    /// Applies the bounds of a saved table. They never fall.
     pub(super) fn restore_bounds(&mut self, (counted, dead_below): (u64, u64)) {
         self.counted = self.counted.max(counted);
         self.dead_below = self.dead_below.max(dead_below);
         self.forget_surplus();
     }
 
-    /// The last crawl of this url, which has this key, and the number of its cluster.
+    /// Returns the last crawl of this url, which has this key, and the number of its cluster.
     pub(super) fn get(&self, key: u128, url: &str) -> Option<(&Crawl, u64)> {
         let member = self.crawls.get(self.by_url.get(&key)?)?;
         (*member.crawl.url == *url).then_some((&member.crawl, member.cluster))
     }
 
-    /// Takes a change that was written to the changelog, or is to be.
+    /// Applies a change that was or will be written to the changelog.
     pub(super) fn apply(&mut self, change: CrawlChange) {
         let CrawlChange { cluster, what, .. } = change;
         match what {
@@ -188,7 +187,7 @@ impl Crawls {
         }
     }
 
-    /// Forgets crawls that are too many.
+    /// Evicts crawls beyond `pages_max`.
     fn forget_surplus(&mut self) {
         self.dead_below = self.dead_below.max(self.counted.saturating_sub(self.pages_max));
         while let Some((sequence, member)) = self.crawls.first_key_value()
@@ -198,7 +197,7 @@ impl Crawls {
         }
     }
 
-    /// Forgets the crawls of the clusters below this number.
+    /// Evicts the crawls of clusters below this number.
     pub(super) fn forget_below(&mut self, number: u64) {
         while let Some((cluster, (oldest, _))) = self.clusters.first_key_value()
             && *cluster < number
@@ -210,13 +209,13 @@ impl Crawls {
         }
     }
 
-    /// Whether no page is left in the cluster of this number.
+    /// Returns true if no page is left in the cluster with this number.
     pub(super) fn is_ended(&self, number: u64) -> bool {
         self.ended.contains(&number)
     }
 
-    /// The page that is to stand for the cluster of this number: of its oldest pages the one with
-    /// the best rank, and of those the oldest.
+    /// Returns the next canonical page of the cluster: among its oldest pages the one with the best rank, and
+    /// the oldest of those.
     pub(super) fn successor(&self, cluster: u64) -> Option<&Crawl> {
         let (oldest, _) = self.clusters.get(&cluster)?;
         let member = |sequence: &u64| self.crawls.get(sequence);
@@ -225,7 +224,7 @@ impl Crawls {
         pages.reduce(|best, page| if page.rank.is_preferred_to(best.rank) { page } else { best })
     }
 
-    /// All that is known, as changes that make it known again; `log_offset` is 0 in them.
+    /// Returns all known crawls, as changes that restore them. Their `log_offset` is 0.
     pub(super) fn changes(&self) -> impl Iterator<Item = CrawlChange> {
         let crawled = self.crawls.values().map(|member| CrawlChange {
             log_offset: 0,
@@ -236,7 +235,7 @@ impl Crawls {
         crawled.chain(ended.map(|ended| CrawlChange { log_offset: 0, cluster: *ended, what: Change::Ended }))
     }
 
-    /// How many [`Self::changes`] there are.
+    /// Number of [`Self::changes`].
     pub(super) fn change_count(&self) -> u64 {
         (self.crawls.len() + self.ended.len()) as u64
     }
@@ -247,7 +246,7 @@ impl Crawls {
     }
 }
 
-/// Of a crawl's places in the three maps, with its share of what they keep free.
+/// Bytes that a crawl takes in the three maps, including their free room.
 const PLACES_BYTES: usize = 96;
 
 fn bytes_of(crawl: &Crawl) -> usize {
