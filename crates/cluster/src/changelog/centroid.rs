@@ -1,11 +1,11 @@
-//! [`Centroid`] ↔ its protobuf message.
+//! Converts a [`Centroid`] to and from its protobuf message.
 
 use crate::{Canonical, Centroid, Rank};
 use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_fingerprint::Detector;
 
-/// The message for a centroid.
+/// Returns the message of a centroid.
 pub fn to_message(
     corpus: &str,
     fingerprint_hash: u64,
@@ -15,7 +15,7 @@ pub fn to_message(
     message_of(corpus, fingerprint_hash, centroid, detector.name())
 }
 
-/// The message for a centroid whose fingerprint is of the detector of this name.
+/// Returns the message of a centroid whose fingerprint was made by the named detector.
 pub fn message_of(
     corpus: &str,
     fingerprint_hash: u64,
@@ -46,7 +46,7 @@ pub fn message_of(
     }
 }
 
-/// Has the message say what stands for the centroid's cluster.
+/// Adds the canonical page of the centroid's cluster to the message.
 pub fn set_canonical(message: &mut proto::Centroid, canonical: Option<Canonical>) {
     let Some(Canonical { rank, page }) = canonical else { return };
     message.rank = Some(rank.to_bytes().to_vec().into());
@@ -54,40 +54,40 @@ pub fn set_canonical(message: &mut proto::Centroid, canonical: Option<Canonical>
         page.map(|(page_id, url)| (page_id.into(), url.into())).unzip();
 }
 
-/// What a message says of who stands for the centroid's cluster, or what is wrong with it.
+/// Decodes the canonical page of the centroid's cluster. Returns a description of the error if it is invalid.
 pub fn canonical_of(message: &proto::Centroid) -> Result<Canonical, String> {
     let proto::Centroid { rank, canonical_page_id, canonical_url, .. } = message;
     let rank = rank.as_ref().map(|rank| rank.as_ref().try_into().map(Rank::from_bytes)).transpose();
     let rank =
-        rank.map_err(|_| format!("centroid {} has a rank of other than 16 bytes", message.log_offset))?;
+        rank.map_err(|_| format!("centroid {} has a rank that is not 16 bytes long", message.log_offset))?;
     let page = canonical_page_id.as_deref().zip(canonical_url.as_deref());
     let page = page.map(|(page_id, url)| (page_id.into(), url.into()));
     Ok(Canonical { rank: rank.unwrap_or_default(), page })
 }
 
-/// The centroid of a message, or what is wrong with it. Takes its
-/// texts out of it, since tables of millions of centroids are read.
+/// Decodes a centroid. Returns a description of the error if it is invalid. Moves strings out of the message
+/// to save time, because tables have millions of centroids.
 pub fn from_message(message: &mut proto::Centroid, detector: &dyn Detector) -> Result<Centroid, String> {
     let at = message.log_offset;
     let fingerprint =
         message.fingerprint.as_ref().ok_or_else(|| format!("centroid {at} has no fingerprint"))?;
     if fingerprint.detector != detector.name() || !detector.is_fingerprint(&fingerprint.data) {
         return Err(format!(
-            "centroid {at} has no fingerprint of the detector {} (versions whose fingerprints have another length need \
-             topics of their own, see docs/upgrading.md)",
+            "centroid {at} has no fingerprint of the detector {} (a version whose fingerprints have another length needs \
+             separate topics, see docs/upgrading.md)",
             detector.name()
         ));
     }
     let text_digest = message.text_digest.as_ref().try_into().map(u128::from_be_bytes);
     let log_time = message
         .log_time_ms
-        .map(|ms| Timestamp::from_ms(ms).ok_or_else(|| format!("centroid {at} has no time")));
+        .map(|ms| Timestamp::from_ms(ms).ok_or_else(|| format!("centroid {at} has an invalid time")));
     Ok(Centroid {
         log_offset: message.log_offset,
         log_time: log_time.transpose()?,
         fingerprint: Box::from(&*fingerprint.data),
         text_digest: text_digest
-            .map_err(|_| format!("centroid {at} has a text digest of other than 16 bytes"))?,
+            .map_err(|_| format!("centroid {at} has a text digest that is not 16 bytes long"))?,
         page_id: std::mem::take(&mut message.page_id).into(),
         url: std::mem::take(&mut message.url).into(),
     })

@@ -1,8 +1,7 @@
-//! [`CrawlChange`] ↔ its protobuf message, a record of the changelog.
+//! Converts a [`CrawlChange`] to and from its protobuf message, which is a record of the changelog.
 //!
-//! Its key has the log offset of the page at hand, and not that of the page's cluster: so what is
-//! deleted or left out because it is older than all centroids that have not expired was replaced by
-//! nothing that stays.
+//! The key has the log offset of the crawled page, not that of its cluster. So a record that is deleted or
+//! skipped because it is older than all unexpired centroids cannot have replaced a record that still counts.
 
 use prost::Message;
 
@@ -11,12 +10,12 @@ use crate::{Change, ClusterId, Crawl, CrawlChange, Rank};
 use leitong_base::proto::{self, CHANGELOG_CRAWLS_FORMAT_VERSION};
 use leitong_fingerprint::Detector;
 
-/// What follows the log offset of the page at hand in the key: of what has become of the page, and of
-/// what has become of the cluster that it has left. No two records have one key, so that nothing is
-/// lost where a changelog is still compacted.
+/// Suffixes of the key, after the log offset of the crawled page: for a change of the page, and for the end
+/// of the cluster that it has left. No two records have the same key, so nothing is lost if a changelog is
+/// still compacted.
 pub(super) const SUFFIXES: [&[u8]; 2] = [b"/crawl", b"/ended"];
 
-/// The record that says what has changed of what is known of a url.
+/// Returns the record of a change of the known crawls.
 #[must_use]
 pub fn crawl_record(change: CrawlChange, log_generation: u32, log_partition: u32) -> ChangelogRecord {
     let id = ClusterId { log_generation, log_partition, log_offset: change.log_offset }.to_bytes();
@@ -24,7 +23,7 @@ pub fn crawl_record(change: CrawlChange, log_generation: u32, log_partition: u32
     ChangelogRecord { key: [&id, suffix].concat(), value: Some(to_message(change).encode_to_vec()) }
 }
 
-/// The message for a change.
+/// Returns the message of a change.
 pub fn to_message(change: CrawlChange) -> proto::Centroid {
     let CrawlChange { log_offset, cluster, what } = change;
     let mut message = proto::Centroid {
@@ -53,14 +52,15 @@ pub fn to_message(change: CrawlChange) -> proto::Centroid {
     message
 }
 
-/// The change in a message, or what is wrong with it; none where it is a centroid's.
+/// Decodes the change in a message. Returns `None` if the message is a centroid, or a description of the
+/// error if it is invalid.
 pub fn from_message(
     message: &mut proto::Centroid,
     detector: &dyn Detector,
 ) -> Result<Option<CrawlChange>, String> {
     let at = message.log_offset;
     let number = |bytes: &[u8]| {
-        bytes.try_into().map(u128::from_be_bytes).map_err(|_| wrong(at, "other than 16 bytes"))
+        bytes.try_into().map(u128::from_be_bytes).map_err(|_| wrong(at, "a value that is not 16 bytes long"))
     };
     let what = if let Some(crawl) = message.crawl.take() {
         if !detector.is_fingerprint(&crawl.fingerprint) {
@@ -83,7 +83,7 @@ pub fn from_message(
     } else {
         return Ok(None);
     };
-    let cluster = message.number.ok_or_else(|| wrong(at, "no number of a cluster"))?;
+    let cluster = message.number.ok_or_else(|| wrong(at, "no cluster number"))?;
     Ok(Some(CrawlChange { log_offset: at, cluster, what }))
 }
 

@@ -1,5 +1,5 @@
-//! Pages that are known by their urls, over owners that change, deletions and other settings, against
-//! a list of all crawls that ever were.
+//! Tests of recrawls with changing owners, deletions and changing settings. The outcomes are compared with a
+//! list of all crawls, from which nothing is ever deleted.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use crate::{
 };
 use leitong_base::record::{FingerprintRecord, Outcome, Reason, TextDigest};
 
-/// As the module that is tested says.
+/// The same value as in the tested module.
 const SUCCESSORS_MAX: usize = 64;
 
-/// A crawl or a withdrawal, and what happens behind it.
+/// A crawl or a withdrawal, and the event after it.
 #[derive(Debug, Clone)]
 struct Step {
     corpus: u8,
     url: u8,
-    /// None withdraws the page; else the text, and how long it is.
+    /// The text, and its length. `None` withdraws the page.
     text: Option<(u8, u32)>,
     day: i64,
     act: Act,
@@ -60,9 +60,9 @@ fn record(step: &Step) -> FingerprintRecord {
     }
 }
 
-/// Where the cluster was founded and which page stands for it; what has become of a page that is
-/// known, and of the cluster that it has left.
-type Said = (Option<(u64, String)>, Option<(&'static str, Option<(u64, Vacated)>)>);
+/// The log offset at which the cluster was founded, and its canonical page; and for a known page its change,
+/// and the state of the cluster that it has left.
+type StepOutcome = (Option<(u64, String)>, Option<(&'static str, Option<(u64, Vacated)>)>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Vacated {
@@ -71,7 +71,7 @@ enum Vacated {
     Ended,
 }
 
-fn said(clusterer: &mut Clusterer, step: &Step) -> Said {
+fn decide(clusterer: &mut Clusterer, step: &Step) -> StepOutcome {
     let cluster = match clusterer.decide(Some(&record(step))) {
         Decision::Founded(id, _) => Some((id.log_offset, step.url.to_string())),
         Decision::Joined(page) => Some((page.cluster_id.log_offset, page.page_id)),
@@ -91,15 +91,15 @@ fn said(clusterer: &mut Clusterer, step: &Step) -> Said {
     (cluster, recrawl)
 }
 
-/// What a worker says whose owners change.
-fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool)) -> (Vec<Said>, Kept) {
+/// Returns the outcomes of a worker whose owners change, and its changelog.
+fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool)) -> (Vec<StepOutcome>, Kept) {
     let mut rules = rules(expiry, pages_max, longest);
     let mut clusterer = Clusterer::new(Arc::new(Equal), rules.clone(), Position::default());
     clusterer.name_log(9);
     clusterer.keep_journal();
     let (mut kept, mut all, mut next) = (Kept::new(), Vec::new(), 0);
     for step in steps {
-        all.push(said(&mut clusterer, step));
+        all.push(decide(&mut clusterer, step));
         let new = clusterer.take_new();
         let canonicals = clusterer.take_new_canonicals();
         let crawls = clusterer.take_crawl_changes();
@@ -113,7 +113,7 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool))
             kept.push((next, record));
             next += 1;
         }
-        next += 1; // the transaction's mark
+        next += 1; // the transaction marker
         let at_place = match &step.act {
             Act::Nothing => continue,
             Act::Delete(behind) => {
@@ -127,13 +127,13 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool))
                 true
             }
         };
-        clusterer = restored(&kept, &rules, at_place).expect("all that counts is there").clusterer;
+        clusterer = restored(&kept, &rules, at_place).expect("all records that count exist").clusterer;
         clusterer.keep_journal();
     }
     (all, kept)
 }
 
-/// The definition. Nothing is ever removed from its lists.
+/// The reference implementation. Nothing is ever removed from its lists.
 #[derive(Default)]
 struct Naive {
     longest: bool,
@@ -150,7 +150,7 @@ struct Cluster {
     corpus: u8,
     text: u8,
     day: Option<i64>,
-    /// The page that stands for it, and how long that is.
+    /// The canonical page, and its length.
     canonical: (u8, u32),
     ended: bool,
 }
@@ -160,7 +160,7 @@ struct Crawled {
     url: u8,
     text: (u8, u32),
     cluster: usize,
-    /// It was withdrawn, or the url was crawled again.
+    /// The page was withdrawn, or its url was crawled again.
     is_over: bool,
 }
 
@@ -184,7 +184,7 @@ impl Naive {
         known.filter(|crawl| !crawl.is_over && !self.has_expired(crawl.cluster))
     }
 
-    fn decide(&mut self, log_offset: u64, step: &Step, expiry: &ExpiryConfig, pages_max: u64) -> Said {
+    fn decide(&mut self, log_offset: u64, step: &Step, expiry: &ExpiryConfig, pages_max: u64) -> StepOutcome {
         self.day = self.day.max(Some(step.day));
         self.raise(expiry, pages_max);
         let is_it = |crawl: &&Crawled| (crawl.corpus, crawl.url) == (step.corpus, step.url);
@@ -194,7 +194,7 @@ impl Naive {
             crawls.filter(|crawl| is_it(&&**crawl)).for_each(|crawl| crawl.is_over = true);
         };
         let Some(text) = step.text else {
-            // Whatever stood for the url before is over once it is known, and unknown anyway if not.
+            // A known former crawl of the url no longer counts.
             let outcome = former.map(|(cluster, _)| {
                 over(self);
                 ("WITHDRAWN", Some(self.leave(step.url, cluster)))
@@ -264,7 +264,11 @@ impl Naive {
     }
 }
 
-fn naive(steps: &[Step], mut expiry: ExpiryConfig, (mut pages_max, longest): (u64, bool)) -> Vec<Said> {
+fn naive(
+    steps: &[Step],
+    mut expiry: ExpiryConfig,
+    (mut pages_max, longest): (u64, bool),
+) -> Vec<StepOutcome> {
     let mut naive = Naive { longest, ..Naive::default() };
     let mut all = Vec::new();
     for (log_offset, step) in (0..).zip(steps) {
@@ -288,9 +292,9 @@ proptest! {
     }
 }
 
-/// The test above sees all that can become of a page and of a cluster, and often.
+/// Shows that the test above covers all changes of a page and of a cluster, each of them often.
 #[test]
-fn all_that_can_become_of_a_page_comes_about() {
+fn all_changes_of_a_page_occur_often() {
     use proptest::strategy::ValueTree as _;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let cases = (steps(), expiry());

@@ -1,14 +1,15 @@
-//! The changelog of a centroid table, a queue: every centroid by its cluster id, each once, in order
-//! of founding; which pages have taken the place of canonical pages; texts of pages that joined; the last
-//! crawl of each url, where pages are known again; and the position record, which says how far the log is part of it all.
+//! The changelog of a centroid table, a queue of records. It contains every centroid once, by its cluster id,
+//! in order of founding; changes of canonical pages; texts of pages that joined; and, if recrawls are
+//! enabled, the last crawl of each url. The position record says up to which log offset all of this is
+//! complete.
 //!
-//! In: [new centroids](NewCentroid) and a position, or the records of a topic partition. Out: the
+//! Input: [new centroids](NewCentroid) and a position, or the records of a topic partition. Output: the
 //! records of one transaction, or a table ([`restore`]). Pure: no broker.
 //!
-//! A centroid's *number* is how many were founded before it in the log partition, in all corpora, so
-//! numbers are dense. The position record says which ones have not expired; brokers may delete what
-//! stands before the first of these. Up to format version 1 the topic was compacted, centroids had
-//! no numbers, and tombstones took the oldest one out.
+//! The *number* of a centroid is the number of centroids in all corpora that were founded before it in the
+//! log partition, so there are no gaps. The position record says which centroids have not expired. Brokers
+//! may delete all records before the first of these. Up to format version 1, the topic was compacted,
+//! centroids had no numbers, and tombstones removed the oldest centroid.
 
 pub mod centroid;
 pub mod crawl;
@@ -33,14 +34,14 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_fingerprint::Detector;
 pub use texts::text_records;
 
-/// Key of the position record; all other keys begin with a cluster id of 16 bytes.
+/// Key of the position record. All other keys begin with a cluster id of 16 bytes.
 pub const POSITION_KEY: &[u8] = b"position";
-/// What follows the cluster id in the key of a record that says which page stands for the cluster
-/// from there on; nothing follows it in that of a centroid.
+/// Suffix of the key of a record that changes the canonical page of a cluster. The key of a centroid has no
+/// suffix.
 const CANONICAL_SUFFIX: &[u8] = b"/canonical";
 
-/// The cluster of a record that is no position, by its key; of a record of a crawl the name that a
-/// cluster would have that was founded there.
+/// Returns the cluster in a record's key, or `None` for a position record. For the record of a crawl, it is
+/// the id that a cluster founded at that log offset would have.
 #[must_use]
 pub fn cluster_of(key: &[u8]) -> Option<ClusterId> {
     let [crawl, ended] = crawl::SUFFIXES;
@@ -54,32 +55,32 @@ pub fn cluster_of(key: &[u8]) -> Option<ClusterId> {
 /// A record of the changelog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangelogRecord {
-    /// [`POSITION_KEY`], or a cluster id with what may follow it.
+    /// [`POSITION_KEY`], or a cluster id with an optional suffix.
     pub key: Vec<u8>,
-    /// None is a tombstone, which nobody writes any more.
+    /// The encoded message. `None` is a tombstone, which only older versions wrote.
     pub value: Option<Vec<u8>>,
 }
 
-/// What a table belongs to; written into its position record and compared when it is restored.
+/// What a table belongs to. It is stored in the position record and compared when the table is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// Partition of the log.
+    /// The partition of the log.
     pub log_partition: u32,
-    /// Partitions of the log, which decide what corpus is where.
+    /// Number of partitions of the log. It decides which partition a corpus is in.
     pub log_partition_count: u32,
-    /// Of the settings upstream of the log, at this instance.
+    /// Hash of the settings that apply before the log, at this instance.
     pub fingerprint_hash: u64,
-    /// Of the settings downstream of the log.
+    /// Hash of the settings that apply after the log.
     pub cluster_hash: u64,
-    /// Of the settings that say what corpus a page belongs to; 0 where nobody asks.
+    /// Hash of the settings that decide which corpus a page belongs to, or 0 if it is not compared.
     pub corpus_hash: u64,
-    /// XXH3-64 of the installation's name; 0 where there is none.
+    /// XXH3-64 of the installation's name, or 0 if it has none.
     pub app_hash: u64,
-    /// The log and the changelog, as the broker knows them now.
+    /// The ids of log and changelog, as the broker reports them now.
     pub topic_ids: TopicIds,
 }
 
-/// The record for a centroid of a table of the log `log_generation`.
+/// Returns the record of a centroid in a table of the log `log_generation`.
 #[must_use]
 pub fn centroid_record(
     founded: &NewCentroid,
@@ -101,7 +102,7 @@ pub fn centroid_record(
     ChangelogRecord { key: key.to_bytes().to_vec(), value: Some(message.encode_to_vec()) }
 }
 
-/// The record that says which page stands for a cluster from there on.
+/// Returns the record of a new canonical page.
 #[must_use]
 pub fn canonical_record(new: NewCanonical, log_generation: u32, log_partition: u32) -> ChangelogRecord {
     let NewCanonical { number, log_offset, canonical } = new;
@@ -116,13 +117,13 @@ pub fn canonical_record(new: NewCanonical, log_generation: u32, log_partition: u
     ChangelogRecord { key: [&id, CANONICAL_SUFFIX].concat(), value: Some(message.encode_to_vec()) }
 }
 
-/// The position record.
+/// Returns the position record with this message.
 #[must_use]
 pub fn position_record(message: &proto::Position) -> ChangelogRecord {
     ChangelogRecord { key: POSITION_KEY.to_vec(), value: Some(message.encode_to_vec()) }
 }
 
-/// The message of a position record.
+/// Returns the message of the position record of a table.
 #[must_use]
 pub fn position_message(
     clusterer: &Clusterer,
@@ -143,7 +144,7 @@ pub fn position_message(
     }
 }
 
-/// What a saved table says of itself; its `centroid_count` centroids, the youngest, follow.
+/// Returns the message that describes a saved table. Its `centroid_count` youngest centroids follow it.
 #[must_use]
 pub fn table_message(
     clusterer: &Clusterer,
@@ -199,21 +200,21 @@ pub fn table_message(
     }
 }
 
-/// The bounds in a position record.
+/// Returns the expiry bounds in a position record.
 #[must_use]
 pub fn bounds(position: &proto::Position) -> Bounds {
     let dead_before = position.dead_before_ms.and_then(Timestamp::from_ms);
     Bounds { dead_below: position.dead_below, dead_before }
 }
 
-/// What a position record says of the texts; `None` in those of former versions.
+/// Returns the bounds of texts in a position record, or `None` if an older version wrote it.
 #[must_use]
 pub fn text_bounds(position: &proto::Position) -> Option<TextBounds> {
     let (dead_below, needed_from) = (position.texts_dead_below, position.texts_needed_from);
     position.texts.map(|counted| TextBounds { counted, dead_below, needed_from })
 }
 
-/// The ids of log and changelog in a position record.
+/// Returns the ids of log and changelog in a position record.
 #[must_use]
 pub fn topic_ids(position: &proto::Position) -> TopicIds {
     let id =

@@ -1,5 +1,5 @@
-//! Tables that are restored, of which brokers have deleted what has expired, and whose settings
-//! change, against a list of all centroids that ever were and are never deleted.
+//! Tests of restored tables. Brokers delete expired records, owners change, and settings change. The outcomes
+//! are compared with a list of all centroids, from which nothing is ever deleted.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use leitong_fingerprint::Comparison;
 use leitong_text::segment::Terms;
 
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// What tables of tests belong to.
+/// The identity of the tables in these tests.
 pub(crate) const IDENTITY: Identity = Identity {
     log_partition: 0,
     log_partition_count: 1,
@@ -27,7 +27,7 @@ pub(crate) const IDENTITY: Identity = Identity {
     topic_ids: TopicIds { pages: None, log: None, changelog: None },
 };
 
-/// Fingerprints of one byte, near if they are equal.
+/// A detector whose fingerprints are one byte long, and near if they are equal.
 pub(super) struct Equal;
 
 impl Detector for Equal {
@@ -72,14 +72,14 @@ impl Detector for Equal {
     }
 }
 
-/// A page, and what happens behind it.
+/// A page, and the event after it.
 #[derive(Debug, Clone)]
 struct Step {
     corpus: u8,
     text: u8,
-    /// Of its text: pages with one digest may have other fingerprints, and the reverse.
+    /// Digest of its text. Pages with one digest may have different fingerprints, and the reverse.
     digest: u8,
-    /// Characters of its text, and its page id.
+    /// Number of characters of its text, which is also its page id.
     chars: u32,
     day: i64,
     act: Act,
@@ -88,9 +88,9 @@ struct Step {
 #[derive(Debug, Clone)]
 pub(super) enum Act {
     Nothing,
-    /// Brokers delete what an owner asks for that knows of so many transactions less.
+    /// Brokers delete what an owner that lags by this many transactions requests.
     Delete(usize),
-    /// A new owner restores the table; from its first centroid, or from all that is left.
+    /// A new owner restores the table: if true from its first centroid, otherwise from all remaining records.
     Restore(bool),
     /// The same with other settings, which are accepted.
     Settings(ExpiryConfig),
@@ -141,8 +141,8 @@ fn record(step: &Step) -> FingerprintRecord {
     }
 }
 
-/// Where in the log the centroid was founded that a page joins or founds; of one that joins the
-/// page that stands for the cluster, and the one whose place it takes.
+/// The log offset at which the cluster of the page was founded. For a page that joins, also the cluster's
+/// canonical page, and the page that it replaces.
 type Verdict = (u64, Option<String>, Option<String>);
 
 fn outcome(decision: &Decision) -> Verdict {
@@ -156,21 +156,21 @@ fn outcome(decision: &Decision) -> Verdict {
     }
 }
 
-/// The longest page stands for a cluster, or the one that founded it.
+/// Rules by which the longest page is canonical, or the founder.
 fn rules(expiry: &ExpiryConfig, longest: bool) -> ClusterRules {
     let prefer = if longest { vec![Preference::Longest] } else { Vec::new() };
     let canonical = CanonicalConfig { prefer, hosts: Vec::new() };
     ClusterRules { expiry: expiry.clone(), canonical, ..ClusterRules::default() }
 }
 
-/// The definition: all centroids that ever were, in order of founding, and two bounds; those may
-/// fall where `falls`, as they must not.
+/// The reference implementation: a list of all centroids, in order of founding, and two bounds. If `falls` is
+/// true, the bounds can fall, which the real ones must not.
 struct Naive {
-    /// Log offset, corpus, text, day, and the page that stands for the cluster.
+    /// Log offset, corpus, text, day, and canonical page.
     founded: Vec<(u64, u8, u8, i64, u32)>,
     /// The digest of each founder's text.
     digests: Vec<u8>,
-    /// Of pages that joined with a digest of their own: corpus, digest, and the place of the cluster.
+    /// For pages that joined with a digest of their own: corpus, digest, and the index of the cluster.
     members: Vec<(u8, u8, usize)>,
     members_dead_below: usize,
     longest: bool,
@@ -243,7 +243,7 @@ impl Naive {
     }
 }
 
-/// A changelog as brokers keep it: offset and record.
+/// A changelog as brokers keep it: offsets and records.
 pub(super) type Kept = Vec<(usize, ChangelogRecord)>;
 
 fn position_of(record: &ChangelogRecord) -> Option<proto::Position> {
@@ -255,7 +255,7 @@ fn last_position(kept: &Kept) -> Option<proto::Position> {
     kept.iter().rev().find_map(|(_, record)| position_of(record))
 }
 
-/// Where the first centroid stands that was founded at `log_offset` or behind it.
+/// Returns the index of the first centroid that was founded at or after `log_offset`.
 fn place(kept: &Kept, log_offset: u64) -> Option<usize> {
     kept.iter().position(|(_, record)| {
         let id = record.key.as_slice().try_into().map(ClusterId::from_bytes);
@@ -263,7 +263,7 @@ fn place(kept: &Kept, log_offset: u64) -> Option<usize> {
     })
 }
 
-/// Deletes what an owner has brokers delete that knows of so many transactions less.
+/// Deletes the records that an owner requests to delete if it lags by this many transactions.
 pub(super) fn delete(kept: &mut Kept, behind: usize) {
     let positions: Vec<(usize, proto::Position)> =
         kept.iter().filter_map(|(at, record)| Some((*at, position_of(record)?))).collect();
@@ -289,7 +289,7 @@ pub(super) fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Res
     restoration.finish(&IDENTITY, None)
 }
 
-/// The outcomes of a worker whose owners change, with its changelog.
+/// Returns the outcomes of a worker whose owners change, and its changelog.
 fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verdict>, Kept), RestoreError> {
     let mut rules = rules(expiry, longest);
     let mut clusterer = Clusterer::new(Arc::new(Equal), rules.clone(), Position::default());
@@ -309,7 +309,7 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verd
             kept.push((next, record));
             next += 1;
         }
-        next += 1; // the transaction's mark
+        next += 1; // the transaction marker
         let (settings, at_place) = match &step.act {
             Act::Nothing => continue,
             Act::Delete(behind) => {
@@ -341,12 +341,12 @@ fn naive(steps: &[Step], mut expiry: ExpiryConfig, longest: bool, falls: bool) -
 
 proptest! {
     #[test]
-    fn what_was_deleted_when_changes_nothing(
+    fn deletions_and_new_owners_change_no_outcome(
         steps in steps(), expiry in expiry(), longest in any::<bool>(),
     ) {
-        let (outcomes, kept) = run(&steps, &expiry, longest).expect("all that counts is there");
+        let (outcomes, kept) = run(&steps, &expiry, longest).expect("all records that count exist");
         prop_assert_eq!(outcomes, naive(&steps, expiry, longest, false));
-        // Numbers are dense, whatever was deleted.
+        // Numbers have no gaps, whatever was deleted.
         let numbers = kept.iter().filter(|(_, record)| record.key.len() == 16).map(|(_, record)| {
             let value = record.value.as_deref().expect("no tombstones");
             proto::Centroid::decode(value).expect("a centroid").number.expect("a number")
@@ -359,7 +359,7 @@ proptest! {
     fn no_unexpired_centroid_goes_missing_unnoticed(
         steps in steps(), expiry in expiry(), lost in any::<prop::sample::Index>(),
     ) {
-        let (_, kept) = run(&steps, &expiry, false).expect("all that counts is there");
+        let (_, kept) = run(&steps, &expiry, false).expect("all records that count exist");
         let oldest = last_position(&kept).expect("a position").oldest_log_offset;
         let unexpired = oldest.and_then(|oldest| place(&kept, oldest));
         let unexpired: Vec<usize> = (unexpired.unwrap_or(kept.len())..kept.len())
@@ -380,12 +380,12 @@ proptest! {
 }
 
 proptest! {
-    /// A restore without texts that count would call pages unique that are not.
+    /// If a restore missed texts that count, later pages would wrongly be unique.
     #[test]
     fn no_text_that_counts_goes_missing_unnoticed(
         steps in steps(), expiry in expiry(), lost in any::<prop::sample::Index>(),
     ) {
-        let (_, kept) = run(&steps, &expiry, false).expect("all that counts is there");
+        let (_, kept) = run(&steps, &expiry, false).expect("all records that count exist");
         let texts: Vec<usize> =
             (0..kept.len()).filter(|at| kept[*at].1.key.ends_with(b"/texts")).collect();
         prop_assume!(!texts.is_empty());
@@ -401,7 +401,7 @@ proptest! {
     }
 }
 
-/// A text takes some twenty bytes of the changelog: one record holds those of a whole transaction.
+/// A text takes about twenty bytes of the changelog, because one record holds those of a whole transaction.
 #[test]
 fn a_text_takes_some_twenty_bytes() {
     let texts: Vec<NewText> = (0..300)
@@ -420,9 +420,10 @@ fn a_text_takes_some_twenty_bytes() {
     assert!(read.iter().eq(texts.iter().map(|new| &new.text)));
 }
 
-/// `what_was_deleted_when_changes_nothing` can fail: with bounds that fall, pages join what had expired.
+/// Shows that `deletions_and_new_owners_change_no_outcome` can fail: if bounds can fall, pages join expired
+/// clusters.
 #[test]
-fn bounds_that_fall_are_found() {
+fn falling_bounds_are_detected() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let cases = (steps(), expiry());
     let differ = (0..200).filter(|_| {
@@ -433,8 +434,9 @@ fn bounds_that_fall_are_found() {
     assert!(differ > 10, "{differ} of 200");
 }
 
-/// What an older version has written of these centroids: no numbers, and a tombstone for what has expired.
-fn of_older_version(kept: &Kept) -> Kept {
+/// Returns the changelog that an older version would have written of these centroids: no numbers, and
+/// tombstones for expired ones.
+fn as_older_version(kept: &Kept) -> Kept {
     let last = last_position(kept).expect("a position");
     let mut older = Kept::new();
     let records: Vec<&ChangelogRecord> = kept.iter().map(|(_, record)| record).collect();
@@ -462,9 +464,9 @@ fn of_older_version(kept: &Kept) -> Kept {
 }
 
 proptest! {
-    /// An older version's table is taken over, numbered, and restored with numbers from then on.
+    /// The table of an older version is restored, gets numbers, and is restored with numbers from then on.
     #[test]
-    fn a_changelog_of_an_older_version_is_gone_on_with(
+    fn a_changelog_of_an_older_version_is_continued(
         steps in steps(), expiry in expiry(), more in steps(), compacted in any::<bool>(),
     ) {
         let without = |act: &Act| if matches!(act, Act::Settings(_)) { Act::Nothing } else { act.clone() };
@@ -475,8 +477,8 @@ proptest! {
         };
         let (steps, more) = (plain(&steps), plain(&more));
         let all = [steps.clone(), more.clone()].concat();
-        let (_, kept) = run(&steps, &expiry, false).expect("all that counts is there");
-        let mut older = of_older_version(&kept);
+        let (_, kept) = run(&steps, &expiry, false).expect("all records that count exist");
+        let mut older = as_older_version(&kept);
         if compacted {
             let last: Vec<Option<usize>> = older
                 .iter()

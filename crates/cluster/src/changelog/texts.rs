@@ -1,8 +1,9 @@
-//! [`SeenText`]s ↔ their protobuf message: records of the changelog, and the end of a saved table.
+//! Converts [`SeenText`]s to and from their protobuf message, which is used in the changelog and at the end
+//! of a saved table.
 //!
-//! One record holds the texts of a whole transaction. Its key has the log offset of the last page: what is
-//! deleted or left out because it is older than all centroids that have not expired is about clusters that
-//! have.
+//! One record holds the texts of a whole transaction. Its key has the log offset of the last page. So a
+//! record that is deleted or skipped because it is older than all unexpired centroids contains only texts of
+//! clusters that have expired.
 
 use prost::Message;
 
@@ -10,12 +11,12 @@ use super::ChangelogRecord;
 use crate::{ClusterId, NewText, SeenText};
 use leitong_base::proto::{self, CHANGELOG_TEXTS_FORMAT_VERSION};
 
-/// What follows the log offset of the last page in the key.
+/// Suffix of the key, after the log offset of the last page.
 pub(super) const SUFFIX: &[u8] = b"/texts";
-/// Texts in one message: some 20 KB.
+/// Maximum number of texts in one message: about 20 KB.
 pub const AT_ONCE: usize = 1_024;
 
-/// The records for texts that were entered one after the other, when so many centroids were `founded`.
+/// Returns the records of consecutive texts. `founded` is the number of centroids founded so far.
 pub fn text_records(
     new: &[NewText],
     founded: u64,
@@ -35,7 +36,7 @@ pub fn text_records(
     })
 }
 
-/// The message for texts of which the first one has this sequence.
+/// Returns the message of texts, the first of which has the sequence `first`.
 pub fn to_message(first: u64, texts: impl Iterator<Item = SeenText>, founded: u64) -> proto::Texts {
     let (mut keys, mut since) = (Vec::new(), Vec::new());
     for SeenText { key, cluster } in texts {
@@ -45,11 +46,11 @@ pub fn to_message(first: u64, texts: impl Iterator<Item = SeenText>, founded: u6
     proto::Texts { first, keys: keys.into(), founded, since }
 }
 
-/// The texts of a message, or what is wrong with it.
+/// Decodes the texts of a message. Returns a description of the error if they are invalid.
 pub fn from_message(message: &proto::Texts) -> Result<Vec<SeenText>, String> {
     let (keys, rest) = message.keys.as_chunks::<16>();
     if !rest.is_empty() || keys.len() != message.since.len() {
-        return Err(format!("texts from {} on are not whole", message.first));
+        return Err(format!("texts from {} on are incomplete", message.first));
     }
     let text = |(key, since): (&[u8; 16], &u64)| {
         let cluster = message.founded.checked_sub(*since).filter(|_| *since > 0);
