@@ -432,7 +432,7 @@ fn lines_that_are_no_whole_table_are_refused() {
         assert!(run.stderr.contains(why), "{why}: {}", run.stderr);
         assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists(), "{why}");
     };
-    refused("", 1, "line 1: the lines end where what the table says of itself should be");
+    refused("", 1, "line 1: the lines end where the description of the table should be");
     let centroids = run(["table", "export", &table]).stdout;
     refused(&centroids, 1, "export the table again, with `leitong table export --all`");
     let first_three = lines.lines().take(3).collect::<Vec<_>>().join("\n");

@@ -1,8 +1,8 @@
-//! [Lines](super::lines) of a whole table → a table in a folder.
+//! Imports the [lines](super::lines) of a whole table into a folder.
 //!
-//! The lines become the file that a table of all centroids in memory has, which is then loaded and
-//! saved as any table is: so nothing gets in that a damaged table could not hold either, and old
-//! centroids go to disk where the settings say so. Memory: the table.
+//! The lines are first written to a file, as a table with all centroids in memory has it. Then that file is
+//! loaded and saved as usual. So the same checks apply as for any file, and old centroids go to disk if the
+//! settings say so. Memory: the table.
 
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -15,16 +15,15 @@ use super::lines::{CentroidLine, CrawlLine, Head, LINES_FORMAT_VERSION, TextLine
 use leitong_cluster::changelog::centroid::{canonical_of, from_message};
 use leitong_cluster::changelog::{crawl, texts};
 
-/// Bytes of one line: far above any centroid's.
+/// Maximum number of bytes of one line, far above that of any centroid.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// Makes a table of `lines`, which are called `input` in messages, in `folder`, which is there and
-/// empty. Gives how many centroids it has.
+/// Imports a table from `lines` into `folder`, which must exist and be empty. Messages name the lines
+/// `input`. Returns the number of centroids.
 ///
 /// # Errors
-/// [`SnapshotError::Exported`] where the lines are no whole table,
-/// [`SnapshotError::OtherSettings`] where it was made with other settings, and what can be wrong with a
-/// table.
+/// [`SnapshotError::Exported`] if the lines are not a whole table, [`SnapshotError::OtherSettings`] if it was
+/// made with other settings, and all errors of loading and saving a table.
 pub fn import(
     lines: impl Read,
     input: &Path,
@@ -44,7 +43,7 @@ fn write_file(
     folder: &Path,
     settings: &TableSettings,
 ) -> Result<(), SnapshotError> {
-    let head: Head = lines.next("what the table says of itself")?;
+    let head: Head = lines.next("the description of the table")?;
     if head.table_format_version > LINES_FORMAT_VERSION {
         return Err(SnapshotError::TooNew {
             path: lines.input.to_owned(),
@@ -67,14 +66,14 @@ fn write_file(
         writer.push(&message).map_err(&cannot)?;
         let change = crawl::from_message(&mut { message }, &*settings.detector);
         if change.map_err(|problem| lines.wrong(problem))?.is_none() {
-            return Err(lines.wrong("it says nothing of a crawl".to_owned()));
+            return Err(lines.wrong("it does not describe a crawl".to_owned()));
         }
     }
     let founded = position.founded.unwrap_or_default();
     for _ in 0..position.text_count {
         let line = lines.next::<TextLine>("a text")?;
         let text = line.text().filter(|text| text.cluster < founded);
-        let text = text.ok_or_else(|| lines.wrong("it has no key of a text, or no cluster".to_owned()))?;
+        let text = text.ok_or_else(|| lines.wrong("it has no valid text_key or cluster".to_owned()))?;
         let message = texts::to_message(line.sequence, std::iter::once(text), founded);
         writer.push(&message).map_err(&cannot)?;
     }
@@ -84,17 +83,17 @@ fn write_file(
     writer.finish().map_err(cannot)
 }
 
-/// The lines of an exported table, read one by one.
+/// Reads the lines of an exported table one by one.
 struct Lines<'a, R> {
     reader: io::BufReader<R>,
     input: &'a Path,
-    /// Of the line read last, from 1.
+    /// The number of the line read last, from 1.
     number: u64,
     line: Vec<u8>,
 }
 
 impl<R: Read> Lines<'_, R> {
-    /// Reads the next line; false where there is none.
+    /// Reads the next line. Returns false at the end.
     fn read(&mut self) -> Result<bool, SnapshotError> {
         self.line.clear();
         self.number += 1;
@@ -106,7 +105,7 @@ impl<R: Read> Lines<'_, R> {
         Ok(bytes > 0)
     }
 
-    /// The next line, which must be `what`.
+    /// Reads the next line, which must be `what`.
     fn next<T: DeserializeOwned>(&mut self, what: &str) -> Result<T, SnapshotError> {
         if !self.read()? {
             return Err(self.wrong(format!("the lines end where {what} should be")));

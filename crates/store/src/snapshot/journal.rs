@@ -1,16 +1,16 @@
-//! The journal beside a saved table: pages that are stored and not yet part of the file.
+//! The journal next to a saved table: pages that are stored but not yet part of the table's file.
 //!
 //! ```text
 //! journal.leitong:   frame 0: head │ frame 1: pages │ frame 2: pages │ …
 //! frame:             mark (8 bytes) │ number (8) │ length (4) │ XXH3-64 (8) │ a protobuf message
 //! ```
-//! All numbers are big-endian. The checksum is of number, length and message, with the salt that
-//! the head names (the head's own with 0), so no page can hold what looks like a frame.
+//! All numbers are big-endian. The checksum covers number, length and message, with the salt from the head as
+//! seed (the head's own checksum uses 0). So a page cannot contain bytes that look like a frame.
 //!
-//! Invariants: [`Journal::append`] writes one frame and returns once it is on disk, so at most the
-//! last frame of a file was never durable. Hence a frame that does not add up is a torn one, and is
-//! cut off, where nothing follows it; where a whole frame follows, answered pages are damaged, and
-//! the file is refused. Memory: one frame; all that follows a broken one.
+//! Invariant: [`Journal::append`] writes one frame and returns when it is on disk. So at most the last frame
+//! of a file was never durable. If a broken frame is at the end, it is torn and is cut off. If a whole frame
+//! follows it, pages that were answered are damaged, and the file is refused. Memory: one frame, or all bytes
+//! after a broken one.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -25,38 +25,38 @@ use super::folder::{Unfinished, sync_parent};
 use leitong_base::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
 
 const MARK: &[u8; 8] = b"\xf2leitong";
-/// Mark, number, length, checksum.
+/// Number of bytes of mark, number, length and checksum.
 const HEAD_BYTES: usize = 28;
-/// Bytes of a frame's message; so many pages are not stored at once.
+/// Maximum number of bytes of a frame's message. More pages cannot be stored at once.
 pub const FRAME_BYTES_MAX: usize = 1 << 30;
 
-/// A journal that can be written on.
+/// A journal that is open for writing.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
     head: JournalHead,
-    /// Bytes that are on disk and whole.
+    /// Number of bytes that are on disk and whole.
     bytes: u64,
     next_frame: u64,
-    /// A write may or may not have reached the disk: nothing more can be promised.
+    /// True if a write may or may not have reached the disk. No more pages can be stored then.
     failed: bool,
 }
 
-/// What was cut off the end of a journal.
+/// The part that was cut off the end of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Torn {
-    /// Where it began.
+    /// The offset at which it began.
     pub at: u64,
-    /// How long it was.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
 impl Journal {
-    /// An empty journal at `path`, in place of what was there; durable when this returns.
+    /// Creates an empty journal at `path`, and replaces an existing file. It is durable when this returns.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system reported an error.
     pub fn create(path: &Path, head: JournalHead) -> Result<Self, SnapshotError> {
         let write = || {
             let new = Unfinished::new(path.with_extension("leitong.new"));
@@ -72,11 +72,11 @@ impl Journal {
         Ok(Self { file, path: path.to_owned(), head, bytes, next_frame: 1, failed: false })
     }
 
-    /// Opens the journal at `path`, and hands `each` its batches in order; none where there is no
-    /// file. A torn end is cut off.
+    /// Opens the journal at `path`, and passes its batches to `each` in order. Returns `None` if the file
+    /// does not exist. A torn end is cut off.
     ///
     /// # Errors
-    /// [`SnapshotError`], where the file is damaged or newer than this program, or `each` says so.
+    /// [`SnapshotError`] if the file is damaged or newer than this program, or if `each` returns an error.
     pub fn open(
         path: &Path,
         check: impl FnOnce(&JournalHead) -> Result<(), SnapshotError>,
@@ -94,7 +94,7 @@ impl Journal {
             at,
             problem: problem.to_owned(),
         };
-        // It was made whole before it got its name.
+        // It was complete before it was renamed to this name.
         let head = read_frame(&mut reader, 0, 0).map_err(at(path))?;
         let head = head.and_then(|message| JournalHead::decode(&*message).ok());
         let Some(head) = head else { return Err(damaged(0, "its head is broken")) };
@@ -129,30 +129,30 @@ impl Journal {
         Ok(Some((journal, torn)))
     }
 
-    /// Adds a batch, which is on disk when this returns.
+    /// Appends a batch, which is on disk when this returns.
     ///
     /// # Errors
-    /// It is not, or may not be. Where what was written of it could be taken back, the next one may
-    /// go well; else this and all that follow fail, until the journal is opened again.
+    /// The batch is not on disk, or may not be. If the partial write could be undone, the next call may
+    /// succeed. Otherwise, this and all later calls fail until the journal is opened again.
     pub fn append(&mut self, batch: &JournalBatch) -> io::Result<()> {
         if self.failed {
-            return Err(io::Error::other("an earlier write has failed; start again"));
+            return Err(io::Error::other("an earlier write has failed; restart the process"));
         }
         let message = batch.encode_to_vec();
         if message.len() > FRAME_BYTES_MAX {
-            return Err(io::Error::other("so many pages at once do not fit; send smaller batches"));
+            return Err(io::Error::other("the batch is too large; send smaller batches"));
         }
         let frame = frame(self.next_frame, self.head.salt, &message);
         let written = self.file.write_all(&frame);
         if let Err(error) = written {
-            // On a full disk this is the way back to what was there before.
+            // On a full disk, this restores the previous state.
             let back = self.file.set_len(self.bytes);
             let back = back.and_then(|()| self.file.seek(SeekFrom::Start(self.bytes)).map(drop));
             self.failed = back.and_then(|()| self.file.sync_all()).is_err();
             return Err(error);
         }
         if let Err(error) = self.file.sync_data() {
-            // What a failed sync has left on disk nobody knows.
+            // It is unknown what a failed sync has left on disk.
             self.failed = true;
             return Err(error);
         }
@@ -161,27 +161,27 @@ impl Journal {
         Ok(())
     }
 
-    /// Bytes of the file.
+    /// Number of bytes of the file.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether a write may or may not have reached the disk, so that no more can be stored.
+    /// Returns true if a write may or may not have reached the disk, so that no more can be stored.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// Has every [`Self::append`] fail from now on: the file may have lost its name.
+    /// Makes every later [`Self::append`] fail, because the file may have lost its name.
     pub fn give_up(&mut self) {
         self.failed = true;
     }
 
-    /// Deletes the file: all of it is part of the saved table.
+    /// Deletes the file, when all of it is part of the saved table.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system reported an error.
     pub fn remove(self) -> Result<(), SnapshotError> {
         let remove = || {
             std::fs::remove_file(&self.path)?;
@@ -191,7 +191,7 @@ impl Journal {
     }
 }
 
-/// The bytes of a frame.
+/// Encodes a frame.
 fn frame(number: u64, salt: u64, message: &[u8]) -> Vec<u8> {
     let length = u32::try_from(message.len()).expect("a message is bounded");
     let mut frame = Vec::with_capacity(HEAD_BYTES + message.len());
@@ -208,7 +208,7 @@ fn checksum(number: u64, salt: u64, message: &[u8]) -> u64 {
     xxh3_64_with_seed(message, xxh3_64_with_seed(&of_place, salt))
 }
 
-/// Number, length and checksum of a frame, if this is the head of one.
+/// Returns number, length and checksum if this is the head of a frame.
 fn parse_head(head: &[u8]) -> Option<(u64, usize, u64)> {
     let rest = head.strip_prefix(MARK)?;
     let (number, rest) = rest.split_first_chunk::<8>()?;
@@ -219,7 +219,7 @@ fn parse_head(head: &[u8]) -> Option<(u64, usize, u64)> {
     fits.then_some((u64::from_be_bytes(*number), length, u64::from_be_bytes(*sum)))
 }
 
-/// The message of the next frame; none where it is not whole, or the file ends.
+/// Returns the message of the next frame, or `None` if it is not whole or the file ends.
 fn read_frame(reader: &mut impl Read, number: u64, salt: u64) -> io::Result<Option<Vec<u8>>> {
     let head = read_up_to(reader, HEAD_BYTES)?;
     let Some((found, length, sum)) = parse_head(&head) else { return Ok(None) };
@@ -228,14 +228,14 @@ fn read_frame(reader: &mut impl Read, number: u64, salt: u64) -> io::Result<Opti
     Ok(is_whole.then_some(message))
 }
 
-/// At most so many bytes; fewer where the file ends.
+/// Reads up to this many bytes. Returns fewer if the file ends.
 fn read_up_to(reader: &mut impl Read, bytes: usize) -> io::Result<Vec<u8>> {
     let mut read = Vec::new();
     reader.take(bytes as u64).read_to_end(&mut read)?;
     Ok(read)
 }
 
-/// Where in `rest` a whole frame stands that was written after the one of this number.
+/// Returns the position in `rest` of a whole frame that was written after frame `number`.
 fn whole_frame_in(rest: &[u8], number: u64, salt: u64) -> Option<usize> {
     memmem::find_iter(rest, MARK).find(|at| {
         let head = &rest[*at..];
@@ -268,7 +268,7 @@ mod tests {
         (path, bytes)
     }
 
-    /// The offsets of the batches, and what was cut off.
+    /// Returns the offsets of the batches, and the part that was cut off.
     fn read(path: &Path) -> Result<(Vec<u64>, Option<Torn>), SnapshotError> {
         let mut offsets = Vec::new();
         let opened = Journal::open(
@@ -294,7 +294,7 @@ mod tests {
             assert_eq!(torn.map_or(0, |torn| torn.bytes), (length - three.len()) as u64);
             assert_eq!(std::fs::read(&path).expect("a file"), three);
         }
-        // Blocks of a torn write may be there or not: zeros, or another order.
+        // Blocks of a torn write may be missing: zeros, or in another order.
         for at in three.len()..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x10;
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_can_be_written_on() {
+    fn a_journal_can_be_continued_after_a_cut() {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, whole) = written(folder.path(), 4);
         std::fs::write(&path, &whole[..whole.len() - 3]).expect("written");

@@ -1,10 +1,9 @@
-//! A saved table ↔ lines of JSON, which `leitong table export` prints and `import` reads.
+//! Converts a saved table to and from lines of JSON, which `leitong table export` prints and `import` reads.
 //!
-//! The lines of a whole table are its [`Head`], then a [`CentroidLine`] for each centroid, oldest
-//! first, then a [`CrawlLine`] for each thing that is known of urls and a [`TextLine`] for each text of a page
-//! that joined a cluster. Together they say all that the
-//! table's file says, so that verdicts after an import are those that there would have been without.
-//! Fields that a line has beyond these are passed over.
+//! The lines of a whole table are its [`Head`], a [`CentroidLine`] for each centroid, oldest first, a
+//! [`CrawlLine`] for each known change of a url, and a [`TextLine`] for each text of a page that joined a
+//! cluster. Together they contain everything in the table's file, so verdicts after an import are the same as
+//! without it. Unknown fields of a line are ignored.
 
 use std::fmt;
 
@@ -17,10 +16,10 @@ use leitong_base::proto::{self, CHANGELOG_CRAWLS_FORMAT_VERSION, FORMAT_VERSION}
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::{ClusterId, SeenText};
 
-/// The version of these lines; a reader refuses newer ones.
+/// The format version of these lines. A reader refuses newer ones.
 pub const LINES_FORMAT_VERSION: u32 = 2;
 
-/// Bytes as hex digits.
+/// Bytes, written as hex digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hex(pub Bytes);
 
@@ -50,7 +49,7 @@ impl<'de> Deserialize<'de> for Hex {
     }
 }
 
-/// A hash as verdicts write it: sixteen hex digits.
+/// A hash, written as in verdicts: sixteen hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hash(pub u64);
 
@@ -63,21 +62,22 @@ impl Serialize for Hash {
 impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let number = u64::from_str_radix(&text, 16).map_err(|_| D::Error::custom("no hash in hex digits"))?;
+        let number =
+            u64::from_str_radix(&text, 16).map_err(|_| D::Error::custom("not a hash in hex digits"))?;
         Ok(Self(number))
     }
 }
 
-/// What a table says of itself: the first line.
+/// The first line, which describes the table.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Head {
     /// [`LINES_FORMAT_VERSION`].
     pub table_format_version: u32,
-    /// Lines of centroids that follow.
+    /// Number of lines of centroids that follow.
     pub centroids: u64,
-    /// Lines behind these that say what is known of urls.
+    /// Number of lines of crawls after those.
     pub crawl_changes: u64,
-    /// Lines after these for texts of pages that joined clusters.
+    /// Number of lines of texts after those.
     #[serde(default)]
     pub text_lines: u64,
     fingerprint_hash: Hash,
@@ -89,10 +89,10 @@ pub struct Head {
     founded: Option<u64>,
     dead_below: u64,
     dead_before: Option<Timestamp>,
-    /// Crawls counted so far; none where pages are not known again by their urls.
+    /// Number of crawls counted so far. `None` if recrawls are not enabled.
     crawls: Option<u64>,
     crawls_dead_below: u64,
-    /// Texts entered so far; `None` in tables of former versions.
+    /// Number of texts inserted so far. `None` in tables of older versions.
     #[serde(default)]
     texts: Option<u64>,
     #[serde(default)]
@@ -100,12 +100,12 @@ pub struct Head {
     #[serde(default)]
     texts_needed_from: u64,
     gaps_accepted_before: u64,
-    /// Of a table that `replay` has saved.
+    /// Watermarks of a table that `replay` has saved.
     watermarks: Vec<WatermarkLine>,
-    /// Hash of `corpus.*`; `None` in tables of former versions.
+    /// Hash of `corpus.*`. `None` in tables of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     corpus_hash: Option<Hash>,
-    /// The last runs of `dedup`, which are answered with "already done" when they are repeated.
+    /// The last runs of `dedup`. If they are repeated, the answer is "already done".
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     runs: Vec<RunLine>,
 }
@@ -117,14 +117,14 @@ struct RunLine {
     inputs: Hex,
     finished_at: Option<Timestamp>,
     dead_letters: u64,
-    /// Number of files and bytes of each output.
+    /// Number of files and number of bytes of each output.
     outputs: Vec<(u64, u64)>,
-    /// Bytes and digest of each input, 8 bytes each.
+    /// For each input, its bytes and its digest, 8 bytes each.
     #[serde(default)]
     input_contents: Hex,
 }
 
-/// Up to where a partition of the page topic is part of the table.
+/// The progress of a partition of the page topic.
 #[derive(Debug, Serialize, Deserialize)]
 struct WatermarkLine {
     topic: String,
@@ -137,7 +137,7 @@ struct WatermarkLine {
 }
 
 impl Head {
-    /// The first line of a table that says this of itself.
+    /// Creates the first line of a table with this `position`.
     #[must_use]
     pub fn of(position: &proto::Position) -> Self {
         let time = |ms: Option<i64>| ms.and_then(Timestamp::from_ms);
@@ -161,13 +161,13 @@ impl Head {
             texts_dead_below: position.texts_dead_below,
             texts_needed_from: position.texts_needed_from,
             gaps_accepted_before: position.gaps_accepted_before,
-            watermarks: position.watermarks.iter().map(WatermarkLine::of).collect(),
+            watermarks: position.watermarks.iter().map(WatermarkLine::new).collect(),
             corpus_hash: position.corpus_hash.map(Hash),
-            runs: position.runs.iter().map(RunLine::of).collect(),
+            runs: position.runs.iter().map(RunLine::new).collect(),
         }
     }
 
-    /// What a table with all centroids in memory says of itself that has this first line.
+    /// Converts the line to the position of a table with all centroids in memory.
     #[must_use]
     pub fn into_message(self) -> proto::Position {
         proto::Position {
@@ -199,7 +199,7 @@ impl Head {
 }
 
 impl RunLine {
-    fn of(run: &proto::FinishedRun) -> Self {
+    fn new(run: &proto::FinishedRun) -> Self {
         Self {
             id: Hash(run.id),
             inputs: Hex(run.inputs.clone()),
@@ -224,7 +224,7 @@ impl RunLine {
 }
 
 impl WatermarkLine {
-    fn of(message: &proto::Watermark) -> Self {
+    fn new(message: &proto::Watermark) -> Self {
         Self {
             topic: message.topic.clone(),
             partition: message.partition,
@@ -252,12 +252,12 @@ impl WatermarkLine {
 /// A centroid.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CentroidLine {
-    /// For readers; an import makes it anew of what the head says of the log.
+    /// The id of the cluster, for readers. An import derives it from the head instead.
     #[serde(skip_deserializing)]
     cluster_id: Option<ClusterId>,
     page_id: String,
     url: String,
-    /// The page that stands for the cluster.
+    /// The canonical page of the cluster.
     canonical_page_id: String,
     canonical_url: String,
     corpus: String,
@@ -265,16 +265,16 @@ pub struct CentroidLine {
     log_time: Option<Timestamp>,
     text_digest: Hex,
     detector: String,
-    /// All of it, as its detector encodes it.
+    /// The whole fingerprint, in its detector's encoding.
     fingerprint: Hex,
     fingerprint_hash: Hash,
-    /// What is said for the canonical page, where a later one may take its place.
+    /// The rank of the canonical page, if a later page may replace it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rank: Option<Hex>,
 }
 
 impl CentroidLine {
-    /// The line of a centroid of a table that says `position` of itself.
+    /// Creates the line of a centroid of a table with this `position`.
     #[must_use]
     pub fn of(position: &proto::Position, message: proto::Centroid) -> Self {
         let cluster_id = ClusterId {
@@ -283,7 +283,7 @@ impl CentroidLine {
             log_offset: message.log_offset,
         };
         let fingerprint = message.fingerprint.unwrap_or_default();
-        // In a block, what was founded before any page had a time counts from the first time on.
+        // In a block, the time of centroids founded before any page had a time is the first known time.
         let first_time_ms = position.blocks.as_ref().and_then(|blocks| blocks.first_time_ms);
         Self {
             cluster_id: Some(cluster_id),
@@ -302,7 +302,7 @@ impl CentroidLine {
         }
     }
 
-    /// The message of the centroid.
+    /// Converts the line to a message.
     #[must_use]
     pub fn into_message(self) -> proto::Centroid {
         let founder = self.canonical_page_id == self.page_id && self.canonical_url == self.url;
@@ -326,17 +326,17 @@ impl CentroidLine {
     }
 }
 
-/// Something that is known of urls that were crawled: one of `crawled`, `withdrawn` and `ended`.
+/// A change of the known crawls: one of `crawled`, `withdrawn` and `ended`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CrawlLine {
-    /// The number of the cluster that it is about.
+    /// The number of the affected cluster.
     cluster: u64,
-    /// Of the page at hand.
+    /// The log offset of the crawled page.
     log_offset: u64,
-    /// A page was crawled, and is in this cluster.
+    /// A page was crawled and is in this cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     crawled: Option<Crawled>,
-    /// The key of a page that was in this cluster, and was withdrawn.
+    /// The key of a page that was in this cluster and was withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     withdrawn: Option<Hex>,
     /// No page is left in this cluster.
@@ -358,7 +358,7 @@ struct Crawled {
 }
 
 impl CrawlLine {
-    /// The line of a message of a crawl.
+    /// Creates the line of a crawl's message.
     #[must_use]
     pub fn of(message: proto::Centroid) -> Self {
         let crawled = message.crawl.map(|crawl| Crawled {
@@ -380,7 +380,7 @@ impl CrawlLine {
         }
     }
 
-    /// The message.
+    /// Converts the line to a message.
     #[must_use]
     pub fn into_message(self) -> proto::Centroid {
         proto::Centroid {
@@ -404,26 +404,26 @@ impl CrawlLine {
     }
 }
 
-/// A text of a page that joined a cluster: a later page with it joins that one.
+/// A text of a page that joined a cluster. Later pages with this text join the same cluster.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct TextLine {
-    /// How many texts were entered before it.
+    /// Number of texts that were inserted before it.
     pub sequence: u64,
-    /// [Identifies](leitong_cluster::text_key) the text.
+    /// The key of the text; see [`leitong_cluster::text_key`].
     text_key: Hex,
-    /// The number of its cluster.
+    /// The number of the cluster.
     cluster: u64,
 }
 
 impl TextLine {
-    /// The line of a text.
+    /// Creates the line of a text.
     #[must_use]
     pub fn of(sequence: u64, text: SeenText) -> Self {
         let text_key = Hex(text.key.to_be_bytes().to_vec().into());
         Self { sequence, text_key, cluster: text.cluster }
     }
 
-    /// The text; `None` if its key has other than 16 bytes.
+    /// Returns the text, or `None` if its key is not 16 bytes long.
     #[must_use]
     pub fn text(&self) -> Option<SeenText> {
         let key = self.text_key.0.as_ref().try_into().map(u128::from_be_bytes).ok()?;

@@ -1,8 +1,8 @@
-//! Tables that were built apart → one table.
+//! Merges tables that were built separately into one table.
 //!
-//! The first one is taken over as it is, with the names of its clusters. Centroids of the others
-//! [follow](leitong_cluster::Clusterer::merge_batch), table by table, at the places in the log that
-//! their pages would have had if one run had read all: so their clusters have other names there.
+//! The first table is taken as it is, with the ids of its clusters. The centroids of the others
+//! [follow](leitong_cluster::Clusterer::merge_batch), table by table, at the log offsets that their pages
+//! would have had in a single run. So their clusters get other ids.
 
 use std::path::Path;
 
@@ -14,35 +14,33 @@ use leitong_cluster::changelog::centroid::{canonical_of, from_message};
 use leitong_cluster::changelog::{bounds, text_bounds};
 use leitong_cluster::{ClusterId, Clusterer, Merged, SavedCentroid, SeenText, SeenTexts};
 
-/// Centroids that are looked up at once.
+/// Number of centroids that are looked up together.
 const BATCH: usize = 1_024;
 
-/// A table that takes others in.
+/// A table that other tables are merged into.
 pub struct Merge<'a> {
     settings: &'a TableSettings,
     clusterer: Clusterer,
-    /// The runs that are part of the tables.
+    /// The runs that are part of the merged tables.
     runs: Vec<proto::FinishedRun>,
     tables: usize,
 }
 
 impl<'a> Merge<'a> {
-    /// An empty table, which is to be saved into `output`.
+    /// Creates an empty table, which will be saved into `output`.
     ///
     /// # Errors
-    /// [`SnapshotError`], where there is a table that cannot be loaded.
+    /// [`SnapshotError`] if `output` has a table that cannot be loaded.
     pub fn into_empty(output: &TableDir, settings: &'a TableSettings) -> Result<Self, SnapshotError> {
         Ok(Self { settings, clusterer: output.load_or_begin(settings)?, runs: Vec::new(), tables: 0 })
     }
 
-    /// Takes in the table in `folder`, which nobody else may write meanwhile. Calls `each` with
-    /// what each of its clusters was called, and what has become of it. Memory: some centroids
-    /// beside the table.
+    /// Merges the table in `folder`, which must not be written meanwhile. Calls `each` with the former id of
+    /// each of its clusters, and the result for it. Memory: some centroids in addition to the table.
     ///
     /// # Errors
-    /// [`SnapshotError`], where there is no table, or one that cannot be read, is damaged, was made
-    /// with other settings, belongs to a worker or knows crawls. What was taken in until then is no
-    /// whole table.
+    /// [`SnapshotError`] if there is no table, or if it cannot be read, is damaged, was made with other
+    /// settings, belongs to a worker or has crawls. The merged table is then incomplete.
     pub fn take_in(
         &mut self,
         folder: &Path,
@@ -63,7 +61,7 @@ impl<'a> Merge<'a> {
             return Err(damaged("it counts an impossible number of records".to_owned()));
         }
         let position = position_of(&saved);
-        // Number of the first centroid there, and of each what the number of its cluster is here.
+        // The number of the first centroid there, and for each centroid the number of its cluster here.
         let first = saved.founded.unwrap_or_default().saturating_sub(unexpired(&saved));
         let mut numbers = Vec::new();
         if is_first {
@@ -125,7 +123,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Takes in texts of another table, whose centroids from number `first` on have these numbers here.
+    /// Merges texts of another table. Its centroids from number `first` on have these numbers here.
     fn merge_texts(&mut self, seen: Vec<SeenTexts>, first: u64, numbers: &[u64]) {
         let here = |text: SeenText| {
             let at = usize::try_from(text.cluster.checked_sub(first)?).ok()?;
@@ -137,11 +135,10 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Saves the table with all that was taken in, without what has expired, into `output`. Returns the
-    /// number of its centroids.
+    /// Saves the merged table into `output`, without what has expired. Returns the number of its centroids.
     ///
     /// # Errors
-    /// [`SnapshotError`], where it cannot be written.
+    /// [`SnapshotError`] if the table cannot be written.
     pub fn save(mut self, output: &TableDir) -> Result<usize, SnapshotError> {
         self.clusterer.evict_expired();
         let too_many = self.runs.len().saturating_sub(RUNS_MAX);
@@ -156,11 +153,11 @@ impl<'a> Merge<'a> {
         mut message: proto::Centroid,
     ) -> Result<SavedCentroid, String> {
         if message.log_offset >= saved.next_log_offset {
-            return Err(format!("centroid {} is behind the end of its log", message.log_offset));
+            return Err(format!("centroid {} is after the end of its log", message.log_offset));
         }
         let canonical = canonical_of(&message)?;
         let mut centroid = from_message(&mut message, &*self.settings.detector)?;
-        // Those in blocks that were founded before any page had a time count from the first one on.
+        // In a block, the time of centroids founded before any page had a time is the first known time.
         let first_time = || saved.blocks.as_ref()?.first_time_ms.and_then(Timestamp::from_ms);
         centroid.log_time = centroid.log_time.or_else(first_time);
         let (corpus, fingerprint_hash) = (message.corpus.into(), message.fingerprint_hash);
@@ -172,7 +169,7 @@ impl<'a> Merge<'a> {
         self.clusterer.restore_canonical(self.clusterer.founded() - 1, saved.canonical.clone());
     }
 
-    /// Takes in what is in `batch`, of a table whose log begins at `start` here, and empties it.
+    /// Merges the centroids in `batch`, and empties it. Their table's log begins at offset `start` here.
     fn merge(
         &mut self,
         saved: &proto::Position,

@@ -1,12 +1,12 @@
-//! A worker's local snapshot of one partition's changelog: what a restore would read of
-//! it, in one file, so that only the changelog's tail has to be read from the broker.
+//! A worker's local snapshot of one partition's changelog. One file contains everything that a restore would
+//! read from the changelog, so only the tail of the changelog has to be read from the broker.
 //!
 //! ```text
 //! magic line │ centroids, oldest first: log offset u64, length u32, value as in the changelog
 //!            │ `Snapshot` (proto/leitong/v1/snapshot.proto), its length u32 │ XXH3-64 of all that, u64
 //! ```
-//! Numbers are big-endian. Invariants: a file that is not whole is never taken for
-//! one; it is replaced in one step; what is in it was committed. Memory: one centroid.
+//! Numbers are big-endian. Invariants: an incomplete file is never used; a snapshot is replaced in one step;
+//! it contains only committed records. Memory: one centroid.
 
 mod place;
 mod read;
@@ -24,42 +24,46 @@ pub use read::{ChangelogSnapshot, Wanted};
 
 const MAGIC: &[u8] = b"leitong changelog snapshot\n";
 
-/// Why a snapshot is not used.
+/// The reason why a snapshot is not used.
 #[derive(Debug, Error)]
 pub enum Unusable {
-    /// What the operating system says.
+    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is not what was written.
+    /// The contents differ from what was written.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// Written by another version.
-    #[error("its format version is {found}, and this version of Leitong knows {SNAPSHOT_FORMAT_VERSION}")]
+    /// Another version wrote it.
+    #[error(
+        "its format version is {found}, but this version of Leitong reads only {SNAPSHOT_FORMAT_VERSION}"
+    )]
     Format {
-        /// Its version.
+        /// The version of the file.
         found: u32,
     },
-    /// Made with other settings.
-    #[error("it belongs to another configuration: its {which} is {found}, that of this instance is {wanted}")]
+    /// It was made with other settings.
+    #[error(
+        "it belongs to another configuration: its {which} is {found}, but that of this instance is {wanted}"
+    )]
     OtherSettings {
-        /// Which setting.
+        /// The name of the setting.
         which: &'static str,
-        /// The snapshot's.
+        /// The value in the snapshot.
         found: String,
-        /// Ours.
+        /// The value of this instance.
         wanted: String,
     },
-    /// Of its blocks.
+    /// The blocks of old centroids cannot be used.
     #[error("{0}")]
     Blocks(#[from] BlockError),
-    /// The changelog is another one.
-    #[error("it goes on at offset {offset} of the changelog, which begins at {start} and ends at {end}")]
+    /// It belongs to another changelog.
+    #[error("it continues at offset {offset} of the changelog, which begins at {start} and ends at {end}")]
     OtherChangelog {
-        /// The snapshot's.
+        /// The changelog offset after the snapshot.
         offset: u64,
         /// The changelog's first offset.
         start: u64,
-        /// The offset behind its last record.
+        /// The offset after the changelog's last record.
         end: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Where the snapshots of a partition are, and how a new one is written.
+//! The place of a partition's snapshot on disk, and how a new snapshot replaces it.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,7 +11,7 @@ use crate::snapshot::checksummed::ChecksummedWriter;
 use crate::snapshot::folder::{self, Unfinished};
 use leitong_base::proto::{self, SNAPSHOT_FORMAT_VERSION};
 
-/// Where the snapshots of one partition are.
+/// The place of one partition's snapshot.
 #[derive(Debug, Clone)]
 pub struct SnapshotPlace {
     folder: PathBuf,
@@ -19,7 +19,7 @@ pub struct SnapshotPlace {
 }
 
 impl SnapshotPlace {
-    /// Of `log_partition` of the installation `app`, in `folder`.
+    /// Returns the place in `folder` for `log_partition` of the installation `app`.
     #[must_use]
     pub fn new(folder: &Path, app: &str, log_partition: u32) -> Self {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
@@ -33,7 +33,7 @@ impl SnapshotPlace {
         self.with("snapshot")
     }
 
-    /// The folder of the table, where tables are on disk.
+    /// The folder of the table, if tables are on disk.
     #[must_use]
     pub fn table_folder(&self) -> PathBuf {
         self.with("table")
@@ -43,19 +43,19 @@ impl SnapshotPlace {
         self.folder.join(format!("{}.{extension}", self.name))
     }
 
-    /// The lock for writing; none while another process writes.
+    /// Locks the snapshot for writing. Returns `None` while another process writes.
     ///
     /// # Errors
-    /// The folder cannot be made or written to.
+    /// The folder cannot be created or written to.
     pub fn lock(&self) -> io::Result<Option<File>> {
         folder::lock(&self.with("lock"))
     }
 
-    /// Opens the snapshot, if there is one. It was whole when it was
-    /// written; what has become of it since is known when all of it is read.
+    /// Opens the snapshot, if there is one. It was complete when it was written. Later damage is found only
+    /// by reading all of it.
     ///
     /// # Errors
-    /// [`Unusable`].
+    /// [`Unusable`] if the snapshot cannot be used.
     pub fn open(&self) -> Result<Option<ChangelogSnapshot>, Unusable> {
         match File::open(self.path()) {
             Ok(file) => ChangelogSnapshot::open(file).map(Some),
@@ -64,10 +64,10 @@ impl SnapshotPlace {
         }
     }
 
-    /// Begins a new snapshot, beside the present one.
+    /// Begins a new snapshot next to the present one.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn create(&self) -> io::Result<SnapshotWriter> {
         let new = Unfinished::new(self.with("new"));
         let mut file = ChecksummedWriter::create(new.path())?;
@@ -75,10 +75,10 @@ impl SnapshotPlace {
         Ok(SnapshotWriter { file, place: self.clone(), entries: 0, new })
     }
 
-    /// Puts the present snapshot out of the way, in place of the one before; where it is now.
+    /// Moves the present snapshot away and returns its new path. A snapshot moved away earlier is replaced.
     ///
     /// # Errors
-    /// It cannot be renamed.
+    /// The file cannot be renamed.
     pub fn set_aside(&self) -> io::Result<PathBuf> {
         let aside = self.with("set-aside");
         fs::rename(self.path(), &aside)?;
@@ -86,7 +86,7 @@ impl SnapshotPlace {
     }
 }
 
-/// Writes a snapshot. Dropped unfinished, it leaves nothing.
+/// Writes a snapshot. If it is dropped before [`Self::finish`], it leaves no file.
 pub struct SnapshotWriter {
     file: ChecksummedWriter,
     place: SnapshotPlace,
@@ -95,10 +95,10 @@ pub struct SnapshotWriter {
 }
 
 impl SnapshotWriter {
-    /// Adds a centroid, younger than all before.
+    /// Appends a centroid, which is younger than those before.
     ///
     /// # Errors
-    /// The disk is full, and the like.
+    /// The file cannot be written, for example because the disk is full.
     pub fn add(&mut self, log_offset: u64, value: &[u8]) -> io::Result<()> {
         let length = u32::try_from(value.len()).map_err(io::Error::other)?;
         self.file.all(&log_offset.to_be_bytes())?;
@@ -107,10 +107,10 @@ impl SnapshotWriter {
         self.file.all(value)
     }
 
-    /// Puts the snapshot in place of the last one, in one step; `footer` says what it is.
+    /// Replaces the present snapshot in one step. `footer` describes the new one.
     ///
     /// # Errors
-    /// The disk is full, and the like; the last one is still there.
+    /// The file cannot be written, for example because the disk is full. The present snapshot remains.
     pub fn finish(mut self, mut footer: proto::Snapshot) -> io::Result<()> {
         (footer.format_version, footer.entries) = (SNAPSHOT_FORMAT_VERSION, self.entries);
         let bytes = footer.encode_to_vec();

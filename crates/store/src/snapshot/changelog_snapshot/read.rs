@@ -1,4 +1,4 @@
-//! A snapshot as it is read: whether it fits first, and then all of it.
+//! Reads a snapshot: first checks if it belongs to the table, then reads all of it.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,26 +11,27 @@ use leitong_base::proto::{self, SNAPSHOT_FORMAT_VERSION};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::changelog::{Identity, topic_ids};
 
-/// Bytes of the footer's length.
+/// Number of bytes of the footer's length.
 const LENGTH_BYTES: u64 = 4;
-/// Bytes of one message: far above any, so that a damaged length does not ask for the whole memory.
+/// Maximum number of bytes of one message, far above any real one. It prevents a damaged length from using up
+/// the memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
 
-/// What a snapshot must fit.
+/// The properties that a snapshot must have.
 pub struct Wanted<'a> {
-    /// The changelog's topic.
+    /// The topic of the changelog.
     pub topic: &'a str,
-    /// What the table belongs to.
+    /// The identity of the table.
     pub identity: &'a Identity,
-    /// First offset of the changelog, and the one behind its last record.
+    /// The changelog's first offset, and the offset after its last record.
     pub bounds: (u64, u64),
-    /// The number that the table in the changelog has; none if it has none, or no position is known.
+    /// The id of the table in the changelog. `None` if it has no id, or if no position is known.
     pub table_id: Option<u64>,
 }
 
 impl Wanted<'_> {
-    /// Whether a copy that has the changelog `topic` up to `offset`, and the table at `position`, is
-    /// of this table and these settings, and what is behind it is still there.
+    /// Checks that a copy belongs to this table and these settings, and that the changelog still has the
+    /// records after it. The copy contains the changelog `topic` up to `offset`, and the table at `position`.
     pub(in crate::snapshot) fn compare(
         &self,
         topic: &str,
@@ -87,20 +88,20 @@ impl ChangelogSnapshot {
         let mut magic = vec![0; MAGIC.len()];
         file.read_exact(&mut magic)?;
         if magic != MAGIC {
-            return Err(damaged("it is no snapshot"));
+            return Err(damaged("it is not a snapshot"));
         }
         file.seek(SeekFrom::Start(bytes - tail))?;
         let mut length = [0; LENGTH_BYTES as usize];
         file.read_exact(&mut length)?;
         let length = u64::from(u32::from_be_bytes(length));
         if length > MESSAGE_BYTES_MAX || head + length + tail > bytes {
-            return Err(damaged("its end has an impossible length"));
+            return Err(damaged("its footer has an impossible length"));
         }
         file.seek(SeekFrom::Start(bytes - tail - length))?;
         let mut encoded = vec![0; length as usize];
         file.read_exact(&mut encoded)?;
         let mut footer = proto::Snapshot::decode(&*encoded)
-            .map_err(|error| Unusable::Damaged(format!("its end is broken: {error}")))?;
+            .map_err(|error| Unusable::Damaged(format!("its footer is broken: {error}")))?;
         if footer.format_version != SNAPSHOT_FORMAT_VERSION {
             return Err(Unusable::Format { found: footer.format_version });
         }
@@ -111,7 +112,7 @@ impl ChangelogSnapshot {
         Ok(Self { file, footer, position, footer_bytes: encoded.len() })
     }
 
-    /// The first offset of the changelog that is not part of it.
+    /// The first changelog offset that is not in the snapshot.
     #[must_use]
     pub fn changelog_offset(&self) -> u64 {
         self.footer.changelog_offset
@@ -123,27 +124,26 @@ impl ChangelogSnapshot {
         &self.position
     }
 
-    /// How old it is at `now`, in milliseconds.
+    /// The age of the snapshot at `now`, in milliseconds.
     #[must_use]
     pub fn age_ms(&self, now: Timestamp) -> i64 {
         now.as_ms().saturating_sub(self.footer.as_of_ms)
     }
 
-    /// Whether it is of this table and these settings, and what is behind it is still there.
+    /// Checks that the snapshot belongs to this table and these settings, and that the changelog still has
+    /// the records after it.
     ///
     /// # Errors
-    /// [`Unusable`].
+    /// [`Unusable`] if it does not.
     pub fn check(&self, wanted: &Wanted<'_>) -> Result<(), Unusable> {
         wanted.compare(&self.footer.changelog_topic, &self.position, self.footer.changelog_offset)
     }
 
-    /// Gives the log offset and value of each unexpired centroid to `take`,
-    /// oldest first, and the position back, once the whole file is
-    /// known to be sound; none if `take` says that it is enough.
+    /// Passes the log offset and value of each unexpired centroid to `take`, oldest first. Returns the
+    /// position when the whole file has been verified, or `None` if `take` ended the reading.
     ///
     /// # Errors
-    /// [`Unusable`], also where `take` says what is wrong.
-    /// What it took until then must be thrown away.
+    /// [`Unusable`], also if `take` returns an error. The caller must then discard what `take` has received.
     pub fn read(
         mut self,
         mut take: impl FnMut(u64, &[u8]) -> Result<bool, Unusable>,
@@ -167,7 +167,7 @@ impl ChangelogSnapshot {
         let mut end = vec![0; self.footer_bytes + LENGTH_BYTES as usize];
         self.exact(&mut end)?;
         if !self.file.sum_fits()? {
-            return Err(damaged("its checksum does not fit its contents"));
+            return Err(damaged("its checksum does not match its contents"));
         }
         Ok(Some(self.position))
     }

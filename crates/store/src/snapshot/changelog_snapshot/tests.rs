@@ -41,7 +41,7 @@ fn footer() -> proto::Snapshot {
     }
 }
 
-/// Twenty centroids, of which two have expired.
+/// Writes twenty centroids, two of which have expired.
 fn write(place: &SnapshotPlace) {
     let mut writer = place.create().expect("a file");
     for i in 0..20 {
@@ -98,7 +98,7 @@ fn any_flipped_byte_and_any_cut_is_noticed() {
         fs::write(place.path(), &whole[..at]).expect("written");
         assert!(read(&place).is_err(), "cut at byte {at} of {}", whole.len());
     }
-    // A file that was being written when the process died is not looked at.
+    // An unfinished file of a process that died is ignored.
     fs::write(place.path(), &whole).expect("written");
     fs::write(folder.path().join("app-0.new"), &whole[..whole.len() / 2]).expect("written");
     assert!(read(&place).is_ok());
@@ -107,7 +107,7 @@ fn any_flipped_byte_and_any_cut_is_noticed() {
 }
 
 #[test]
-fn what_was_not_finished_leaves_nothing() {
+fn an_unfinished_snapshot_leaves_no_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = SnapshotPlace::new(folder.path(), "app", 0);
     write(&place);
@@ -130,7 +130,7 @@ fn only_one_process_writes() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn a_snapshot_of_another_table_or_changelog_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = SnapshotPlace::new(folder.path(), "app", 0);
     write(&place);
@@ -158,7 +158,7 @@ fn what_does_not_fit_is_refused() {
             8,
             "its cluster_hash is 0000000000000006",
         ),
-        ("centroids", ours, (0, 41), 9, "its table is 0000000000000008, that of this instance is"),
+        ("centroids", ours, (0, 41), 9, "its table is 0000000000000008, but that of this instance is"),
         ("centroids", ours, (0, 39), 8, "at offset 40 of the changelog, which begins at 0 and ends at 39"),
         ("centroids", ours, (41, 50), 8, "begins at 41"),
     ] {
