@@ -1,4 +1,4 @@
-//! The port for look-ups beside a worker: threads of its own, which end with the worker.
+//! The look-up API of a worker: an HTTP server on separate threads, which end with the worker.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use crate::api::token::Token;
 use crate::pipeline::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 
-/// Threads that serve sockets; pages are worked on by others.
+/// Number of threads that serve sockets. Pages are processed by other threads.
 const SOCKET_THREADS_MAX: usize = 2;
-/// How often to look whether the worker stops.
+/// Interval at which the stop flag is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// The API of one worker, until it is dropped: then requests in flight are answered first.
+/// The API of one worker. When it is dropped, requests in flight are answered first.
 pub(super) struct LookUpApi {
     runtime: Runtime,
     served: Option<JoinHandle<anyhow::Result<()>>>,
@@ -30,11 +30,11 @@ pub(super) struct LookUpApi {
 }
 
 impl LookUpApi {
-    /// Takes the port and serves it until the role's stop flag is raised; none where no address is
+    /// Opens the port and serves it until the role's stop flag is raised. Returns `None` if no address is
     /// configured.
     ///
     /// # Errors
-    /// The port, the token or threads cannot be had.
+    /// The port or the token cannot be used, or threads cannot be started.
     pub(super) fn start<W: World>(
         role: &Arc<ClusterRole<W>>,
         stage: &Arc<FingerprintStage>,
@@ -57,7 +57,7 @@ impl LookUpApi {
         tracing::info!("look-ups: http://{address}");
         if token.is_none() && !address.ip().is_loopback() {
             tracing::warn!(
-                "look-ups: without a token (api.token_env, api.token_file), whoever reaches this port may use it"
+                "look-ups: without a token (api.token_env, api.token_file), anyone who can reach this port can use them"
             );
         }
         let (stop, stopped) = watch::channel(false);
@@ -68,7 +68,7 @@ impl LookUpApi {
             while !of_worker.is_requested() {
                 tokio::time::sleep(LOOK_AGAIN).await;
             }
-            // Nobody listens any more where the server has ended by itself.
+            // If the server has already ended, nobody receives this.
             let _ = raised.send(true);
         });
         Ok(Some(Self { runtime, served: Some(served), stop }))

@@ -1,5 +1,4 @@
-//! What an owner decides on at once: the log's next
-//! records, as many as one transaction holds, in parts.
+//! Reads the log's next records, as many as one transaction may hold, and decides on them part by part.
 //!
 //! ```text
 //! log ─► entries ─► part ─► LogPartition::take_batch ─► its outputs ─► next part … until the transaction is full,
@@ -28,20 +27,21 @@ use leitong_cluster::log::LogPlace;
 use leitong_cluster::log::entry::{self, Entry, EntryError};
 use leitong_cluster::log::watermarks::Origin;
 
-/// Bytes of the log in one transaction: what is no page travels whole, so records may be large.
+/// Maximum number of bytes of log records in one transaction. Records may be large, because input that is not
+/// a page is kept whole.
 const BATCH_BYTES: usize = 4 << 20;
-/// Records and bytes of the log in one part of a transaction: with less, a slow broker is not
-/// waited for. What a part costs is a position record, which is written for the last one only.
+/// Maximum number of log records and bytes in one part of a transaction. Small parts let a slow broker get
+/// small transactions. A part costs only its position record, of which the last one alone is written.
 const PART_RECORDS: usize = 50;
 const PART_BYTES: usize = 64 << 10;
-/// How long the first record of a batch is waited for.
+/// Timeout for the first record of a batch.
 const FIRST_RECORD_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Records of the log that are decided on at once.
+/// Records of the log that are decided together.
 #[derive(Default)]
 struct Part {
     records: Vec<(LogPlace, Result<Entry, EntryError>)>,
-    /// Of each record, where it is traced.
+    /// The trace of each record, if it is traced.
     traces: Vec<Option<Box<LogTrace>>>,
     bytes: usize,
 }
@@ -52,17 +52,17 @@ impl Part {
     }
 }
 
-/// What came of the log's next records.
+/// The outputs of the log's next records.
 pub(super) struct Batch {
-    /// To be written.
+    /// The outputs to write.
     pub(super) parts: Vec<Outputs>,
-    /// Why nothing behind them can be decided on.
+    /// The reason why nothing after them can be decided.
     pub(super) trouble: Option<Trouble>,
 }
 
 impl<W: World> Owner<W> {
-    /// Decides on what the log has at hand: everything that one transaction holds, in parts
-    /// that could each be one. What was decided before a record that cannot be is not lost.
+    /// Decides on the records that the log has now, up to one transaction, in parts that could each be a
+    /// transaction. If a record cannot be decided, the decisions before it are kept.
     pub(super) fn batch(&self, log: &W::Reader, state: &mut LogPartition) -> Result<Batch, Trouble> {
         let (world, transaction) = (&self.role.world, &self.config().kafka.transaction);
         let linger = Duration::from_millis(transaction.linger_ms);
@@ -74,7 +74,7 @@ impl<W: World> Owner<W> {
         while records < transaction.records_max && bytes < BATCH_BYTES {
             let timeout = match began {
                 None => FIRST_RECORD_TIMEOUT,
-                // In whole milliseconds: rdkafka spins through a part of one.
+                // In whole milliseconds, because rdkafka busy-waits through fractions.
                 Some(began) => whole_ms(linger.saturating_sub(world.now().duration_since(began))),
             };
             match log.next(timeout) {
@@ -115,7 +115,7 @@ impl<W: World> Owner<W> {
         Ok(batch)
     }
 
-    /// The entry in a record of the log, or what is wrong with it.
+    /// Decodes a record of the log.
     fn read(&self, message: &impl Message) -> Result<(LogPlace, Result<Entry, EntryError>), Trouble> {
         let (at, role) = (place(message), &self.role);
         let entry = entry::decode(message.payload().unwrap_or_default(), &*role.detector);
@@ -135,7 +135,7 @@ impl<W: World> Owner<W> {
         Ok((at, entry))
     }
 
-    /// The trace of a record of the log, if it is recorded.
+    /// Returns the trace of a record of the log, if it is traced.
     fn traced(
         &self,
         (at, entry): &(LogPlace, Result<Entry, EntryError>),
@@ -152,7 +152,7 @@ impl<W: World> Owner<W> {
 }
 
 impl Batch {
-    /// Adds what comes of a part, with the changes that it makes, and the position behind it.
+    /// Decides on a part, and adds its outputs, changes, and the position after it.
     fn decide<W: World>(
         &mut self,
         owner: &Owner<W>,
@@ -196,16 +196,16 @@ fn log_time(entry: &Result<Entry, EntryError>) -> Option<Timestamp> {
     }
 }
 
-/// Rounded up.
+/// Rounds up to whole milliseconds.
 fn whole_ms(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
 
-/// A page topic was replaced by another one of its name.
+/// The error for a page topic that was replaced by another topic of its name.
 #[derive(Debug, Error)]
 #[error(
-    "topic {topic}, partition {partition}, offset {offset}: pages were taken from another topic of this name before: \
-     the topic was deleted and created again, so its pages would count as read already; raise kafka.epoch to have all \
+    "topic {topic}, partition {partition}, offset {offset}: pages were read from another topic of this name before: \
+     the topic was deleted and created again, so its pages would count as already read; raise kafka.epoch to have all \
      pages of the topic processed",
     topic = .0.topic, partition = .0.partition, offset = .0.offset
 )]

@@ -1,8 +1,8 @@
-//! What a start would be refused for, and what it would be warned of: looked at without beginning anything.
+//! Checks what a start would refuse or warn about, without starting anything.
 //!
-//! In: configuration and roles. Out: a finding for each of settings, admin port, look-ups, snapshots,
-//! brokers, topics, rights, tables and memory. It takes no partition, and commits and writes no record; a
-//! transactional id of its own, `APP-check`, shows whether these may be used.
+//! Input: configuration and roles. Output: a finding for each of settings, admin port, look-ups, snapshots,
+//! brokers, topics, rights, tables and memory. It joins no group and writes no record. To test transactional
+//! ids, it uses a separate one, `APP-check`.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -24,32 +24,32 @@ use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_store::blocks::check_keys;
 
-/// How long brokers may take to answer.
+/// Timeout for answers of brokers.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How grave a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grade {
-    /// As it must be.
+    /// All is well.
     Right,
-    /// The worker would start, and warn.
+    /// The worker would start and log a warning.
     Warning,
-    /// The worker would not start, or stand still.
+    /// The worker would not start, or would halt.
     Refused,
 }
 
-/// What was looked at, and what was found.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How grave it is.
+    /// The severity.
     pub grade: Grade,
-    /// What was looked at, in a word.
+    /// The name of the check.
     pub what: &'static str,
-    /// What was found, and what to do about it.
+    /// The finding, and what to do about it.
     pub text: String,
 }
 
-/// Looks at all that can be looked at before a start.
+/// Runs all checks that are possible before a start.
 #[must_use]
 pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
@@ -187,14 +187,14 @@ impl Findings {
                 Grade::Warning,
                 "topics",
                 format!(
-                    "topic {}: is compacted, as older versions had it; whoever owns a partition of it changes that",
+                    "topic {}: is compacted, as in older versions; the owner of a partition will change that",
                     config.kafka.topics.centroids
                 ),
             );
         }
     }
 
-    /// What brokers let this program do.
+    /// Checks the rights that the brokers grant to this program.
     fn rights(&mut self, config: &KafkaConfig, roles: Roles) {
         let before = self.0.len();
         if let Err(error) = self.rights_on_topics(config, roles) {
@@ -249,14 +249,14 @@ impl Findings {
                 self.refused("rights", format!("topic {topic}: lacks {lacks:?}"));
             }
             if !deletes.is_empty() {
-                let text = format!("topic {topic}: lacks Delete, so what has expired stays in it");
+                let text = format!("topic {topic}: lacks Delete, so expired records are never deleted");
                 self.add(Grade::Warning, "rights", text);
             }
         }
         Ok(())
     }
 
-    /// Whether the tables were made with these settings.
+    /// Checks if the tables were made with these settings.
     fn tables(&mut self, config: &Config, stage: &FingerprintStage, log_partitions: u32, accepted: Accepted) {
         let compared = TopicWatch::new(&config.kafka)
             .and_then(|topics| startup::refuse_another(config, stage, &topics, log_partitions, accepted));
@@ -267,7 +267,7 @@ impl Findings {
     }
 }
 
-/// Asks for what a group has committed, which takes a right of it.
+/// Reads a group's committed offset, to check the right to do so.
 fn may_read_offsets(config: &KafkaConfig, group: &str, topic: &str) -> anyhow::Result<()> {
     let mut settings = client::partition_reader(config);
     settings.set("group.id", group);
@@ -278,7 +278,7 @@ fn may_read_offsets(config: &KafkaConfig, group: &str, topic: &str) -> anyhow::R
     committed.elements().into_iter().try_for_each(|element| Ok(element.error()?))
 }
 
-/// Takes a transactional id that no owner has.
+/// Begins transactions under an id that no owner uses, to check the right to do so.
 fn may_begin_transactions(config: &KafkaConfig) -> Result<(), (String, anyhow::Error)> {
     let id = format!("{}-check", config.app);
     let mut settings: ClientConfig = client::transactional_producer(config, 0);

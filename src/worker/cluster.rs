@@ -1,9 +1,9 @@
-//! The cluster stage over Kafka: a member of the group that shares out the
-//! log's partitions, and an owner thread for each partition that falls to it.
+//! The cluster stage over Kafka: a member of the consumer group that assigns the log's partitions, and one
+//! owner thread for each assigned partition.
 //!
-//! The member itself reads nothing: its partitions stay paused, and each owner has
-//! a reader of its own, from the offset that its table is at. So polling never
-//! waits for a restore or a transaction, and no partition waits for another.
+//! The member reads no records: its partitions stay paused. Each owner has a separate reader, which starts at
+//! the offset that its table has reached. So polling never waits for a restore or a transaction, and no
+//! partition waits for another.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,37 +31,37 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
 
-/// How long a revoked partition's owner may take to end its
-/// transaction: as long as a transaction may take.
+/// Timeout for the owner of a revoked partition to end its transaction: the longest time that a transaction
+/// may take.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(12);
 
-/// The role as Kafka serves it.
+/// The cluster role over Kafka.
 type Role = ClusterRole<KafkaWorld<Member>>;
 
-/// The owners that the group has asked this process for.
+/// The owners in this process, one for each assigned partition.
 struct Owners {
     role: Arc<Role>,
     running: Mutex<BTreeMap<u32, Running>>,
-    /// The member is leaving: what is assigned to it still gets no owner.
+    /// True while the member is leaving the group. New assignments then get no owner.
     leaving: AtomicBool,
 }
 
-/// An owner at work.
+/// A running owner.
 struct Running {
     stop: Stop,
     thread: JoinHandle<()>,
 }
 
-/// What happens to the member between polls.
+/// Handles the member's events between polls.
 struct Member {
     events: ClientEvents,
     owners: Arc<Owners>,
 }
 
-/// Runs until `stop` is raised.
+/// Runs the cluster stage until `stop` is raised.
 ///
 /// # Errors
-/// What is refused for all partitions, and clients that cannot be made.
+/// A refusal that concerns all partitions, or a client that cannot be created.
 pub fn run(
     config: &Arc<Config>,
     stage: &Arc<FingerprintStage>,
@@ -81,7 +81,7 @@ pub fn run(
     let world = KafkaWorld::new(Arc::clone(config), Arc::clone(topics));
     let role = Arc::new(Role::new(world, settings, Arc::clone(health), stop.clone()));
     let owners = Arc::new(Owners { role, running: Mutex::default(), leaving: AtomicBool::new(false) });
-    // Dropped last: what is asked while owners end is answered.
+    // Dropped last, so that requests are answered while owners end.
     let _api = LookUpApi::start(&owners.role, stage)?;
     let (owners, role) = (&owners, &*owners.role);
     thread::scope(|scope| {
@@ -91,20 +91,20 @@ pub fn run(
                 scope.spawn(move || standby::follow(role, partition, stop));
             }
         }
-        // The blocks of a table on disk are its snapshot.
+        // A table on disk is its own snapshot.
         if config.kafka.snapshots.dir.is_some() && !config.table.on_disk {
             scope.spawn(|| snapshots::run(role, || owners.partitions_at_hand(), stop));
         }
         let interval = Duration::from_secs(config.kafka.changelog.delete_interval_s);
         scope.spawn(move || deletion::run(role, interval, stop));
         let result = members(owners, health, stop);
-        // The helpers end with it.
+        // The helper threads end with this stage.
         stop.request();
         result
     })
 }
 
-/// One member of the group after the other.
+/// Runs one group member after another.
 fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyhow::Result<()> {
     let config = &owners.role.config;
     while !stop.is_requested() {
@@ -116,7 +116,7 @@ fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyh
         member.subscribe(&[&config.kafka.topics.fingerprints]).context("cannot subscribe to the log")?;
         let result = poll(&member, health, stop);
         owners.leaving.store(true, Ordering::SeqCst);
-        // Leaves the group; owners end their transactions before.
+        // Leaves the group after the owners have ended their transactions.
         owners.stop(None, false);
         drop(member);
         owners.leaving.store(false, Ordering::SeqCst);
@@ -136,7 +136,7 @@ fn poll(member: &BaseConsumer<Member>, health: &StageHealth, stop: &Stop) -> any
         health.tick();
         metrics::owned("cluster", health.partitions());
         match member.poll(Duration::from_millis(200)) {
-            // Messages are none of its business: it is paused.
+            // Messages are ignored; the partitions are paused.
             None | Some(Ok(_)) => {}
             Some(Err(KafkaError::MessageConsumptionFatal(error))) => bail!("{error}"),
             Some(Err(error)) => tracing::debug!(%error, "waiting for the broker"),
@@ -146,7 +146,7 @@ fn poll(member: &BaseConsumer<Member>, health: &StageHealth, stop: &Stop) -> any
 }
 
 impl Owners {
-    /// Partitions of which this instance keeps the table.
+    /// The partitions whose tables are in this instance.
     fn partitions_at_hand(&self) -> Vec<u32> {
         match self.role.config.kafka.standby {
             true => (0..self.role.log_partitions).collect(),
@@ -171,8 +171,8 @@ impl Owners {
         }
     }
 
-    /// Stops some owners or all, and waits until they have ended their
-    /// transactions; of partitions that are `lost`, nobody waits for anything.
+    /// Stops some owners or all, and waits until their transactions have ended. For `lost` partitions, it
+    /// does not wait.
     fn stop(&self, partitions: Option<&[u32]>, lost: bool) {
         let health = &self.role.health;
         let stopped: Vec<(u32, Running)> = {
@@ -191,11 +191,10 @@ impl Owners {
                 backoff(Duration::from_millis(5));
             }
             if running.thread.is_finished() {
-                // An owner's panic has been logged by the
-                // runtime, and it has committed nothing since.
+                // The runtime has logged an owner's panic. The owner has committed nothing since.
                 let _ = running.thread.join();
             } else {
-                tracing::info!(partition, "its owner is left behind; the next one fences it");
+                tracing::info!(partition, "the owner did not stop in time; the next owner fences it");
             }
             health.settled(partition);
             metrics::halted(partition, false);
@@ -224,7 +223,7 @@ impl ConsumerContext for Member {
             && !self.owners.leaving.load(Ordering::SeqCst)
         {
             if let Err(error) = member.pause(partitions) {
-                tracing::warn!(%error, "cannot pause partitions: they are fetched for nothing");
+                tracing::warn!(%error, "cannot pause partitions: their messages are fetched but not used");
             }
             let numbers = numbers(partitions);
             tracing::info!(partitions = ?numbers, "log: partitions assigned");

@@ -1,15 +1,15 @@
-//! Has brokers delete what has expired of the changelog: a thread beside the owners.
+//! Lets brokers delete expired records of the changelog. Runs in a thread next to the owners.
 //!
 //! ```text
 //! owner ─ what its committed table needs ─► Needed ─► first place that is needed ─► brokers delete before it
 //! ```
-//! Invariants: nothing that the last committed position needs is ever asked to be deleted, so a late
-//! request of an owner that has lost its partition deletes nothing either: what has expired stays so
-//! ([`Bounds`](leitong_cluster::Bounds)). Owners never wait for it, and whatever fails here is counted
-//! and logged alone: brokers then keep more, and a restore skips it.
+//! Invariants: records that the last committed position needs are never deleted. This also holds for a late
+//! request of an owner that has lost its partition, because expired centroids stay expired
+//! ([`Bounds`](leitong_cluster::Bounds)). Owners never wait for this thread. Failures are only counted and
+//! logged: brokers then keep more records, and a restore skips them.
 //!
-//! How often: a partition's records are deleted when those that are not needed any more are a
-//! sixteenth of those that are, looked at every `kafka.changelog.delete_interval_s`.
+//! Every `kafka.changelog.delete_interval_s`, a partition's expired centroids are deleted if they are at
+//! least a sixteenth of the unexpired ones.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,35 +22,35 @@ use super::stop::Stop;
 use crate::kafka::ports::Reader;
 use crate::telemetry::metrics;
 
-/// As much of what is needed has to have expired, as a divisor.
+/// The expired centroids must be at least the unexpired ones divided by this.
 const SHARE: u64 = 16;
 
-/// What owners need of the changelog, by partition.
+/// The records of the changelog that owners need, by partition.
 #[derive(Default)]
 pub(crate) struct Needed {
     partitions: Mutex<BTreeMap<u32, Committed>>,
 }
 
-/// A table as far as it is committed.
+/// The committed state of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Committed {
-    /// Number of the oldest centroid that has not expired.
+    /// The number of the oldest unexpired centroid.
     pub(crate) first: u64,
-    /// How many have not.
+    /// Number of unexpired centroids.
     pub(crate) count: u64,
-    /// Where in the log that one was founded; none where there is none.
+    /// The log offset at which the oldest one was founded, or `None` if there is none.
     pub(crate) oldest_log_offset: Option<u64>,
-    /// Offset of the changelog's last position record.
+    /// The offset of the last position record in the changelog.
     pub(crate) position_offset: u64,
 }
 
 impl Needed {
-    /// An owner has committed its table.
+    /// Stores the committed state of an owner's table.
     pub(crate) fn put(&self, partition: u32, committed: Committed) {
         self.lock().insert(partition, committed);
     }
 
-    /// Its owner here is gone.
+    /// Removes a partition that has no owner here any more.
     pub(crate) fn forget(&self, partition: u32) {
         self.lock().remove(&partition);
     }
@@ -64,9 +64,10 @@ impl Needed {
     }
 }
 
-/// Looks every `interval` at what owners need, until `stop` is raised.
+/// Checks every `interval` what owners need, until `stop` is raised.
 pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &Stop) {
-    // Number of the first centroid that is left, by partition; and whether the topic is a queue.
+    // The number of the first centroid that is not deleted, by partition; and true once the topic is not
+    // compacted.
     let (mut left, mut is_queue) = (BTreeMap::<u32, u64>::new(), false);
     while !role.world.wait(stop, interval) {
         let needed = role.needed.all();
@@ -82,38 +83,41 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &St
                 Ok(Some(before)) => {
                     metrics::changelog_deletion(true);
                     left.insert(partition, committed.first);
-                    tracing::debug!(partition, before, expired, "changelog: what has expired is deleted");
+                    tracing::debug!(partition, before, expired, "changelog: deleted expired records");
                 }
                 Ok(None) => {}
                 Err(error) => {
                     metrics::changelog_deletion(false);
-                    tracing::warn!(partition, "changelog: what has expired is not deleted: {error:#}");
+                    tracing::warn!(
+                        partition,
+                        "changelog: cannot delete expired records, so the topic keeps growing: {error:#}"
+                    );
                 }
             }
         }
     }
 }
 
-/// Once an owner has written to it, no older version can own the partition any
-/// more, and those that own others lose nothing by a topic that keeps all.
+/// Stops the compaction of the topic. Once an owner has written to it, no older version can own the partition
+/// any more. Owners of older versions lose nothing if the topic keeps everything.
 fn make_queue<W: World>(role: &ClusterRole<W>) -> bool {
     let topic = &role.config.kafka.topics.centroids;
     match role.world.make_queue() {
         Ok(changed) => {
             if changed {
-                tracing::info!(topic, "the changelog was compacted, and is a queue from now on");
+                tracing::info!(topic, "the changelog is no longer compacted");
             }
             true
         }
         Err(error) => {
             metrics::changelog_deletion(false);
-            tracing::warn!(topic, "the changelog is compacted, which cannot be changed: {error:#}");
+            tracing::warn!(topic, "cannot stop the compaction of the changelog: {error:#}");
             false
         }
     }
 }
 
-/// Deletes what is not needed; the first offset that is, unless `stop` was raised meanwhile.
+/// Deletes records that are not needed. Returns the first needed offset, or `None` if `stop` was raised.
 fn delete<W: World>(
     role: &ClusterRole<W>,
     partition: u32,
@@ -121,7 +125,7 @@ fn delete<W: World>(
     stop: &Stop,
 ) -> anyhow::Result<Option<u64>> {
     let topic = &role.config.kafka.topics.centroids;
-    // Another topic of this name would lose what nobody knows.
+    // If the topic was replaced by another one of its name, this would delete the wrong records.
     role.world.ask_topic_ids()?;
     role.world.verify_table()?;
     let changelog = role.world.reader(topic, partition)?;
@@ -132,7 +136,7 @@ fn delete<W: World>(
         None if committed.count == 0 => Some(committed.position_offset),
         None => None,
     };
-    // A position is always left, whatever the place is.
+    // A position record always remains, even if no centroid is needed.
     let Some(before) = before.map(|before| before.min(committed.position_offset)) else { return Ok(None) };
     if before > bounds.0 && !stopped() {
         role.world.delete_changelog(partition, before)?;

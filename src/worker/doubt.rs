@@ -1,18 +1,18 @@
-//! What became of a transaction whose commit failed or was never answered.
+//! Finds out if a transaction was committed when its commit failed or was never answered.
 //!
-//! Asked after a new producer has taken over: the old one is fenced and its transaction has
-//! ended, so nothing changes any more. The group's committed offset alone is no proof, so the
-//! records are looked for where they were delivered, as a `read_committed` consumer sees them:
+//! This runs after a new producer has taken over. The old one is fenced and its transaction has ended, so the
+//! answer cannot change. The group's committed offset alone is no proof. So the records are looked up where
+//! they were delivered, as a `read_committed` consumer sees them:
 //!
 //! | committed offset | records visible | so |
 //! |---|---|---|
-//! | behind the batch | all | it was committed |
+//! | after the batch | all | it was committed |
 //! | before the batch | none | it was aborted: write it again |
-//! | either | some | a commit struck it half-written: write the rest, and the offset |
-//! | anywhere else, or behind the batch with none visible | | another owner was at work: drop the table |
+//! | either | some | it was committed half-written: write the rest, and the offset |
+//! | anywhere else, or after the batch with none visible | | another owner was active: drop the table |
 //!
-//! Brokers and this program keep the third line from happening
-//! (`kafka/transactions.rs`); it is the net below them.
+//! Brokers and this program prevent the third case (`kafka/transactions.rs`). It is handled here as a safety
+//! net.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,22 +24,22 @@ use crate::kafka::ports::{Delivered, Reader, Record};
 use crate::worker::outputs::Outputs;
 use leitong_cluster::changelog::POSITION_KEY;
 
-/// How long to wait for transactions of others that hold back what is visible.
+/// Timeout for transactions of others that hide records.
 const VISIBLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often to look.
+/// Interval between attempts.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// What is to be done.
+/// The outcome of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// All of it counts.
+    /// The whole transaction was committed.
     Committed,
-    /// What is left in the parts has to be written.
+    /// The records that remain in the parts must be written.
     WriteRest,
 }
 
-/// Finds out what became of `parts`, whose records stand at `delivered`, and takes out of them
-/// what is visible already, if it was a part only. Before them, the group had committed `before`.
+/// Finds out if `parts`, whose records were delivered at `delivered`, were committed. If only some of them
+/// are visible, removes those. `before` is the offset that the group had committed before them.
 pub(super) fn resolve<W: World>(
     owner: &Owner<W>,
     log: &W::Reader,
@@ -63,7 +63,7 @@ pub(super) fn resolve<W: World>(
                 visible = count,
                 records = visible.len(),
                 committed,
-                "a part of a transaction was committed without the rest; writing the rest"
+                "only a part of a transaction was committed; writing the rest"
             );
             take_out(parts, &visible);
             Ok(Fate::WriteRest)
@@ -71,13 +71,13 @@ pub(super) fn resolve<W: World>(
     }
 }
 
-/// What an owner hears whose partition another one has gone on with.
+/// Returns the error for an owner whose partition another owner has continued.
 pub(super) fn other_owner(committed: Option<u64>) -> Trouble {
     let committed = committed.map_or_else(|| "no offset".to_owned(), |offset| format!("offset {offset}"));
     Trouble::Fenced(format!("another instance has committed {committed} of the log meanwhile"))
 }
 
-/// Which of the records that were sent a `read_committed` consumer sees.
+/// For each record sent, true if a `read_committed` consumer sees it.
 fn visible<W: World>(
     owner: &Owner<W>,
     parts: &[Outputs],
@@ -100,7 +100,7 @@ fn visible<W: World>(
     Ok(places.iter().map(|place| place.is_some_and(|place| seen.contains(&place))).collect())
 }
 
-/// Which of `offsets` of one partition a `read_committed` consumer sees.
+/// The `offsets` of one partition that a `read_committed` consumer sees.
 fn visible_in<W: World>(
     owner: &Owner<W>,
     topic: &str,
@@ -113,7 +113,7 @@ fn visible_in<W: World>(
     let world = &owner.role.world;
     let reader = world.reader(topic, partition)?;
     let began = world.now();
-    // An open transaction of somebody else may stand before ours.
+    // An open transaction of another producer may be before ours.
     let start = loop {
         let (start, end) = reader.bounds()?;
         if end > last {
@@ -122,7 +122,7 @@ fn visible_in<W: World>(
         if world.now().duration_since(began) > VISIBLE_TIMEOUT {
             let name = reader.name();
             return Err(anyhow::anyhow!(
-                "{name} cannot be read up to offset {last}: an open transaction stands before it"
+                "{name} cannot be read up to offset {last}: an earlier transaction is still open"
             )
             .into());
         }
@@ -132,13 +132,13 @@ fn visible_in<W: World>(
     };
     let mut found = BTreeSet::new();
     if start > first && topic == owner.config().kafka.topics.centroids {
-        // This owner has what was committed before deleted, and no more.
+        // This owner lets brokers delete only records that were committed before.
         return Err(Trouble::Fenced(
             "another owner has deleted what this one wrote to the changelog".to_owned(),
         ));
     }
     if start > last {
-        // Retention has taken all of them, so they cannot have been held back.
+        // Retention has deleted all of them, so they were visible.
         return Ok(offsets.clone());
     }
     let passed = std::cell::Cell::new(false);
@@ -159,7 +159,7 @@ fn visible_in<W: World>(
     Ok(found)
 }
 
-/// Removes what is visible; `visible` is in the order of sending.
+/// Removes the visible records. `visible` is in the order of sending.
 fn take_out(parts: &mut [Outputs], visible: &[bool]) {
     let mut visible = visible.iter().copied();
     let mut is_left = || !visible.next().unwrap_or(false);
@@ -168,7 +168,7 @@ fn take_out(parts: &mut [Outputs], visible: &[bool]) {
     }
     let last = parts.len().saturating_sub(1);
     for (at, part) in parts.iter_mut().enumerate() {
-        // Of the positions only the last one was sent.
+        // Of the position records, only the last one was sent.
         part.changelog.retain(|record| (at != last && record.key == POSITION_KEY) || is_left());
     }
 }

@@ -1,13 +1,12 @@
-//! The fingerprint stage over Kafka: one producer session
-//! after the other, each with a consumer of its own.
+//! The fingerprint stage over Kafka. It runs one producer session after another, each with its own consumer.
 //!
 //! ```text
 //! this thread: poll ─► batches ─► CPU tasks ─► send thread ─► log
 //!              commit ◄───────── deliveries ◄──────────────────┘
 //! ```
-//! Invariants: within a page partition, records go to the log in order; an offset is committed
-//! when all before it are delivered; pages and bytes in flight are bounded by `[pipeline]`. A
-//! session that breaks is thrown away whole, and the next one begins at the committed offsets.
+//! Invariants: records of a page partition go to the log in order; an offset is committed when all records
+//! before it are delivered; `[pipeline]` bounds the pages and bytes in flight. A session with an error is
+//! discarded as a whole, and the next one begins at the committed offsets.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -32,27 +31,27 @@ use crate::telemetry::traces::page::Seen;
 use crate::telemetry::{metrics, templates, traces};
 use leitong_cluster::log::identity::{Replaced, Which};
 
-/// Bytes from which on a batch is full.
+/// Number of bytes from which a batch is full.
 const BATCH_BYTES: usize = 256 * 1024;
-/// How often offsets are committed.
+/// Interval between commits of offsets.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
-/// How long a stop waits for what is in flight.
+/// Timeout for records in flight at a stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long to wait before a new session.
+/// Pause before a new session.
 const SESSION_PAUSE: Duration = Duration::from_secs(1);
 
-/// A batch on its way through the CPU stages.
+/// A batch that is being processed by the CPU stages.
 struct InFlight {
     results: Pending,
     origins: Vec<PageOrigin>,
     permit: Permit,
 }
 
-/// Runs sessions until `stop` is raised. Where a topic is not the one
-/// that it was, there are no more, and this stands still, loudly.
+/// Runs sessions until `stop` is raised. If a topic was replaced by another one of its name, no more sessions
+/// begin, and the stage halts and reports it.
 ///
 /// # Errors
-/// Clients cannot be made.
+/// Clients cannot be created.
 pub fn run(
     config: &Config,
     stage: &Arc<FingerprintStage>,
@@ -78,7 +77,7 @@ pub fn run(
     Ok(())
 }
 
-/// One session after the other; why there must be no more, unless it is that `stop` was raised.
+/// Runs one session after another. Returns the reason why no more may begin, or `None` if `stop` was raised.
 fn sessions(
     config: &Config,
     stage: &Arc<FingerprintStage>,
@@ -110,7 +109,7 @@ fn sessions(
         }
         if let Some(why) = &shared.lock().broken {
             tracing::warn!(
-                "the producer session has ended, pages since the last commit are read again: {why}"
+                "the producer session has ended; pages since the last commit are read again: {why}"
             );
         }
         drop(consumer);
@@ -126,7 +125,7 @@ struct Session<'a> {
     shared: Arc<Shared>,
     budget: Budget,
     health: &'a Arc<StageHealth>,
-    /// Since when there is no room.
+    /// The time since which there has been no room.
     full_since: Option<Instant>,
     paused: bool,
 }
@@ -134,7 +133,7 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn run(&mut self, stage: &FingerprintStage, producer: &LogProducer, stop: &Stop) -> anyhow::Result<()> {
         metrics::paused(false);
-        // What is in it is bounded by the budget.
+        // The budget bounds the contents of this channel.
         let (in_flight, in_order) = mpsc::channel();
         thread::scope(|scope| {
             let process = |stage: &FingerprintStage, leased: Assigned<'a>, workspace: &mut Workspace| {
@@ -157,7 +156,7 @@ impl<'a> Session<'a> {
                 }
                 done
             };
-            // A crawler waits for each look-up, and for no page of the topic.
+            // A crawler waits for each look-up, but not for pages of the topic.
             let priority = match self.config.api.address.is_empty() {
                 true => Priority::Normal,
                 false => Priority::Background,
@@ -174,7 +173,7 @@ impl<'a> Session<'a> {
             let result = self.read(&cpu, &in_flight, stop);
             drop(in_flight);
             self.drain(&sending, producer);
-            // After a failure nothing more may be sent: what waits is dropped.
+            // After a failure nothing more may be sent. Waiting batches are dropped.
             if result.is_err() {
                 self.shared.fail("the consumer has failed".to_owned());
             }
@@ -222,21 +221,21 @@ impl<'a> Session<'a> {
             let origins = taken.iter().map(|leased| leased.origin).collect();
             let results = cpu.submit(taken);
             if in_flight.send(InFlight { results, origins, permit }).is_err() {
-                break; // the send thread has ended, and the session says why
+                break; // the send thread has ended; the session has the reason
             }
         }
         Ok(())
     }
 
-    /// What was read is sent on in any case: where
-    /// retention deletes pages, it cannot be read again.
+    /// Returns true while the session can continue. After retention has deleted unread pages, it continues
+    /// until the pages in `batch` are sent, because they cannot be read again.
     fn goes_on(&self, batch: &[Assigned<'a>]) -> bool {
         let state = self.shared.lock();
         state.broken.is_none() && !(state.overtaken && batch.is_empty())
     }
 
-    /// Ends the session, and lets no other follow. Pages of a topic that is
-    /// gone are still worth their verdicts; a log that is gone takes nothing.
+    /// Ends the session, and prevents others. Pages of a deleted topic still get verdicts; a deleted log
+    /// accepts nothing.
     fn refuse(&self, replaced: Replaced) {
         self.shared.lock().refused = Some(replaced.into());
         if replaced.which == Which::Log {
@@ -244,22 +243,21 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes what is at hand, waiting for the first record only.
+    /// Takes the records that are available, and waits only for the first one.
     fn fill(&self, batch: &mut Vec<Assigned<'a>>) -> anyhow::Result<()> {
         let mut bytes = 0;
-        let mut patience = Duration::from_millis(100);
+        let mut timeout = Duration::from_millis(100);
         while bytes < BATCH_BYTES {
-            let Some(leased) = self.consumer.poll(patience)? else { break };
+            let Some(leased) = self.consumer.poll(timeout)? else { break };
             bytes += leased.bytes();
             batch.push(leased);
-            patience = Duration::ZERO;
+            timeout = Duration::ZERO;
         }
         metrics::pages_read(batch.len(), batch.iter().map(Assigned::value_bytes).sum());
         Ok(())
     }
 
-    /// Short pressure is waited out; under long pressure
-    /// the partitions are paused, and polling goes on.
+    /// Waits until there is room. If that takes long, pauses the partitions and continues polling.
     fn wait_for_room(&mut self, batch: &mut Vec<Assigned<'a>>) -> anyhow::Result<()> {
         let full_since = *self.full_since.get_or_insert_with(Instant::now);
         if full_since.elapsed() < Duration::from_millis(self.config.kafka.pages.pause_after_ms) {
@@ -271,9 +269,9 @@ impl<'a> Session<'a> {
             self.paused = true;
             metrics::paused(true);
         }
-        // Again and again, since a rebalance may have brought partitions that are not paused.
+        // Repeated, because a rebalance may have brought partitions that are not paused.
         self.consumer.pause()?;
-        // Hardly ever is there one: fetched before the pause took hold.
+        // There is rarely a record: one that was fetched before the pause took effect.
         let leased = self.consumer.poll(Duration::from_millis(50))?;
         metrics::pages_read(usize::from(leased.is_some()), leased.as_ref().map_or(0, Assigned::value_bytes));
         batch.extend(leased);
@@ -290,7 +288,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Waits until all that was read is delivered, and commits it.
+    /// Waits until everything that was read is delivered, and commits it.
     fn drain(&self, sending: &thread::ScopedJoinHandle<'_, anyhow::Result<()>>, producer: &LogProducer) {
         let deadline = Instant::now() + DRAIN_TIMEOUT;
         let done = || sending.is_finished() && producer.in_flight() == 0;
@@ -299,7 +297,7 @@ impl<'a> Session<'a> {
             backoff(Duration::from_millis(10));
         }
         if !done() {
-            // Nothing is lost: what is not committed is read again.
+            // Nothing is lost: uncommitted messages are read again.
             self.shared.fail("stopped with records in flight".to_owned());
         }
         self.consumer.commit(CommitMode::Sync);

@@ -1,4 +1,4 @@
-//! The world as Kafka and the system's clock make it.
+//! The [`World`] of a real worker: Kafka and the system clock.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -23,25 +23,25 @@ use leitong_cluster::log::identity::{Replaced, TopicIds};
 use leitong_store::blocks::{Folder, StoreOptions};
 use leitong_store::snapshot::changelog_snapshot::SnapshotPlace;
 
-/// What to do about a table on disk that cannot be read.
+/// Advice for a table on disk that cannot be read.
 const DISK_ADVICE: &str =
     "look after the disk and start this instance again: it restores the table from the changelog";
 
-/// Kafka, as one member of the group of the cluster stage sees it.
+/// Kafka, as seen by one member of the cluster stage's group.
 pub(super) struct KafkaWorld<C: ConsumerContext + 'static> {
     config: Arc<Config>,
     topics: Arc<TopicWatch>,
-    /// None while this instance is no member.
+    /// The group member, or `None` while this instance is no member.
     member: Mutex<Option<Weak<BaseConsumer<C>>>>,
 }
 
 impl<C: ConsumerContext + 'static> KafkaWorld<C> {
-    /// Not a member yet.
+    /// Creates the world without a group member.
     pub(super) fn new(config: Arc<Config>, topics: Arc<TopicWatch>) -> Self {
         Self { config, topics, member: Mutex::default() }
     }
 
-    /// Commits are made as this member from now on.
+    /// Commits as this member from now on.
     pub(super) fn join(&self, member: &Arc<BaseConsumer<C>>) {
         *self.member.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(member));
     }

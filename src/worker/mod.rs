@@ -1,17 +1,17 @@
-//! The Kafka worker: both stages, or one, until it is told to stop.
+//! The Kafka worker: runs one or both stages until it is stopped.
 //!
 //! ```text
 //!              fingerprint stage (fingerprint.rs)               cluster stage (cluster.rs)
-//!  pages ──► poll thread ─► CPU tasks ─► send thread ──► log ──► owner thread a partition (owner.rs)
+//!  pages ──► poll thread ─► CPU tasks ─► send thread ──► log ──► owner thread per partition (owner.rs)
 //!  topic       commits what is delivered ◄──┘                     restore ─► batch ─► transaction
 //! ```
-//! Beside them a thread that has brokers delete what has expired of the changelog (deletion.rs)
-//! and, if configured: a thread that makes local snapshots (snapshots.rs), one that follows
-//! the tables of others (standby.rs); an owner's table comes from the nearest of these (restore/).
-//! A table whose old centroids are on disk is its own snapshot (disk.rs). Owners' and standbys'
-//! tables are in one registry (registry.rs) and are looked up over HTTP, if configured (api.rs, tables.rs). Pages are traced, if configured.
-//! Threads that talk to brokers are plain threads: those calls block. Each stage runs until the
-//! stop flag is up or something is refused; whatever may pass is tried again.
+//! Other threads let brokers delete expired records of the changelog (deletion.rs) and, if configured, make
+//! local snapshots (snapshots.rs) or follow the tables of other owners (standby.rs). An owner restores its
+//! table from the fastest of these sources (restore/). A table on disk is its own snapshot (disk.rs). The
+//! tables of owners and standbys are in one registry (registry.rs). If configured, they can be looked up over
+//! HTTP (api.rs, tables.rs), and pages are traced. Threads that talk to brokers are plain threads, because
+//! those calls block. Each stage runs until the stop flag is raised or something is refused; transient errors
+//! are retried.
 
 mod api;
 mod batch;
@@ -61,30 +61,30 @@ use crate::telemetry::{exemplars, metrics, templates, traces};
 use leitong_store::blocks::check_keys;
 use stop::Stop;
 
-/// Which stages run.
+/// The stages to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles {
-    /// Left of the log.
+    /// The fingerprint stage, before the log.
     pub fingerprint: bool,
-    /// Right of it.
+    /// The cluster stage, after the log.
     pub cluster: bool,
 }
 
-/// What an operator accepts explicitly.
+/// Changes that an operator explicitly accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Accepted {
-    /// Settings of clustering that may replace those the table was made with.
+    /// Hash of clustering settings that may replace those that the table was made with.
     pub cluster_hash: Option<u64>,
-    /// To go on behind records of the log that retention has deleted.
+    /// Continues after records of the log that retention has deleted.
     pub lost_records: bool,
-    /// Other settings of `corpus.*`: no page is in flight.
+    /// Other settings of `corpus.*`. No page may be in flight.
     pub corpus_change: bool,
 }
 
-/// Runs the worker until it is told to stop.
+/// Runs the worker until it is stopped.
 ///
 /// # Errors
-/// What is refused, and what cannot be gone on from.
+/// A refusal, or an error that cannot be retried.
 pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
     let stop = Stop::new();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -92,8 +92,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
         .thread_name("leitong-admin")
         .enable_all()
         .build()?;
-    // First of all: dictionaries take a while to load, and
-    // a signal before this ends the process as it stands.
+    // Done first, because dictionaries take a while to load and an earlier signal would kill the process.
     stop::on_signals(&runtime, &stop)?;
     let traced = trace_settings(&config)?;
     let stage = Arc::new(FingerprintStage::new(config.clone())?);
@@ -102,7 +101,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     }
     let config = Arc::new(config);
     let health = Arc::new(Health::default());
-    // Before anybody can ask: not ready until they say so.
+    // Registered before anyone can ask: the stages are not ready until they report it.
     let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
     let watch_cluster = roles.cluster.then(|| health.add("cluster"));
     serve_admin_port(&runtime, &config.admin, &health)?;
@@ -116,7 +115,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     if counts.compacted_changelog {
         tracing::warn!(
             topic = config.kafka.topics.centroids,
-            "the changelog is compacted, as older versions had it; whoever owns a partition of it changes that"
+            "the changelog is compacted, as in older versions; the owner of a partition will change that"
         );
     }
     let log_partitions = counts.log_partitions;
@@ -159,7 +158,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     result
 }
 
-/// How pages are traced, as settings and environment say.
+/// The settings of tracing, from configuration and environment.
 fn trace_settings(config: &Config) -> anyhow::Result<Option<TraceSettings>> {
     config.traces.settings(|name| std::env::var(name).ok()).map_err(anyhow::Error::msg)
 }
@@ -174,8 +173,7 @@ fn trace_names(config: &KafkaConfig) -> traces::Names {
     }
 }
 
-/// Runs a stage to its end, and then stops the other one:
-/// one stage alone is not what the operator asked for.
+/// Runs a stage, and then stops the other one, because an operator asked for both.
 fn stop_after(stop: &Stop, stage: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let result = stage();
     stop.request();
@@ -219,12 +217,12 @@ fn serve_admin_port(
     Ok(())
 }
 
-/// Partitions and brokers, once all topics are what they must be.
+/// Checks the topics. Returns the numbers of partitions and brokers.
 fn checked_topics(config: &Config) -> anyhow::Result<Counts> {
     let (differences, counts) = Topics::new(&config.kafka)?.check(HEARD_WITHIN)?;
     if differences.is_empty() {
         return Ok(counts);
     }
     let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
-    bail!("the topics are not what they must be:\n{}", list.join("\n"))
+    bail!("some topics are not configured as required:\n{}", list.join("\n"))
 }

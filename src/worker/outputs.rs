@@ -1,5 +1,5 @@
-//! Everything that one transaction writes, ready to be sent, and to be sent again:
-//! one part, or several in a row, each of which could be a transaction of its own.
+//! The outputs of one transaction or of a part of it: everything that it writes. They are kept until the
+//! commit, so they can be sent again.
 
 use rdkafka::message::{Header, OwnedHeaders};
 
@@ -21,40 +21,40 @@ use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::verdict::Verdict;
 
-/// A transaction's records, or a part of them.
+/// The records of a transaction, or of a part of it.
 #[derive(Default)]
 pub(crate) struct Outputs {
-    /// In the order of the log.
+    /// Verdicts and dead letters, in the order of the log.
     pub(crate) records: Vec<OutputRecord>,
-    /// The changelog's, which go to the partition of the same number as the log's.
+    /// Records of the changelog. They go to the changelog partition with the number of the log partition.
     pub(crate) changelog: Vec<ChangelogRecord>,
-    /// For the counts, once it is committed.
+    /// For counting, after the commit.
     pub(crate) outcomes: Vec<Counted>,
-    /// For the console, once it is committed.
+    /// For the console, after the commit.
     pub(crate) tallied: Vec<Tallied>,
-    /// For look-ups, once it is committed.
+    /// For look-ups, after the commit.
     pub(crate) kept: Vec<KeptVerdict>,
-    /// For the template alarm, once it is committed.
+    /// For the template alarm, after the commit.
     pub(crate) noticed: Vec<Noticed>,
-    /// The offset that the group commits with it.
+    /// The offset that the group commits with these outputs.
     pub(crate) next_log_offset: u64,
-    /// Offset in the log before it.
+    /// The log offset of the first record that they belong to.
     pub(crate) first_log_offset: u64,
 }
 
-/// What is counted of one outcome.
+/// The counted properties of one outcome.
 pub(crate) struct Counted {
-    /// What it is.
+    /// The kind of outcome.
     pub(crate) outcome: Outcome,
-    /// When the page's message was written.
+    /// The time at which the page's message was written.
     pub(crate) log_time: Option<Timestamp>,
-    /// Its page, where metrics name pages.
+    /// The page, if metrics name pages.
     pub(crate) exemplar: Option<Exemplar>,
 }
 
-/// One message.
+/// A message to write.
 pub(crate) struct OutputRecord {
-    /// Which topic.
+    /// The destination topic.
     pub(crate) to: To,
     /// Its key.
     pub(crate) key: Option<Vec<u8>>,
@@ -62,9 +62,9 @@ pub(crate) struct OutputRecord {
     pub(crate) value: Option<Vec<u8>>,
     /// Its headers.
     pub(crate) headers: OwnedHeaders,
-    /// The headers of the same letter without its value; for letters that have one.
+    /// The headers for the same dead letter without its value, if it has a value.
     pub(crate) headers_without_value: Option<OwnedHeaders>,
-    /// What is told of it once it is committed, where it is traced.
+    /// Its trace, which is recorded after the commit.
     pub(crate) trace: Option<Box<LogTrace>>,
 }
 
@@ -77,12 +77,12 @@ pub(crate) enum To {
     DeadLetters,
 }
 
-/// Whether a header says where a trace stands.
+/// Returns true if a header carries a trace context.
 fn is_context(name: &str) -> bool {
     name.eq_ignore_ascii_case(TRACEPARENT) || name.eq_ignore_ascii_case(TRACESTATE)
 }
 
-/// The headers, with those of a trace that goes on.
+/// Returns the headers, and adds the context of a trace that continues.
 fn with_context(headers: OwnedHeaders, context: Option<&TraceContext>) -> OwnedHeaders {
     let add = |headers: OwnedHeaders, (key, value): (&str, String)| {
         headers.insert(Header { key, value: Some(&value) })
@@ -91,11 +91,11 @@ fn with_context(headers: OwnedHeaders, context: Option<&TraceContext>) -> OwnedH
 }
 
 impl Outputs {
-    /// Adds what came of the record `of` the log; `log_time` is the page's, and `trace` the
-    /// record's, which its message hands on. Verdicts are kept for look-ups, if there is an API.
+    /// Adds the output for the record at `of` in the log. `log_time` is the page's, and `trace` the record's,
+    /// which its message passes on. Verdicts are kept for look-ups if there is an API.
     ///
     /// # Errors
-    /// A verdict that cannot be written as JSON: a bug.
+    /// A verdict cannot be written as JSON, which is a bug.
     pub(crate) fn push(
         &mut self,
         conclusion: Conclusion,
@@ -131,7 +131,7 @@ impl Outputs {
                 }
                 let Verdict { page_id, carried, .. } = *verdict;
                 let carried = carried.map(|carried| *carried).unwrap_or_default();
-                // Where a trace goes on, the context as received is that of an earlier span.
+                // If a trace continues, the received context belongs to an earlier span.
                 let is_received = |name: &str| context.is_none() || !is_context(name);
                 for (name, value) in carried.headers.iter().filter(|(name, _)| is_received(name)) {
                     headers = headers.insert(Header { key: name, value: value.as_deref() });
@@ -147,7 +147,7 @@ impl Outputs {
             }
             Conclusion::DeadLetter(letter) => {
                 let without = dead_letter::is_without_value(&letter);
-                // Headers as received stay; the last one of a name counts.
+                // Received headers are kept; if a name occurs twice, the last one counts.
                 let headers =
                     |without| traced(of.add_to(dead_letter::headers(&letter, &config.app, without)));
                 OutputRecord {
@@ -164,8 +164,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// The changelog's records of `parts`, which follow one
-    /// another: of their positions only the last one.
+    /// Returns the changelog records of consecutive `parts`, with only the last position record.
     pub(crate) fn changelog_of(parts: &[Self]) -> impl Iterator<Item = &ChangelogRecord> {
         parts.iter().enumerate().flat_map(|(at, part)| {
             let is_last = at + 1 == parts.len();
@@ -173,7 +172,7 @@ impl Outputs {
         })
     }
 
-    /// Takes the values out of all dead letters; how many had one.
+    /// Removes the values of all dead letters. Returns how many had one.
     pub(crate) fn leave_out_values(&mut self) -> u64 {
         let mut left_out = 0;
         for record in self.records.iter_mut().filter(|record| record.to == To::DeadLetters) {

@@ -1,5 +1,5 @@
-//! What an owner asks of the world outside: brokers, its group, the clock. Nothing else of the
-//! cluster stage touches them, so that a simulation can stand in for all of it.
+//! The interfaces that an owner uses: brokers, its group, and the clock. The rest of the cluster stage uses
+//! nothing else of the outside world, so a simulation can replace all of it.
 //!
 //! ```text
 //!             ┌ Reader ............ log, changelog, what a transaction in doubt has left
@@ -8,8 +8,8 @@
 //!             ├ TableFolder ....... a table's part on disk
 //!             └ now, wait ......... time
 //! ```
-//! There are two worlds: [`super::kafka_world`], and the one in `tests/simulation`, which
-//! runs the same owners, standbys and snapshots over simulated brokers in simulated time.
+//! There are two implementations: [`super::kafka_world`], and the one in `tests/simulation`, which runs the
+//! same owners, standbys and snapshots with simulated brokers and time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,108 +22,109 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::log::identity::{Replaced, TopicIds};
 use leitong_store::blocks::{Files, StoreOptions};
 
-/// The folder of a partition's table on disk; the lock on it goes with its files.
+/// The folder of a partition's table on disk. The lock on it is released with its files.
 pub(crate) struct TableFolder {
     pub(crate) files: Arc<dyn Files>,
-    /// How blocks are kept in it.
+    /// How blocks are kept in the folder.
     pub(crate) options: StoreOptions,
 }
 
 /// Everything outside of the process that an owner needs.
 pub(crate) trait World: Send + Sync + 'static {
-    /// Reads one partition of a topic.
+    /// A reader of one partition of a topic.
     type Reader: Reader + Sync;
     /// Writes transactions.
     type Client: TransactionClient<Group = Self::Group> + Send;
     /// A generation of the consumer group.
     type Group;
 
-    /// A reader of `partition` of `topic`, to its end. It belongs to no
-    /// group: who may read is decided elsewhere.
+    /// Creates a reader of `partition` of `topic` up to its end. It belongs to no group; the caller decides
+    /// who may read.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// The client cannot be created.
     fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
 
-    /// The same for whoever goes on reading what is written.
+    /// Creates a reader that also follows new records.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// The client cannot be created.
     fn follower(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
 
-    /// A reader of what is not committed, too.
+    /// Creates a reader that also returns uncommitted records.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// The client cannot be created.
     fn uncommitted_reader(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
 
-    /// Topic and partition of all that the owner of `log_partition` writes to.
+    /// Returns topic and partition of everything that the owner of `log_partition` writes to.
     ///
     /// # Errors
-    /// No answer.
+    /// The broker does not answer.
     fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>>;
 
-    /// Where the outputs of the owner of `log_partition` hold records of open transactions.
+    /// Returns the ranges of open transactions in the outputs of the owner of `log_partition`.
     ///
     /// # Errors
-    /// No answer.
+    /// The broker does not answer.
     fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>>;
 
-    /// A client under the transactional id of `log_partition`, which has not fenced anybody yet.
+    /// Creates a client with the transactional id of `log_partition`. It has not fenced other clients yet.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// The client cannot be created.
     fn transactions(&self, log_partition: u32) -> Result<Self::Client, ClientError>;
 
-    /// The group's present generation; none where this instance is no member.
+    /// The present generation of the group, or `None` if this instance is not a member.
     fn group(&self) -> Option<Self::Group>;
 
-    /// Sees to it that brokers keep the changelog without limits of age and size, and do not
-    /// compact it, as they were told to by older versions; whether that had to be changed.
+    /// Configures the changelog to be kept without limits of age and size, and without the compaction that
+    /// older versions configured. Returns true if this was a change.
     ///
     /// # Errors
-    /// Brokers do not answer, or this is not allowed.
+    /// Brokers do not answer, or do not allow it.
     fn make_queue(&self) -> anyhow::Result<bool>;
 
-    /// Has brokers delete what stands in the changelog of `log_partition` before offset `before`.
+    /// Lets brokers delete the changelog of `log_partition` before offset `before`.
     ///
     /// # Errors
-    /// Brokers do not answer, or this is not allowed, or they cannot.
+    /// Brokers do not answer, do not allow it, or cannot do it.
     fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()>;
 
-    /// The folder of `log_partition`'s table, where tables are on disk; none while somebody else has it.
+    /// Returns the folder of `log_partition`'s table, if tables are on disk. Returns `None` while another
+    /// process uses it.
     ///
     /// # Errors
-    /// It cannot be made or locked.
+    /// The folder cannot be created or locked.
     fn table_folder(&self, log_partition: u32) -> anyhow::Result<Option<TableFolder>>;
 
-    /// A random number, for names.
+    /// Returns a random number, for names.
     fn random(&self) -> u64;
 
-    /// The ids of the topics that all offsets of this process belong to.
+    /// Returns the ids of the topics that all offsets of this process belong to.
     fn topic_ids(&self) -> TopicIds;
 
-    /// Asks brokers whether they are still the ones.
+    /// Asks the brokers again for the ids of the topics.
     ///
     /// # Errors
-    /// No answer.
+    /// The broker does not answer.
     fn ask_topic_ids(&self) -> anyhow::Result<()>;
 
-    /// Whether log and changelog are still the ones, by the last answer. Never waits.
+    /// Checks if log and changelog still have their ids, by the last answer. Never waits.
     ///
     /// # Errors
-    /// [`Replaced`].
+    /// [`Replaced`] if an id has changed.
     fn verify_table(&self) -> Result<(), Replaced>;
 
-    /// Does both at the same time, and gives what came of each.
+    /// Runs both functions at the same time, and returns both results.
     fn both<A: Send, B>(&self, beside: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B);
 
-    /// The time, for durations.
+    /// The current time, for measuring durations.
     fn now(&self) -> Instant;
 
     /// The time of day.
     fn timestamp(&self) -> Timestamp;
 
-    /// Waits until `stop` is raised, at most `time`; whether it is.
+    /// Waits until `stop` is raised, for at most `time`. Returns true if it is raised.
     fn wait(&self, stop: &Stop, time: Duration) -> bool;
 }

@@ -1,5 +1,5 @@
-//! The last position records of the changelog, read without restoring any
-//! table: what the worker must know before it begins, whatever its role.
+//! Reads the last position records of the changelog without restoring a table. The worker needs them before
+//! it begins, in every role.
 
 use prost::Message as _;
 
@@ -10,23 +10,23 @@ use leitong_base::proto;
 use leitong_cluster::changelog::{POSITION_KEY, topic_ids};
 use leitong_cluster::log::identity::{TopicId, TopicIds};
 
-/// The position record is the last record of each transaction, with the
-/// transaction's mark behind it, so a little of the changelog's end
-/// mostly holds it. What is behind it was aborted; then more is read.
+/// Number of offsets before the end of the changelog that are read first. The position record is the last
+/// record of each transaction, followed only by the transaction marker. If it is farther away, the records
+/// after it were aborted, and more is read.
 const OFFSETS_BACK: u64 = 1000;
 
-/// The last position record of a partition, wherever it is; none where there is none.
+/// Returns the last position record of a partition, or `None` if there is none.
 ///
 /// # Errors
-/// No answer.
+/// The broker does not answer.
 pub(super) fn last(config: &Config, partition: u32) -> anyhow::Result<Option<proto::Position>> {
     last_of(&PartitionReader::new(&config.kafka, &config.kafka.topics.centroids, partition)?)
 }
 
-/// The same of a partition that is at hand.
+/// Returns the last position record of the partition that `reader` reads.
 ///
 /// # Errors
-/// No answer.
+/// The broker does not answer.
 pub(super) fn last_of(reader: &impl Reader) -> anyhow::Result<Option<proto::Position>> {
     let (start, end) = reader.bounds()?;
     let mut back = OFFSETS_BACK;
@@ -39,7 +39,7 @@ pub(super) fn last_of(reader: &impl Reader) -> anyhow::Result<Option<proto::Posi
                 || false,
                 |record: &dyn Record| {
                     if record.key() == Some(POSITION_KEY) {
-                        // What is broken is told by whoever restores the table.
+                        // The owner that restores the table reports a broken record.
                         found = proto::Position::decode(record.value().unwrap_or_default()).ok();
                     }
                     Ok(())
@@ -53,11 +53,11 @@ pub(super) fn last_of(reader: &impl Reader) -> anyhow::Result<Option<proto::Posi
     }
 }
 
-/// The ids of the topics that pages of this epoch were taken
-/// from and written to, as far as position records say.
+/// Returns the ids of the topics that pages of this epoch were read from and written to, as far as position
+/// records contain them.
 ///
 /// # Errors
-/// No answer.
+/// The broker does not answer.
 pub(super) fn known_ids(config: &Config, log_partitions: u32) -> anyhow::Result<TopicIds> {
     let mut known = TopicIds::default();
     for partition in 0..log_partitions {
@@ -71,7 +71,7 @@ pub(super) fn known_ids(config: &Config, log_partitions: u32) -> anyhow::Result<
     Ok(known)
 }
 
-/// The id of the page topic that `position` has taken pages of this epoch from.
+/// Returns the id of the page topic from which `position` has pages of this epoch.
 fn page_topic(position: &proto::Position, name: &str, epoch: u32) -> Option<TopicId> {
     let mut marks = position.watermarks.iter().filter(|mark| mark.topic == name && mark.epoch == epoch);
     marks.find_map(|mark| mark.topic_id.as_ref().and_then(|id| TopicId::from_bytes(id)))

@@ -1,9 +1,8 @@
-//! Whether the machine has what the configuration may ask
-//! for: open files and memory, looked at once at the start.
+//! Checks once, at the start, if the machine has enough open files and memory for the configuration.
 //!
-//! In: settings, brokers, partitions; the limits of process, control group and
-//! machine. Out: warnings that name the setting. Needs are bounds, not forecasts:
-//! a table may stay far below `expiry.centroids_max`, so nothing is refused.
+//! Input: settings, number of brokers and partitions, and the limits of process, control group and machine.
+//! Output: warnings that name the setting. Needs are upper bounds, not forecasts: a table may stay far below
+//! `expiry.centroids_max`. So nothing is refused.
 
 use std::fs;
 use std::path::Path;
@@ -13,26 +12,26 @@ use crate::kafka::topics::Counts;
 
 use super::Roles;
 
-/// Bytes of a centroid in the table with its index, measured (docs/kafka.md, `restore`).
+/// Bytes per centroid in memory, including its index, as measured (docs/kafka.md, `restore`).
 const CENTROID_BYTES: u64 = 390;
-/// The same of one that is on disk (docs/performance.md).
+/// Bytes of memory per centroid on disk (docs/performance.md).
 const SEALED_BYTES: u64 = 20;
-/// Blocks' worth of centroids that are in memory nevertheless: one that fills, one that is written.
+/// Number of blocks whose centroids are in memory: one that is being filled, one that is being written.
 const BLOCKS_IN_MEMORY: u64 = 2;
-/// Files of a table on disk besides its blocks: runs of keys, and what is being written.
+/// Number of files of a table on disk in addition to its blocks: runs of keys, and files being written.
 const RUN_FILES: u64 = 32;
-/// Dictionaries, code, stacks and what an idle worker holds besides, measured.
+/// Bytes of dictionaries, code, stacks and everything else in an idle worker, as measured.
 const BASE_BYTES: u64 = 350 << 20;
-/// librdkafka's queues of pages, log records and records to be sent: see `pipeline::kafka::client`.
+/// Bytes of librdkafka's queues of pages, log records and records to send; see `kafka::client`.
 const CLIENT_BYTES: u64 = (32 + 2 * 16 + 2 * 32) << 20;
-/// A broker's answer that fetched pages stay in, for each partition of the page topic.
+/// Bytes of a broker's answer with fetched pages, for each partition of the page topic.
 const ANSWER_BYTES: u64 = 1 << 20;
-/// Files of the process itself: standard streams, admin port, event queues, snapshots.
+/// Number of files of the process itself: standard streams, admin port, event queues, snapshots.
 const OWN_FILES: u64 = 64;
-/// Files of one client for one broker: a connection and a pipe that wakes its thread.
+/// Number of files of one client per broker: a connection, and a pipe that wakes its thread.
 const FILES_A_BROKER: u64 = 3;
 
-/// What decides how much is needed.
+/// The numbers that decide how much is needed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surroundings {
     pub(super) roles: Roles,
@@ -42,7 +41,7 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Of an instance with these roles, by what its topics are.
+    /// Returns the numbers for an instance with these roles and topics.
     pub(super) fn new(roles: Roles, counts: Counts) -> Self {
         Self {
             roles,
@@ -53,7 +52,7 @@ impl Surroundings {
     }
 }
 
-/// What there is; none where it is unlimited or cannot be read.
+/// The limits. `None` if unlimited or unknown.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Limits {
     pub(crate) open_files: Option<u64>,
@@ -61,7 +60,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Those of this process.
+    /// Reads the limits of this process.
     pub(crate) fn read() -> Self {
         let file = |path: &str| fs::read_to_string(path).ok();
         let number = |text: &str| text.trim().parse::<u64>().ok();
@@ -79,8 +78,9 @@ impl Limits {
     }
 }
 
-/// The files with the memory limits of a process, of which `/proc/self/cgroup` says `groups`: of its
-/// group and those above it (version 2), and as a container of version 1 sees its own.
+/// Returns the contents of the memory limit files of a process with these `groups` in `/proc/self/cgroup`:
+/// those of its group and of the groups above (version 2), and those that a container of version 1 sees as
+/// its own.
 fn group_limits(groups: &str) -> Vec<String> {
     let mut files = vec!["/sys/fs/cgroup/memory/memory.limit_in_bytes".to_owned()];
     let group = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
@@ -90,7 +90,7 @@ fn group_limits(groups: &str) -> Vec<String> {
     files
 }
 
-/// What is short, and which setting asks for it.
+/// Returns a warning for each resource that is short, with the setting that needs it.
 pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limits) -> Vec<String> {
     let files = open_files(config, surroundings);
     let files = limits.open_files.filter(|limit| *limit < files).map(|limit| {
@@ -124,19 +124,18 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
     files.into_iter().chain(memory).collect()
 }
 
-/// Files that may be open.
+/// Number of files that may be open.
 fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
     let Surroundings { roles, brokers, log_partitions, .. } = surroundings;
-    // Consumer and producer of pages; a member, and of each
-    // partition a reader, a producer, and a reader of its changelog;
-    // three while what has expired of a changelog is deleted.
+    // Consumer and producer of pages; a group member; for each partition a reader, a producer, and a reader
+    // of its changelog; three while expired records of a changelog are deleted.
     let fingerprint = if roles.fingerprint { 2 } else { 0 };
     let cluster = if roles.cluster { 4 + 3 * log_partitions + u64::from(config.kafka.standby) } else { 0 };
-    // Beside its brokers a client has the one that it began with and its group's coordinator.
+    // A client also connects to the broker that it started with and to the coordinator of its group.
     OWN_FILES + (fingerprint + cluster) * (brokers + 2) * FILES_A_BROKER + table_files(config, surroundings)
 }
 
-/// Files of tables on disk: all of them stay open.
+/// Number of files of tables on disk. All of them stay open.
 fn table_files(config: &Config, surroundings: Surroundings) -> u64 {
     if !config.table.on_disk || !surroundings.roles.cluster {
         return 0;
@@ -154,7 +153,7 @@ fn queue_bytes(config: &Config, surroundings: Surroundings) -> u64 {
 }
 
 fn table_bytes(config: &Config, surroundings: Surroundings) -> u64 {
-    // The count bounds each partition's table; an instance may own all of them.
+    // The number bounds each partition's table. One instance may own all of them.
     let tables = if surroundings.roles.cluster { surroundings.log_partitions } else { 0 };
     let centroids = config.expiry.centroids_max;
     let in_memory = match config.table.on_disk {
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_is_said_with_its_setting() {
+    fn each_warning_names_the_setting_to_change() {
         let config = Config::default();
         let warned = |surroundings, open_files, gib: u64| {
             let limits = Limits { open_files: Some(open_files), memory_bytes: Some(gib << 30) };
@@ -202,7 +201,7 @@ mod tests {
         assert!(files.starts_with("open files are limited to 100, and up to 199 are needed"), "{files}");
         let [memory] = &warned(ALL, 1024, 4)[..] else { panic!("one warning") };
         assert!(memory.contains("Lower expiry.centroids_max = 20000000"), "{memory}");
-        // Without a table the queues are what there is to lower.
+        // Without a table, only the queues can be made smaller.
         let left = Surroundings { roles: Roles { fingerprint: true, cluster: false }, ..ALL };
         assert_eq!(warned(left, 1024, 1), [""; 0]);
         let limits = Limits { open_files: None, memory_bytes: Some(256 << 20) };

@@ -1,4 +1,4 @@
-//! What the owners, standbys and snapshots of one process share.
+//! The state shared by owners, standbys and snapshots of one process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,24 +19,24 @@ pub(crate) struct ClusterRole<W> {
     pub(crate) world: W,
     pub(crate) config: Arc<Config>,
     pub(crate) detector: Arc<dyn Detector>,
-    /// Of the settings that decide on fingerprints.
+    /// Hash of the settings that affect fingerprints.
     pub(crate) fingerprint_hash: u64,
     pub(crate) log_partitions: u32,
     pub(crate) accepted: Accepted,
     pub(crate) health: Arc<StageHealth>,
     /// The tables of owners and standbys.
     pub(crate) tables: TableRegistry,
-    /// What owners need of the changelog.
+    /// The records of the changelog that owners need.
     pub(crate) needed: Needed,
-    /// Ends the whole worker.
+    /// Stops the whole worker.
     pub(crate) stop: Stop,
-    /// Whether the log has said that there are pages of another fingerprint hash.
+    /// True if pages with another fingerprint hash have been logged.
     other_hash_told: AtomicBool,
-    /// What was refused; ends the worker.
+    /// The error that ends the worker.
     refused: Mutex<Option<anyhow::Error>>,
 }
 
-/// Who serves what with which settings.
+/// The settings of a cluster role.
 pub(crate) struct RoleSettings {
     pub(crate) config: Arc<Config>,
     pub(crate) detector: Arc<dyn Detector>,
@@ -65,7 +65,7 @@ impl<W: World> ClusterRole<W> {
         }
     }
 
-    /// Counts a page of another fingerprint hash than this instance has, and says so once.
+    /// Counts a page whose fingerprint hash differs from this instance's, and logs it once.
     pub(crate) fn other_hash(&self, partition: u32, offset: u64, found: u64) {
         metrics::other_fingerprint_hash();
         if !self.other_hash_told.swap(true, Ordering::Relaxed) {
@@ -74,8 +74,8 @@ impl<W: World> ClusterRole<W> {
                 offset,
                 fingerprint_hash = format!("{found:016x}"),
                 own_fingerprint_hash = format!("{:016x}", self.fingerprint_hash),
-                "pages that another version, or one with other settings, has fingerprinted are in the log: pages of \
-                 different hashes never meet; how many is in leitong_other_fingerprint_hash_total"
+                "the log has pages that were fingerprinted by another version or with other settings; they are never compared \
+                 with pages of this instance's settings; leitong_other_fingerprint_hash_total counts them"
             );
         }
     }
@@ -86,12 +86,12 @@ impl<W: World> ClusterRole<W> {
         self.stop.request();
     }
 
-    /// What was refused, if anything; asked once, at the end.
+    /// Returns the error that ended the worker, if any. Called once, at the end.
     pub(crate) fn take_refused(&self) -> Option<anyhow::Error> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// What the tables of `log_partition` belong to.
+    /// The identity of the table of `log_partition`.
     pub(crate) fn identity(&self, log_partition: u32) -> Identity {
         let settings = (&*self.detector, self.fingerprint_hash);
         self.config.table_identity(settings, (log_partition, self.log_partitions), self.world.topic_ids())

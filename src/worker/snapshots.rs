@@ -1,13 +1,12 @@
-//! Local snapshots: a thread that makes, every now and then, a new one
-//! of the last one and of what has been written to the changelog since.
+//! Local snapshots: a thread that regularly makes a new snapshot from the last one and the changelog since
+//! then.
 //!
 //! ```text
-//! last snapshot ─► its live centroids ─┐
-//! changelog from there to its end ───┴─► new file ─► in place of the last one
+//! last snapshot ─► its unexpired centroids ┐
+//! changelog from there to its end ──────────┴─► new file, which replaces the last one
 //! ```
-//! Neither the table nor its owner has any part in it, so the partition is
-//! not held up at all. Memory: one centroid. A snapshot is a function of the
-//! changelog; so is the table, and the two are equal at the same offset.
+//! The table and its owner are not involved, so the partition is never delayed. Memory: one centroid. A
+//! snapshot is a function of the changelog, as the table is; at the same offset, both have the same contents.
 
 use std::time::Duration;
 
@@ -26,8 +25,7 @@ use leitong_store::snapshot::changelog_snapshot::{
     ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable,
 };
 
-/// A snapshot to which nothing has been added is written anew
-/// at this age, so that one sees that snapshots are made.
+/// Age at which a snapshot is rewritten even if nothing was added, to show that snapshots are still made.
 const UNCHANGED_AGE_MS: i64 = 60 * 60 * 1000;
 
 /// Writes snapshots until `stop` is raised.
@@ -37,9 +35,9 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, partitions_at_hand: impl Fn()
         for partition in partitions_at_hand() {
             let Some(place) = role.snapshot_place(partition) else { return };
             if let Err(error) = write(role, partition, &place, stop) {
-                // The last one is still there, and the next attempt comes.
+                // The last snapshot remains, and the next attempt follows.
                 let snapshot = place.path();
-                tracing::warn!(partition, "snapshot {} not written: {error:#}", snapshot.display());
+                tracing::warn!(partition, "cannot write snapshot {}: {error:#}", snapshot.display());
             }
         }
     }
@@ -52,7 +50,7 @@ fn write<W: World>(
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let Some(_lock) = place.lock().context("cannot lock it")? else {
-        return Ok(()); // another instance of this machine is at it
+        return Ok(()); // another instance on this machine is writing it
     };
     let began = role.world.now();
     let config = &role.config.kafka;
@@ -61,7 +59,7 @@ fn write<W: World>(
     let last = role.snapshot(partition, &reader)?;
     let bounds = reader.bounds()?;
     let unchanged = |last: &ChangelogSnapshot| {
-        // Behind the last record there is but the mark of its transaction.
+        // Only the marker of its transaction follows the last record.
         bounds.1 <= last.changelog_offset() + 1 && last.age_ms(as_of) < UNCHANGED_AGE_MS
     };
     if last.as_ref().is_some_and(unchanged) {
@@ -87,7 +85,7 @@ fn write<W: World>(
             Ok(None) => return Ok(()),
             Err(unusable @ Unusable::Damaged(_)) => {
                 role.set_aside(partition, &unusable);
-                return Ok(()); // the next one is made of the changelog alone
+                return Ok(()); // the next one is made from the changelog only
             }
             Err(error) => return Err(error.into()),
         }
@@ -96,9 +94,9 @@ fn write<W: World>(
         return Ok(());
     }
     let Next { file, position, changelog_offset, whole } = next;
-    // One without numbers is of an older version, which lets centroids go by tombstones.
+    // A position without numbers comes from an older version, which removes centroids by tombstones.
     let Some(position) = position.filter(|position| position.founded.is_some()) else { return Ok(()) };
-    anyhow::ensure!(whole, "the changelog ends within a transaction");
+    anyhow::ensure!(whole, "the changelog ends inside a transaction");
     let (log_offset, centroids) = (position.next_log_offset, position.centroid_count);
     let footer = proto::Snapshot {
         changelog_topic: config.topics.centroids.clone(),
@@ -116,12 +114,12 @@ fn write<W: World>(
     Ok(())
 }
 
-/// A snapshot in the making.
+/// A snapshot that is being written.
 struct Next {
     file: SnapshotWriter,
     position: Option<proto::Position>,
     changelog_offset: u64,
-    /// The last record read ended a transaction.
+    /// True if the last record that was read ended a transaction.
     whole: bool,
 }
 

@@ -1,14 +1,13 @@
-//! Warm standby: for each partition of the log a thread that follows its changelog
-//! while another instance owns it, into a table that is ready to be taken.
+//! Warm standby: for each log partition, a thread that follows the changelog while another instance owns the
+//! partition. The table is then ready for take-over.
 //!
 //! ```text
 //! changelog ─► table in the registry ─► its owner ─► back to the registry …
 //! ```
-//! Invariants: a partition is followed or owned, never both; tables are handed over,
-//! never copied; a table holds committed records only, and knows the offset to go on
-//! at. Look-ups read it between transactions: the records of one are taken all at once.
-//! No lock is held while a broker is asked. Memory: the tables of all partitions, and
-//! one transaction's part of the changelog for each.
+//! Invariants: a partition is either followed or owned; tables are moved, never copied; a table holds only
+//! committed records, and knows the offset to continue at. Look-ups read it between transactions, because the
+//! records of a transaction are applied together. No lock is held while waiting for a broker. Memory: the
+//! tables of all partitions, and for each one transaction of the changelog.
 
 use std::time::Duration;
 
@@ -20,17 +19,17 @@ use crate::kafka::ports::{Reader, Record, Step};
 use crate::telemetry::metrics;
 use leitong_cluster::changelog::POSITION_KEY;
 
-/// How long to wait before following a changelog again that made no sense.
+/// Pause before an inconsistent changelog is followed again.
 const UNFIT_PAUSE: Duration = Duration::from_secs(30);
-/// How long to wait before a read that failed is tried again.
+/// Pause before a failed read is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// How often to look whether a partition has lost its owner here.
+/// Interval at which the thread checks if the partition still has an owner here.
 const OWNED_PAUSE: Duration = Duration::from_millis(100);
 
-/// Records of the changelog that are taken at once: more than one transaction has.
+/// Maximum number of changelog records that are applied together: more than a transaction has.
 const TAKEN_AT_ONCE: usize = 1 << 18;
 
-/// A record of the changelog, until its transaction is taken.
+/// A record of the changelog, kept until the end of its transaction.
 pub(super) struct KeptRecord {
     pub(super) offset: u64,
     key: Option<Box<[u8]>>,
@@ -38,7 +37,7 @@ pub(super) struct KeptRecord {
 }
 
 impl KeptRecord {
-    fn of(record: &dyn Record) -> Self {
+    fn new(record: &dyn Record) -> Self {
         Self {
             offset: record.offset(),
             key: record.key().map(Into::into),
@@ -60,19 +59,19 @@ impl Record for KeptRecord {
         self.value.as_deref()
     }
 
-    /// Records of the changelog say nothing of it.
+    /// Records of the changelog have no origin.
     fn origin(&self) -> Option<LogOrigin> {
         None
     }
 }
 
-/// Why following ended.
+/// The reason why following ended.
 enum Ended {
-    /// It is owned here by now, or the worker stops.
+    /// The partition has an owner here, or the worker stops.
     Left,
-    /// The table is dropped: the changelog does not go on where it was, or made no sense.
+    /// The table is discarded: the changelog is inconsistent, or lacks the next records.
     Unfit(String),
-    /// May pass; the table stays.
+    /// A transient error; the table stays.
     Broker(anyhow::Error),
 }
 
@@ -82,7 +81,7 @@ impl From<anyhow::Error> for Ended {
     }
 }
 
-/// Follows the changelog of one partition, whenever it has no owner here, until `stop` is raised.
+/// Follows the changelog of one partition whenever it has no owner here, until `stop` is raised.
 pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) {
     while !stop.is_requested() {
         if role.tables.is_owned(partition) {
@@ -96,17 +95,18 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
         match ended {
             Ended::Left => {}
             Ended::Unfit(why) => {
-                // Brokers may overtake a reader; who owns the partition looks more closely.
+                // Brokers may have deleted records during the reading. The next owner checks this more
+                // closely.
                 tracing::warn!(
                     partition,
-                    "standby: following the changelog anew in {} s: {why}",
+                    "standby: table discarded; following the changelog from the start in {} s: {why}",
                     UNFIT_PAUSE.as_secs()
                 );
                 role.tables.take(partition);
                 role.world.wait(stop, UNFIT_PAUSE);
             }
             Ended::Broker(error) => {
-                // What was read is kept, and read on behind.
+                // The table is kept, and following continues after it.
                 tracing::warn!(partition, "standby: trying again: {error:#}");
                 role.world.wait(stop, RETRY_PAUSE);
             }
@@ -127,7 +127,7 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
     let enough = || stop.is_requested() || tables.is_owned(partition);
     let table = match tables.take(partition) {
         Some(table) => table,
-        // From the snapshot, or from the beginning.
+        // Starts from the snapshot, or from the beginning.
         None => match role.at_snapshot(partition, &changelog, enough)? {
             Some(table) => table,
             None => role.at_beginning(partition, &changelog, enough)?,
@@ -149,7 +149,7 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
     while !enough() {
         match changelog.next(Duration::from_millis(100))? {
             Step::Record(record) => {
-                let record = KeptRecord::of(&record);
+                let record = KeptRecord::new(&record);
                 let is_last = record.key() == Some(POSITION_KEY);
                 transaction.push(record);
                 if !is_last && transaction.len() < TAKEN_AT_ONCE {

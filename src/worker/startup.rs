@@ -1,10 +1,8 @@
-//! What the tables of the log's partitions were written with, compared
-//! at the start, before this instance joins any group: one that could
-//! serve no table must not count as ready while it stands by.
+//! Compares the settings with those that the tables were written with. This happens at the start, before the
+//! instance joins a group. An instance that could serve no table must not count as ready while it stands by.
 //!
-//! Among it are the settings that say which partition of the log a
-//! page goes to. They must not change under way: a page that is sent
-//! again could go to another partition than before, and count in both.
+//! One of these settings decides which log partition a page goes to. It must not change while pages are in
+//! flight: a page that is sent again could go to another partition, and count in both.
 
 use anyhow::ensure;
 
@@ -15,10 +13,10 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::proto::CHANGELOG_FORMAT_VERSION_MAX;
 use leitong_cluster::changelog::restore::check_identity;
 
-/// Refuses settings that do not fit the tables.
+/// Refuses settings that the tables were not made with.
 ///
 /// # Errors
-/// They differ and the difference is not accepted; or no answer.
+/// A setting differs and the difference is not accepted, or the broker does not answer.
 pub(super) fn refuse_another(
     config: &Config,
     stage: &FingerprintStage,
@@ -29,7 +27,7 @@ pub(super) fn refuse_another(
     for partition in 0..log_partitions {
         let Some(found) = positions::last(config, partition)? else { continue };
         if found.format_version > CHANGELOG_FORMAT_VERSION_MAX {
-            continue; // its owner says so, and which instance is to be updated
+            continue; // its owner reports this, and which instance needs an update
         }
         let settings = (&**stage.detector(), stage.fingerprint_hash());
         let identity = config.table_identity(settings, (partition, log_partitions), topics.ids());
@@ -38,8 +36,8 @@ pub(super) fn refuse_another(
         let same_corpus = found.corpus_hash.is_none_or(|hash| hash == identity.corpus_hash);
         ensure!(
             log_partitions < 2 || accepted.corpus_change || same_corpus,
-            "the settings corpus.* have changed, and they say which of the {log_partitions} partitions of the log a page \
-             goes to: a page in flight could count in two of them. Run with the old ones, or stop all fingerprint \
+            "the settings corpus.* have changed. They decide which of the {log_partitions} partitions of the log a page \
+             goes to, so a page in flight could count in two of them. Restore the old settings, or stop all fingerprint \
              workers, wait until the log is drained, and then start all instances once with `leitong run \
              --accept-corpus-change`"
         );

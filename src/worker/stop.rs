@@ -8,13 +8,14 @@ use anyhow::Context;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How long a stop may take. Orchestrators kill after 30 s.
+/// Timeout of a stop. Orchestrators kill the process after 30 s.
 const STOP_TIMEOUT: Duration = Duration::from_secs(28);
 
-/// Some supervisors send a signal to the process and to its group, which is twice.
+/// Interval in which signals count as one. Some supervisors send a signal to the process and to its group, so
+/// it arrives twice.
 const SAME_SIGNAL: Duration = Duration::from_millis(300);
 
-/// Asks all threads to come to an end.
+/// Tells all threads to stop.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<Inner>);
 
@@ -26,26 +27,26 @@ struct Inner {
 }
 
 impl Stop {
-    /// Not raised yet.
+    /// Creates a flag that is not raised.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Raises it.
+    /// Raises the flag.
     pub fn request(&self) {
         self.0.requested.store(true, Ordering::SeqCst);
         let _guard = self.0.mutex.lock().unwrap_or_else(PoisonError::into_inner);
         self.0.changed.notify_all();
     }
 
-    /// Whether it is raised.
+    /// Returns true if the flag is raised.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         self.0.requested.load(Ordering::SeqCst)
     }
 
-    /// Waits until it is raised, at most `time`; whether it is.
+    /// Waits until the flag is raised, for at most `time`. Returns true if it is raised.
     pub fn wait(&self, time: Duration) -> bool {
         let guard = self.0.mutex.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = self.0.changed.wait_timeout_while(guard, time, |()| !self.is_requested());
@@ -56,18 +57,18 @@ impl Stop {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "patience is at its end; nothing that destructors do is needed"
+    reason = "the timeout has passed, and destructors do nothing that is needed"
 )]
 fn end_at_once(status: i32) -> ! {
     std::process::exit(status)
 }
 
-/// SIGTERM and SIGINT raise the flag. A second one ends the process at
-/// once, and so do [`STOP_TIMEOUT`] seconds, which it takes only where
-/// brokers do not answer. What comes within [`SAME_SIGNAL`] counts as one.
+/// Installs the signal handlers. SIGTERM and SIGINT raise the flag. A second signal ends the process
+/// immediately. The process also ends after [`STOP_TIMEOUT`], which is reached only if brokers do not answer.
+/// Signals within [`SAME_SIGNAL`] count as one.
 ///
 /// # Errors
-/// The signals cannot be had.
+/// The signals cannot be handled.
 pub fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
     let stop = stop.clone();
     let _guard = runtime.enter();
@@ -87,13 +88,13 @@ pub fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
             Ok(()) => 130,
             Err(_) => 1,
         };
-        tracing::warn!("stopped in the midst; nothing is lost, what was not committed is done again");
+        tracing::warn!("stopped before finishing; nothing is lost, because uncommitted work is done again");
         end_at_once(status);
     });
     Ok(())
 }
 
-/// The signals that come from now on.
+/// The signals that arrive from now on.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -1,19 +1,19 @@
-//! One transaction after the other under a transactional
-//! id: all of a batch becomes visible, or nothing.
+//! Transactions under one transactional id, one after another. Either all records of a batch become visible,
+//! or none.
 //!
 //! ```text
 //! begin ─► send all records ─► wait until all are delivered ─► send the offset ─► commit
 //! ```
-//! The offset comes last, so a transaction that moves it holds every record; a
-//! commit that strikes a transaction half-written can then never count as the whole.
+//! The offset is sent last, so a transaction that contains it contains every record. If a commit reaches a
+//! transaction that is only half written, it does not move the offset.
 //!
-//! There is no abort here but that of `unended.rs`. Whatever fails, the client is thrown away and a
-//! new one is made under the same transactional id: `init_transactions` ends what the old one left,
-//! by committing it if its commit had been decided, else by aborting it, and fences everything of
-//! it that is still on its way. That is one path for errors, time-outs and crashes alike. A client
-//! that was disturbed, though its commit succeeded, is thrown away as well
-//! ([`TransactionalProducer::disturbance`]): a request that it repeated may still arrive once more,
-//! and would commit the next transaction of the same epoch when that is half-written.
+//! Apart from `unended.rs`, nothing here aborts a transaction. After any failure, the client is discarded and
+//! a new one is created with the same transactional id. Its `init_transactions` ends the old transaction, by
+//! committing it if its commit had been decided, and otherwise by aborting it. It also fences all requests of
+//! the old client that are still on their way. So errors, timeouts and crashes are handled in the same way. A
+//! client that was disturbed is discarded even if its commit succeeded
+//! ([`TransactionalProducer::disturbance`]): a repeated request may still arrive, and would commit the next
+//! transaction of the same epoch when it is half written.
 
 use std::time::Duration;
 
@@ -24,24 +24,24 @@ use crate::kafka::client::ClientError;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 use crate::worker::outputs::{OutputRecord, Outputs, To};
 
-/// How long one attempt to take over waits for the coordinator.
+/// Timeout for the coordinator in one attempt to take over.
 const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Attempts after which the log says that the coordinator does not answer: about 30 seconds.
+/// Number of attempts after which a missing answer of the coordinator is logged: about 30 seconds.
 const ATTEMPTS_UNTIL_WARNING: u32 = 6;
 
-/// Why a transaction was not committed, or perhaps not.
+/// The reason why a transaction was not committed, or may not have been.
 #[derive(Debug, Error)]
 pub(super) enum TransactionError {
-    /// Somebody else owns the partition, or took this producer for dead.
+    /// Another instance owns the partition, or considered this producer dead.
     #[error("fenced: another instance owns this partition of the log ({0})")]
     Fenced(String),
-    /// A topic does not take a message.
+    /// A topic refused a message.
     #[error("{0}")]
     Refused(RequestError),
-    /// All else: a broker that is away, a rebalance, a time-out.
+    /// Any other failure: a broker that is down, a rebalance, a timeout.
     #[error("{0}")]
     Failed(String),
-    /// The client cannot be made.
+    /// The client cannot be created.
     #[error(transparent)]
     Client(#[from] ClientError),
 }
@@ -63,11 +63,11 @@ pub(super) struct TransactionalProducer<C> {
 }
 
 impl<C: TransactionClient> TransactionalProducer<C> {
-    /// Takes the transactional id of `log_partition` from whoever had it,
-    /// and ends what they left open. Waits for brokers until `stop` says no.
+    /// Takes over the transactional id of `log_partition` from its previous owner, and ends a transaction
+    /// that is still open. Waits for brokers until `stop` is raised.
     ///
     /// # Errors
-    /// [`TransactionError`].
+    /// [`TransactionError`] if the id cannot be taken over.
     pub(super) fn take_over(
         client: C,
         log_partition: u32,
@@ -90,12 +90,12 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         }
     }
 
-    /// Writes `parts` and commits them together with the group's
-    /// offset. Gives the offset behind what it wrote to the changelog.
+    /// Writes `parts` and commits them together with the group's offset. Returns the changelog offset after
+    /// the written records.
     ///
     /// # Errors
-    /// [`TransactionError`]; then this producer must not be used any more,
-    /// and what became of the transaction is to be found out by the next one.
+    /// [`TransactionError`] if the commit failed or its result is unknown. This producer must then not be
+    /// used again; the next one finds out the result.
     pub(super) fn commit(
         &self,
         parts: &[Outputs],
@@ -118,11 +118,10 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         Ok(delivered.map(|delivered| delivered.offset + 1))
     }
 
-    /// Commits a position record and an offset that were
-    /// decided to be committed, and are not visible.
+    /// Commits a position record and an offset again, if their commit was decided but they are not visible.
     ///
     /// # Errors
-    /// As for [`Self::commit`].
+    /// The errors of [`Self::commit`].
     pub(super) fn commit_again(
         &self,
         position: Option<Outgoing<'_>>,
@@ -138,12 +137,12 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         Ok(self.client.commit()?)
     }
 
-    /// Aborts a transaction of these records and, with `group`, of the group's
-    /// offset; and with it all that is still open of this transactional id where they
-    /// go. Once they are delivered, leaders know all that was committed before them.
+    /// Aborts a transaction that contains these records and, with `group`, the group's offset. This also ends
+    /// transactions that are still open under this transactional id in the same partitions. When the records
+    /// are delivered, leaders know everything that was committed before them.
     ///
     /// # Errors
-    /// As for [`Self::commit`].
+    /// The errors of [`Self::commit`].
     pub(super) fn abort_again<'a>(
         &self,
         records: impl Iterator<Item = Outgoing<'a>>,
@@ -160,18 +159,18 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         Ok(self.client.abort()?)
     }
 
-    /// Where the records of the last transaction stand, as in [`TransactionClient::delivered`].
+    /// The places of the last transaction's records, as in [`TransactionClient::delivered`].
     pub(super) fn delivered(&self) -> Vec<Option<Delivered>> {
         self.client.delivered()
     }
 
-    /// As in [`TransactionClient::disturbance`].
+    /// The disturbance of the client, as in [`TransactionClient::disturbance`].
     pub(super) fn disturbance(&self) -> Option<String> {
         self.client.disturbance()
     }
 }
 
-/// The records of `parts` in the order in which they are sent: outcomes, then the changelog.
+/// Returns the records of `parts` in the order of sending: outcomes, then the changelog.
 pub(super) fn outgoing<'a>(
     parts: &'a [Outputs],
     config: &'a KafkaConfig,

@@ -1,25 +1,23 @@
-//! Transactions that brokers have ended, and that some partitions do not know to have ended.
+//! Ends transactions that brokers have ended, but that some partitions still consider open.
 //!
-//! To end a transaction, its coordinator has a marker written into each of the transaction's
-//! partitions. Kafka 4.3 leaves out partitions that have no leader at that moment (KAFKA-20734), as
-//! most have for a while when all brokers of a cluster start again. There the records stay *open*:
-//! no reader sees them, and the next transaction under the same id takes them in, so that its
-//! commit would publish what was aborted, and verdicts would come twice. `init_transactions` does
-//! not tell.
+//! To end a transaction, its coordinator writes a marker to each of the transaction's partitions. Kafka 4.3
+//! skips partitions that have no leader at that moment (KAFKA-20734), as happens when all brokers of a
+//! cluster restart. In these partitions, the records stay *open*. Readers do not see them, and the next
+//! transaction under the same id includes them. Its commit would then publish records that were aborted, and
+//! verdicts would appear twice. `init_transactions` does not report this.
 //!
-//! So whoever has taken over looks for open records of its own, where
-//! there must be none any more, and finds out what was decided:
+//! So an owner that has taken over looks for open records of its own, where there must be none, and finds out
+//! what was decided:
 //!
 //! | the group's committed offset | the changelog's end | so the transaction was committed up to |
 //! |---|---|---|
 //! | known | | the committed offset |
-//! | not known: its own marker is missing | known | the last position record |
-//! | not known | open as well | the open position record, if any outcome behind the last visible one is visible; else that one |
+//! | unknown: its own marker is missing | known | the last position record |
+//! | unknown | open too | the open position record, if any outcome after the last visible position is visible; otherwise the last visible position |
 //!
-//! Open outcomes behind that were aborted: a transaction that takes them in is aborted once more.
-//! Those before it were committed, and become visible with the next commit that writes to their
-//! partition. Open position records and offsets that were committed are written and committed
-//! again, which changes nothing but that they are visible.
+//! Open outcomes after that were aborted: a transaction that includes them is aborted again. Open outcomes
+//! before it were committed, and become visible with the next commit to their partition. Open position
+//! records and offsets that were committed are committed again, which only makes them visible.
 
 use std::time::Duration;
 
@@ -36,60 +34,56 @@ use crate::telemetry::metrics;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
 
-/// How long the open transactions of other owners may hide
-/// what is behind them: longer than they may stay open.
+/// Timeout for open transactions of other owners that hide records: longer than they may stay open.
 const OTHERS_TIMEOUT: Duration = Duration::from_secs(15);
-/// How often to look meanwhile.
+/// Interval between attempts.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
-/// How long to wait for one open record.
+/// Timeout for one open record.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many records at the end of a partition are looked through for outcomes that were committed.
+/// Number of records at the end of a partition that are searched for committed outcomes.
 const TAIL: u64 = 50_000;
 
-/// The key of records that only serve to have their transaction end in a partition.
+/// The key of records that serve only to end a transaction in a partition.
 const MARK: &[u8] = b"unended";
 
-/// Open records of one partition, of a transaction that has ended.
+/// The open records in one partition, of a transaction that has ended.
 struct Leftover {
     range: OpenRange,
-    /// Where the first of them comes from; none in the changelog.
+    /// The origin of the first one, or `None` in the changelog.
     origin: Option<LogOrigin>,
 }
 
-/// The changelog's open records.
+/// The open records of the changelog.
 struct OpenChangelog {
     range: OpenRange,
     /// The value of the last position record among them.
     position: Option<Vec<u8>>,
-    /// The offset of the log up to which that record says that all is decided.
+    /// The next log offset in that record.
     next_log_offset: Option<u64>,
 }
 
-/// What is known of the transaction that was left open.
+/// What was found out about the open transaction.
 struct Found {
     /// Open outcomes that were aborted.
     aborted: Vec<OpenRange>,
     changelog: Option<OpenChangelog>,
-    /// The group's committed offset is not known.
+    /// True if the group's committed offset is unknown.
     pending: bool,
-    /// The offset of the log up to which all is committed.
+    /// The log offset up to which everything is committed.
     done: Option<u64>,
 }
 
-/// Ends what is still open of transactions under this
-/// transactional id, right after it was taken over.
+/// Ends transactions that are still open under this transactional id. Called right after a take-over.
 ///
 /// # Errors
-/// [`Trouble`]; also where something had to be ended: then the
-/// owner begins again with taking over, and finds nothing.
+/// [`Trouble`], also if something had to be ended. The owner then takes over again, and finds nothing.
 pub(super) fn end<W: World>(
     owner: &Owner<W>,
     log: &W::Reader,
     producer: &TransactionalProducer<W::Client>,
 ) -> Result<(), Trouble> {
     let leftovers = leftovers(owner)?;
-    // A client asks again and again as long as an offset is
-    // open, and then says no more than that time is up.
+    // The client retries while an offset is open, and then reports only a timeout.
     let committed = log.committed().or_else(|_| log.committed());
     if leftovers.is_empty() && committed.is_ok() {
         return Ok(());
@@ -116,8 +110,8 @@ pub(super) fn end<W: World>(
     } else {
         let (open, key) = (found.aborted.iter().chain(open), MARK.to_vec());
         let touched = open.map(|range| record(&range.topic, range.partition, &key, None));
-        // An offset that was committed and is not to be seen must not be aborted with the rest: it is
-        // committed once there is no rest.
+        // A committed offset that is not visible must not be aborted with the rest. It is committed when the
+        // rest has ended.
         producer.abort_again(touched, nothing_was_committed.then_some(&group))?;
     }
     metrics::unended_transaction();
@@ -126,7 +120,7 @@ pub(super) fn end<W: World>(
         partitions = ?found.aborted.iter().map(|range| (&range.topic, range.partition)).collect::<Vec<_>>(),
         changelog = found.changelog.is_some(),
         offset = found.pending,
-        "brokers had ended a transaction without telling all of its partitions; it is ended there as well"
+        "brokers had ended a transaction without informing all of its partitions; ended it there too"
     );
     Err(anyhow::anyhow!("a transaction was still open in some partitions; taking over again").into())
 }
@@ -135,8 +129,7 @@ fn record<'a>(topic: &'a str, partition: u32, key: &'a Vec<u8>, value: Option<&'
     Outgoing { topic, partition: Some(partition), key: Some(key), value, headers: None }
 }
 
-/// What was decided about the transaction that `leftovers`
-/// are of. `committed` is none where it is not known.
+/// Finds out what was decided about the transaction of `leftovers`. `committed` is `None` if it is unknown.
 fn find_out<W: World>(
     owner: &Owner<W>,
     producer: &TransactionalProducer<W::Client>,
@@ -159,8 +152,8 @@ fn find_out<W: World>(
             let centroids = &owner.config().kafka.topics.centroids;
             let mut mark_offset = None;
             if open.is_none() {
-                // A leader that was just elected would hide the last
-                // position record, but for one who writes to it.
+                // A leader that was just elected would hide the last position record, except from a client
+                // that writes to it.
                 let key = MARK.to_vec();
                 let mark = record(centroids, owner.partition, &key, None);
                 producer.abort_again(std::iter::once(mark), None)?;
@@ -186,8 +179,8 @@ fn find_out<W: World>(
     Ok(Found { aborted, changelog, pending: committed.is_none(), done })
 }
 
-/// The last position record that readers see, when they see all up to `mark`: a leader that
-/// was elected after the mark was written may not know either what was committed before it.
+/// Returns the last position record that is visible when everything up to `mark` is visible. Waits because a
+/// leader that was elected after the mark was written may not know what was committed before it.
 fn position_up_to<W: World>(
     owner: &Owner<W>,
     reader: &W::Reader,
@@ -212,8 +205,8 @@ fn position_up_to<W: World>(
     }
 }
 
-/// Open records of this owner, of whom nothing can be open. What
-/// others have open may hide more of them, and is waited for.
+/// Returns the open records of this owner, which should have none. Waits for open transactions of others that
+/// may hide more.
 fn leftovers<W: World>(owner: &Owner<W>) -> Result<Vec<Leftover>, Trouble> {
     let world = &owner.role.world;
     let began = world.now();
@@ -240,7 +233,7 @@ fn leftovers<W: World>(owner: &Owner<W>) -> Result<Vec<Leftover>, Trouble> {
             return Err(anyhow::anyhow!("stopped").into());
         }
         ranges = world.open_ranges(owner.partition)?;
-        // What was written since then is not ours.
+        // Records that were written since then are not ours.
         ranges.retain(|now| {
             first.iter().any(|then| {
                 (&now.topic, now.partition) == (&then.topic, then.partition) && now.from < then.to
@@ -249,7 +242,7 @@ fn leftovers<W: World>(owner: &Owner<W>) -> Result<Vec<Leftover>, Trouble> {
     }
 }
 
-/// Where the first record of an open range comes from, if it says so.
+/// Returns the origin of the first record in an open range, if the record has one.
 fn origin_of_first<W: World>(owner: &Owner<W>, range: &OpenRange) -> Result<Option<LogOrigin>, Trouble> {
     let reader = owner.role.world.uncommitted_reader(&range.topic, range.partition)?;
     reader.begin(range.from)?;
@@ -257,7 +250,7 @@ fn origin_of_first<W: World>(owner: &Owner<W>, range: &OpenRange) -> Result<Opti
     while owner.role.world.now().duration_since(began) < READ_TIMEOUT && !owner.stop.is_requested() {
         match reader.next(LOOK_AGAIN)? {
             Step::Record(record) => {
-                // Another one means that the transaction has ended meanwhile.
+                // Another record means that the transaction has ended meanwhile.
                 let is_first = Record::offset(&record) == range.from;
                 return Ok(record.origin().filter(|_| is_first));
             }
@@ -265,10 +258,10 @@ fn origin_of_first<W: World>(owner: &Owner<W>, range: &OpenRange) -> Result<Opti
             Step::Nothing => {}
         }
     }
-    Err(anyhow::anyhow!("no answer about the open records of {}", reader.name()).into())
+    Err(anyhow::anyhow!("no answer from the broker about the open records of {}", reader.name()).into())
 }
 
-/// The value of the last position record in an open range of the changelog.
+/// Returns the value of the last position record in an open range of the changelog.
 fn last_position<W: World>(owner: &Owner<W>, range: &OpenRange) -> Result<Option<Vec<u8>>, Trouble> {
     let reader = owner.role.world.uncommitted_reader(&range.topic, range.partition)?;
     let mut last = None;
@@ -289,7 +282,7 @@ fn next_log_offset(position: &[u8]) -> Option<u64> {
     Some(proto::Position::decode(position).ok()?.next_log_offset)
 }
 
-/// Whether readers see an outcome of this owner's log partition at `offset` or behind it.
+/// Returns true if an outcome of this owner's log partition at or after `offset` is visible.
 fn any_visible<W: World>(owner: &Owner<W>, offset: u64) -> Result<bool, Trouble> {
     let world = &owner.role.world;
     for (topic, partition) in world.outputs(owner.partition)? {

@@ -1,13 +1,13 @@
-//! Writes an owner's transactions, each until it is known to be committed.
+//! Writes an owner's transactions. Each one is retried until it is known to be committed.
 //!
 //! ```text
 //! parts ─► transaction ─► committed ─► next parts
 //!              └ failed: a new producer fences the old one and ends its transaction,
 //!                        then what is visible of it is read (doubt.rs), and the rest is written again
 //! ```
-//! A batch comes in parts. As many of them as are committed in good time make
-//! one transaction: a broker that throttles or is slow gets smaller ones, since
-//! one that takes longer than `transaction.timeout.ms` would never be committed.
+//! A batch comes in parts. One transaction has as many parts as can be committed quickly. So a slow or
+//! throttling broker gets smaller transactions: one that takes longer than `transaction.timeout.ms` would
+//! never be committed.
 
 use std::time::Duration;
 
@@ -24,28 +24,28 @@ use crate::telemetry::traces::page::Committed;
 use crate::telemetry::{exemplars, metrics, tally, templates, traces};
 use crate::worker::outputs::{Counted, OutputRecord, Outputs, To};
 
-/// A transaction that takes longer is too large: a fifth of the default time-out.
+/// Duration from which a transaction is too large: a fifth of the default timeout.
 const SLOW: Duration = Duration::from_secs(2);
-/// One that takes less may be larger.
+/// Duration below which a transaction may be larger.
 const QUICK: Duration = Duration::from_millis(500);
-/// How long to wait after a failed transaction.
+/// Pause after a failed transaction.
 const FAILED_PAUSE: Duration = Duration::from_millis(100);
-/// Parts of the largest transaction there can be: `kafka.transaction.records_max` has no more.
+/// Maximum number of parts in a transaction. `kafka.transaction.records_max` allows no more.
 const PARTS_MAX: usize = 1 << 17;
 
 /// The writer of one partition's transactions.
 pub(super) struct Writer<'a, W: World> {
     owner: &'a Owner<W>,
-    /// None after a failure, or once it was disturbed.
+    /// The producer, or `None` after a failure or disturbance.
     producer: Option<TransactionalProducer<W::Client>>,
     reader: &'a W::Reader,
-    /// The first offset of the changelog behind what is committed; none where that is not known.
+    /// The first changelog offset after the committed records, or `None` if it is unknown.
     pub(super) changelog_next: Option<u64>,
-    /// What the group has committed, as far as this owner's table goes.
+    /// The log offset that the group has committed with this owner's table.
     committed: Option<u64>,
-    /// Parts that make one transaction, at most.
+    /// Maximum number of parts in a transaction, at present.
     parts_max: usize,
-    /// Look-ups read the table, and what is committed.
+    /// The table that look-ups read, with what is committed.
     pub(super) served: Option<Served<'a>>,
 }
 
@@ -67,7 +67,7 @@ impl<'a, W: World> Writer<'a, W> {
         let mut written = 0;
         while written < parts.len() {
             let end = parts.len().min(written.saturating_add(self.parts_max));
-            // Without its topics no transaction is ever committed.
+            // Without its topics, no transaction can be committed.
             world.verify_table()?;
             let began = world.now();
             let (committed, took) = self.try_write(&mut parts[written..end])?;
@@ -82,14 +82,14 @@ impl<'a, W: World> Writer<'a, W> {
         Ok(())
     }
 
-    /// Takes in what the client has to say while there is nothing
-    /// to write; a disturbed one goes with the next transaction.
+    /// Handles the client's events while there is nothing to write. If it was disturbed, the next transaction
+    /// replaces it.
     pub(super) fn idle(&self) {
         let _ = self.producer.as_ref().map(TransactionalProducer::disturbance);
     }
 
-    /// Fewer parts at once after a long wait, more after a short one. A failure
-    /// without a wait says nothing of their number: a rebalance, mostly.
+    /// Lowers the number of parts after a long commit, and raises it after a short one. A failure without
+    /// waiting, mostly a rebalance, does not change it.
     fn adapt(&mut self, parts: usize, committed: bool, took: Duration) {
         if took > SLOW {
             self.parts_max = (parts / 2).max(1);
@@ -97,7 +97,7 @@ impl<'a, W: World> Writer<'a, W> {
                 tracing::info!(
                     partition = self.owner.partition,
                     parts = self.parts_max,
-                    "the broker is slow: smaller transactions"
+                    "the broker is slow: using smaller transactions"
                 );
             }
         } else if committed && took < QUICK && parts == self.parts_max {
@@ -105,13 +105,13 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    /// Whether the parts are committed (false: what is left of
-    /// them is to be written again), and how long the commit took.
+    /// Tries to write and commit the parts. Returns true if they are committed; otherwise those that remain
+    /// must be written again. Also returns how long the commit took.
     fn try_write(&mut self, parts: &mut [Outputs]) -> Result<(bool, Duration), Trouble> {
         let (owner, world) = (self.owner, &self.owner.role.world);
         let config = &owner.config().kafka;
         let producer = self.undisturbed_producer()?;
-        // Asked for at each commit: the generation changes with every rebalance.
+        // Read for each commit, because every rebalance changes the generation.
         let group = world.group().context("this instance has left its group")?;
         let began = world.now();
         let began_at = traces::tracer().map_or(0, |_| traces::now());
@@ -135,7 +135,7 @@ impl<'a, W: World> Writer<'a, W> {
                 if owner.stop.is_requested() {
                     return Err(Trouble::Transient(anyhow::anyhow!("stopped")));
                 }
-                // Fences the one before, so that what came of it cannot change any more.
+                // Fences the previous producer, so that its result cannot change any more.
                 self.producer = Some(owner.take_over(self.reader)?);
                 let fate = doubt::resolve(owner, self.reader, self.committed, parts, &delivered)?;
                 Ok((fate == Fate::Committed, took))
@@ -143,24 +143,23 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    /// The producer, or a new one if a request of the present
-    /// one may still be on its way: the new epoch fences it.
+    /// Returns the producer, or a new one if a request of the present one may still be on its way. The epoch
+    /// of the new one fences that request.
     fn undisturbed_producer(&mut self) -> Result<TransactionalProducer<W::Client>, Trouble> {
         let Some(producer) = self.producer.take() else { return self.take_over_again() };
         let Some(what) = producer.disturbance() else { return Ok(producer) };
         tracing::info!(
             partition = self.owner.partition,
-            "going on with a new producer, since a request of this one may still arrive: {what}"
+            "using a new producer, because a request of the old one may still arrive: {what}"
         );
         metrics::producer_replaced();
         drop(producer);
         self.take_over_again()
     }
 
-    /// A new producer for the table at hand. It fences whoever has taken the partition over
-    /// meanwhile, and Kafka lets any member of the group commit any partition's offset: so one that
-    /// has gone on must not be overtaken by what it has done already. Once all others are fenced,
-    /// the committed offset tells.
+    /// Creates a new producer for the current table. It fences an owner that has taken over meanwhile. Kafka
+    /// lets any member of the group commit any partition's offset, so work that such an owner has done must
+    /// not be done again. When all others are fenced, the committed offset shows if there is any.
     fn take_over_again(&self) -> Result<TransactionalProducer<W::Client>, Trouble> {
         let producer = self.owner.take_over(self.reader)?;
         match self.reader.committed()? {
@@ -169,7 +168,7 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    /// What to do about a failure: fenced and refused ones are not tried again as they are.
+    /// Handles a failure. A fenced or refused transaction is not retried unchanged.
     fn failed(&self, error: TransactionError, parts: &mut [Outputs]) -> Result<(), Trouble> {
         let owner = self.owner;
         let partition = owner.partition;
@@ -183,12 +182,15 @@ impl<'a, W: World> Writer<'a, W> {
                 if left_out == 0 {
                     return Err(Trouble::Halted(format!("{error}; see `leitong topics check`")));
                 }
-                tracing::warn!(partition, topic, bytes, %code, left_out, "dead letters go without their values");
+                tracing::warn!(partition, topic, bytes, %code, left_out, "dead letters are written without their values");
                 metrics::values_left_out(left_out);
                 Ok(())
             }
             TransactionError::Failed(why) => {
-                tracing::warn!(partition, "transaction not committed, finding out what came of it: {why}");
+                tracing::warn!(
+                    partition,
+                    "the result of a transaction is unknown; finding out if it was committed: {why}"
+                );
                 owner.role.world.wait(&owner.stop, FAILED_PAUSE);
                 Ok(())
             }
@@ -196,7 +198,7 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    /// Counts what is committed; of a transaction of which that was found out later, traces are told now.
+    /// Counts committed outputs. If the commit was confirmed only later, also records their traces.
     fn count(&self, outputs: &mut Outputs) {
         if traces::tracer().is_some() {
             tell(std::slice::from_mut(outputs), &[], traces::now());
@@ -221,7 +223,7 @@ impl<'a, W: World> Writer<'a, W> {
     }
 }
 
-/// Tells the traces of committed outcomes, which stand at `delivered` in the order of sending.
+/// Records the traces of committed outcomes. `delivered` has their places in the order of sending.
 fn tell(parts: &mut [Outputs], delivered: &[Option<Delivered>], began: u64) {
     let Some(tracer) = traces::tracer() else { return };
     let records = parts.iter_mut().flat_map(|part| &mut part.records);

@@ -77,7 +77,7 @@ fn rights_that_are_missing_are_named() {
     let run = check(&installation);
     assert_eq!(run.status, 1, "{}{}", run.stdout, run.stderr);
     let expected = [
-        format!("warning  rights     topic {changelog}: lacks Delete, so what has expired stays in it"),
+        format!("warning  rights     topic {changelog}: lacks Delete, so expired records are never deleted"),
         format!("refused  rights     topic {verdicts}: lacks [Write]"),
     ];
     assert_eq!(findings(&run), expected, "{}", run.stderr);

@@ -57,7 +57,7 @@ fn a_throttled_owner_writes_smaller_transactions() {
     installation.produce(&rows);
     let mut worker = installation.worker(&[]);
     installation.wait_for_verdicts(rows.len());
-    assert!(worker.log().contains("the broker is slow: smaller transactions"), "{}", worker.log());
+    assert!(worker.log().contains("the broker is slow: using smaller transactions"), "{}", worker.log());
     let failed = worker.log().matches("transaction not committed").count();
     println!("{failed} transactions were not committed");
     assert_eq!(worker.terminate(), 0);

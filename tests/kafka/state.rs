@@ -134,7 +134,10 @@ fn changed_topics_are_refused_and_named() {
     assert_eq!((check.status, check.stdout.lines().count()), (1, 5), "{}", check.stdout);
     assert_refused(
         &installation,
-        &["the topics are not what they must be", "does not exist; create it with `leitong topics create`"],
+        &[
+            "some topics are not configured as required",
+            "does not exist; create it with `leitong topics create`",
+        ],
     );
 
     let create = || installation.leitong(&["topics", "create"]);

@@ -1,7 +1,7 @@
-//! A restore that begins with the blocks of a table on disk: the snapshot that it always has.
+//! Restores a table on disk from its blocks, which serve as its snapshot.
 //!
-//! Indexes are opened, and the changelog is read from the place on that the blocks' file names, some
-//! thousands of centroids before those that are in no block.
+//! Opens the indexes, and then reads the changelog from the place that the blocks' file names. That is some
+//! thousand centroids before those that are in no block.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use leitong_store::snapshot::changelog_blocks::{ChangelogBlocks, OpenBlocks};
 use leitong_store::snapshot::changelog_snapshot::{Unusable, Wanted};
 
 impl<W: World> ClusterRole<W> {
-    /// The table in the blocks of `log_partition`, if there are some that fit; those that do not
-    /// are set aside.
+    /// Returns the table in the blocks of `log_partition`, if there are usable blocks. Sets unusable blocks
+    /// aside.
     pub(super) fn at_blocks(
         &self,
         log_partition: u32,
@@ -33,7 +33,7 @@ impl<W: World> ClusterRole<W> {
             Ok(Some(blocks)) => {
                 let Some(last) = self.last_position(changelog, &blocks, stop)? else { return Ok(None) };
                 if last.founded.unwrap_or_default().saturating_sub(last.centroid_count) >= blocks.end() {
-                    tracing::debug!(partition = log_partition, "no centroid in blocks counts any more");
+                    tracing::debug!(partition = log_partition, "all centroids in blocks have expired");
                     return Ok(None);
                 }
                 match self.open_blocks(log_partition, changelog, (blocks, &last), folder)? {
@@ -47,8 +47,9 @@ impl<W: World> ClusterRole<W> {
         Ok(None)
     }
 
-    /// The last position in the changelog. A new leader may not know yet of all that was committed:
-    /// waits some time until it has as much as the blocks; none if `stop` says so meanwhile.
+    /// Returns the last position record in the changelog. A new leader may not know everything that was
+    /// committed, so this waits for some time until it has as much as the blocks. Returns `None` if `stop` is
+    /// raised.
     fn last_position(
         &self,
         changelog: &W::Reader,

@@ -1,10 +1,10 @@
-//! An owner's table: restored by the shortest way, compared with what the group has committed.
+//! Restores an owner's table in the fastest way, and compares it with what the group has committed.
 //!
 //! ```text
 //! standby, snapshot or nothing ─► changelog to its end ─► checks ─► committed offset ─► where the log goes on
 //! ```
-//! Invariants: what is damaged or does not fit is never
-//! taken for a table; nothing is begun anew by itself.
+//! Invariants: damaged data, or data of another table, is never used; a table is never started from scratch
+//! automatically.
 
 mod blocks;
 pub(crate) mod place;
@@ -27,57 +27,55 @@ use leitong_cluster::changelog::topic_ids;
 use source::Source;
 pub(crate) use source::{TableReplica, beginning};
 
-/// How often a damaged changelog is read before it is believed: a reader that is overtaken
-/// by brokers which delete or compact what it reads sees records missing, once.
+/// Number of times that a damaged changelog is read before the owner halts. If brokers delete or compact
+/// records during the reading, records seem to be missing once.
 const RESTORE_ATTEMPTS: u32 = 3;
-/// For how long a leader that has just been elected may not know yet how far
-/// the log and the changelog are: it learns the high watermark from its
-/// followers, after `replica.lag.time.max.ms` (30 s by default) at the latest.
+/// Time for which a newly elected leader may not know how far the log and the changelog are. It learns the
+/// high watermark from its followers after `replica.lag.time.max.ms` (30 s by default) at the latest.
 const STALE_LEADER: Duration = Duration::from_secs(40);
-/// How often to look again meanwhile.
+/// Interval between attempts during that time.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// How long to wait before a read that failed is tried again.
+/// Pause before a failed read is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// Progress is shown after so many records of the changelog.
+/// Progress is logged after this many records of the changelog.
 const PROGRESS_RECORDS: u64 = 100_000;
 
-/// What came of restoring.
+/// The result of a restore.
 pub(super) enum Restore {
-    /// A table.
+    /// The table is restored.
     Table(Table),
-    /// The owner was stopped meanwhile; what it has read so far is of use to the standby.
+    /// The owner was stopped. The standby can use what was read so far.
     Stopped(Option<Box<TableReplica>>),
-    /// The changelog made no sense. It is read again, since
-    /// brokers may have overtaken the reader.
+    /// The changelog is inconsistent. It is read again, because brokers may have deleted records during the
+    /// reading.
     Damaged(RestoreError),
 }
 
 /// A restored table.
 pub(super) struct Table {
     pub(super) state: Box<LogPartition>,
-    /// Its part on disk, if it has one.
+    /// The part of the table on disk, if tables are on disk.
     pub(super) disk: Option<DiskTable>,
-    /// Where it stands has to be written down first.
+    /// True if the position must be written before anything else.
     pub(super) reset: bool,
-    /// The first offset of the changelog that is not part of it; none where nothing is.
+    /// The first changelog offset that is not in the table. `None` if nothing was read.
     pub(super) changelog_next: Option<u64>,
-    /// What the group has committed.
+    /// The log offset that the group has committed.
     pub(super) committed: Option<u64>,
 }
 
-/// What reading on from one source came to.
+/// The result of reading the changelog after a source.
 enum ReadOn {
     /// The owner was stopped.
     Stopped,
-    /// The records fit the table: it is at the changelog's end.
+    /// The records fit the table, which is now at the changelog's end.
     Whole,
-    /// They do not.
+    /// The records do not fit the table.
     Unfit(RestoreError),
 }
 
 impl<W: World> Owner<W> {
-    /// The table as the changelog has it, by the shortest
-    /// way; this is the `attempt`th time in a row.
+    /// Restores the table from the changelog, or from a faster source. This is the `attempt`th time in a row.
     pub(super) fn restore(&self, log: &W::Reader, attempt: u32) -> Result<Restore, Trouble> {
         self.role.world.ask_topic_ids()?;
         self.role.world.verify_table()?;
@@ -101,7 +99,7 @@ impl<W: World> Owner<W> {
                 ReadOn::Stopped => return Ok(Restore::Stopped(Some(Box::new(start)))),
                 ReadOn::Whole => self.compare(start, log, &changelog, source, attempt)?,
                 ReadOn::Unfit(error) => {
-                    // Whoever comes next may need its folder.
+                    // The next owner may need its folder.
                     drop(start);
                     match error {
                         error if source == Source::Changelog => self.unfit(error, attempt)?,
@@ -113,7 +111,7 @@ impl<W: World> Owner<W> {
                 }
             };
             match restore {
-                // It was behind, and brokers have deleted records since, or it never fitted.
+                // The source was out of date and brokers have since deleted records, or it never fitted.
                 Restore::Damaged(error) if source != Source::Changelog => self.drop_short_cut(source, &error),
                 restore => return Ok(restore),
             }
@@ -121,23 +119,23 @@ impl<W: World> Owner<W> {
         Ok(Restore::Stopped(None))
     }
 
-    /// A short cut that does not fit is not tried again.
+    /// Discards a faster source that does not fit, so that it is not tried again.
     fn drop_short_cut(&self, source: Source, error: &RestoreError) {
         if source == Source::Snapshot {
-            // What cannot be read was set aside when that was found.
+            // An unreadable source has already been set aside.
             if !matches!(error, RestoreError::Disk { .. }) {
                 self.role.set_aside(self.partition, error);
             }
         } else {
             tracing::warn!(
                 partition = self.partition,
-                "the standby's table is dropped, and restored in another way: {error}"
+                "the standby's table is discarded, and restored from another source: {error}"
             );
         }
     }
 
-    /// Reads the changelog from where `table` is to its end.
-    /// What may pass is waited out: what was read stays good.
+    /// Reads the changelog from the place of `table` to its end. Transient errors are retried, and what was
+    /// read is kept.
     fn read_on(
         &self,
         table: &mut TableReplica,
@@ -167,8 +165,8 @@ impl<W: World> Owner<W> {
                 Err(ReadError::Unfit(error)) => return ReadOn::Unfit(error),
                 Err(ReadError::Broker(error)) => {
                     tracing::warn!(partition = self.partition, "reading the changelog on: {error:#}");
-                    // What the changelog has lost in front of the reader,
-                    // a restore from its beginning does not need.
+                    // If the changelog no longer has the next records, a restore from its beginning does not
+                    // need them.
                     match changelog.bounds() {
                         Ok((start, _)) if start > table.next_offset => {
                             return ReadOn::Unfit(RestoreError::Damaged(format!(
@@ -193,8 +191,7 @@ impl<W: World> Owner<W> {
         ReadOn::Whole
     }
 
-    /// Compares the table at the changelog's end with what
-    /// the group has committed and with the log.
+    /// Compares the table at the changelog's end with the group's committed offset and with the log.
     fn compare(
         &self,
         mut table: TableReplica,
@@ -213,9 +210,9 @@ impl<W: World> Owner<W> {
             let known = Known { committed, position, missing, log_start, log_end };
             match next_offset(known, self.role.accepted.lost_records) {
                 Ok(next) => break (next, log_end, committed),
-                // Not all that was committed may be visible yet.
+                // Not all committed records may be visible yet.
                 Err(refusal) if refusal.may_pass() && world.now() < deadline => {
-                    tracing::info!(partition = self.partition, "looking again: {refusal}");
+                    tracing::info!(partition = self.partition, "checking again: {refusal}");
                     if world.wait(&self.stop, LOOK_AGAIN) {
                         return Ok(Restore::Stopped(Some(Box::new(table))));
                     }
@@ -261,11 +258,11 @@ impl<W: World> Owner<W> {
         });
         let skipped = next > position.unwrap_or(0);
         if skipped {
-            tracing::error!(partition = self.partition, next, "going on behind lost records, as accepted");
+            tracing::error!(partition = self.partition, next, "continuing after lost records, as accepted");
             state.skip_to(next);
             state.accept_gaps(log_end);
         }
-        // So that instances which start later know of it.
+        // Written so that instances which start later know it.
         let corpus_changed = corpus_hash.is_some_and(|hash| hash != identity.corpus_hash);
         let ids_known = topic_ids.is_some_and(|ids| ids.or(identity.topic_ids) != ids);
         let reset = skipped || corpus_changed || ids_known || (position.is_some() && committed.is_none());
@@ -273,8 +270,8 @@ impl<W: World> Owner<W> {
         Ok(Restore::Table(Table { state: Box::new(state), disk, reset, changelog_next, committed }))
     }
 
-    /// What to do about a table of `source` that is not what it
-    /// must be: the last one decides, all others are short cuts.
+    /// Decides what to do about an unusable table from `source`. An error of the changelog itself is final;
+    /// for all other sources the next one is tried.
     fn unfit_from(&self, source: Source, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
         match error {
             RestoreError::Damaged(_)
@@ -289,7 +286,7 @@ impl<W: World> Owner<W> {
         }
     }
 
-    /// What to do about a changelog that is not what it must be, at the `attempt`th time in a row.
+    /// Decides what to do about an inconsistent changelog, found at the `attempt`th time in a row.
     fn unfit(&self, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
         match error {
             RestoreError::PartitionCount { .. }
@@ -303,7 +300,7 @@ impl<W: World> Owner<W> {
     }
 }
 
-/// Why a changelog was not read to its end.
+/// The reason why a changelog was not read to its end.
 enum ReadError {
     Unfit(RestoreError),
     Broker(anyhow::Error),

@@ -1,8 +1,8 @@
-//! Where a centroid stands in the changelog.
+//! Finds the place of a centroid in the changelog.
 //!
-//! In: a reader, and an offset of the log. Out: the offset of the first centroid that was founded
-//! there or behind it. Centroids stand in order of founding, so a place is found by bisection: some
-//! twenty look-ups where reading all before it would take minutes.
+//! Input: a reader, and a log offset. Output: the changelog offset of the first centroid that was founded at
+//! or after that log offset. Centroids are in order of founding, so bisection finds it: about twenty
+//! look-ups, while reading everything before it would take minutes.
 
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use anyhow::bail;
 use crate::kafka::ports::{Reader, Record, Step};
 use leitong_cluster::ClusterId;
 
-/// How long one step of reading waits.
+/// Timeout of one step of reading.
 const STEP: Duration = Duration::from_millis(100);
-/// Steps without an answer after which this is given up: half a minute.
+/// Number of steps without an answer after which the search fails: half a minute.
 const STEPS_MAX: u32 = 300;
 
-/// The offset of the first centroid between the `bounds` that was founded at `log_offset` or behind
-/// it; none where there is none, or `stop` says that it is enough.
+/// Returns the offset of the first centroid within `bounds` that was founded at or after `log_offset`.
+/// Returns `None` if there is none, or if `stop` returns true.
 ///
 /// # Errors
-/// No answer; or what is read is deleted meanwhile.
+/// The broker does not answer, or records are deleted meanwhile.
 pub(crate) fn first_since(
     reader: &impl Reader,
     bounds: (u64, u64),
     log_offset: u64,
     stop: impl Fn() -> bool,
 ) -> anyhow::Result<Option<u64>> {
-    // All before `low` were founded before; `found` is the first one at `high` or behind it.
+    // All centroids before `low` were founded earlier. `found` is the first one at or after `high`.
     let ((mut low, mut high), mut found) = (bounds, None);
     while low < high && !stop() {
         let middle = low.midpoint(high);
@@ -40,7 +40,7 @@ pub(crate) fn first_since(
     Ok(found.filter(|_| !stop()))
 }
 
-/// Offset of the first centroid from `offset` on and before `end`, and where it was founded.
+/// Returns the offset of the first centroid in `offset..end`, and the log offset at which it was founded.
 fn centroid_since(
     reader: &impl Reader,
     offset: u64,

@@ -1,44 +1,43 @@
-//! Where an owner goes on in the log: what the group has committed,
-//! what the changelog says, and what is still there, compared. Pure.
+//! Decides where an owner continues in the log, from the group's committed offset, the changelog's position,
+//! and the log's bounds. Pure.
 //!
-//! Both are written in one transaction, so they agree unless somebody
-//! interfered. Whatever does not fit is refused: beginning anew would
-//! write verdicts twice, or leave some out, without anybody noticing.
+//! Committed offset and position are written in one transaction, so they agree unless someone interfered. If
+//! they differ, the owner is refused: a fresh start would silently write some verdicts twice or omit some.
 
 use thiserror::Error;
 
-/// What is known of one partition of the log.
+/// The known offsets of one log partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Known {
     /// The group's committed offset.
     pub(super) committed: Option<u64>,
     /// The position record's next offset.
     pub(super) position: Option<u64>,
-    /// Centroids that were founded, and how many of them were read, if these are fewer.
+    /// The number of founded centroids, and the number that was read, if that is smaller.
     pub(super) missing: Option<(u64, u64)>,
-    /// The first offset that is still there.
+    /// The first offset in the log.
     pub(super) log_start: u64,
-    /// The offset behind the last record.
+    /// The offset after the last record in the log.
     pub(super) log_end: u64,
 }
 
-/// Why an owner does not go on.
+/// The reason why an owner does not continue.
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The changelog ends before what was committed.
+    /// The changelog ends before the group's committed offset.
     #[error(
-        "the group has committed offset {committed} of the log, and the changelog ends at {position}: what was written to \
-         it between is missing, as after an unclean leader election or the restoring of an old copy, so the centroid table \
-         is not whole. Do not reset the group's offset: pages would get two verdicts. See `Rebuilding a table` in \
-         docs/kafka.md"
+        "the group has committed offset {committed} of the log, and the changelog ends at {position}: the records in \
+         between are missing, for example after an unclean leader election or after an old copy was restored, so the \
+         centroid table is incomplete. Do not reset the group's offset: pages would get two verdicts. See `Rebuilding a \
+         table` in docs/kafka.md"
     )]
     ChangelogShorter {
-        /// The group's.
+        /// The group's committed offset.
         committed: u64,
-        /// The changelog's.
+        /// The position in the changelog.
         position: u64,
     },
-    /// The group's offset was moved back.
+    /// The group's offset was changed.
     #[error(
         "the group has committed offset {committed} of the log and the changelog says {position}: somebody has \
          reset the group's offsets, or their topic was restored; set the group's offset to {position} \
@@ -46,70 +45,70 @@ pub(super) enum Refusal {
          kafka.epoch instead"
     )]
     GroupReset {
-        /// The group's.
+        /// The group's committed offset.
         committed: u64,
-        /// The changelog's.
+        /// The position in the changelog.
         position: u64,
     },
-    /// Less was read of the changelog than is known to be in it.
+    /// Fewer centroids were read from the changelog than its position record counts.
     #[error(
-        "the changelog says that {founded} centroids were founded, and ends behind {read} of them: what was written to it \
-         last is missing, as after an unclean leader election. Do not reset the group's offset: pages would get two \
+        "the changelog says that {founded} centroids were founded, and ends after {read} of them: its last records are \
+         missing, for example after an unclean leader election. Do not reset the group's offset: pages would get two \
          verdicts. See `Rebuilding a table` in docs/kafka.md"
     )]
     TailMissing {
-        /// As a position record says.
+        /// The number in the position record.
         founded: u64,
-        /// As many were read.
+        /// The number that was read.
         read: u64,
     },
-    /// There is no changelog.
+    /// The changelog is empty.
     #[error(
         "the group has committed offset {committed} of the log, and the changelog is empty: the centroid table is \
          lost; see `Rebuilding a table` in docs/kafka.md"
     )]
     ChangelogLost {
-        /// The group's.
+        /// The group's committed offset.
         committed: u64,
     },
-    /// Records were deleted before they were read.
+    /// Records of the log were deleted before they were read.
     #[error(
-        "the log begins at offset {log_start}, and {next} is the next to read: the records between were deleted by \
+        "the log begins at offset {log_start}, and {next} is the next to read: the records in between were deleted by \
          retention before they were clustered, and their pages have no verdict. Raise kafka.epoch to have pages \
-         processed again, or go on without them with `leitong run --accept-lost-records`"
+         processed again, or continue without them with `leitong run --accept-lost-records`"
     )]
     RecordsLost {
-        /// The next to read.
+        /// The next offset to read.
         next: u64,
-        /// The first that is there.
+        /// The first offset in the log.
         log_start: u64,
     },
-    /// The log ends before the position.
+    /// The log ends before the next offset to read.
     #[error(
-        "the log ends at offset {log_end}, and {next} is the next to read: the log was deleted, created again or \
-         cut; use other topics and another kafka.app"
+        "the log ends at offset {log_end}, and {next} is the next to read: the log was deleted, recreated or \
+         truncated; use other topics and another kafka.app"
     )]
     LogShorter {
-        /// The next to read.
+        /// The next offset to read.
         next: u64,
-        /// Its end.
+        /// The offset at the end of the log.
         log_end: u64,
     },
 }
 
 impl Refusal {
-    /// A leader or coordinator that has just been elected may
-    /// not know yet what was committed: whether it may be that.
+    /// Returns true if the refusal may be transient: a newly elected leader or coordinator may not know yet
+    /// what was committed.
     #[must_use]
     pub(super) fn may_pass(&self) -> bool {
         !matches!(self, Self::RecordsLost { .. })
     }
 }
 
-/// The offset to go on at.
+/// Returns the log offset to continue at.
 ///
 /// # Errors
-/// [`Refusal`].
+/// [`Refusal`] if the offsets do not agree.
 pub(super) fn next_offset(known: Known, accept_lost_records: bool) -> Result<u64, Refusal> {
     let Known { committed, position, missing, log_start, log_end } = known;
     if let Some((founded, read)) = missing {
@@ -123,7 +122,7 @@ pub(super) fn next_offset(known: Known, accept_lost_records: bool) -> Result<u64
             return Err(Refusal::GroupReset { committed, position });
         }
         (Some(committed), None) => return Err(Refusal::ChangelogLost { committed }),
-        // The group's offset may expire; the changelog does not.
+        // The group's offset may expire, but the changelog does not.
         (_, Some(position)) => position,
         (None, None) => 0,
     };
@@ -157,7 +156,7 @@ mod tests {
         let known =
             Known { committed: Some(7), position: Some(7), missing: None, log_start: 8, log_end: 100 };
         assert_eq!(next_offset(known, true), Ok(8));
-        // Without a committed offset nothing else would tell.
+        // Without a committed offset, nothing else would show it.
         let known = Known { committed: None, missing: Some((9, 8)), ..known };
         let missing = Refusal::TailMissing { founded: 9, read: 8 };
         assert_eq!(next_offset(known, true), Err(missing));

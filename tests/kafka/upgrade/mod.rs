@@ -159,7 +159,7 @@ fn instances_are_upgraded_one_after_the_other_and_put_back() {
 fn assert_stands_still(installation: &Installation, former: &Former, rows: &[Row], published: usize) {
     let mut worker = installation.worker_of(&former.program, &["--role", "cluster"]);
     installation.produce(rows);
-    let why = ["update this instance", "the topics are not what they must be"];
+    let why = ["update this instance", "some topics are not configured as required"];
     wait_until(format_args!("it says why it stands still:\n{}", worker.latest()), || {
         why.iter().any(|why| worker.said().contains(why))
     });
