@@ -1,22 +1,22 @@
-//! How many pages, and how many bytes of them, may be in flight at once.
+//! A budget that bounds the number of pages in flight, and their bytes.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A bound on pages and on bytes.
+/// A bound on pages and bytes.
 pub struct Budget {
     pages_max: usize,
     bytes_max: usize,
     used: Arc<Used>,
 }
 
-/// What is taken.
+/// The part of the budget that is in use.
 #[derive(Default)]
 struct Used {
     pages_and_bytes: Mutex<(usize, usize)>,
     freed: Condvar,
 }
 
-/// A part of the budget; dropped, it is free again.
+/// A part of the budget. It is released when this is dropped.
 pub struct Permit {
     pages: usize,
     bytes: usize,
@@ -24,13 +24,14 @@ pub struct Permit {
 }
 
 impl Budget {
-    /// A budget of so many pages and bytes.
+    /// Creates a budget of this many pages and bytes.
     #[must_use]
     pub fn new(pages_max: usize, bytes_max: usize) -> Self {
         Self { pages_max: pages_max.max(1), bytes_max: bytes_max.max(1), used: Arc::default() }
     }
 
-    /// Waits until there is room. What is larger than the whole budget is let in alone.
+    /// Waits until there is room. A request for more than the whole budget waits until nothing else is in
+    /// use.
     #[must_use]
     pub fn acquire(&self, pages: usize, bytes: usize) -> Permit {
         let (pages, bytes) = self.at_most_all(pages, bytes);
@@ -39,7 +40,7 @@ impl Budget {
         self.take(used.unwrap_or_else(PoisonError::into_inner), pages, bytes)
     }
 
-    /// A permit, if there is room at once.
+    /// Returns a permit, or `None` if there is no room now.
     #[must_use]
     pub fn try_acquire(&self, pages: usize, bytes: usize) -> Option<Permit> {
         let (pages, bytes) = self.at_most_all(pages, bytes);
@@ -47,7 +48,7 @@ impl Budget {
         self.fits(*used, pages, bytes).then(|| self.take(used, pages, bytes))
     }
 
-    /// Pages and bytes in flight.
+    /// Number of pages and bytes in flight.
     #[must_use]
     pub fn in_use(&self) -> (usize, usize) {
         *self.used.lock()
@@ -97,14 +98,14 @@ mod tests {
         assert_eq!(budget.in_use(), (3, 10_000));
         drop((one, two));
         assert_eq!(budget.in_use(), (0, 0));
-        let all = budget.try_acquire(3, 10_000).expect("all is free again");
+        let all = budget.try_acquire(3, 10_000).expect("everything is free again");
         assert!(budget.try_acquire(1, 1).is_none());
         drop(all);
-        assert!(budget.try_acquire(3, 10_000).is_some(), "all is free again");
+        assert!(budget.try_acquire(3, 10_000).is_some(), "everything is free again");
     }
 
     #[test]
-    fn what_is_too_large_is_let_in_alone() {
+    fn a_request_above_the_budget_gets_all_of_it() {
         let budget = Budget::new(3, 10_000);
         let large = budget.acquire(100, 1 << 40);
         assert!(budget.try_acquire(1, 1).is_none());
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_let_in_when_there_is_room() {
+    fn a_waiting_request_continues_when_there_is_room() {
         let budget = Budget::new(2, 100);
         let first = budget.acquire(1, 60);
         std::thread::scope(|scope| {
@@ -122,7 +123,7 @@ mod tests {
                 assert!(!second.is_finished(), "there is no room");
             }
             drop(first);
-            drop(second.join().expect("it is let in"));
+            drop(second.join().expect("it gets a permit"));
         });
         assert_eq!(budget.in_use(), (0, 0));
     }

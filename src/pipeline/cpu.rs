@@ -1,4 +1,4 @@
-//! The CPU stages: batches in, results out, one thread a core.
+//! The CPU stages: threads, one per core by default, that turn batches of pages into results.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -12,11 +12,11 @@ use super::fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
 use crate::telemetry::health::Activity;
 use crate::telemetry::metrics;
 
-/// Above 0, which is what threads begin with; 19 is the last to be served.
+/// The nice value of background threads. Threads begin with 0; 19 is the lowest priority.
 #[cfg(target_os = "linux")]
 const BACKGROUND_NICE: i32 = 10;
 
-/// How many threads a setting asks for: 0 means one a core.
+/// Returns the number of threads for a setting. 0 means one per core.
 #[must_use]
 pub fn thread_count(configured: usize) -> usize {
     match configured {
@@ -25,23 +25,24 @@ pub fn thread_count(configured: usize) -> usize {
     }
 }
 
-/// How eagerly threads ask for a core.
+/// The priority of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// As any other thread.
+    /// The ordinary priority.
     Normal,
-    /// Threads that somebody waits for go first: a nice value of 10 on Linux, elsewhere as `Normal`.
+    /// A lower priority, so that threads that serve requests go first. It is a nice value of 10 on Linux, and
+    /// the same as `Normal` elsewhere.
     Background,
 }
 
 impl Priority {
-    /// Gives the calling thread this priority. Where that is not allowed it stays as it is, since nothing but
-    /// delays depends on it.
+    /// Sets the priority of the calling thread. If this is not allowed, nothing changes, because only delays
+    /// depend on it.
     fn take(self) {
         #[cfg(target_os = "linux")]
         if self == Self::Background {
             let thread = Some(rustix::thread::gettid());
-            // Root may raise a priority too, and the whole program may have been started with a lower one.
+            // Root may raise priorities too, and the whole program may have been started with a lower one.
             let is_below =
                 rustix::process::getpriority_process(thread).is_ok_and(|nice| nice >= BACKGROUND_NICE);
             if !is_below {
@@ -51,8 +52,8 @@ impl Priority {
     }
 }
 
-/// Threads of a scope that run the stateless stage on batches of `T`, which
-/// may borrow from outside of the scope. They end when this is dropped.
+/// Scoped threads that run the stateless stage on batches of `T`, which may borrow from outside the scope.
+/// They end when this is dropped.
 pub struct CpuStages<T> {
     jobs: Sender<Job<T>>,
     activity: Arc<Activity>,
@@ -64,15 +65,15 @@ struct Job<T> {
     asked: Weak<()>,
 }
 
-/// The results of a batch, as soon as they are there. Dropped, the batch is not worked on.
+/// The pending results of a batch. If this is dropped, the batch is not processed.
 pub struct Pending {
     results: Receiver<Vec<Fingerprinted>>,
     _asked: Arc<()>,
 }
 
 impl<T: Send> CpuStages<T> {
-    /// Starts `threads` many threads; 0: one a core. `process` runs the stage on one
-    /// item. `activity` is told of each item that comes and that is done, or given up.
+    /// Starts this many threads; 0 means one per core. `process` runs the stage on one item. `activity` is
+    /// informed of each item that begins, and that is finished or dropped.
     ///
     /// # Errors
     /// Threads cannot be started.
@@ -106,20 +107,20 @@ impl<T: Send> CpuStages<T> {
         Ok(Self { jobs, activity: Arc::clone(activity) })
     }
 
-    /// Begins with a batch.
+    /// Starts processing a batch.
     pub fn submit(&self, batch: Vec<T>) -> Pending {
         let (results, pending) = mpsc::sync_channel(1);
         let asked = Arc::new(());
         self.activity.begins(batch.len());
         let job = Job { batch, results, asked: Arc::downgrade(&asked) };
-        // Without threads the results never come, and whoever waits for them is told so.
+        // If no thread runs, `Pending::wait` returns an error.
         let _ = self.jobs.send(job);
         Pending { results: pending, _asked: asked }
     }
 }
 
 impl Pending {
-    /// Waits for the results: one an item of the batch, in its order.
+    /// Waits for the results, one for each item of the batch, in its order.
     ///
     /// # Errors
     /// A thread has failed.
@@ -154,9 +155,9 @@ fn work<T>(
         }));
         metrics::stage("fingerprint", began.elapsed());
         match done {
-            // Nobody may wait for it any more.
+            // The caller may have stopped waiting.
             Ok(done) => _ = results.send(done),
-            // The panic hook has logged it; `Pending::wait` says that there are no results.
+            // The panic hook has logged the panic. `Pending::wait` returns an error.
             Err(_) => workspace = stage.workspace(),
         }
     }
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(niceness(Priority::Normal), normal, "only the thread itself");
     }
 
-    /// Seen from outside, a worker whose stages hung on one page was alive and ready.
+    /// A regression test: from outside, a worker whose stages hung on one page seemed alive and ready.
     #[test]
     fn a_stage_that_finishes_nothing_is_noticed() {
         let stage = FingerprintStage::new(Config::default()).expect("defaults");

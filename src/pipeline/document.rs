@@ -1,5 +1,5 @@
-//! Page → document: the status looked at, the body decoded,
-//! the main text extracted, pages without content told.
+//! Turns a page into a document: checks the status, decodes the body, extracts the main text, and recognises
+//! pages without content.
 
 use std::borrow::Cow;
 
@@ -14,53 +14,53 @@ use leitong_text::extract::{
 use leitong_text::page::address::Address;
 use leitong_text::page::{Body, Page};
 
-/// Steps of work for a byte that is decoded, or divided into lines.
+/// Steps of work per byte that is decoded, or divided into lines.
 const BYTE_STEPS: u64 = 10;
 
-/// A page's document, and what it was decoded from.
+/// The document of a page, and details of its decoding.
 #[derive(Debug)]
 pub struct Reading {
     /// The main text.
     pub document: Document,
-    /// How the bytes became text; none for pages that came decoded.
+    /// The charset that the body was decoded by. `None` if the page came as text.
     pub charset: Option<Charset>,
-    /// Why the text is not compared, though there may be one:
-    /// it is what a wall says, or describes other pages.
+    /// The reason why the text is not compared even if there is one: it is the text of a wall, or describes
+    /// other pages.
     pub no_content: Option<Reason>,
 }
 
-/// How bytes became text.
+/// The charset of a body.
 #[derive(Debug, Clone, Copy)]
 pub struct Charset {
-    /// Its name in the Encoding Standard.
+    /// The name in the Encoding Standard.
     pub name: &'static str,
-    /// What told it.
+    /// How the charset was found.
     pub how: decode::How,
-    /// Characters that it does not have, each now U+FFFD.
+    /// Number of malformed characters, each replaced by U+FFFD.
     pub malformed: usize,
 }
 
-/// Why a page has no document.
+/// The reason why a page has no document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// For the verdict.
+    /// The reason in the verdict.
     pub reason: Reason,
-    /// For a person.
+    /// An explanation for people.
     pub message: String,
 }
 
-/// Reads `page`, as far as `work` goes.
+/// Reads `page`, until `work` is used up.
 ///
 /// # Errors
-/// [`Refusal`], where there is no main text to be had.
+/// [`Refusal`] if the page has no main text.
 pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<Reading, Refusal> {
     read_and_look(page, extractor, work, &mut Marks::default(), |_, _| {})
 }
 
-/// The same, and `marks` when the body was decoded.
+/// Works like [`read`], and records in `marks` when the body was decoded.
 ///
 /// # Errors
-/// As of [`read`].
+/// The errors of [`read`].
 pub(crate) fn read_and_mark(
     page: &Page,
     extractor: &mut Extractor,
@@ -70,10 +70,11 @@ pub(crate) fn read_and_mark(
     read_and_look(page, extractor, work, marks, |_, _| {})
 }
 
-/// The same, and all blocks of the page: those with `kept` are the document's paragraphs.
+/// Works like [`read`], and also returns all blocks of the page. Those with `kept` are the document's
+/// paragraphs.
 ///
 /// # Errors
-/// As of [`read`].
+/// The errors of [`read`].
 pub fn read_blocks(
     page: &Page,
     extractor: &mut Extractor,
@@ -85,7 +86,7 @@ pub fn read_blocks(
     let paragraphs = &reading.document.paragraphs;
     let kept = blocks.iter().filter(|block| block.kept).map(|block| &block.text);
     if !kept.eq(paragraphs.iter().map(|paragraph| &paragraph.text)) {
-        // Plain text has no blocks, and linked data stands in none of them.
+        // Plain text has no blocks, and linked data is in none of them.
         blocks.iter_mut().for_each(|block| block.kept = false);
         let block = |paragraph: &Paragraph| {
             let Paragraph { kind, text, .. } = paragraph.clone();
@@ -96,7 +97,7 @@ pub fn read_blocks(
     Ok((reading, blocks))
 }
 
-/// Reads `page`; `look` sees the extractor and the HTML, where there is some, right after extraction.
+/// Reads `page`. `look` gets the extractor and the HTML, if any, right after extraction.
 fn read_and_look(
     page: &Page,
     extractor: &mut Extractor,
@@ -114,15 +115,14 @@ fn read_and_look(
     let mut charset = None;
     let html = match &page.body {
         Body::Missing | Body::InWarc(_) | Body::Withdrawn => {
-            return Err(Refusal::new(Reason::Empty, "there is no body"));
+            return Err(Refusal::new(Reason::Empty, "the page has no body"));
         }
         Body::TooLarge(bytes) => {
             let message = format!("the body has {bytes} bytes, more than page.bytes_max allows");
             return Err(Refusal::new(Reason::TooLarge, message));
         }
         Body::TooManyCodings(codings) => {
-            let message =
-                format!("the body has {codings} content codings over one another; 5 are undone at most");
+            let message = format!("the body has {codings} nested content codings; at most 5 are decoded");
             return Err(Refusal::new(Reason::TooComplex, message));
         }
         Body::Text(text) => return plain_text(page, text, None, extractor.config()),
@@ -157,12 +157,12 @@ fn read_and_look(
     Ok(Reading { document, charset, no_content })
 }
 
-/// By which rules a page's markup is read: by its content type, or else by the ending of its address, as a
-/// server would tell it.
+/// Returns the rules by which a page's markup is read. They follow from its content type, or else from the
+/// suffix of its url, as on a web server.
 fn syntax(page: &Page) -> Syntax {
     let Some(content_type) = &page.hints.content_type else {
         let path = page.url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
-        // A page's file may be packed.
+        // A page's file may be compressed.
         let is_named = [".xhtml", ".xht", ".xhtml.gz", ".xhtml.zst"].iter().any(|end| path.ends_with(end));
         return if is_named { Syntax::Xml } else { Syntax::Unstated };
     };
@@ -173,7 +173,7 @@ fn syntax(page: &Page) -> Syntax {
     }
 }
 
-/// What is known of a page beside its body. A page that nobody says was fetched is fetched now.
+/// Returns what is known of a page apart from its body. A page without a fetch time counts as fetched now.
 fn known(page: &Page) -> Known<'_> {
     Known { url: &page.url, latest: Some(page.fetched_at.unwrap_or_else(Timestamp::now)) }
 }
@@ -196,7 +196,7 @@ fn plain_text(
     Ok(Reading { document, charset, no_content })
 }
 
-/// The reason for which a document is not compared, as far as the configuration asks for it.
+/// Returns the reason for not comparing a document, if the configuration asks for it.
 fn no_content(document: &Document, config: &ExtractConfig) -> Option<Reason> {
     if config.walls && document.wall.is_some() {
         Some(Reason::Wall)
@@ -249,10 +249,10 @@ impl From<ExtractError> for Refusal {
 mod tests {
     use super::*;
 
-    /// XHTML was read by HTML's rules, whatever its content type: a script that closes itself took the
+    /// XHTML was read by HTML's rules, whatever its content type. A self-closing script then swallowed the
     /// whole page.
     #[test]
-    fn the_content_type_or_the_name_of_its_file_decides_by_which_rules_a_page_is_read() {
+    fn the_content_type_or_file_name_of_a_page_decides_the_rules_for_its_markup() {
         for (url, content_type, expected) in [
             ("http://a/", Some("application/xhtml+xml; charset=utf-8"), Syntax::Xml),
             ("http://a/", Some("Application/XHTML+XML"), Syntax::Xml),

@@ -1,10 +1,9 @@
-//! The fingerprint stage, upstream of the log: record → page → document → terms → fingerprint.
-//! A pure function of one record, so any number of threads and instances may run it.
+//! The fingerprint stage, before the log: record → page → document → terms → fingerprint. It is a pure
+//! function of one record, so it may run in any number of threads and instances.
 //!
-//! Invariants: every record has an outcome, since whatever is done with one record is guarded
-//! against panics; no page costs more than `page.work_max` steps of [work](leitong_base::work); what a
-//! thread keeps from page to page is bounded, since after a page of more than [`KEPT_AFTER_BYTES`]
-//! it begins with new buffers.
+//! Invariants: every record has an outcome, because panics are caught for each record; no page costs more
+//! than `page.work_max` steps of [work](leitong_base::work); the memory that a thread keeps between pages is
+//! bounded, because it gets new buffers after a page of more than [`KEPT_AFTER_BYTES`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -40,18 +39,18 @@ use leitong_text::page::mapping::{MessageOutcome, Skip};
 use leitong_text::page::{Body, Page, Repaired};
 use leitong_text::segment::{Segmenter, Terms};
 
-/// Bytes of a page after which its buffers, up to 60 times as large, are
-/// given back. Allocating them again costs nothing beside such a page.
+/// Size of a page after which its buffers are freed. They can be 60 times as large. Compared with processing
+/// such a page, allocating them again costs nothing.
 const KEPT_AFTER_BYTES: usize = 1 << 20;
 
-/// Steps of work for a byte of text and for a term that no detector exceeds.
+/// Steps of work per byte of text and per term. No detector needs more.
 const TEXT_BYTE_STEPS: u64 = 15;
 const TERM_STEPS: u64 = 120;
 
-/// The corpus of pages that have none of their own.
+/// The corpus of pages that name none.
 const DEFAULT_CORPUS: &str = "default";
 
-/// Everything that a fingerprint depends on; shared by all threads.
+/// Everything that a fingerprint depends on. All threads share it.
 pub struct FingerprintStage {
     config: Config,
     reader: PageReader,
@@ -61,7 +60,7 @@ pub struct FingerprintStage {
     fingerprint_hash: u64,
 }
 
-/// What a thread keeps from page to page.
+/// The buffers that a thread keeps between pages.
 pub struct Workspace {
     extractor: Extractor,
     terms: Terms,
@@ -70,12 +69,12 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// For reading a document.
+    /// The extractor, for reading a document.
     pub fn extractor(&mut self) -> &mut Extractor {
         &mut self.extractor
     }
 
-    /// When the steps of the last page ended, where pages are traced.
+    /// The times at which the steps of the last page ended, if pages are traced.
     pub(crate) fn marks(&self) -> &Marks {
         &self.marks
     }
@@ -93,17 +92,17 @@ impl Workspace {
     }
 }
 
-/// What became of a record.
+/// The result for a record.
 pub struct Fingerprinted {
-    /// For the log; or why it is passed over.
+    /// The record for the log, or the reason why it is skipped.
     pub record: Result<LogRecord, Skip>,
-    /// What was repaired on the way.
+    /// The repairs that were made.
     pub repaired: Repaired,
-    /// The record was none of a page without a body.
+    /// False only for a page without a body.
     pub has_body: bool,
-    /// Steps of [work](leitong_base::work) that were counted.
+    /// Number of steps of [work](leitong_base::work).
     pub work: u64,
-    /// Its trace, where it has one that goes on.
+    /// The trace of the page, if it has one that continues.
     pub(crate) trace: Option<Box<PageTrace>>,
 }
 
@@ -111,7 +110,7 @@ impl FingerprintStage {
     /// Loads dictionaries and builds the configured detector.
     ///
     /// # Errors
-    /// [`ConfigError`], where a file or a setting cannot be used.
+    /// [`ConfigError`] if a file or setting cannot be used.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let reader = PageReader::new(&config, true)?;
         let lexicons = load::lexicons(&config)?;
@@ -126,19 +125,19 @@ impl FingerprintStage {
         Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash })
     }
 
-    /// The header that names a page's corpus, where the settings say that one does.
+    /// The header that names a page's corpus, if it is configured.
     #[must_use]
     pub fn corpus_header(&self) -> Option<&str> {
         (self.config.corpus.by == CorpusBy::Header).then_some(&self.config.corpus.header)
     }
 
-    /// What reads pages.
+    /// The reader of pages.
     #[must_use]
     pub fn reader(&self) -> &PageReader {
         &self.reader
     }
 
-    /// What cuts documents into terms.
+    /// The segmenter, which splits documents into terms.
     #[must_use]
     pub fn segmenter(&self) -> &Segmenter {
         &self.segmenter
@@ -150,13 +149,13 @@ impl FingerprintStage {
         &self.detector
     }
 
-    /// Of everything that can change a fingerprint.
+    /// Hash of everything that can change a fingerprint.
     #[must_use]
     pub fn fingerprint_hash(&self) -> u64 {
         self.fingerprint_hash
     }
 
-    /// What a thread needs to run this stage.
+    /// Creates the buffers of a thread.
     #[must_use]
     pub fn workspace(&self) -> Workspace {
         Workspace {
@@ -167,7 +166,7 @@ impl FingerprintStage {
         }
     }
 
-    /// Makes a record of the log of a record of the source.
+    /// Turns a record of a source into a record of the log.
     pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
         match self.reader.record_of_file(&record.place, record.payload) {
             Ok(MessageOutcome::Page(page)) => self.process_page(record.place, *page, workspace),
@@ -189,8 +188,8 @@ impl FingerprintStage {
         }
     }
 
-    /// Makes a record of the log of a message of a topic, which `message` gives.
-    /// Never panics: a fault while the message is read makes it a dead letter.
+    /// Turns a message of a topic into a record of the log. `message` returns the message. Never panics: an
+    /// internal error while reading makes it a dead letter.
     pub fn process_message<'m>(
         &self,
         source: &Place,
@@ -201,7 +200,7 @@ impl FingerprintStage {
         self.process_message_by(source, message, page, workspace)
     }
 
-    /// The same by any way to read a page.
+    /// Works like [`Self::process_message`], with any function that reads a page.
     fn process_message_by<'m>(
         &self,
         source: &Place,
@@ -216,8 +215,7 @@ impl FingerprintStage {
         let fault = PageError::Internal;
         tracing::error!("{source}: {fault}");
         *workspace = self.workspace();
-        // Unless the fault lies in getting the message
-        // itself, it goes to the dead letters as received.
+        // The message becomes a dead letter as received, unless getting it has failed.
         let letter = guarded(|| self.unreadable(source.clone(), message(), &fault));
         unreadable(letter.unwrap_or_else(|| Unreadable {
             source: source.clone(),
@@ -252,7 +250,7 @@ impl FingerprintStage {
         fingerprinted
     }
 
-    /// What of a message its verdict is to have.
+    /// Returns the key and headers of a message that its verdict takes over.
     fn carried(&self, received: &Received) -> Option<Box<Carried>> {
         let config = &self.config.kafka.verdicts;
         let mut bytes = 0;
@@ -273,8 +271,8 @@ impl FingerprintStage {
         Carried::new(key, headers)
     }
 
-    /// What is no page travels on as received, as far as the log takes it: value,
-    /// key and headers each have a cap, together below the size of a message.
+    /// Input that cannot be parsed as a page is passed on unchanged, up to limits for value, key and headers.
+    /// Together they are below the maximum size of a message.
     fn unreadable(&self, source: Place, message: Message<'_>, error: &PageError) -> Unreadable {
         let Message { value, mut received } = message;
         let raw_bytes = value.map_or(0, <[u8]>::len);
@@ -282,10 +280,10 @@ impl FingerprintStage {
         let mut explanation = bounded(&error.to_string());
         if received.bytes() > DEAD_LETTER_HEADERS_BYTES_MAX {
             let bytes = received.bytes();
-            explanation += &format!("; its key and headers of {bytes} bytes are left out");
-            // As a header, it travels through the log to whoever writes the dead letter.
-            let told = format!("key and headers, {bytes} bytes; they stand at {source}");
-            let headers = vec![(HEADERS_LEFT_OUT.to_owned(), Some(told.into_bytes()))];
+            explanation += &format!("; its key and headers of {bytes} bytes are omitted");
+            // In a header, it passes through the log to the cluster stage, which writes the dead letter.
+            let note = format!("key and headers, {bytes} bytes; see the original at {source}");
+            let headers = vec![(HEADERS_LEFT_OUT.to_owned(), Some(note.into_bytes()))];
             *received = Received { log_time: received.log_time, headers, key: None };
         }
         Unreadable {
@@ -298,8 +296,8 @@ impl FingerprintStage {
         }
     }
 
-    /// Makes a record of the log of a page. Never panics: a fault
-    /// in a library on one page makes that page undecidable.
+    /// Turns a page into a record of the log. Never panics: an internal error, for example in a library,
+    /// makes the page undecidable.
     pub fn process_page(&self, source: Place, page: Page, workspace: &mut Workspace) -> Fingerprinted {
         let mut work = Work::up_to(self.config.page.work_max);
         let mut credits = None;
@@ -309,18 +307,18 @@ impl FingerprintStage {
             tracing::error!(
                 page_id = page.id,
                 url = page.url,
-                "{source}: a fault in Leitong: please report it with this page"
+                "{source}: internal error in Leitong; please report it with this page"
             );
         }
         if analysis.is_none() || page.body.bytes() > KEPT_AFTER_BYTES {
-            // Whatever a panic left half done must not reach the
-            // next page, nor the room that one large page took.
+            // Neither a state that a panic has left half changed nor the memory of a large page is kept for
+            // the next page.
             *workspace = self.workspace();
         }
         let (text, outcome) = analysis.unwrap_or((None, Outcome::Undecidable(Reason::Internal)));
         let Page { id, url, body, fetched_at, passthrough, repaired, .. } = page;
         let corpus = match self.config.corpus.by {
-            // The header is known for messages alone.
+            // Only messages have headers.
             CorpusBy::All | CorpusBy::Header => DEFAULT_CORPUS.to_owned(),
             CorpusBy::Host => bounded_corpus(host(&url)),
         };
@@ -331,7 +329,7 @@ impl FingerprintStage {
             corpus,
             fingerprint_hash: self.fingerprint_hash,
             fetched_at,
-            // Never later than now: one page with a wrong clock must not expire the table.
+            // Not later than now: a page with a wrong clock must not expire the table.
             log_time: fetched_at.map(|time| time.min(Timestamp::now())),
             passthrough,
             carried: None,
@@ -394,9 +392,9 @@ impl FingerprintStage {
     }
 }
 
-/// What `work` gives; none where it panics.
+/// Returns the result of `work`, or `None` if it panics.
 fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
-    // The panic hook has written what happened and where.
+    // The panic hook has logged the panic.
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
@@ -409,7 +407,7 @@ fn skipped(why: Skip) -> Fingerprinted {
     Fingerprinted { record: Err(why), repaired: Repaired::default(), has_body: true, work: 0, trace: None }
 }
 
-/// The corpus of a header's value.
+/// Returns the corpus in a header's value.
 pub(crate) fn corpus_name(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok("") => DEFAULT_CORPUS.to_owned(),
@@ -418,7 +416,7 @@ pub(crate) fn corpus_name(value: &[u8]) -> String {
     }
 }
 
-/// The name of a corpus; of a long one, whose bytes would go into every centroid, the digest.
+/// Returns the name of a corpus. A long name is replaced by its digest, because every centroid contains it.
 fn bounded_corpus(name: String) -> String {
     if name.len() > CORPUS_BYTES_MAX { format!("{:032x}", xxh3_128(name.as_bytes())) } else { name }
 }
@@ -448,12 +446,11 @@ mod tests {
     fn letter(fingerprinted: Fingerprinted) -> Unreadable {
         match fingerprinted.record {
             Ok(LogRecord::Unreadable(unreadable)) => *unreadable,
-            page => panic!("{page:?} is no dead letter"),
+            page => panic!("{page:?} is not a dead letter"),
         }
     }
 
-    /// A panic in a parser of messages left a batch without
-    /// results: its partition stood still for good.
+    /// A panic in a parser of messages left a batch without results, and its partition halted permanently.
     #[test]
     fn a_fault_in_a_parser_is_a_dead_letter_and_the_next_message_goes_on() {
         let mut workspace = STAGE.workspace();

@@ -1,8 +1,9 @@
-//! A record of a source, or a message → a page, as `[input]` says: the mapping, bodies that stand
-//! elsewhere, and what helps where it does not fit: a preset that would, pointers that never hit.
+//! Turns a record of a file, or a message of a topic, into a page, as `[input]` says. Fetches bodies that are
+//! stored elsewhere. Helps if the configuration does not fit: names a preset that fits better, and pointers
+//! that never match.
 //!
-//! Invariants: every record is a page, skipped, or an error;
-//! nothing panics; what is counted here says nothing of a page.
+//! Invariants: the result for each record is a page, a reason to skip it, or an error; nothing panics; the
+//! counters here do not depend on the contents of pages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,47 +25,47 @@ use leitong_text::page::mapping::detect::Recognizer;
 use leitong_text::page::mapping::{self, Mapping, MessageOutcome, PRESETS, Reading, Skip};
 use leitong_text::page::{Body, Page, made_up};
 
-/// Messages after which pointers that have not hit are told.
+/// Number of messages after which pointers that never matched are reported.
 const TELL_AFTER_MESSAGES: u64 = 1_000;
 
-/// Reads pages; shared by all threads.
+/// Reads pages. All threads share it.
 #[derive(Debug)]
 pub struct PageReader {
     mapping: Mapping,
     rules: Rules,
     limits: PageConfig,
     pages: PagesConfig,
-    /// A message without a value withdraws a page.
+    /// True if a message without a value withdraws a page.
     withdraws: bool,
-    /// A document of a file needs no url.
+    /// True if a document of a file needs no url.
     may_make_up: bool,
     warcs: Option<WarcFolder>,
     recognizer: Recognizer,
     messages: AtomicU64,
-    /// The pointers that have hit so far.
+    /// The pointers that have matched so far, one bit each.
     hits: AtomicU64,
-    /// Messages that did not fit and look like those of a preset, by its place in [`PRESETS`].
+    /// By index in [`PRESETS`], the number of unreadable messages that look like those of the preset.
     look_like: [AtomicU64; PRESETS.len()],
 }
 
-/// Why a record is no page.
+/// The reason why a record is not a page.
 #[derive(Debug)]
 pub struct NoPage {
-    /// The kind of fault.
+    /// The kind of error.
     pub cause: Cause,
-    /// What is wrong, and what to do.
+    /// The error, and what to do about it.
     pub message: String,
     /// The beginning of the record.
     pub raw: Vec<u8>,
-    /// Bytes of the whole record.
+    /// Number of bytes in the whole record.
     pub raw_bytes: u64,
 }
 
 impl PageReader {
-    /// Reads what `config` says. Every verdict needs a url; a look at one page does not.
+    /// Creates a reader as configured. Verdicts need a url; a command that only looks at a page does not.
     ///
     /// # Errors
-    /// What is wrong with `[input]`.
+    /// The error in `[input]`.
     pub fn new(config: &Config, url_required: bool) -> Result<Self, ConfigError> {
         let mapping = Mapping::new(&config.input).map_err(|faults| ConfigError::Faults { faults })?;
         Ok(Self {
@@ -88,21 +89,21 @@ impl PageReader {
         &self.mapping
     }
 
-    /// Reads a record of a source. Never panics: a fault is an error as well.
+    /// Reads a record of a source. Never panics: an internal error is returned too.
     ///
     /// # Errors
-    /// [`NoPage`], if it can be made no sense of.
+    /// [`NoPage`] if the record is not a page.
     pub fn record(&self, payload: Payload) -> Result<MessageOutcome, NoPage> {
         self.read(payload, None)
     }
 
-    /// Reads a record of a file, which stands at `place`. A document without a url is called by it,
-    /// unless the configuration itself says where urls are.
+    /// Reads the record of a file at `place`. A document without a url gets one that is made from the place,
+    /// unless the configuration says where urls are.
     ///
     /// # Errors
-    /// [`NoPage`], if it can be made no sense of.
+    /// [`NoPage`] if the record is not a page.
     pub fn record_of_file(&self, place: &Place, payload: Payload) -> Result<MessageOutcome, NoPage> {
-        // Rows of tables get their addresses from their sources, which know the columns.
+        // Sources of tables make urls for their rows, because they know the columns.
         let made_up = match place {
             Place::Line { input, line } if self.may_make_up && csv::delimiter(input).is_none() => {
                 Some(made_up::url(input, *line))
@@ -143,8 +144,7 @@ impl PageReader {
         })
     }
 
-    /// The page of a record; none where there is none, for
-    /// commands that look at pages and pass over all else.
+    /// Returns the page in a record, or `None` if it has none, for commands that look only at pages.
     #[must_use]
     pub fn page(&self, place: &Place, payload: Payload) -> Option<Page> {
         match self.record_of_file(place, payload).ok()? {
@@ -153,10 +153,10 @@ impl PageReader {
         }
     }
 
-    /// What is made of a message of a topic.
+    /// Reads a message of a topic.
     ///
     /// # Errors
-    /// [`PageError`], where it can be made no sense of.
+    /// [`PageError`] if the message cannot be read as a page.
     pub fn message(&self, message: &Message<'_>) -> Result<MessageOutcome, PageError> {
         self.finished(
             message.read(&self.pages, &self.mapping, &self.limits, self.withdraws),
@@ -174,14 +174,14 @@ impl PageReader {
         self.finished(self.mapping.read(&message, self.rules), line)
     }
 
-    /// Fetches a body that stands elsewhere, and counts.
+    /// Fetches a body that is stored elsewhere, and updates the counters.
     fn finished(&self, reading: Reading, value: &[u8]) -> Result<MessageOutcome, PageError> {
         self.count(reading.hits, !matches!(reading.outcome, Ok(MessageOutcome::Skipped(_))));
         match reading.outcome {
             Ok(MessageOutcome::Page(page)) => match page.body {
                 Body::Withdrawn if !self.withdraws => Err(PageError::RecrawlsOff),
                 Body::InWarc(_) => self.with_body(*page),
-                // Perhaps what was looked for has another name here.
+                // The missing field may have another name in this message.
                 _ if page.body == Body::Missing || page.repaired.without_url => {
                     self.look_alike(value);
                     Ok(MessageOutcome::Page(page))
@@ -204,12 +204,12 @@ impl PageReader {
         let archived = record.into_page(self.rules.page_bytes_max)?;
         page.body = archived.body;
         page.repaired.breaks_off = archived.repaired.breaks_off;
-        // It says the charset, which a crawl log does not.
+        // The archived record has the charset, which a crawl log lacks.
         page.hints.content_type = archived.hints.content_type.or(page.hints.content_type);
         Ok(MessageOutcome::Page(Box::new(page)))
     }
 
-    /// A preset that a message fits better than the configured one.
+    /// Returns a preset that fits a message better than the configured one.
     fn look_alike(&self, value: &[u8]) -> Option<&'static str> {
         let preset = self.recognizer.preset(value)?;
         if preset.name == self.mapping.preset().name {
@@ -219,15 +219,15 @@ impl PageReader {
         let count = self.look_like[at].fetch_add(1, Ordering::Relaxed) + 1;
         if count.is_power_of_two() && count.trailing_zeros().is_multiple_of(10) {
             tracing::warn!(
-                "{count} message(s) that could not be read, or have no body, look like those of {name}; to read them so: \
-                 preset = {name:?} under [input]",
+                "{count} message(s) that could not be read, or have no body, look like those of {name}; to read them as \
+                 such, set preset = {name:?} under [input]",
                 name = preset.name
             );
         }
         Some(preset.name)
     }
 
-    /// The preset that most of the messages look like that could not be read, and how many.
+    /// Returns the preset that most of the unreadable messages look like, and their number.
     #[must_use]
     pub fn likeliest(&self) -> Option<(&'static str, u64)> {
         let counts = self.look_like.iter().map(|count| count.load(Ordering::Relaxed));
@@ -235,7 +235,7 @@ impl PageReader {
         named.max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0)
     }
 
-    /// Counts the pointers that hit; tells those that never did.
+    /// Counts the pointers that matched. Reports those that never did.
     fn count(&self, hits: u64, read: bool) {
         if self.messages.load(Ordering::Relaxed) >= TELL_AFTER_MESSAGES || !read || self.mapping.is_plain() {
             return;
@@ -254,8 +254,8 @@ impl PageReader {
     }
 }
 
-/// An explanation within its limit, which says how long it
-/// was, for people: what it quotes does not steer a terminal.
+/// Returns an explanation cut to the limit, with its full length, and escaped so that quoted input cannot
+/// control a terminal.
 pub(super) fn bounded(explanation: &str) -> String {
     let mut explanation = escape(explanation).into_owned();
     let bytes = explanation.len();
@@ -267,7 +267,7 @@ pub(super) fn bounded(explanation: &str) -> String {
 }
 
 fn or_fault<T>(read: impl FnOnce() -> Result<T, PageError>) -> Result<T, PageError> {
-    // The panic hook has written what happened and where.
+    // The panic hook has logged the panic.
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(PageError::Internal))
 }
 

@@ -99,7 +99,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
                 // closely.
                 tracing::warn!(
                     partition,
-                    "standby: table discarded; following the changelog from the start in {} s: {why}",
+                    "standby: table discarded; following the changelog again in {} s: {why}",
                     UNFIT_PAUSE.as_secs()
                 );
                 role.tables.take(partition);
