@@ -191,7 +191,7 @@ impl<'a> Session<'a> {
     ) -> anyhow::Result<()> {
         let mut batch: Vec<Assigned<'a>> = Vec::new();
         let mut committed = Instant::now();
-        while !stop.is_requested() && self.goes_on(&batch) {
+        while !stop.is_requested() && self.continues(&batch) {
             self.health.tick();
             if committed.elapsed() >= COMMIT_INTERVAL {
                 if let Err(replaced) = self.topics.verify_pages() {
@@ -229,7 +229,7 @@ impl<'a> Session<'a> {
 
     /// Returns true while the session can continue. After retention has deleted unread pages, it continues
     /// until the pages in `batch` are sent, because they cannot be read again.
-    fn goes_on(&self, batch: &[Assigned<'a>]) -> bool {
+    fn continues(&self, batch: &[Assigned<'a>]) -> bool {
         let state = self.shared.lock();
         state.broken.is_none() && !(state.overtaken && batch.is_empty())
     }

@@ -121,11 +121,11 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
         self.topics.verify_table()
     }
 
-    fn both<A: Send, B>(&self, beside: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B) {
+    fn both<A: Send, B>(&self, in_thread: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B) {
         std::thread::scope(|scope| {
-            let beside = scope.spawn(beside);
+            let in_thread = scope.spawn(in_thread);
             let here = here();
-            (beside.join().unwrap_or_else(|panic| resume_unwind(panic)), here)
+            (in_thread.join().unwrap_or_else(|panic| resume_unwind(panic)), here)
         })
     }
 

@@ -117,7 +117,7 @@ pub(crate) trait World: Send + Sync + 'static {
     fn verify_table(&self) -> Result<(), Replaced>;
 
     /// Runs both functions at the same time, and returns both results.
-    fn both<A: Send, B>(&self, beside: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B);
+    fn both<A: Send, B>(&self, in_thread: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B);
 
     /// The current time, for measuring durations.
     fn now(&self) -> Instant;

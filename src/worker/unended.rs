@@ -62,7 +62,7 @@ struct OpenChangelog {
     next_log_offset: Option<u64>,
 }
 
-/// What was found out about the open transaction.
+/// The findings about the open transaction.
 struct Found {
     /// Open outcomes that were aborted.
     aborted: Vec<OpenRange>,

@@ -61,7 +61,7 @@ pub struct ChangelogRecord {
     pub value: Option<Vec<u8>>,
 }
 
-/// What a table belongs to. It is stored in the position record and compared when the table is restored.
+/// The identity of a table. It is stored in the position record and compared when the table is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The partition of the log.

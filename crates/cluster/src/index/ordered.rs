@@ -225,9 +225,9 @@ mod tests {
             let all: Vec<Entry> = set.into_iter().collect();
             prop_assert_eq!(ordered.len(), all.len());
             prop_assert_eq!(ordered.iter().collect::<Vec<_>>(), all.clone());
-            let anew = Ordered::from_sorted(&all);
-            prop_assert!(anew.is_sound());
-            prop_assert_eq!(anew.iter().collect::<Vec<_>>(), all);
+            let rebuilt = Ordered::from_sorted(&all);
+            prop_assert!(rebuilt.is_sound());
+            prop_assert_eq!(rebuilt.iter().collect::<Vec<_>>(), all);
         }
     }
 }

@@ -167,7 +167,7 @@ impl Journal {
         self.bytes
     }
 
-    /// Returns true if a write may or may not have reached the disk, so that no more can be stored.
+    /// Returns true if a write may or may not have reached the disk. No more can be stored then.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.failed
