@@ -82,7 +82,7 @@ impl Drop for LookUpApi {
         match self.runtime.block_on(served) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!("look-ups: {error:#}"),
-            Err(error) => tracing::error!("look-ups: a fault in Leitong: {error}"),
+            Err(error) => tracing::error!("look-ups: internal error in Leitong: {error}"),
         }
     }
 }

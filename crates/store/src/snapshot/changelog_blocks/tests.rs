@@ -402,7 +402,7 @@ fn blocks_of_another_changelog_are_refused() {
     // What was acknowledged was lost, as after an unclean leader election.
     let end = kept.iter().position(|(_, record)| number_of(record) == Some(140)).expect("there");
     let why = refused(&kept[..end].to_vec());
-    assert!(why.contains("its number of centroids is 150, that of this instance is 140"), "{why}");
+    assert!(why.contains("its number of centroids is 150, but that of this instance is 140"), "{why}");
     let of_position = |change: &dyn Fn(&mut proto::Position)| {
         let mut kept = kept.clone();
         let (_, last) = kept.last_mut().expect("a position");
