@@ -3,7 +3,7 @@
 //! that never match.
 //!
 //! Invariants: the result for each record is a page, a reason to skip it, or an error; nothing panics; the
-//! counters here do not depend on the contents of pages.
+//! counters do not affect the pages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
 //! The key index: finds the slots of all centroids that may be near a fingerprint. This is the part of the
-//! table that every look-up walks.
+//! table that every look-up walks. A slot is the number of a centroid modulo 2^32.
 //!
 //! ```text
 //!            ┌ shard 0 ┐
