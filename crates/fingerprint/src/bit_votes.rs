@@ -1,15 +1,15 @@
-//! How many of some 64-bit words have each bit set, counted for all 64 bits at once.
+//! Counts how many words have each bit set, for all 64 bits at once.
 //!
-//! The counters stand upright: plane *k* holds bit *k* of all 64 counters, so that
-//! adding a word is a chain of half adders, two steps long on average. Per term of
-//! a SimHash that is some 5 instructions, where adding to 64 sums takes 200.
+//! The counters are stored as bit planes: plane *k* holds bit *k* of all 64 counters. Adding a word is a
+//! chain of half adders, two steps long on average: some 5 instructions per term of a SimHash, where adding
+//! to 64 sums takes 200.
 
-/// 64 counters.
+/// Counters for 64 bits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BitVotes {
-    /// Enough for 2^32 words.
+    /// Bit planes, enough for 2^32 words.
     planes: [u64; 32],
-    /// Planes in use.
+    /// Number of planes in use.
     used: usize,
     words: u32,
 }
@@ -30,8 +30,7 @@ impl BitVotes {
         self.used = self.used.max(plane);
     }
 
-    /// Adds `weight` to each sum for every word that has
-    /// its bit set, and takes it off for every other word.
+    /// Adds `weight` to each sum for every word that has its bit set, and subtracts it for every other word.
     pub(crate) fn add_weighted(&self, weight: i64, sums: &mut [i64; 64]) {
         for (bit, sum) in sums.iter_mut().enumerate() {
             let set =

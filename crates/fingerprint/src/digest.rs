@@ -1,34 +1,34 @@
-//! Document → [`TextDigest`]: tells texts that are equal, but for white space and the width of characters,
-//! from all others.
+//! Computes the [`TextDigest`] of a document. Texts that differ only in white space or in the width of
+//! characters have the same digest.
 
 use super::letters;
 use super::secret::DigestHash;
 use leitong_base::record::TextDigest;
 use leitong_text::extract::Document;
 
-/// The digest of the main text's characters without white space, so that line breaks, indentation
-/// and the division into paragraphs do not matter. Full-width and half-width forms of a character are
-/// equal; letter case matters. `buffer` is scratch space. Linear.
+/// Returns the digest of the main text's characters without white space: line breaks, indentation and the
+/// division into paragraphs do not matter. Full-width and half-width forms of a character are equal; letter
+/// case matters. `buffer` is scratch space. Linear.
 pub fn text_digest(document: &Document, hash: &DigestHash, buffer: &mut Vec<u8>) -> TextDigest {
     buffer.clear();
     for paragraph in &document.paragraphs {
         push_folded(&paragraph.text, buffer);
     }
-    // Every byte that continues no character begins one.
+    // Every byte that is not a continuation byte begins a character.
     let chars = buffer.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
     TextDigest { digest: hash.hash(buffer), chars: u32::try_from(chars).unwrap_or(u32::MAX) }
 }
 
-/// As how many letters a text without white space counts, which is UTF-8: an ideograph as three, since
-/// a poem of twenty says as much as a line of sixty letters.
+/// Returns the length of a UTF-8 text without white space, in letters. An ideograph counts as three: a poem
+/// of twenty ideographs says as much as a line of sixty letters.
 #[must_use]
 pub fn letters(text: &[u8]) -> u32 {
     let text = std::str::from_utf8(text).unwrap_or_default();
     text.chars().map(|c| letters::size(c).unwrap_or(1)).sum()
 }
 
-/// The bytes with which white space and forms of another width begin, in Unicode: few
-/// enough that text can be scanned without decoding.
+/// The first UTF-8 bytes of white space and of full-width and half-width forms. They are few enough to scan
+/// text without decoding.
 const BEGINS_FOLDED: [bool; 256] = {
     let mut begins = [false; 256];
     let first_bytes = [b'\t', b'\n', 0x0b, 0x0c, b'\r', b' ', 0xc2, 0xe1, 0xe2, 0xe3, 0xef];
@@ -40,7 +40,7 @@ const BEGINS_FOLDED: [bool; 256] = {
     begins
 };
 
-/// Appends `text` without white space, each character in the width that is usual for it.
+/// Appends `text` without white space, with each character in its usual width.
 fn push_folded(text: &str, buffer: &mut Vec<u8>) {
     let mut rest = text;
     let mut at = 0;
@@ -75,8 +75,8 @@ fn push(c: char, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// The character of usual width that this full-width or half-width form stands for, as Unicode's
-/// `<wide>` and `<narrow>` decompositions say; all others stand for themselves.
+/// Returns the character of usual width for a full-width or half-width form, by Unicode's `<wide>` and
+/// `<narrow>` decompositions; all other characters are returned as they are.
 fn usual_width(c: char) -> char {
     let at = |table: &'static str, first: u32| table.chars().nth((u32::from(c) - first) as usize);
     let usual = match c {
@@ -97,12 +97,12 @@ fn usual_width(c: char) -> char {
     usual.unwrap_or(c)
 }
 
-/// What the half-width forms from U+FF61 on stand for.
+/// The characters for the half-width forms from U+FF61 on.
 const KATAKANA: &str = "。「」、・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン\u{3099}\u{309a}";
-/// Bytes of a kana.
+/// Number of bytes of a kana.
 const VOICED_BYTES: usize = 3;
 
-/// A half-width voicing mark, which has a place of its own in half-width text: voiced or half voiced.
+/// Recognises a half-width voicing mark, a separate character in half-width text: voiced or half voiced.
 fn voicing_mark(c: char) -> Option<u32> {
     match c {
         '\u{ff9e}' => Some(1),
@@ -111,7 +111,7 @@ fn voicing_mark(c: char) -> Option<u32> {
     }
 }
 
-/// The kana that this one and a voicing mark after it make, if there is one.
+/// Returns the kana for this one followed by a voicing mark, if it exists.
 fn voiced(base: char, mark: u32) -> Option<char> {
     let voiced = match (base, mark) {
         ('ウ', 1) => return Some('ヴ'),
@@ -125,7 +125,7 @@ fn voiced(base: char, mark: u32) -> Option<char> {
     char::from_u32(voiced)
 }
 
-/// The last character of what was written here, if it has as many bytes as a kana.
+/// Returns the last character written, if it has as many bytes as a kana.
 fn last_char(buffer: &[u8]) -> Option<char> {
     let (_, last) = buffer.split_last_chunk::<VOICED_BYTES>()?;
     str::from_utf8(last).ok()?.chars().next()
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_does_not_matter_and_all_else_does() {
+    fn only_white_space_does_not_matter() {
         let one = digest("春天来了。\n\n万物 复苏。");
         assert_eq!(one, digest("春天　来了。万物\t复苏。\n"));
         assert_eq!(one.chars, 10);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn is_fixed_for_ever() {
+    fn the_digest_of_a_text_never_changes() {
         assert_eq!(format!("{:032x}", digest("雷同").digest), "41581c06173ddf55788fda384e0d321e");
     }
 
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_goes_and_widths_become_the_usual_ones_and_nothing_else_changes() {
+    fn only_white_space_and_widths_change() {
         use unicode_normalization::UnicodeNormalization;
         for c in '\0'..=char::MAX {
             let mut buffer = Vec::new();
@@ -171,7 +171,7 @@ mod tests {
             let is_form = matches!(c, '\u{ff01}'..='\u{ffee}');
             let folded = match c {
                 c if c.is_whitespace() => String::new(),
-                // The whole decomposition goes further in these.
+                // Unicode decomposes these characters further.
                 '\u{ffe3}' => "¯".to_owned(),
                 '\u{ffa0}'..='\u{ffdc}' => {
                     let usual = usual_width(c);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn half_width_kana_are_those_that_normalisation_makes_of_them() {
+    fn half_width_kana_become_those_of_unicode_normalisation() {
         use unicode_normalization::UnicodeNormalization;
         for base in '\u{ff61}'..='\u{ff9d}' {
             for mark in ['\u{ff9e}', '\u{ff9f}'] {

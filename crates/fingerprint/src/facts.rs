@@ -1,20 +1,20 @@
-//! Terms → facts: which numbers, versions and names a text says, so that pages of one series, which
-//! say the same of something else, are told from copies.
+//! Extracts facts from terms: the numbers, versions and names of a text. They separate copies from pages of
+//! one series, which say the same about different things.
 //!
-//! A fact is a word with a digit in it, with all that points and hyphens join to it (`4.2.15`,
-//! `cve-2015-8405`), or a name: a term, of a script with letters, that the [table of common
-//! words](super::idf) lacks, or that has two letters (chapter IV; the segmentation drops single letters
-//! and stop words, some numerals among them). Words of every day are none, since edited copies differ in
-//! these; nor are words of ideographs, which nothing tells from names.
+//! A fact is a word with a digit, including everything joined to it by points and hyphens (`4.2.15`,
+//! `cve-2015-8405`), or a name: a term in a script with letters that is not in the [table of common
+//! words](super::idf) or that has two letters (chapter IV; segmentation drops single letters and stop words,
+//! some numerals among them). Common words are not facts, since edited copies differ in them. Words of
+//! ideographs are not facts either, because nothing distinguishes names among them.
 //!
-//! The different facts of a text make an *odd sketch* (Mitzenmacher, Pagh & Pham 2014): each turns one
-//! of 64 bits over, so that the bits in which two sketches differ estimate by how many facts the texts
-//! differ, exactly where these are few, however many both have. Together with the number of facts
-//! that each text has, this tells how many were *replaced*: said by one text alone, with as many that
-//! the other alone says. What was merely added or left out replaces nothing.
+//! The distinct facts of a text make an *odd sketch* (Mitzenmacher, Pagh & Pham 2014): each fact flips one of
+//! 64 bits. The number of differing bits in two sketches estimates how many facts differ, exactly if these
+//! are few, however many facts both texts have. Together with the number of facts of each text, this shows
+//! how many were *replaced*: each text has as many facts that the other lacks. A fact that was merely added
+//! or left out replaces nothing.
 //!
-//! Encoding: the 64 bits and the number of facts, big-endian. Cost: one scan for digits, and one
-//! look-up a distinct term.
+//! Encoding: the 64 bits and the number of facts, big-endian. Cost: one scan for digits, and one look-up per
+//! distinct term.
 
 use super::idf;
 use super::numbers::is_of_a_word;
@@ -22,25 +22,25 @@ use super::secret::TextHash;
 use super::sketch::is_unit;
 use leitong_text::segment::{DistinctTerm, Terms};
 
-/// Bytes of a text's facts.
+/// Number of bytes of a text's facts.
 pub(crate) const FACT_BYTES: usize = 10;
-/// Letters up to which a term is a name though the table has it.
+/// Maximum number of letters of a term that counts as a name although the table has it.
 const SHORT_NAME_CHARS: usize = 2;
-/// Differing bits from which on the sketches say no more than that many facts differ.
+/// Number of differing bits from which on the sketches only say that many facts differ.
 const BITS_MAX: usize = 30;
-/// By how many facts two texts differ whose sketches differ in so many bits, in hundredths:
-/// −32·ln(1 − bits/32).
+/// The estimated number of differing facts, in hundredths, by the number of differing bits: −32·ln(1 −
+/// bits/32).
 const DIFFERING: [u32; BITS_MAX] = [
     0, 102, 207, 315, 427, 544, 664, 790, 921, 1_057, 1_199, 1_348, 1_504, 1_668, 1_841, 2_024, 2_218, 2_425,
     2_645, 2_883, 3_139, 3_417, 3_722, 4_059, 4_436, 4_863, 5_357, 5_940, 6_654, 7_575,
 ];
-/// The same where more bits differ.
+/// The estimate if more bits differ.
 const MANY_DIFFERING: u32 = 10_000;
 
-/// The bits, and how many facts there are.
+/// The 64 bits, and the number of facts.
 pub(crate) type Facts = [u8; FACT_BYTES];
 
-/// The facts of a text.
+/// Returns the facts of a text.
 pub(crate) fn facts(terms: &Terms, hash: &TextHash) -> Facts {
     let mut found = Vec::new();
     words_with_digits(terms.text(), |word| found.push(hash.hash(word.as_bytes())));
@@ -55,7 +55,7 @@ pub(crate) fn facts(terms: &Terms, hash: &TextHash) -> Facts {
     facts
 }
 
-/// How many facts of the one text, in hundredths, the other has replaced by others.
+/// Estimates how many facts of one text are replaced in the other, in hundredths.
 pub(crate) fn replaced(a: &Facts, b: &Facts) -> u32 {
     let bits = |facts: &Facts| u64::from_be_bytes(*facts.first_chunk().expect("10 bytes"));
     let differing = (bits(a) ^ bits(b)).count_ones() as usize;
@@ -63,20 +63,20 @@ pub(crate) fn replaced(a: &Facts, b: &Facts) -> u32 {
     differing.saturating_sub(100 * count(a).abs_diff(count(b))) / 2
 }
 
-/// How many facts a text says.
+/// Returns the number of facts of a text.
 pub(crate) fn count(facts: &Facts) -> u32 {
     u16::from_be_bytes(*facts.last_chunk().expect("10 bytes")).into()
 }
 
-/// The hash of a term that is a name.
+/// Returns the hash of a term if it is a name.
 fn name(terms: &Terms, distinct: DistinctTerm, hash: &TextHash) -> Option<u64> {
     let term = terms.first(distinct);
     let is_word = !term.chars().any(|c| is_unit(c) || c.is_ascii_digit());
     let is_name = || term.chars().nth(SHORT_NAME_CHARS).is_none() || !idf::is_common(distinct.hash);
-    (is_word && is_name()).then(|| hash.of_term(term, || distinct.hash))
+    (is_word && is_name()).then(|| hash.hash_term(term, || distinct.hash))
 }
 
-/// Calls `word` with each word that has a digit, and all that points and hyphens join to it.
+/// Calls `word` with each word that has a digit, including everything joined to it by points and hyphens.
 fn words_with_digits<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
     let is_joined = |c: char| is_of_a_word(c) || matches!(c, '.' | '-');
     let mut at = 0;
@@ -96,8 +96,8 @@ mod tests {
     use leitong_text::segment::SegmentConfig;
     use leitong_text::segment::{Lexicons, Segmenter};
 
-    /// The facts of texts.
-    fn of(texts: [&str; 2]) -> [Facts; 2] {
+    /// Returns the facts of two texts.
+    fn facts_of(texts: [&str; 2]) -> [Facts; 2] {
         let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
         texts.map(|text| {
             let mut terms = Terms::default();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     fn compared(a: &str, b: &str) -> u32 {
-        let [a, b] = of([a, b]);
+        let [a, b] = facts_of([a, b]);
         assert_eq!(replaced(&a, &b), replaced(&b, &a));
         replaced(&a, &b)
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_or_worded_otherwise_replaces_nothing() {
+    fn additions_and_other_wording_replace_no_fact() {
         for (a, b) in [
             ("Pillow before 8.1.1 allows this", "Rack: Pillow before 8.1.1 allows this (7.0 as well)"),
             ("there is a large house by the river", "there's a big house near the river"),

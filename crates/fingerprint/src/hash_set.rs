@@ -1,26 +1,26 @@
-//! A set of 32-bit hashes as a fingerprint: for detectors that compare shares of equal parts.
+//! A fingerprint that is a set of 32-bit hashes, for detectors that compare shares of equal parts.
 //!
-//! Encoding: the hashes in rising order, 4 bytes each, big-endian.
+//! Encoding: the hashes in ascending order, 4 bytes each, big-endian.
 
-/// Encodes a set; puts `hashes` in order and drops repetitions.
+/// Encodes a set; sorts `hashes` and removes duplicates.
 pub(crate) fn encode(hashes: &mut Vec<u32>) -> Box<[u8]> {
     hashes.sort_unstable();
     hashes.dedup();
     hashes.iter().flat_map(|hash| hash.to_be_bytes()).collect()
 }
 
-/// Whether `bytes` are a set of 1 to `max` hashes.
+/// Returns true if `bytes` encode a set of 1 to `max` hashes.
 pub(crate) fn is_set(bytes: &[u8], max: usize) -> bool {
     let (hashes, rest) = bytes.as_chunks::<4>();
     rest.is_empty() && (1..=max).contains(&hashes.len()) && hashes.is_sorted_by(|a, b| a < b)
 }
 
-/// How many hashes a set has.
+/// Returns the number of hashes in a set.
 pub(crate) fn len(bytes: &[u8]) -> u64 {
     bytes.len() as u64 / 4
 }
 
-/// How many hashes two sets share. Linear.
+/// Returns the number of hashes that two sets share. Linear.
 pub(crate) fn shared(a: &[u8], b: &[u8]) -> u64 {
     let (a, b) = (a.as_chunks::<4>().0, b.as_chunks::<4>().0);
     let (mut i, mut j, mut shared) = (0, 0, 0);
@@ -31,9 +31,9 @@ pub(crate) fn shared(a: &[u8], b: &[u8]) -> u64 {
     shared
 }
 
-/// Keys of which two sets share one if they share at least `share_min` (in ten-thousandths) of the
-/// larger: the n − ⌈share·n⌉ + 1 smallest hashes. If the sets shared none of these, then all that
-/// they share would lie beyond the prefix of one of them, where fewer than ⌈share·n⌉ are left.
+/// Adds the n − ⌈share·n⌉ + 1 smallest hashes as keys. Two sets that share at least `share_min` (in basis
+/// points) of the larger share one of these keys. Otherwise all shared hashes would lie beyond the prefix of
+/// one of them, where fewer than ⌈share·n⌉ are left.
 pub(crate) fn prefix_keys(bytes: &[u8], share_min: u32, keys: &mut Vec<u64>) {
     let n = len(bytes);
     let needed = (n * u64::from(share_min)).div_ceil(10_000).max(1);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_sets_from_other_bytes() {
+    fn recognises_encoded_sets() {
         assert!(is_set(&[0, 0, 0, 1, 0, 0, 0, 2], 2));
         for bytes in [&[][..], &[0, 0, 0], &[0, 0, 0, 2, 0, 0, 0, 1], &[0, 0, 0, 1, 0, 0, 0, 1]] {
             assert!(!is_set(bytes, 9), "{bytes:?}");

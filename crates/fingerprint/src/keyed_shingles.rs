@@ -1,24 +1,23 @@
-//! Text → shingles, hashed with a key: the windows of [`super::sketch`]
-//! and [`super::letters`], each hashed as a whole by SipHash.
+//! Shingles hashed with a key: the windows of [`super::sketch`] and [`super::letters`], each hashed as a
+//! whole by SipHash.
 //!
-//! The rolling hash that is quick without a key would not do: different windows of
-//! equal hash can be computed, whatever keyed hash its value then went through.
+//! The fast rolling hash used without a key is not safe here: somebody can compute different windows with
+//! equal rolling hashes, and keying the result afterwards would not change that.
 //!
-//! Cost: a SipHash of at most 72 bytes for each unit, where a rolling hash takes a
-//! multiplication; `cargo bench --bench detectors` has every detector with a secret and without.
+//! Cost: a SipHash of at most 72 bytes per unit, where a rolling hash takes a multiplication. `cargo bench
+//! --bench detectors` measures every detector with and without a secret.
 
 use super::secret::TextHash;
 use super::sketch::{SHINGLE_SIZE, is_unit};
 use leitong_text::segment::is_punctuation;
 
-/// A power of two that no window exceeds; the greatest size that one is asked for is 9.
+/// A power of two that no window exceeds; the largest window size in use is 9.
 const RING: usize = 16;
 
-/// Calls `shingle` with the hash of each shingle of `text`,
-/// in order; gives the sum of all unit sizes.
+/// Calls `shingle` with the hash of each shingle of `text`, in order; returns the sum of all unit sizes.
 pub(crate) fn shingles(text: &str, hash: &TextHash, mut shingle: impl FnMut(u64)) -> u64 {
     let mut window = KeyedWindow::<SHINGLE_SIZE>::default();
-    // The word that is being read: where it begins, and its letters.
+    // The current word: where it begins, and its number of letters.
     let (mut word, mut letters) = (0, 0_u32);
     for (at, c) in text.char_indices() {
         let is_unit = is_unit(c);
@@ -45,7 +44,7 @@ pub(crate) fn shingles(text: &str, hash: &TextHash, mut shingle: impl FnMut(u64)
 /// The last units of a text.
 #[derive(Default)]
 pub(super) struct KeyedWindow<const SIZE: u32> {
-    /// A ring: of each unit its hash or code point, and its size.
+    /// A ring of the last units: hash or code point, and size.
     units: [(u64, u32); RING],
     start: usize,
     end: usize,
@@ -55,7 +54,7 @@ pub(super) struct KeyedWindow<const SIZE: u32> {
 }
 
 impl<const SIZE: u32> KeyedWindow<SIZE> {
-    /// Adds a unit; calls `shingle` with the hash of the window that ends in it, if there is one.
+    /// Adds a unit; calls `shingle` with the hash of the window that ends with it, if there is one.
     #[inline]
     pub(super) fn push(&mut self, unit: u64, size: u32, hash: &TextHash, shingle: &mut impl FnMut(u64)) {
         self.units[self.end % RING] = (unit, size);

@@ -1,13 +1,13 @@
-//! Text → the values of its [sketch]: which runs of nine letters it has.
+//! Computes the values of a text's [sketch], from its runs of nine letters.
 //!
-//! Of short texts words are too coarse a measure: one that is replaced takes three shingles along,
-//! and where spaces got lost ("didn'tknow") hardly any is left. So white space and typography do not
-//! count here, nor where words end: a window is a run of letters and digits whose sizes add up to 9.
-//! A letter has a size of 1, a Hangul syllable of 2, an ideograph or kana of 3, so that a window says
-//! about the same in every script: two words of English, or three characters of Chinese. Unrelated
-//! pages have a hundredth of these in common; of windows of 6 letters it would be a tenth.
+//! For short texts words are too coarse a measure: one replaced word changes three shingles, and if spaces
+//! were lost ("didn'tknow") hardly any shingle is left. So white space, typography and word ends do not count
+//! here: a window is a run of letters and digits whose sizes add up to 9. A letter has size 1, a Hangul
+//! syllable 2, an ideograph or kana 3. A window thus carries about as much in every script: two words of
+//! English, or three characters of Chinese. Unrelated pages have a hundredth of these windows in common; with
+//! windows of 6 letters it would be a tenth.
 //!
-//! Cost: one pass over the normalised text, no allocation; with a secret a SipHash a letter.
+//! Cost: one pass over the normalised text, no allocation; with a secret, one SipHash per letter.
 
 use super::keyed_shingles::KeyedWindow;
 use super::secret::TextHash;
@@ -17,11 +17,11 @@ use leitong_text::segment::is_punctuation;
 
 /// Sum of sizes from which on a run of letters is a window.
 const WINDOW_SIZE: u32 = 9;
-/// Sizes of an ideograph or kana, and of a Hangul syllable: letters that say as much.
+/// Sizes of an ideograph or kana and of a Hangul syllable, in letters.
 const IDEOGRAPH_SIZE: u32 = 3;
 const SYLLABLE_SIZE: u32 = 2;
 
-/// As how many letters a character counts; none for what is no letter or digit.
+/// Returns the size of a character in letters, or `None` if it is not a letter or digit.
 #[inline]
 pub(crate) fn size(c: char) -> Option<u32> {
     if is_unit(c) {
@@ -35,7 +35,7 @@ pub(crate) fn size(c: char) -> Option<u32> {
     }
 }
 
-/// The values of a normalised text, or none if it has no window; with a secret, by a keyed hash.
+/// Returns the values of a normalised text, or `None` if it has no window. With a secret, the hash is keyed.
 pub(super) fn values(text: &str, hash: &TextHash) -> Option<Values> {
     let mut minima = [u64::MAX; BINS];
     let mut take = |hash: u64| {
@@ -63,8 +63,8 @@ mod tests {
         sketch::matches(&a, &b)
     }
 
-    /// "Didn'tknow" shared no word with "didn't know", and short texts with a few such seams were
-    /// taken for others.
+    /// "Didn'tknow" shared no word with "didn't know", and short texts with a few such seams were judged to
+    /// be different.
     #[test]
     fn spaces_and_typography_do_not_count() {
         let secret = Secret::new("a secret of this test").expect("long enough");

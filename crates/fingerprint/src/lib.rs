@@ -1,13 +1,13 @@
-//! What a [`Detector`] is, and what several of them share:
-//! sketches, votes, term vectors, IDF, keyed hashes.
+//! The [`Detector`] trait, the detectors, and what several of them share: sketches, votes, term vectors, IDF,
+//! keyed hashes.
 //!
-//! A detector is three pure functions: *fingerprint* (text → compact bytes, or none where there is
-//! too little to judge), *keys* (fingerprint → 64-bit keys; near fingerprints share at least one)
-//! and *compare* (two fingerprints → distance, near or not). Single-Pass clustering, the centroid
-//! table, saved tables and explanations are written once against this shape.
+//! A detector is three pure functions: *fingerprint* (text → compact bytes, or `None` if there is too little
+//! to judge), *keys* (fingerprint → 64-bit keys; near fingerprints share at least one) and *compare* (two
+//! fingerprints → distance, and whether they are near). Single-pass clustering, the centroid table, saved
+//! tables and explanations are written once, against this trait.
 //!
-//! The detectors themselves stand in the folder `detectors`, their table in
-//! `config/detectors.rs`. To add one, see "Add a detector in five steps" in `ARCHITECTURE.md`.
+//! The detectors are in the folder `detectors`, their list in `config/detectors.rs`. To add one, see "Add a
+//! detector in five steps" in `ARCHITECTURE.md`.
 
 pub(crate) mod bit_votes;
 pub mod config;
@@ -34,73 +34,73 @@ use serde_json::{Map, Value};
 use leitong_text::segment::Terms;
 use relation::Relation;
 
-/// One way of telling near-duplicates. All functions are
-/// pure, and all fingerprints are the detector's own.
+/// A method of detecting near-duplicates. All functions are pure; the format of the fingerprints is the
+/// detector's own.
 pub trait Detector: Send + Sync {
-    /// The name in the configuration, in verdicts, file names and metric labels.
+    /// Returns the name used in the configuration, verdicts, file names and metric labels.
     fn name(&self) -> &'static str;
 
-    /// Part of the fingerprint hash: the settings and the
-    /// version of whatever decides a fingerprint.
+    /// Returns the settings and the version of everything that affects a fingerprint. They are part of the
+    /// fingerprint hash.
     fn fingerprint_settings(&self) -> Value;
 
-    /// Part of the cluster hash: the settings that decide whether two fingerprints are near.
+    /// Returns the settings that decide whether two fingerprints are near. They are part of the cluster hash.
     fn near_settings(&self) -> Value;
 
-    /// The fingerprint of a text, or none where the detector finds too little to judge.
+    /// Returns the fingerprint of a text, or `None` if there is too little to judge.
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>>;
 
-    /// What the detector made of a text on the way to its fingerprint, as counts by
-    /// name; `compare` shows them, and `eval` their means. Most detectors have none.
+    /// Returns intermediate counts by name, such as the number of concepts. `compare` shows them, and `eval`
+    /// their means. Most detectors have none.
     fn counts(&self, _terms: &Terms) -> Vec<(&'static str, u32)> {
         Vec::new()
     }
 
-    /// Whether `bytes` have the shape of this detector's
-    /// fingerprints; checked where they are read back.
+    /// Returns true if `bytes` have the form of this detector's fingerprints. Checked when fingerprints are
+    /// read back.
     fn is_fingerprint(&self, bytes: &[u8]) -> bool;
 
-    /// The keys that a centroid is found by. They are kept on disk (`table.on_disk`): code that makes
-    /// others of the same settings needs another version of the blocks' format.
+    /// Adds the keys under which a centroid is found. They are stored on disk (`table.on_disk`): a change in
+    /// the keys for the same settings needs a new version of the block format.
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
-    /// The keys under which all centroids near this fingerprint are found.
+    /// Adds the keys under which all centroids near this fingerprint are found.
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
-    /// The key, one of both kinds, that all fingerprints at distance 0 of this one have; none where there
-    /// is no such key. Nothing is nearer than what is found by it, so that a page whose text was seen
-    /// before is decided on by one key in place of all.
+    /// Returns a key that exactly the fingerprints at distance 0 from this one have, to insert and to probe;
+    /// `None` if there is no such key. Nothing can be nearer than a centroid found by it. So a page whose
+    /// text was seen before is decided with one key instead of all.
     fn equal_key(&self, _fingerprint: &[u8]) -> Option<u64> {
         None
     }
 
-    /// How the centroid table finds what is near.
+    /// Returns how the centroid table finds near centroids.
     fn look_up(&self) -> LookUp {
         LookUp::Keys
     }
 
-    /// What tells centroids apart of which very many share one key; none where nothing
-    /// short does exactly. Fingerprints whose second keys are further apart are never near, nor
-    /// related by that key.
+    /// Returns the second key, which separates centroids when very many share one key; `None` if nothing
+    /// short does so exactly. Fingerprints whose second keys are further apart are never near, nor related by
+    /// that key.
     fn second_key(&self) -> Option<SecondKey> {
         None
     }
 
-    /// The beginning of a fingerprint that [`Self::compare_found`] reads. The table keeps it
-    /// at hand for every centroid, and the rest where it costs less memory and more time.
+    /// Returns the beginning of a fingerprint, the part that [`Self::compare_found`] reads. The table keeps
+    /// it ready for every centroid; the rest is stored where it costs less memory and more time.
     fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
         fingerprint
     }
 
-    /// [`Self::compare`] for a centroid that a look-up has found, of which
-    /// only the [compared](Self::compared) part is at hand. The distance
-    /// is the same; what is near is near here, and some others may be.
+    /// Works like [`Self::compare`], for a centroid found by a look-up, with only the
+    /// [compared](Self::compared) part of its fingerprint. The distance is the same. Everything near is near
+    /// here; some others may be too.
     fn compare_found(&self, fingerprint: &[u8], compared: &[u8]) -> Comparison {
         self.compare(fingerprint, compared)
     }
 
-    /// [`Self::compare_found`] for many centroids: calls `found` with the number of each that is
-    /// near or [related](Self::related_found), and what the comparison says.
+    /// Calls [`Self::compare_found`] for many centroids, and `found` with the number and the comparison of
+    /// each that is near or [related](Self::related_found).
     fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
         for (number, compared) in compared.iter().enumerate() {
             let comparison = self.compare_found(fingerprint, compared);
@@ -110,100 +110,100 @@ pub trait Detector: Send + Sync {
         }
     }
 
-    /// Whether texts that are not near have passages in common that a verdict should tell of.
-    /// Symmetric, and true of fingerprints alone that share a key under which their second keys may
-    /// be so far apart.
+    /// Returns true if texts that are not near have passages in common that a verdict should report.
+    /// Symmetric. True only for fingerprints that share a key under which their second keys may be so far
+    /// apart.
     fn related(&self, _a: &[u8], _b: &[u8]) -> bool {
         false
     }
 
-    /// [`Self::related`] for a centroid that a look-up has found, of which only the
-    /// [compared](Self::compared) part is at hand: what is related is related here, and some others
-    /// may be.
+    /// Works like [`Self::related`], for a centroid found by a look-up, with only the
+    /// [compared](Self::compared) part of its fingerprint. Everything related is related here; some others
+    /// may be too.
     fn related_found(&self, _fingerprint: &[u8], _compared: &[u8]) -> bool {
         false
     }
 
-    /// The article that the page is a part of, where it is one of several pages and the fingerprint
-    /// tells: the same number for all of them, and hardly any other. Read of the
-    /// [compared](Self::compared) part alone.
+    /// Returns the article that the page is a part of, if it is one of several pages and the fingerprint
+    /// shows it: the same number for all of them and, almost certainly, for no other article. Needs only the
+    /// [compared](Self::compared) part.
     fn article(&self, _fingerprint: &[u8]) -> Option<u32> {
         None
     }
 
-    /// Whether these are different pages of one article. Symmetric, and true of fingerprints of one
-    /// [article](Self::article) alone.
+    /// Returns true if these are different pages of one article. Symmetric. True only for fingerprints of one
+    /// [article](Self::article).
     fn are_parts(&self, _a: &[u8], _b: &[u8]) -> bool {
         false
     }
 
-    /// How far two fingerprints are apart. Symmetric, and 0 apart from itself; where a setting asks
-    /// what a page is to the canonical one, `a` is the page.
+    /// Returns the distance between two fingerprints. Symmetric, and 0 between equal ones. If a setting
+    /// depends on the page's relation to the canonical page, `a` is the page.
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison;
 
-    /// The distance as verdicts show it.
+    /// Returns the distance as verdicts show it.
     fn distance(&self, distance: u32) -> f64;
 
-    /// From 0 to 1, rounded to four digits, as verdicts show it.
+    /// Returns the similarity as verdicts show it: from 0 to 1, rounded to four digits.
     fn similarity(&self, a: &[u8], b: &[u8]) -> f64;
 
-    /// Which share of each text stands in the other one, where fingerprints tell.
+    /// Returns the share of each text that is in the other one, if fingerprints show it.
     fn shares(&self, _a: &[u8], _b: &[u8]) -> Option<Shares> {
         None
     }
 
-    /// How a page relates to a canonical one that it is near to, or only related.
+    /// Returns how a page relates to a canonical page that it is near or related to.
     fn relation(&self, page: &[u8], canonical: &[u8], near: bool) -> Option<Relation> {
         match near {
-            true => self.shares(page, canonical).map(Relation::of),
+            true => self.shares(page, canonical).map(Relation::from_shares),
             false if self.are_parts(page, canonical) => Some(Relation::Part),
-            false => self.shares(page, canonical).map(Relation::of_another),
+            false => self.shares(page, canonical).map(Relation::from_shares_if_not_near),
         }
     }
 
-    /// What speaks for and against two fingerprints being near, for a person to read.
+    /// Returns the reasons for and against two fingerprints being near, for a person to read.
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value>;
 
-    /// The fingerprint, or the part of it that names it, in hex as verdicts show it.
+    /// Returns the fingerprint, or the part that identifies it, in hexadecimal as verdicts show it.
     fn display(&self, fingerprint: &[u8]) -> String;
 
-    /// The setting, as lines of a configuration file, under which pairs up to this
-    /// distance are near as far as distance decides; none where no threshold does.
+    /// Returns the setting, as lines of a configuration file, with which pairs up to this distance are near
+    /// as far as distance decides; `None` if no threshold does.
     fn threshold_setting(&self, distance: u32) -> Option<String>;
 }
 
-/// How the centroid table finds the centroids that may be near.
+/// The way in which the centroid table finds centroids that may be near.
 #[derive(Debug, Clone, Copy)]
 pub enum LookUp {
     /// By shared keys.
     Keys,
     /// By the Hamming distance of 64 bits.
     Hamming {
-        /// What is near is at most this far apart, from 0 to 20.
+        /// The maximum distance of near fingerprints, from 0 to 20.
         max_distance: u32,
         /// The 64 bits of a fingerprint, or of its [compared](Detector::compared) part.
         bits: fn(&[u8]) -> u64,
     },
 }
 
-/// The first bit of a key: whether the key is *wide*, so that it finds what lies further apart by
-/// the [second key](SecondKey). Of a detector without second keys it says nothing.
+/// The first bit of a key. It marks a *wide* key, which finds centroids whose [second keys](SecondKey) are
+/// further apart. It has no meaning for a detector without second keys.
 pub const WIDE_KEY: u64 = 1 << 63;
 
-/// What narrows a look-up down where very many centroids share a key.
+/// A filter on look-ups when very many centroids share a key.
 #[derive(Debug, Clone, Copy)]
 pub struct SecondKey {
-    /// The second keys of fingerprints that are near, or related by a key that is not
-    /// [wide](WIDE_KEY), differ in so many bits at most, from 0 to 20.
+    /// The maximum number of differing bits in the second keys of fingerprints that are near, or related by a
+    /// key that is not [wide](WIDE_KEY); from 0 to 20.
     pub max_distance: u32,
-    /// The same of those that are related by a wide key; not less than `max_distance`.
+    /// The maximum for fingerprints that are related by a wide key; not less than `max_distance`.
     pub wide_distance: u32,
-    /// The second key of a fingerprint, or of its [compared](Detector::compared) part.
+    /// Returns the second key of a fingerprint, or of its [compared](Detector::compared) part.
     pub of: fn(&[u8]) -> u64,
 }
 
 impl SecondKey {
-    /// How far apart the second keys are at most of what is to be found under a key.
+    /// Returns the maximum distance of second keys to be found under a key.
     #[inline]
     #[must_use]
     pub fn distance_under(&self, is_wide: bool) -> u32 {
@@ -211,36 +211,36 @@ impl SecondKey {
     }
 }
 
-/// How much of two texts stands in both, in ten-thousandths of each.
+/// The share of each of two texts that is in the other one, in basis points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
-    /// Of the first text.
+    /// Share of the first text.
     pub of_a: u32,
-    /// Of the second one.
+    /// Share of the second text.
     pub of_b: u32,
 }
 
 impl Shares {
-    /// Equal texts.
+    /// The shares of equal texts.
     pub const ALL: Self = Self { of_a: 10_000, of_b: 10_000 };
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comparison {
-    /// In the detector's own unit; an integer, so that no
-    /// rounding decides which centroid is the nearest.
+    /// Distance in the detector's own unit. An integer, so rounding cannot decide which centroid is the
+    /// nearest.
     pub distance: u32,
-    /// Near enough to be one text.
+    /// True if the two texts count as one.
     pub near: bool,
 }
 
-/// Candidates from which on it pays to look first at a bound of how near each may be.
+/// Minimum number of candidates for which it pays to compute a bound first.
 const BOUNDED_MIN: usize = 4;
 
-/// [`Detector::compare_all`] for a detector that can tell of most candidates that they
-/// are not near without comparing them: `may_be_near` gives the numbers of all others.
-pub(crate) fn compare_those_that_may_be_near(
+/// Implements [`Detector::compare_all`] for a detector that can rule out most candidates without comparing
+/// them: `may_be_near` returns the numbers of all others.
+pub(crate) fn compare_bounded(
     detector: &impl Detector,
     fingerprint: &[u8],
     compared: &[&[u8]],
@@ -256,13 +256,13 @@ pub(crate) fn compare_those_that_may_be_near(
     }
 }
 
-/// A setting from 0 to 1 in ten-thousandths, an integer, so
-/// that no rounding of a machine decides what is near.
+/// Converts a setting from 0 to 1 to basis points. An integer, so a machine's rounding cannot decide what is
+/// near.
 pub(crate) fn basis_points(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * 10_000.0).round() as u32
 }
 
-/// Basis points as verdicts show them.
+/// Converts basis points to the number that verdicts show.
 pub fn to_display(basis_points: u32) -> f64 {
     f64::from(basis_points) / 10_000.0
 }

@@ -1,34 +1,32 @@
-//! Text → number slots: which numbers stand in which places, so
-//! that a text in which only numbers changed is told from a copy.
+//! Extracts number slots from a text: which numbers are in which places. They separate copies from texts in
+//! which only numbers changed.
 //!
-//! Weather, markets, results and draws are the same sentences every day with other numbers. Words
-//! and passages hardly show that: the digits are one term among many, and each cuts a few shingles
-//! only. So up to [`SLOTS`] numbers are kept, each as 16 bits of its *context* (what stands before
-//! it, and one word or character after it) and 8 bits of its *value*. Two texts with one context
-//! and different values say different things in the same place: a *conflict*. A context that occurs
-//! several times is one slot, whose value is all its numbers in their order. A number within a name
-//! counts as well (`sha256sum`, `RTX4080`): the name without it is part of the context.
+//! Weather, markets, results and draws are the same sentences every day with other numbers. Words and
+//! passages hardly show that: the digits are one term among many, and each affects only a few shingles. So up
+//! to [`SLOTS`] numbers are kept, each as 16 bits of its *context* (the text before it, and one word or
+//! character after it) and 8 bits of its *value*. Two texts with one context and different values say
+//! different things in the same place: a *conflict*. A context that occurs several times is one slot; its
+//! value combines all its numbers in order. A number within a name counts as well (`sha256sum`, `RTX4080`):
+//! the name without it is part of the context.
 //!
-//! Which contexts are kept depends on their hashes alone (the least ones), so that a
-//! text and an excerpt of it keep many of the same: a min-wise sample (Broder 1997).
+//! Which contexts are kept depends only on their hashes (the smallest ones), so a text and an excerpt of it
+//! keep many of the same: a min-wise sample (Broder 1997).
 //!
-//! Input: the normalised text. Output: [`SLOT_BYTES`] bytes, contexts ascending; a slot
-//! without a number is zero. Cost: linear; one scan for digits, and two hashes a number.
+//! Input: the normalised text. Output: [`SLOT_BYTES`] bytes, contexts ascending; a slot without a number is
+//! zero. Cost: linear; one scan for digits, and two hashes per number.
 
 use super::secret::TextHash;
 use super::sketch::is_unit;
 
-/// Numbers of a text that are kept.
+/// Maximum number of slots for a text.
 const SLOTS: usize = 6;
-/// Bytes of a slot: the context (big-endian) and the value.
+/// Number of bytes of a slot: the context (big-endian) and the value.
 const SLOT: usize = 3;
-/// Bytes of all slots.
+/// Number of bytes of all slots.
 pub(crate) const SLOT_BYTES: usize = SLOTS * SLOT;
-/// Sum of the sizes of what stands before a number in its
-/// context: two words, or four characters of Chinese.
+/// Sum of the sizes of the units before a number in its context: two words, or four characters of Chinese.
 const BEFORE_SIZE: u32 = 4;
-/// What stands in a context for another number, so that one
-/// changed number does not change its neighbours' contexts.
+/// Placeholder for other numbers in a context. One changed number does not change its neighbours' contexts.
 const ANOTHER_NUMBER: char = '#';
 /// Odd multiplier that joins the numbers of one context: the golden ratio in 64 bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -39,13 +37,13 @@ pub(crate) type Slots = [u8; SLOT_BYTES];
 /// Contexts that two texts have in common.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Agreement {
-    /// Those with the same number in both.
+    /// Number of contexts with the same number in both.
     pub(crate) same: u32,
-    /// Those with different numbers.
+    /// Number of contexts with different numbers.
     pub(crate) conflicts: u32,
 }
 
-/// The number slots of a normalised text.
+/// Returns the number slots of a normalised text.
 pub(crate) fn slots(text: &str, hash: &TextHash) -> Slots {
     let mut found: Vec<(u16, u64)> = Vec::new();
     let mut context = String::new();
@@ -81,14 +79,14 @@ pub(crate) fn slots(text: &str, hash: &TextHash) -> Slots {
     slots
 }
 
-/// Where two texts have numbers in the same places, whether they are the same.
+/// Counts the contexts of both texts in which their numbers are the same, or different.
 pub(crate) fn agreement(a: &Slots, b: &Slots) -> Agreement {
     let (mut a, mut b) = (a.as_chunks::<SLOT>().0, b.as_chunks::<SLOT>().0);
     let mut agreement = Agreement::default();
     while let ([[a_high, a_low, a_value], a_rest @ ..], [[b_high, b_low, b_value], b_rest @ ..]) = (a, b) {
         let (a_context, b_context) =
             (u16::from_be_bytes([*a_high, *a_low]), u16::from_be_bytes([*b_high, *b_low]));
-        // Empty slots stand last, and end the comparison.
+        // Empty slots come last and end the comparison.
         if a_context == 0 || b_context == 0 {
             break;
         }
@@ -104,7 +102,7 @@ pub(crate) fn agreement(a: &Slots, b: &Slots) -> Agreement {
     agreement
 }
 
-/// Appends what stands at the end of `text`, last word first.
+/// Appends the last units of `text`, last word first.
 fn before(mut text: &str, context: &mut String) {
     let mut size = 0;
     while size < BEFORE_SIZE {
@@ -120,7 +118,7 @@ fn before(mut text: &str, context: &mut String) {
     }
 }
 
-/// Words, and characters that are a unit each, from the beginning of `text`.
+/// Splits `text` into units from its beginning: words, and single characters in scripts without spaces.
 fn units(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -133,22 +131,22 @@ fn units(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Bytes of the word that `text` begins with.
+/// Returns the number of bytes of the word that `text` begins with.
 fn word_length(text: &str) -> usize {
     text.find(|c| !is_of_a_word(c)).unwrap_or(text.len())
 }
 
-/// Bytes of the word that `text` ends with.
+/// Returns the number of bytes of the word that `text` ends with.
 fn word_length_back(text: &str) -> usize {
     text.len() - text.trim_end_matches(is_of_a_word).len()
 }
 
-/// Letters and digits that make words together.
+/// Returns true for letters and digits that join to words.
 pub(super) fn is_of_a_word(c: char) -> bool {
     c.is_alphanumeric() && !is_unit(c)
 }
 
-/// Appends a unit as contexts name it: whatever its numbers are.
+/// Appends a unit with its numbers replaced by the placeholder.
 fn push_named(unit: &str, context: &mut String) {
     let mut in_number = false;
     for c in unit.chars() {
@@ -169,12 +167,12 @@ mod tests {
 
     use super::*;
 
-    fn of(text: &str) -> Slots {
+    fn slots_of(text: &str) -> Slots {
         slots(text, &TextHash::default())
     }
 
     fn compared(a: &str, b: &str) -> (u32, u32) {
-        let Agreement { same, conflicts } = agreement(&of(a), &of(b));
+        let Agreement { same, conflicts } = agreement(&slots_of(a), &slots_of(b));
         (same, conflicts)
     }
 
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_within_names_are_told_apart() {
+    fn numbers_within_names_count() {
         assert_eq!(compared("打印 sha256sum 的校验和", "打印 sha384sum 的校验和"), (0, 1));
         assert_eq!(compared("The RTX4080 draws 320 W", "The RTX4090 draws 450 W"), (0, 2));
         assert_eq!(compared("The RTX4080 draws 320 W", "The GTX4080 draws 320 W"), (0, 0), "other names");
@@ -197,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_other_scripts_are_none() {
+    fn digits_of_other_scripts_are_not_numbers() {
         for text in ["", "第一章", "Ⅷ", "no number"] {
-            assert_eq!(of(text), [0; SLOT_BYTES], "{text}");
+            assert_eq!(slots_of(text), [0; SLOT_BYTES], "{text}");
         }
-        assert_ne!(of("第1章"), [0; SLOT_BYTES]);
+        assert_ne!(slots_of("第1章"), [0; SLOT_BYTES]);
     }
 
     #[test]
@@ -211,7 +209,7 @@ mod tests {
         assert_eq!(compared(two, "本周价格上涨7元。上周价格上涨5元。"), (0, 1), "in another order");
     }
 
-    /// The naive twin of [`agreement`].
+    /// A naive version of [`agreement`].
     fn compared_as_maps(a: &Slots, b: &Slots) -> Agreement {
         let map = |slots: &Slots| -> BTreeMap<[u8; 2], u8> {
             let used = slots.as_chunks::<SLOT>().0.iter().filter(|slot| slot[..2] != [0, 0]);
@@ -225,8 +223,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agreement_is_that_of_maps(a in "[a-c]( [a-c]{1,2}| [0-9]{1,2}){0,40}", b in "[a-c]( [a-c]{1,2}| [0-9]{1,2}){0,40}") {
-            let (a, b) = (of(&a), of(&b));
+        fn agreement_equals_a_naive_count(a in "[a-c]( [a-c]{1,2}| [0-9]{1,2}){0,40}", b in "[a-c]( [a-c]{1,2}| [0-9]{1,2}){0,40}") {
+            let (a, b) = (slots_of(&a), slots_of(&b));
             prop_assert_eq!(agreement(&a, &b), compared_as_maps(&a, &b));
             prop_assert_eq!(agreement(&a, &b), agreement(&b, &a));
             prop_assert_eq!(agreement(&a, &a).conflicts, 0);
@@ -234,7 +232,7 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in "(\\PC|[0-9]|[一二三]){0,60}") {
-            let slots = of(&text);
+            let slots = slots_of(&text);
             prop_assert!(slots.as_chunks::<SLOT>().0.is_sorted_by_key(|slot| (slot[..2] == [0, 0], slot[0], slot[1])));
         }
     }

@@ -1,40 +1,38 @@
-//! How the text of a page relates to another that it has passages in common with.
+//! Describes how the texts of two pages with common passages relate.
 
 use serde::Serialize;
 
 use super::Shares;
 
-/// From this share on (ten-thousandths) a text counts as standing in the other one.
-/// Sketches of 64 values estimate shares to some ±600, so that texts with a twentieth
-/// of other words are still the same, and one without its last third is an excerpt.
+/// Share in basis points from which on a text counts as contained in the other one. Sketches of 64 values
+/// estimate shares to some ±600: texts with a twentieth of other words are still the same, and one without
+/// its last third is an excerpt.
 const WHOLE: u32 = 8_000;
 
-/// How the text of a page relates to that of its cluster's canonical page, or of the page that its
-/// verdict calls related.
+/// The relation of a page's text to that of its cluster's canonical page, or to that of the related page
+/// named in its verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Relation {
-    /// Each stands in the other: one text, perhaps edited.
+    /// Each contains the other: one text, perhaps edited.
     Same,
-    /// The page stands in the canonical one, which says more.
+    /// The canonical page contains the page, and says more.
     Excerpt,
-    /// The page holds the canonical one, and says more.
+    /// The page contains the canonical page, and says more.
     Extends,
     /// Each has much that the other lacks.
     Overlaps,
-    /// Each stands in the other for the most part, and yet the detector takes them for two texts:
-    /// short pages of one series.
+    /// Each contains most of the other, but the detector treats them as two texts: short pages of one series.
     Alike,
-    /// Both are pages of one article that is spread over several, whatever their texts have in
-    /// common.
+    /// Both are pages of one article in several parts, whether their texts have anything in common or not.
     Part,
 }
 
 impl Relation {
-    /// The relation of a page, of which `shares.of_a` stands in the
-    /// canonical page, to that page, of which `shares.of_b` stands in it.
+    /// Returns the relation of a page to the canonical page. `shares.of_a` is the share of the page that is
+    /// in the canonical page, `shares.of_b` the reverse.
     #[must_use]
-    pub fn of(shares: Shares) -> Self {
+    pub fn from_shares(shares: Shares) -> Self {
         match (shares.of_a >= WHOLE, shares.of_b >= WHOLE) {
             (true, true) => Self::Same,
             (true, false) => Self::Excerpt,
@@ -43,10 +41,10 @@ impl Relation {
         }
     }
 
-    /// The same for a page that is no duplicate of the other.
+    /// Returns the relation of a page that is not a duplicate of the other.
     #[must_use]
-    pub fn of_another(shares: Shares) -> Self {
-        match Self::of(shares) {
+    pub fn from_shares_if_not_near(shares: Shares) -> Self {
+        match Self::from_shares(shares) {
             Self::Same => Self::Alike,
             relation => relation,
         }
@@ -56,7 +54,7 @@ impl Relation {
     pub const ALL: [Self; 6] =
         [Self::Same, Self::Excerpt, Self::Extends, Self::Overlaps, Self::Alike, Self::Part];
 
-    /// The name as it stands in JSON.
+    /// Returns the name used in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,7 +67,7 @@ impl Relation {
         }
     }
 
-    /// The number on the wire, from 1.
+    /// Returns the number used on the wire, from 1.
     #[must_use]
     pub fn number(self) -> i32 {
         self as i32 + 1
@@ -86,7 +84,7 @@ mod tests {
     use leitong_text::segment::SegmentConfig;
     use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
-    /// Sentences of which no two are alike.
+    /// Builds sentences that are all different.
     fn sentences(range: std::ops::Range<u32>) -> String {
         let word = |number: u32| format!("w{:x}", number.wrapping_mul(0x9e37_79b1) >> 8);
         let sentence = |at: u32| (0..9).map(|i| word(at * 9 + i)).collect::<Vec<_>>().join(" ") + ". ";
@@ -94,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn is_told_by_the_shares_of_real_fingerprints() {
+    fn the_relation_follows_from_the_shares_of_fingerprints() {
         let detector = SimHash::new(&SimHashConfig::default());
         let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
         let fingerprint = |text: &str| {
@@ -103,7 +101,7 @@ mod tests {
             detector.fingerprint(&terms).expect("enough text")
         };
         let relation = |a: &str, b: &str| {
-            Relation::of(detector.shares(&fingerprint(a), &fingerprint(b)).expect("sizes are known"))
+            Relation::from_shares(detector.shares(&fingerprint(a), &fingerprint(b)).expect("sizes are known"))
         };
         let whole = sentences(0..100);
         assert_eq!(relation(&whole, &whole), Relation::Same);

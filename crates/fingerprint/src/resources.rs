@@ -1,44 +1,43 @@
-//! What the settings of detectors name and do not hold,
-//! files and the secret, and what can be wrong with it.
+//! Inputs that the settings of detectors refer to: contents of files, and the secret.
 
 use thiserror::Error;
 
 use super::secret::Secret;
 
-/// File contents; empty where the configuration names no file. Reading is done at the edge
-/// (`config/load.rs`), so that detectors stay pure.
+/// Contents of files; empty if the configuration names no file. `config/load.rs` reads them, so detectors
+/// stay free of I/O.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {
-    /// An IDF table in place of the one that ships ([`super::idf`]).
+    /// An IDF table that replaces the built-in one ([`super::idf`]).
     pub idf: String,
     /// Common paragraphs (detector `paragraph`).
     pub boilerplate: String,
-    /// Which words mean the same (detector `concept-network`).
+    /// Synonyms (detector `concept-network`).
     pub concepts: Vec<ConceptFile>,
-    /// What keys the fingerprints' hashes; none: anybody can compute them.
+    /// The secret that keys the fingerprints' hashes. If there is none, anybody can compute fingerprints.
     pub secret: Option<Secret>,
 }
 
 /// A file of a concept lexicon.
 #[derive(Debug, Clone)]
 pub struct ConceptFile {
-    /// Without folders; tells its format.
+    /// Name without folders; it identifies the format.
     pub name: String,
-    /// As it is.
+    /// Contents, unchanged.
     pub contents: Vec<u8>,
 }
 
-/// Why a file's contents cannot be used.
+/// Reasons why a file's contents cannot be used.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ResourceError {
-    /// The first line does not say what it should.
+    /// The first line is not the expected one.
     #[error("{setting}: line 1: {found:?}; the file must begin with {expected:?}")]
     WrongHeader {
         /// The setting that names the file.
         setting: &'static str,
-        /// What the first line should be.
+        /// The expected first line.
         expected: &'static str,
-        /// What it is.
+        /// The actual first line.
         found: String,
     },
     /// A line cannot be read.
@@ -46,16 +45,16 @@ pub enum ResourceError {
     WrongLine {
         /// The setting that names the file.
         setting: &'static str,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
         /// The line, shortened.
         found: String,
-        /// What a line should be.
+        /// The expected form of a line.
         expected: &'static str,
     },
 }
 
-/// The beginning of a line, for a message.
+/// Returns the beginning of a line, for a message.
 pub(crate) fn shortened(line: &str) -> String {
     line.chars().take(80).collect()
 }

@@ -1,21 +1,20 @@
-//! A secret that keys the fingerprints' hashes, for whoever deletes or hides pages on a verdict.
+//! A secret that keys the fingerprints' hashes, for users who delete or hide pages on a verdict.
 //!
-//! Without one, anybody can compute what a text's fingerprint is, and so search for words and
-//! passages that make a text of their own the near-duplicate of a page that it shares nothing with:
-//! among twenty thousand made-up words some two hundred pull all 64 bits of a SimHash to where
-//! another page's are. With a secret all hashes of text are SipHash-2-4 with keys that follow from
-//! it, and such a search has nothing to compute with.
+//! Without one, anybody can compute the fingerprint of a text, and search for words and passages that make
+//! their own text the near-duplicate of a page with which it shares nothing: among twenty thousand made-up
+//! words, some two hundred are enough to pull all 64 bits of a SimHash to another page's. With a secret, all
+//! hashes of text are SipHash-2-4 with keys derived from it, and such a search cannot compute anything.
 //!
-//! * *Why SipHash*: XXH3 with a secret seed is no keyed hash: it was made to be quick, and promises
-//!   nothing where somebody chooses the texts and sees what becomes of them. SipHash was made for
-//!   just that, and for the few bytes that terms and passages have; BLAKE3 is as safe and made for
-//!   long ones. Of SipHash's forms 2-4 has more rounds than any attack reaches.
-//! * *Why Argon2id*: the [`id`](Secret::id) of a secret stands in the fingerprint hash, which every
-//!   verdict shows. Were it a quick hash, a weak secret could be guessed by trying words. Each
-//!   guess now takes 19 MB and two passes over them. The id and the keys are different parts of
-//!   what Argon2id gives, so that the id says nothing of the keys.
+//! * *Why SipHash*: XXH3 with a secret seed is not a keyed hash. It is made for speed and promises nothing if
+//!   an attacker chooses the texts and sees the results. SipHash is made for exactly that, and for short
+//!   inputs such as terms and passages; BLAKE3 is as safe but made for long ones. SipHash-2-4 has more rounds
+//!   than any known attack reaches.
+//! * *Why Argon2id*: the [`id`](Secret::id) of a secret is part of the fingerprint hash, which every verdict
+//!   shows. If it were a fast hash, a weak secret could be guessed by trying words. Each guess takes 19 MB
+//!   and two passes over them. The id and the keys are different parts of the output of Argon2id, so the id
+//!   reveals nothing about the keys.
 //!
-//! In: the secret's text. Out: four keys and an id, fixed permanently for each text.
+//! Input: the secret's text. Output: four keys and an id, permanently the same for each text.
 
 use std::fmt;
 
@@ -25,29 +24,29 @@ use siphasher::sip128::SipHasher24 as SipHasher24Of128;
 use thiserror::Error;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// Bytes of a secret at least: half of what `openssl rand -hex 16` prints.
+/// Minimum bytes of a secret: half of the output of `openssl rand -hex 16`.
 pub const BYTES_MIN: usize = 16;
-/// Memory in KiB and passes of the derivation, as OWASP
-/// recommends. Another value would be another secret.
+/// Memory in KiB and passes of the derivation, as OWASP recommends. Other values would derive other keys from
+/// the same secret.
 const MEMORY_KIB: u32 = 19 * 1_024;
 const PASSES: u32 = 2;
 const ID_BYTES: usize = 8;
 const KEY_BYTES: usize = 16;
-/// All instances that share a secret have to derive the same,
-/// and have nothing else in common; so the salt is fixed.
+/// The salt is fixed, because all instances that share a secret must derive the same keys and have nothing
+/// else in common.
 const SALT: &[u8] = b"leitong fingerprint secret 1";
 
-/// What follows from a secret. Neither it nor the secret can be shown.
+/// The keys and the id derived from a secret. Neither they nor the secret can be printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     id: [u8; ID_BYTES],
     keys: [[u8; KEY_BYTES]; 4],
 }
 
-/// Why a text cannot be a secret. No message shows the text.
+/// Reasons why a text cannot be a secret. No message shows the text.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum SecretError {
-    /// It can be guessed.
+    /// The secret is short enough to be guessed.
     #[error("{0} bytes are too few for a secret; make one of {BYTES_MIN} or more: openssl rand -hex 32")]
     TooShort(usize),
     /// There is not enough memory.
@@ -55,22 +54,21 @@ pub enum SecretError {
     NotDerived(String),
 }
 
-/// What is hashed: each with a key of its own, so that what
-/// is learned of one says nothing of another.
+/// The purpose of a hash. Each has its own key, so knowledge about one hash reveals nothing about another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     /// Single terms.
     Terms = 0,
     /// Passages of a few words or characters.
     Passages = 1,
-    /// What else stands for a text or for a part of it, and keys of the index.
+    /// Other hashes of a text or its parts, and keys of the index.
     Texts = 2,
     /// Whole texts.
     Digest = 3,
 }
 
 impl Secret {
-    /// Takes as long as two passes over 19 MB: once at the start of a program.
+    /// Derives the keys. This takes two passes over 19 MB, once at the start of a program.
     ///
     /// # Errors
     /// [`SecretError`].
@@ -91,7 +89,8 @@ impl Secret {
         Ok(made)
     }
 
-    /// Part of the fingerprint hash: equal for equal secrets alone, and says nothing of the keys.
+    /// Returns the id, which is part of the fingerprint hash. It is equal only for equal secrets and reveals
+    /// nothing about the keys.
     #[must_use]
     pub fn id(&self) -> String {
         self.id.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -104,7 +103,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The hash of a detector: XXH3-64 without a secret, SipHash-2-4 with one.
+/// The hash that detectors use: XXH3-64 without a secret, SipHash-2-4 with one.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct TextHash(Option<SipHasher24>);
 
@@ -113,7 +112,7 @@ impl TextHash {
         Self(secret.map(|secret| SipHasher24::new_with_key(&secret.keys[purpose as usize])))
     }
 
-    /// Whether there is a secret.
+    /// Returns true if there is a secret.
     pub(crate) fn is_keyed(&self) -> bool {
         self.0.is_some()
     }
@@ -123,9 +122,9 @@ impl TextHash {
         self.0.map_or_else(|| xxh3_64(bytes), |hasher| hasher.hash(bytes))
     }
 
-    /// The hash of a term whose hash without a secret is known.
+    /// Returns the hash of a term; `unkeyed` is its hash without a secret.
     #[inline]
-    pub(crate) fn of_term(&self, term: &str, unkeyed: impl FnOnce() -> u64) -> u64 {
+    pub(crate) fn hash_term(&self, term: &str, unkeyed: impl FnOnce() -> u64) -> u64 {
         self.0.map_or_else(unkeyed, |hasher| hasher.hash(term.as_bytes()))
     }
 }
@@ -141,7 +140,7 @@ impl fmt::Debug for TextHash {
 pub struct DigestHash(Option<SipHasher24Of128>);
 
 impl DigestHash {
-    /// The one of this secret, if there is one.
+    /// Creates the hash for this secret, if there is one.
     #[must_use]
     pub fn new(secret: Option<&Secret>) -> Self {
         let key = secret.map(|secret| &secret.keys[Purpose::Digest as usize]);
@@ -164,13 +163,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_follows_from_a_secret_is_fixed_and_its_own() {
+    fn each_secret_always_derives_its_own_keys() {
         let one = Secret::new("a secret of this test").expect("long enough");
         assert_eq!(one, Secret::new("a secret of this test").expect("long enough"));
         let other = Secret::new("a secret of this tesu").expect("long enough");
         assert_ne!(one.id(), other.id());
         assert!(one.keys.iter().zip(&other.keys).all(|(a, b)| a != b), "every key is another one");
-        // As another implementation of Argon2id and SipHash derives them.
+        // Values derived by another implementation of Argon2id and SipHash.
         assert_eq!(one.id(), "4327eca016cf947b");
         let hash = TextHash::new(Some(&one), Purpose::Terms);
         assert_eq!(format!("{:016x}", hash.hash("雷同".as_bytes())), "e281c7d53087c63b");
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_secret_hashes_are_what_they_were() {
+    fn hashes_without_a_secret_are_xxh3() {
         assert_eq!(TextHash::new(None, Purpose::Texts).hash(b"abc"), xxh3_64(b"abc"));
         assert_eq!(DigestHash::new(None).hash(b"abc"), xxh3_128(b"abc"));
     }

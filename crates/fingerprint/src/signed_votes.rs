@@ -1,8 +1,8 @@
-//! Weighted votes on 64 bits, term by term: what a SimHash of few terms with many different
-//! weights needs, where [`BitVotes`](super::bit_votes::BitVotes) suits many terms of few weights.
+//! Weighted votes on 64 bits, one term at a time. This suits a SimHash of few terms with many different
+//! weights; [`BitVotes`](super::bit_votes::BitVotes) suits many terms with few different weights.
 //!
-//! Cost: about 20 ns a vote. A table gives 8 signs a byte
-//! of the hash, and the loop over them vectorises.
+//! Cost: about 20 ns per vote. A table gives 8 signs for each byte of the hash, and the loop over them
+//! vectorises.
 
 /// 64 sums.
 #[derive(Debug, Clone)]
@@ -10,8 +10,7 @@ pub(crate) struct SignedVotes {
     sums: [i32; 64],
 }
 
-/// For each byte and each of its bits 0 if it is set, and
-/// all ones if not: `(w ^ m) - m` is then w or −w.
+/// For each byte and each of its bits: 0 if the bit is set, all ones if not. `(w ^ m) - m` is then w or −w.
 static MASKS: [[i32; 8]; 256] = {
     let mut masks = [[0; 8]; 256];
     let mut byte = 0;
@@ -31,8 +30,8 @@ impl SignedVotes {
         Self { sums: [0; 64] }
     }
 
-    /// Adds `weight` to each sum whose bit is set, and takes it off the
-    /// others. The weights of all votes must add up to less than 2^31.
+    /// Adds `weight` to each sum whose bit is set, and subtracts it from the others. The weights of all votes
+    /// must add up to less than 2^31.
     #[inline]
     pub(crate) fn add(&mut self, hash: u64, weight: i32) {
         for (sums, byte) in self.sums.as_chunks_mut::<8>().0.iter_mut().zip(hash.to_le_bytes()) {
@@ -42,7 +41,7 @@ impl SignedVotes {
         }
     }
 
-    /// Bit *j* is 1 iff its sum is positive.
+    /// Returns the hash; bit *j* is 1 iff its sum is positive.
     pub(crate) fn hash(&self) -> u64 {
         self.sums.iter().enumerate().fold(0, |hash, (bit, sum)| hash | u64::from(*sum > 0) << bit)
     }

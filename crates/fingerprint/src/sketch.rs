@@ -1,28 +1,25 @@
-//! Text → sketch: the second, independent opinion that confirms a SimHash candidate, and what finds
-//! candidates.
+//! Computes the sketch of a text. It finds candidates, and confirms them independently of the SimHash.
 //!
-//! *Values*, to confirm: 64 min-wise hashes by one permutation, 4 bits of each, of the [windows of
-//! nine letters](super::letters): 32 bytes. The share of equal values estimates the Jaccard
-//! similarity *J* of two sets: two sketches agree in 64·(1/16 + 15/16·J) values on average, so
-//! unrelated texts in 4 to 8, and texts of *J* = 0.5 in 34. Sources: Broder 1997 (resemblance), Li &
-//! König 2010 (b bits of each minimum), Li, Owen & Zhang 2012 (one permutation), Shrivastava 2017
-//! (filling of empty bins).
+//! *Values*, to confirm: 64 min-wise hashes by one permutation, 4 bits of each, of the [windows of nine
+//! letters](super::letters): 32 bytes. The share of equal values estimates the Jaccard similarity *J* of two
+//! sets: two sketches agree in 64·(1/16 + 15/16·J) values on average, so unrelated texts agree in 4 to 8, and
+//! texts of *J* = 0.5 in 34. Sources: Broder 1997 (resemblance), Li & König 2010 (b bits of each minimum),
+//! Li, Owen & Zhang 2012 (one permutation), Shrivastava 2017 (filling empty bins).
 //!
-//! *Keys*, to find candidates in a table of any size: 64 min-wise hashes of the text's shingles. A
-//! shingle is a window of units whose sizes add up to 5: an ideograph or kana is a unit of size 1, a
-//! word of other scripts one of size 2 (1 if it is a single letter). That is 5 characters of Chinese
-//! and 3 words of English; windows of 5 letters would not do for English, where long unrelated texts
-//! share most of them. Two kinds of keys are made of them:
-//! * 11 *bands*, of two minima each, in full. Texts of similarity *J* share at least one with
-//!   probability 1 − (1 − J²)¹¹ (J = 0.3: 0.65, 0.4: 0.85, 0.5: 0.96, 0.6: 0.99), unrelated ones
-//!   with 11·2⁻³².
-//! * 10 *passages*, of one minimum each, the least of four bins that no band has, together with the
-//!   shingle that ends five shingles before it: ten ideographs or eight words in a row. A single
-//!   shingle would not do, since unrelated texts share many. Where one text stands in the other,
-//!   and so what comes before a shingle as well, at least one passage is common with probability
-//!   1 − (1 − J)¹⁰ (J = 0.2: 0.89, 0.3: 0.97, 0.4: 0.99).
+//! *Keys*, to find candidates in a table of any size: 64 min-wise hashes of the text's shingles. A shingle is
+//! a window of units whose sizes add up to 5: an ideograph or kana is a unit of size 1, a word of other
+//! scripts one of size 2 (1 if it is a single letter). That is 5 characters of Chinese or 3 words of English.
+//! Windows of 5 letters would not work for English, because long unrelated texts share most of them. There
+//! are two kinds of keys:
+//! * 11 *bands* of two minima each, in full. Texts of similarity *J* share at least one with probability 1 −
+//!   (1 − J²)¹¹ (J = 0.3: 0.65, 0.4: 0.85, 0.5: 0.96, 0.6: 0.99), unrelated texts with probability 11·2⁻³².
+//! * 10 *passages* of one minimum each: the smallest of four bins that no band uses, together with the
+//!   shingle that ends five shingles before it. That is ten consecutive ideographs or eight words. A single
+//!   shingle would not be enough, since unrelated texts share many. If one text is in the other, the text
+//!   before a shingle is in it as well, and at least one passage is common with probability 1 − (1 − J)¹⁰ (J
+//!   = 0.2: 0.89, 0.3: 0.97, 0.4: 0.99).
 //!
-//! Cost: two passes over the normalised text, about 4 ns a character each, no allocation.
+//! Cost: two passes over the normalised text, about 4 ns per character each, no allocation.
 
 use super::secret::TextHash;
 use super::window::{MULTIPLIER, Window};
@@ -30,17 +27,17 @@ use super::{keyed_shingles, letters};
 use leitong_base::mix::mix;
 use leitong_text::segment::{is_ideographic, is_punctuation};
 
-/// Values of a sketch.
+/// Number of values of a sketch.
 pub(crate) const BINS: usize = 64;
-/// Bytes of a sketch's values.
+/// Number of bytes of a sketch's values.
 pub(crate) const VALUE_BYTES: usize = BINS / 2;
-/// Bands of a sketch.
+/// Number of bands of a sketch.
 pub(crate) const BANDS: usize = 11;
-/// Passages of a sketch.
+/// Number of passages of a sketch.
 pub(crate) const PASSAGES: usize = 10;
-/// Bins of which the least minimum makes a passage, behind those that make the bands.
+/// Number of bins whose smallest minimum makes a passage. They follow the bins of the bands.
 const PASSAGE_BINS: usize = 4;
-/// How many shingles before its minimum's a passage begins.
+/// Number of shingles by which a passage begins before its minimum.
 const PASSAGE_STEPS: usize = 5;
 /// Sum of unit sizes from which on a window is a shingle.
 pub(crate) const SHINGLE_SIZE: u32 = 5;
@@ -48,24 +45,24 @@ pub(crate) const SHINGLE_SIZE: u32 = 5;
 /// 64 values of 4 bits.
 pub(crate) type Values = [u8; VALUE_BYTES];
 
-/// What is kept of a text's shingles.
+/// The sketch of a text's windows and shingles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sketch {
-    /// To estimate the similarity of what the letters say.
+    /// Estimate the similarity of two texts by their letters.
     pub(crate) values: Values,
-    /// To find candidates.
+    /// Find candidates that are similar as a whole.
     pub(crate) bands: [u32; BANDS],
-    /// To find those of which a part stands in the other; 0 where the text is too short for all.
+    /// Find candidates that contain a part of the other text; 0 where the text is too short for all of them.
     pub(crate) passages: [u32; PASSAGES],
-    /// The sum of all unit sizes, at most 65,535: how much there was to estimate from.
+    /// Sum of all unit sizes, at most 65,535: how much text the estimate is based on.
     pub(crate) size: u16,
 }
 
-/// The sketch of a normalised text, or none if it has no
-/// shingle; with a secret, by a keyed hash of its shingles.
+/// Returns the sketch of a normalised text, or `None` if it has no shingle. With a secret, the hash of its
+/// shingles is keyed.
 pub(crate) fn sketch(text: &str, hash: &TextHash) -> Option<Sketch> {
     let mut minima = [u64::MAX; BINS];
-    // Of each minimum, the shingle some steps before it; and a ring of the last shingles.
+    // For each minimum, the shingle some steps before it; and a ring of the last shingles.
     let mut before = [0; BINS];
     let (mut last, mut at) = ([0; PASSAGE_RING], 0_usize);
     let mut take = |hash: u64| {
@@ -96,9 +93,9 @@ pub(crate) fn sketch(text: &str, hash: &TextHash) -> Option<Sketch> {
     })
 }
 
-/// The 64 values of filled minima.
+/// Returns the 64 values of filled minima.
 pub(super) fn values(minima: &[u64; BINS]) -> Values {
-    // A minimum is small, so its upper bits are not well mixed: mix before taking some of them.
+    // A minimum is small, so its upper bits are not well mixed. Mix before taking some of them.
     std::array::from_fn(|i| {
         let low = mix(minima[2 * i]) >> 60;
         let high = mix(minima[2 * i + 1]) >> 60;
@@ -106,11 +103,11 @@ pub(super) fn values(minima: &[u64; BINS]) -> Values {
     })
 }
 
-/// A power of two that is more than the steps of a passage.
+/// A power of two above the number of steps of a passage.
 const PASSAGE_RING: usize = (PASSAGE_STEPS + 1).next_power_of_two();
 
-/// Of each few bins their least minimum, with the shingle before it. One of the first shingles has
-/// none before it, and is taken alone.
+/// Returns the smallest minimum of each group of bins, joined with the shingle before it. The first shingles
+/// have none before them and are used without.
 fn passages(minima: &[u64; BINS], before: &[u64; BINS]) -> [u32; PASSAGES] {
     std::array::from_fn(|number| {
         let first = 2 * BANDS + number * PASSAGE_BINS;
@@ -122,7 +119,7 @@ fn passages(minima: &[u64; BINS], before: &[u64; BINS]) -> [u32; PASSAGES] {
     })
 }
 
-/// In how many of the 64 values two sketches agree.
+/// Returns the number of equal values of two sketches.
 #[inline]
 pub(crate) fn matches(a: &Values, b: &Values) -> u32 {
     let word = |values: &Values, i: usize| u64::from_le_bytes(std::array::from_fn(|at| values[8 * i + at]));
@@ -137,24 +134,22 @@ pub(crate) fn matches(a: &Values, b: &Values) -> u32 {
     BINS as u32 - differing
 }
 
-/// The Jaccard similarity that `matches` equal values speak
-/// for, in ten-thousandths, from 0 to 10,000.
+/// Returns the Jaccard similarity that `matches` equal values indicate, in basis points from 0 to 10,000.
 pub(crate) fn resemblance(matches: u32) -> u32 {
     // matches / 64 = 1/16 + 15/16·J
     (matches * 16).saturating_sub(64) * 10_000 / (15 * 64)
 }
 
-/// Equal values that speak for this Jaccard similarity (ten-thousandths), rounded up.
+/// Returns the number of equal values that indicate this Jaccard similarity (in basis points), rounded up.
 pub(crate) fn matches_of(resemblance: u32) -> u32 {
     let bins = BINS as u32;
     (resemblance * 15 * bins).div_ceil(16 * 10_000) + bins / 16
 }
 
-/// Calls `shingle` with the hash of each shingle of `text`,
-/// in order; gives the sum of all unit sizes.
+/// Calls `shingle` with the hash of each shingle of `text`, in order; returns the sum of all unit sizes.
 fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
     let mut window = Window::<SHINGLE_SIZE>::default();
-    // The word that is being read: its hash, and its letters.
+    // The current word: its hash, and its number of letters.
     let (mut word, mut letters) = (0_u64, 0_u32);
     for c in text.chars() {
         if is_unit(c) {
@@ -177,14 +172,14 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
     window.total_size
 }
 
-/// Characters that are a unit each: ideographs and kana.
+/// Returns true for characters that are a unit each: ideographs and kana.
 #[inline]
 pub(crate) fn is_unit(c: char) -> bool {
     is_ideographic(c) || matches!(c, '\u{3041}'..='\u{30ff}')
 }
 
-/// Gives each empty bin the minimum of a bin that two texts choose alike: the first one
-/// with a shingle in a sequence that depends on the bin alone. False if all bins are empty.
+/// Fills each empty bin with the minimum of another bin, chosen the same way for any two texts: the first
+/// filled bin in a sequence that depends only on the empty bin. Returns false if all bins are empty.
 pub(super) fn fill_empty(minima: &mut [u64; BINS]) -> bool {
     let filled = *minima;
     if filled.iter().all(|minimum| *minimum == u64::MAX) {
@@ -196,7 +191,7 @@ pub(super) fn fill_empty(minima: &mut [u64; BINS]) -> bool {
             attempt += 1;
             let other = filled[(mix((bin as u64) << 32 | attempt) >> 58) as usize];
             if other != u64::MAX {
-                // Made to differ from the lender's own value, which would count twice.
+                // Must differ from the other bin's own value, which would count twice.
                 *minimum = mix(other ^ attempt) & !1;
             }
         }
@@ -251,7 +246,7 @@ mod tests {
             let (mut unkeyed, mut keyed) = (Vec::new(), Vec::new());
             let size = shingles(text, |hash| unkeyed.push(hash));
             assert_eq!(keyed_shingles::shingles(text, &hash, |hash| keyed.push(hash)), size, "{text}");
-            // Equal where those are equal, and nowhere else.
+            // Equal exactly where the unkeyed ones are equal.
             assert_eq!(unkeyed.len(), keyed.len(), "{text}");
             assert_eq!(
                 unkeyed.iter().collect::<HashSet<_>>().len(),
@@ -284,7 +279,7 @@ mod tests {
 
     #[test]
     fn estimates_the_jaccard_similarity() {
-        // Sliding over 2,000 ideographs: of 1,996 shingles each, 1,996 - shift are shared.
+        // A window slides over 2,000 ideographs: 1,996 - shift of 1,996 shingles are shared.
         for shift in [0, 200, 500, 1_000, 1_500] {
             let (a, b) = (text(0, 2_000), text(shift, 2_000));
             let (x, y) = (shingle_set(&a), shingle_set(&b));
@@ -294,25 +289,25 @@ mod tests {
                 panic!("long texts have sketches")
             };
             let estimate = f64::from(resemblance(matches(&a.values, &b.values))) / 10_000.0;
-            // Three standard deviations of 64 samples are 0.19 at most.
+            // Three standard deviations of 64 samples are at most 0.19.
             assert!((estimate - exact).abs() < 0.19, "shift {shift}: {estimate} for {exact}");
         }
     }
 
-    /// Of an excerpt of three tenths, as the documentation of this file says; keyed or not, and of
-    /// unrelated texts never.
+    /// As this file's documentation says: an excerpt of three tenths shares passages with its text, keyed or
+    /// not; unrelated texts never do.
     #[test]
     fn an_excerpt_shares_passages_with_its_text() {
         let secret = Secret::new("a secret of this test").expect("long enough");
         for hash in [TextHash::default(), TextHash::new(Some(&secret), Purpose::Passages)] {
-            let of = |text: &str| sketch(text, &hash).expect("long texts have sketches").passages;
+            let passages = |text: &str| sketch(text, &hash).expect("long texts have sketches").passages;
             let shared = |a: [u32; PASSAGES], b| a.iter().zip(b).filter(|(a, b)| *a == b).count();
             let mut found = Vec::new();
             for number in 0..20 {
-                let whole = of(&text(number * 1_000, 1_000));
+                let whole = passages(&text(number * 1_000, 1_000));
                 assert!(whole.iter().all(|passage| *passage != 0));
-                found.extend((0..10).map(|at| shared(of(&text(number * 1_000 + 70 * at, 300)), whole)));
-                assert_eq!(shared(of(&text(number * 1_000 + 1_000, 1_000)), whole), 0);
+                found.extend((0..10).map(|at| shared(passages(&text(number * 1_000 + 70 * at, 300)), whole)));
+                assert_eq!(shared(passages(&text(number * 1_000 + 1_000, 1_000)), whole), 0);
             }
             let some = found.iter().filter(|shared| **shared > 0).count();
             assert!(some >= 190, "{some} of {} excerpts", found.len());

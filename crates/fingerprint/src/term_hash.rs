@@ -1,4 +1,4 @@
-//! Term → 64-bit hash, for SimHash.
+//! 64-bit hashes of terms, for SimHash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum TermHash {
 }
 
 impl TermHash {
-    /// The hash of `term`, whose XXH3-64 is known already.
+    /// Returns the hash of `term`, given its XXH3-64.
     #[inline]
     pub(crate) fn hash(self, term: &str, xxh3: u64) -> u64 {
         match self {
@@ -28,8 +28,8 @@ impl TermHash {
     }
 }
 
-/// SDBM: `h = c + (h << 6) + (h << 16) - h`, wrapping at 64 bits (paper 002,
-/// section 3.1, names it without the formula; this is the one of the SDBM project).
+/// Computes SDBM: `h = c + (h << 6) + (h << 16) - h`, wrapping at 64 bits. Paper 002, section 3.1, names it
+/// without the formula; this is the one of the SDBM project.
 fn sdbm(units: impl Iterator<Item = u64>) -> u64 {
     units.fold(0_u64, |h, c| c.wrapping_add(h << 6).wrapping_add(h << 16).wrapping_sub(h))
 }

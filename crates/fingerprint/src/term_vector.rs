@@ -1,26 +1,25 @@
-//! A few terms with weights, as a fingerprint: for detectors that compare key terms.
+//! A fingerprint that is a few weighted terms, for detectors that compare key terms.
 //!
-//! Encoding: total (varint), then per term the length of its UTF-8 (1
-//! byte), the UTF-8, its weight (varint); in the order of rank. Terms
-//! are kept as text, some 6 bytes each, so that a verdict can name them.
+//! Encoding: total (varint), then for each term, in order of rank, the length of its UTF-8 (1 byte), the
+//! UTF-8 and its weight (varint). Terms are kept as text, some 6 bytes each, so that a verdict can show them.
 //!
-//! Cost: two vectors of 20 terms are compared in about 1 µs.
+//! Cost: comparing two vectors of 20 terms takes about 1 µs.
 
 use leitong_base::varint::{push_varint, take_varint};
 
-/// Bytes of a term; a longer one is cut at a character's end.
+/// Maximum bytes of a term. A longer one is truncated at the end of a character.
 const TERM_BYTES_MAX: usize = 48;
 
-/// An encoded vector, taken apart.
+/// A decoded vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TermVector<'a> {
-    /// What weights are relative to: the text's length in terms.
+    /// The text's length in terms, to which weights are relative.
     pub(crate) total: u32,
-    /// By rank.
+    /// Terms and weights, by rank.
     pub(crate) terms: Vec<(&'a [u8], u32)>,
 }
 
-/// Encodes a vector; terms come by rank.
+/// Encodes a vector; `terms` must be in order of rank.
 pub(crate) fn encode<'a>(total: u32, terms: impl IntoIterator<Item = (&'a str, u32)>) -> Box<[u8]> {
     let mut bytes = Vec::with_capacity(256);
     push_varint(total, &mut bytes);
@@ -33,7 +32,7 @@ pub(crate) fn encode<'a>(total: u32, terms: impl IntoIterator<Item = (&'a str, u
     bytes.into()
 }
 
-/// Takes a vector apart; none if `bytes` are no vector.
+/// Decodes a vector; `None` if `bytes` are not a vector.
 pub(crate) fn decode(bytes: &[u8]) -> Option<TermVector<'_>> {
     let mut rest = bytes;
     let total = take_varint(&mut rest)?;
@@ -47,15 +46,14 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<TermVector<'_>> {
     Some(TermVector { total, terms })
 }
 
-/// Cosine of the weights, in ten-thousandths, rounded to the nearest.
+/// Returns the cosine of the weights in basis points, rounded to the nearest.
 pub(crate) fn cosine(a: &TermVector, b: &TermVector) -> u32 {
     let dot: u128 = shared(a, b).map(|(_, x, y)| u128::from(x) * u128::from(y)).sum();
     cosine_of(dot, square_sum(a), square_sum(b))
 }
 
-/// dot ÷ √(a²·b²) in ten-thousandths, rounded to the nearest; 10,000
-/// for vectors that point the same way. Sums of squares are capped
-/// at 2^63, far above those of any text, so that their product fits.
+/// Returns dot ÷ √(a²·b²) in basis points, rounded to the nearest; 10,000 for vectors of the same direction.
+/// Sums of squares are capped at 2^63, far above those of any text, so their product does not overflow.
 pub(crate) fn cosine_of(dot: u128, a_squares: u128, b_squares: u128) -> u32 {
     if a_squares == 0 || b_squares == 0 {
         return 0;
@@ -65,9 +63,9 @@ pub(crate) fn cosine_of(dot: u128, a_squares: u128, b_squares: u128) -> u32 {
     ((dot.min(1 << 100) * 10_000 + root / 2) / root).min(10_000) as u32
 }
 
-/// Weighted Jaccard of weight ÷ total, in ten-thousandths, rounded down: Σ min ÷ Σ max.
+/// Returns the weighted Jaccard similarity of weight ÷ total, in basis points, rounded down: Σ min ÷ Σ max.
 pub(crate) fn weighted_jaccard(a: &TermVector, b: &TermVector) -> u32 {
-    // Over a common denominator: each weight times the other's total.
+    // Uses a common denominator: each weight times the other's total.
     let scaled = |vector: &TermVector, by: u32| -> u128 {
         vector.terms.iter().map(|(_, weight)| u128::from(*weight) * u128::from(by.max(1))).sum()
     };
@@ -79,13 +77,12 @@ pub(crate) fn weighted_jaccard(a: &TermVector, b: &TermVector) -> u32 {
     (min * 10_000).checked_div(max).unwrap_or(0) as u32
 }
 
-/// A vector that is compared with many, of which nearly none is near: what a candidate may share
-/// with it at most is read straight from the candidate's bytes. Terms count as equal where their
-/// lengths and first seven bytes are; so what is near passes, and nothing is allocated for a
-/// candidate.
+/// A vector prepared for comparison with many candidates that are almost never near. An upper bound of the
+/// similarity is read directly from a candidate's bytes, without an allocation. Terms count as equal if their
+/// lengths and first seven bytes are equal; so near candidates always pass.
 pub(crate) struct Prepared {
     total: u32,
-    /// A bit for each of 256 values of [`bit_of`]: most terms of a candidate end there.
+    /// A bit for each of 256 values of [`bit_of`], which rules out most terms of a candidate.
     present: [u64; 4],
     /// Length and first bytes of each term, and its weight.
     terms: Vec<(u64, u32)>,
@@ -106,8 +103,8 @@ impl Prepared {
         Self { total: vector.total, present, terms, weight_sum, square_sum: square_sum(vector) }
     }
 
-    /// No less than [`weighted_jaccard`] with the vector of
-    /// these bytes; none if they are no vector.
+    /// Returns an upper bound of [`weighted_jaccard`] with the vector of these bytes; `None` if they are not
+    /// a vector.
     pub(crate) fn weighted_jaccard_at_most(&self, bytes: &[u8]) -> Option<u32> {
         let mut rest = bytes;
         let (a_by, b_by) = (u128::from(take_varint::<u32>(&mut rest)?.max(1)), u128::from(self.total.max(1)));
@@ -119,12 +116,12 @@ impl Prepared {
             }
         })?;
         let (of_a, of_b) = (u128::from(self.weight_sum) * a_by, u128::from(weight_sum) * b_by);
-        // Terms that merely begin alike may make it more than either vector holds.
+        // Terms that merely begin alike may add up to more than either vector holds.
         let min = min.min(of_a).min(of_b);
         Some((min * 10_000).checked_div(of_a + of_b - min).unwrap_or(0) as u32)
     }
 
-    /// No less than [`cosine`] with the vector of these bytes; none if they are no vector.
+    /// Returns an upper bound of [`cosine`] with the vector of these bytes; `None` if they are not a vector.
     pub(crate) fn cosine_at_most(&self, bytes: &[u8]) -> Option<u32> {
         let mut rest = bytes;
         take_varint::<u32>(&mut rest)?;
@@ -136,7 +133,7 @@ impl Prepared {
         Some(cosine_of(dot, self.square_sum, squares))
     }
 
-    /// The largest weight of a term that may be the one that begins so.
+    /// Returns the largest weight of a term that begins so.
     #[inline]
     fn largest(&self, beginning: u64) -> Option<u32> {
         let bit = bit_of(beginning);
@@ -148,8 +145,8 @@ impl Prepared {
     }
 }
 
-/// The first seven bytes of a term of this length, which is
-/// below 256, and the length; `bytes` begin with the term.
+/// Returns the length of a term, which is below 256, and its first seven bytes as one number; `bytes` begin
+/// with the term.
 #[inline]
 fn beginning(length: usize, bytes: &[u8]) -> u64 {
     let first = match bytes.first_chunk() {
@@ -159,14 +156,14 @@ fn beginning(length: usize, bytes: &[u8]) -> u64 {
     first & ((1 << (8 * length.min(7))) - 1) | (length as u64) << 56
 }
 
-/// Which bit stands for a term that begins so.
+/// Returns the number of the bit for terms that begin so.
 #[inline]
 fn bit_of(beginning: u64) -> usize {
     (beginning.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
-/// Calls `take` with the beginning and the weight of each
-/// term behind the total; none if the bytes are no terms.
+/// Calls `take` with the beginning and the weight of each term after the total; returns `None` if the bytes
+/// are not terms.
 #[inline]
 fn each_term(mut rest: &[u8], mut take: impl FnMut(u64, u32)) -> Option<()> {
     while let Some((length, after)) = rest.split_first() {
@@ -178,7 +175,7 @@ fn each_term(mut rest: &[u8], mut take: impl FnMut(u64, u32)) -> Option<()> {
     Some(())
 }
 
-/// The terms that both have, each with its two weights, in the order of `a`.
+/// Returns the terms of both vectors, each with its two weights, in the order of `a`.
 pub(crate) fn shared<'v>(
     a: &'v TermVector<'_>,
     b: &'v TermVector<'_>,
@@ -223,10 +220,10 @@ mod tests {
             let (a, b) = (encoded(&a), encoded(&b));
             let (x, y) = (decode(&a).expect("a vector"), decode(&b).expect("a vector"));
             let prepared = Prepared::new(&x);
-            // Short terms are told apart by all of their bytes.
+            // Short terms are compared by all of their bytes.
             prop_assert_eq!(prepared.weighted_jaccard_at_most(&b), Some(weighted_jaccard(&x, &y)));
             prop_assert_eq!(prepared.cosine_at_most(&b), Some(cosine(&x, &y)));
-            // Long ones are not.
+            // Long terms are not.
             let longer = |vector: &TermVector| {
                 let terms: Vec<String> =
                     vector.terms.iter().map(|(term, _)| format!("beginning{}", String::from_utf8_lossy(term))).collect();

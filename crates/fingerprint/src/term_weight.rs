@@ -1,4 +1,4 @@
-//! Term frequency → weight, in integers, so that no rounding of a machine decides a bit.
+//! Weights of terms by frequency, in integers: a machine's rounding cannot decide a bit.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub(crate) const FRACTION_BITS: u32 = 16;
 const LN_2_Q32: u64 = 2_977_044_471;
 
 impl TermWeight {
-    /// The weight, with [`FRACTION_BITS`] fractional bits.
+    /// Returns the weight, with [`FRACTION_BITS`] fractional bits.
     #[inline]
     pub(crate) fn weight(self, tf: u32) -> i64 {
         match self {
@@ -29,9 +29,9 @@ impl TermWeight {
     }
 }
 
-/// ln `tf` with [`FRACTION_BITS`] fractional bits, rounded down, by
-/// integers alone: the logarithm to base 2 bit by bit (square the
-/// mantissa; where it passes 2, the bit is 1), times ln 2. 0 for 0.
+/// Returns ln `tf` with [`FRACTION_BITS`] fractional bits, rounded down, in integer arithmetic: computes the
+/// logarithm to base 2 bit by bit (square the mantissa; if it passes 2, the bit is 1), and multiplies it by
+/// ln 2. Returns 0 for 0.
 pub(crate) fn ln(tf: u32) -> i64 {
     if tf < 2 {
         return 0;
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_fixed_for_ever() {
+    fn the_weight_of_a_frequency_never_changes() {
         let weights = [1, 2, 3, 10, 1_000].map(|tf| TermWeight::LnTf.weight(tf));
         assert_eq!(weights, [65_536, 110_962, 137_534, 216_438, 518_242]);
         assert_eq!(TermWeight::Tf.weight(3), 3 << 16);

@@ -1,29 +1,29 @@
-//! Units of a text → hashes of its windows: runs of units whose sizes add up to so much.
+//! Hashes of a text's windows: runs of units whose sizes add up to a given size.
 //!
-//! Cost: a rolling hash, one multiplication or two a unit.
+//! Cost: a rolling hash, one or two multiplications per unit.
 
 use leitong_base::mix::mix;
 
 /// Odd multiplier of the rolling hash: the golden ratio in 64 bits.
 pub(super) const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The last units of a text, with a rolling hash: that of units u₁ … uₙ is Σ uᵢ·Bⁿ⁻ⁱ, modulo 2⁶⁴.
+/// The last units of a text, with a rolling hash: the hash of units u₁ … uₙ is Σ uᵢ·Bⁿ⁻ⁱ, modulo 2⁶⁴.
 #[derive(Default)]
 pub(super) struct Window<const SIZE: u32> {
-    /// A ring: of each unit its size, and the hash of all units before it.
+    /// A ring of the last units: the hash of all units before it, and its size.
     units: [(u64, u32); RING],
-    /// How many units there were, and how many of them have left the window.
+    /// Number of units so far, and how many of them have left the window.
     end: usize,
     start: usize,
     /// The sum of the sizes in the window.
     size: u32,
-    /// Of all units so far.
+    /// Hash of all units so far.
     hash: u64,
     pub(super) total_size: u64,
 }
 
-/// A power of two that no window exceeds: units have a size of 1 at least, and no window is asked for
-/// a size above 9.
+/// A power of two that no window exceeds: units have a size of at least 1, and the largest window size in use
+/// is 9.
 const RING: usize = 16;
 
 /// Bⁿ for the lengths that a window may have.
@@ -38,7 +38,7 @@ const POWERS: [u64; RING] = {
 };
 
 impl<const SIZE: u32> Window<SIZE> {
-    /// Adds a unit; calls `shingle` with the hash of the window that ends in it, if there is one.
+    /// Adds a unit; calls `shingle` with the hash of the window that ends with it, if there is one.
     #[inline]
     pub(super) fn push(&mut self, unit: u64, size: u32, shingle: &mut impl FnMut(u64)) {
         self.units[self.end % RING] = (self.hash, size);

@@ -1,23 +1,23 @@
-//! `agglomerate-term`, AgT: texts whose clustered terms are the same (paper 004).
+//! `agglomerate-term`, AgT: finds texts with the same clustered terms (paper 004).
 //!
-//! A term scores by how closely its occurrences follow one another (section 2.1). The formula
-//! is lost; ours: for the i-th occurrence `LS_1 = 1`, `LS_i = 1 + LS_{i−1}·f(ΔD)`, where ΔD
-//! is the distance to the one before in terms, and the score is Σ(LS_i − 1). `gap` chooses f:
+//! A term scores by how closely its occurrences follow one another (section 2.1). The paper's formula is
+//! lost; ours: for the i-th occurrence `LS_1 = 1`, `LS_i = 1 + LS_{i−1}·f(ΔD)`, where ΔD is the distance in
+//! terms to the previous occurrence. The score is Σ(LS_i − 1). `gap` chooses f:
 //! * `absolute`: exp(−ΔD / λ);
-//! * `relative`: exp(−ΔD·n / (L·c)) for n occurrences in L terms,
-//!   so that evenly spread terms drop out, as the paper wants;
-//! * `none`: 1 for each occurrence, so that terms rank by frequency, for comparison.
+//! * `relative`: exp(−ΔD·n / (L·c)) for n occurrences in L terms. Evenly spread terms drop out, as the paper
+//!   intends;
+//! * `none`: 1 for each occurrence. Terms rank by frequency, for comparison.
 //!
-//! Fingerprint: the best terms with their frequencies (a
-//! [`term_vector`]). Fewer than three scored terms give none.
+//! Fingerprint: the best terms with their frequencies (a [`term_vector`]). A text with fewer than three
+//! scored terms has no fingerprint.
 //!
-//! Keys (section 2.2, extended linear comparison): for N = 3, 4, 5 the N best terms, sorted, joined
-//! and hashed. Near (section 2.3, multi-dimensional comparison): a key in common, and a similarity
-//! of the frequencies. That formula is lost too; ours is the weighted Jaccard similarity, which
-//! errs 16 times less often than the cosine does (ADR 7). The method is lossy by design, so sharing
-//! a key is part of what near means: the look-up finds every near centroid.
+//! Keys (section 2.2, extended linear comparison): for N = 3, 4, 5 the N best terms, sorted, joined and
+//! hashed. Two texts are near (section 2.3, multi-dimensional comparison) if they share a key and their
+//! frequencies are similar. That formula is lost too; ours is the weighted Jaccard similarity, which errs 16
+//! times less often than the cosine (ADR 7). The method is lossy by design: sharing a key is part of the
+//! definition of near, so the look-up finds every near centroid.
 //!
-//! Cost: linear in the terms, and a selection of the best.
+//! Cost: linear in the number of terms, plus a selection of the best.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,15 +26,15 @@ use serde_json::{Map, Value, json};
 use crate::resources::Resources;
 use crate::secret::{Purpose, TextHash};
 use crate::term_vector::{self, Prepared, TermVector};
-use crate::{Comparison, Detector, basis_points, compare_those_that_may_be_near, to_display};
+use crate::{Comparison, Detector, basis_points, compare_bounded, to_display};
 use leitong_text::segment::{DistinctTerm, Terms};
 
-/// Part of the fingerprint hash: raised whenever the same
-/// terms may give another fingerprint than before.
+/// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
+/// different fingerprint.
 const VERSION: u32 = 1;
-/// 1 as a score.
+/// A score of 1.
 const ONE: u64 = 1 << 16;
-/// Shared terms that the evidence lists.
+/// Maximum number of shared terms listed as evidence.
 const TERMS_SHOWN: usize = 12;
 
 /// The detector `agglomerate-term`: what makes a fingerprint.
@@ -145,15 +145,15 @@ impl Default for AgglomerateTermNearConfig {
 #[derive(Debug)]
 pub struct AgglomerateTerm {
     config: AgglomerateTermConfig,
-    /// exp(−ΔD / λ) for ΔD from 0 on, with 16 fractional bits, as far as it is not 0.
+    /// exp(−ΔD / λ) for ΔD = 0, 1, …, with 16 fractional bits, up to the first that is 0.
     closeness: Vec<u64>,
-    /// In ten-thousandths.
+    /// Minimum similarity in basis points.
     similarity_min: u32,
     hash: TextHash,
 }
 
 impl AgglomerateTerm {
-    /// The detector with these settings.
+    /// Creates the detector with these settings.
     #[must_use]
     pub fn new(config: &AgglomerateTermConfig, resources: &Resources) -> Self {
         let closeness = |gap| exp_of_minus(u64::from(gap), u64::from(config.gap_terms));
@@ -165,7 +165,7 @@ impl AgglomerateTerm {
         }
     }
 
-    /// Of each distinct term Σ(LS − 1), with 16 fractional bits.
+    /// Returns Σ(LS − 1) for each distinct term, with 16 fractional bits.
     fn scores(&self, terms: &Terms) -> Vec<u64> {
         let distinct = terms.distinct();
         let mut scores = vec![0_u64; distinct.len()];
@@ -176,7 +176,7 @@ impl AgglomerateTerm {
                 .for_each(|(score, term)| *score = u64::from(term.frequency - 1) * ONE);
             return scores;
         }
-        // Of each distinct term the last position and its LS.
+        // The last position of each distinct term, and its LS.
         let mut last: Vec<(u32, u64)> = vec![(0, 0); distinct.len()];
         let length = terms.terms().len() as u64;
         let share = (self.config.gap_share * 65_536.0).round() as u64;
@@ -238,8 +238,8 @@ impl AgglomerateTerm {
     }
 }
 
-/// exp(−numerator / denominator) with 16 fractional bits, by integers alone: 2 to the power
-/// of the quotient times log₂ e, whose fraction is taken bit by bit. Off by 2^-16 at most.
+/// Returns exp(−numerator / denominator) with 16 fractional bits, in integer arithmetic: 2 to the power of
+/// the quotient times log₂ e, whose fraction is evaluated bit by bit. The error is at most 2^-16.
 fn exp_of_minus(numerator: u64, denominator: u64) -> u64 {
     /// log₂ e with 32 fractional bits.
     const LOG2_E: u128 = 6_196_328_019;
@@ -300,7 +300,7 @@ impl Detector for AgglomerateTerm {
         if scored.len() < *self.config.key_terms.sizes().start() {
             return None;
         }
-        // Ties go by frequency, then the first occurrence, at which no two terms stand.
+        // Ties are broken by frequency, then by first occurrence, which is unique.
         let rank = |(score, term): &(u64, DistinctTerm)| {
             (std::cmp::Reverse(*score), std::cmp::Reverse(term.frequency), term.first)
         };
@@ -337,7 +337,7 @@ impl Detector for AgglomerateTerm {
             let passes = |number: &usize| at_most(compared[*number]) >= Some(self.similarity_min);
             (0..compared.len()).filter(passes).collect()
         };
-        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, found);
+        compare_bounded(self, fingerprint, compared, may_be_near, found);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
@@ -378,12 +378,12 @@ impl Detector for AgglomerateTerm {
     }
 }
 
-/// A fingerprint, which was checked where it was read.
+/// Decodes a fingerprint that was validated when it was read.
 fn vector(fingerprint: &[u8]) -> TermVector<'_> {
     term_vector::decode(fingerprint).expect("a checked fingerprint")
 }
 
-/// The terms that both have, each with its two weights: `["指纹", 4, 5]`.
+/// Returns the terms of both vectors, each with its two weights: `["指纹", 4, 5]`.
 pub(super) fn shared_terms(a: &TermVector, b: &TermVector) -> Value {
     let shared = term_vector::shared(a, b).take(TERMS_SHOWN);
     shared.map(|(term, x, y)| json!([String::from_utf8_lossy(term), x, y])).collect()
@@ -425,8 +425,7 @@ mod tests {
 
     #[test]
     fn clustered_terms_outrank_spread_ones() {
-        // "kappa" occurs 3 times side by side, "omega" 3
-        // times far apart, "delta" twice side by side.
+        // "kappa" occurs 3 times close together, "omega" 3 times far apart, "delta" twice in a row.
         let filler = |from: usize| (from..from + 12).map(|i| format!("word{i} ")).collect::<String>();
         let text = format!(
             "omega {} kappa kappa kappa {} omega {} delta delta {} omega",

@@ -1,13 +1,12 @@
-//! `i-match`, a baseline (Chowdhury et al. 2002; papers 000
-//! and 001 run it): texts with the same set of telling terms.
+//! `i-match`, a baseline (Chowdhury et al. 2002; papers 000 and 001 run it): finds texts with the same set of
+//! discriminating terms.
 //!
-//! The distinct terms that are rare enough, sorted and hashed: IDF of at least `idf_min` (paper
-//! 001), or the `terms_max` of the highest IDF (paper 000). Near iff a hash is equal. One term more
-//! or less changes the hash; several *lexicons* (Kołcz, Chowdhury & Alspector 2004) soften that:
-//! each but the first leaves out a random part of all terms, and pages near by any of them are
-//! near.
+//! It sorts and hashes the distinct terms that are rare enough: IDF of at least `idf_min` (paper 001), or the
+//! `terms_max` of the highest IDF (paper 000). Two texts are near iff a hash is equal, so one additional term
+//! changes the result. Several *lexicons* (Kołcz, Chowdhury & Alspector 2004) soften that: each except the
+//! first leaves out a random part of all terms, and texts that are near by any of them are near.
 //!
-//! Encoding: one hash a lexicon, 8 bytes, big-endian. Keys: these. Exact.
+//! Encoding: one hash per lexicon, 8 bytes, big-endian. The keys are the same hashes. Exact.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,10 +18,10 @@ use crate::secret::{Purpose, TextHash};
 use crate::{Comparison, Detector, basis_points, to_display};
 use leitong_text::segment::{DistinctTerm, Terms};
 
-/// Part of the fingerprint hash: raised whenever the same
-/// terms may give another fingerprint than before.
+/// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
+/// different fingerprint.
 const VERSION: u32 = 1;
-/// Terms from which on a text can be told from others.
+/// Minimum number of terms for a fingerprint.
 const TERMS_MIN: usize = 3;
 
 /// The baseline `i-match`.
@@ -78,10 +77,10 @@ pub struct IMatch {
 }
 
 impl IMatch {
-    /// The detector with these settings.
+    /// Creates the detector with these settings.
     ///
     /// # Errors
-    /// [`ResourceError`], where the IDF table cannot be used.
+    /// [`ResourceError`] if the IDF table cannot be used.
     pub fn new(config: &IMatchConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let idf = IdfTable::new(&resources.idf)?;
         let secret = resources.secret.as_ref();
@@ -94,12 +93,12 @@ impl IMatch {
         })
     }
 
-    /// Whether a lexicon has a term.
+    /// Returns true if a lexicon contains a term.
     fn knows(&self, lexicon: usize, term: DistinctTerm, terms: &Terms) -> bool {
         if lexicon == 0 {
             return true;
         }
-        let hash = self.term_hash.of_term(terms.first(term), || term.hash);
+        let hash = self.term_hash.hash_term(terms.first(term), || term.hash);
         let drawn = (hash ^ lexicon as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         let drawn = drawn.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
         (drawn * 10_000) >> 32 >= u64::from(basis_points(self.config.lexicon_leaves_out))

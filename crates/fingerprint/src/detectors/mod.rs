@@ -1,8 +1,7 @@
-//! The detectors: one file or folder each, on what `crate` gives all of them.
+//! The detectors, one file or folder each.
 //!
-//! `simhash` is the default, `paragraph`, `agglomerate_term` and the concept
-//! network of [`network`] are the other published methods, and the rest are
-//! baselines for comparison. `config/detectors.rs` lists them by name.
+//! `simhash` is the default. `paragraph`, `agglomerate_term` and the concept network of [`network`] implement
+//! other published methods; the rest are baselines for comparison. `config/detectors.rs` lists them by name.
 
 pub mod agglomerate_term;
 pub mod i_match;

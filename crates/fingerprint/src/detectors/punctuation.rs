@@ -1,10 +1,11 @@
-//! `punctuation`, a baseline (paper 004, framework 1): texts alike round one punctuation mark.
+//! `punctuation`, a baseline (paper 004, framework 1): finds texts that are equal around one punctuation
+//! mark.
 //!
-//! Five letters before and after the m-th full stop or line break, hashed; in
-//! a text with fewer marks, round the last one. The paper gives no m. Near
-//! iff equal: one edit near the mark, or one mark more before it, is missed.
+//! It hashes five letters before and after the m-th full stop or line break, or around the last one if the
+//! text has fewer. The paper does not state m. Two texts are near iff the hashes are equal: it misses pairs
+//! with one edit near the mark, or with one more mark before it.
 //!
-//! Encoding: the hash, 8 bytes, big-endian; it is the key as well. Cost: the text up to the mark.
+//! Encoding: the hash, 8 bytes, big-endian; it is also the key. Cost: the text up to the mark.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,8 +16,8 @@ use crate::secret::{Purpose, TextHash};
 use crate::{Comparison, Detector};
 use leitong_text::segment::Terms;
 
-/// Part of the fingerprint hash: raised whenever the same
-/// terms may give another fingerprint than before.
+/// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
+/// different fingerprint.
 const VERSION: u32 = 1;
 /// Letters on each side of the mark.
 const LETTERS: usize = 5;
@@ -32,7 +33,7 @@ pub struct PunctuationConfig {
 
 impl Default for PunctuationConfig {
     fn default() -> Self {
-        // The paper gives none; the third stands behind headline and first line of most pages.
+        // The paper does not state it. On most pages the third mark follows the headline and the first line.
         Self { mark: 3 }
     }
 }
@@ -45,7 +46,7 @@ pub struct Punctuation {
 }
 
 impl Punctuation {
-    /// The detector with these settings.
+    /// Creates the detector with these settings.
     #[must_use]
     pub fn new(config: &PunctuationConfig, resources: &Resources) -> Self {
         let hash = TextHash::new(resources.secret.as_ref(), Purpose::Texts);
@@ -53,11 +54,11 @@ impl Punctuation {
     }
 }
 
-/// Where the `number`-th mark of `text` stands, or the last one before.
+/// Returns the position of the `number`-th mark of `text`, or of the last one if there are fewer.
 fn mark(text: &str, number: usize) -> Option<usize> {
     let is_mark = |(at, c): &(usize, char)| match c {
         '。' | '\n' => true,
-        // A full stop, not the point of a number or a name.
+        // A full stop, not the point in a number or a name.
         '.' => text[at + 1..].chars().next().is_none_or(char::is_whitespace),
         _ => false,
     };
@@ -82,7 +83,7 @@ impl Detector for Punctuation {
         let before = before.chars().rev().filter(|c| c.is_alphanumeric()).take(LETTERS);
         let excerpt: String =
             before.chain(after.chars().filter(|c| c.is_alphanumeric()).take(LETTERS)).collect();
-        // Fewer letters than one side should have say nothing.
+        // With fewer letters than one side should have, there is too little to compare.
         (excerpt.chars().count() >= LETTERS).then(|| self.hash.hash(excerpt.as_bytes()).to_be_bytes().into())
     }
 

@@ -1,12 +1,12 @@
-//! `sentence-ends`, a baseline (papers 002 and 004 describe
-//! it): texts whose sentences begin and end alike.
+//! `sentence-ends`, a baseline (papers 002 and 004 describe it): finds texts whose sentences begin and end
+//! alike.
 //!
-//! Each sentence gives a code: its first and last letter. `equal`, the papers' method: all codes
-//! in order, joined and hashed, are equal. `share`, ours: at least `share_min` of the longer
-//! text's codes are equal, whatever their order (a code that recurs counts as often as in both).
+//! Each sentence has a code: its first and last letter. `equal`, the papers' method: all codes, in order,
+//! joined and hashed, are equal. `share`, ours: at least `share_min` of the longer text's codes are equal in
+//! any order (a code that recurs counts as often as it occurs in both).
 //!
-//! Encoding: `equal` 8 bytes; `share` a [`hash_set`] of
-//! (code, how often it has occurred). Keys: exact for both.
+//! Encoding: `equal` 8 bytes; `share` a [`hash_set`] of (code, number of earlier occurrences). Keys: exact
+//! for both.
 
 use std::collections::HashMap;
 
@@ -21,12 +21,12 @@ use crate::{Comparison, Detector, basis_points, hash_set, to_display};
 use leitong_text::segment::Terms;
 use leitong_text::segment::sentences::sentences;
 
-/// Part of the fingerprint hash: raised whenever the same
-/// terms may give another fingerprint than before.
+/// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
+/// different fingerprint.
 const VERSION: u32 = 1;
-/// Sentences that count.
+/// Maximum number of sentences.
 const SENTENCES_MAX: usize = 1_024;
-/// Letters of a sentence that has a code: shorter ones begin and end alike too often.
+/// Minimum number of letters of a sentence. Shorter ones begin and end alike too often.
 const LETTERS_MIN: usize = 4;
 
 /// The baseline `sentence-ends`.
@@ -60,13 +60,13 @@ impl Default for SentenceEndsConfig {
 #[derive(Debug)]
 pub struct SentenceEnds {
     config: SentenceEndsConfig,
-    /// In ten-thousandths.
+    /// In basis points.
     share_min: u32,
     hash: TextHash,
 }
 
 impl SentenceEnds {
-    /// The detector with these settings.
+    /// Creates the detector with these settings.
     #[must_use]
     pub fn new(config: &SentenceEndsConfig, resources: &Resources) -> Self {
         let share_min = basis_points(config.share_min).max(1);
@@ -74,7 +74,7 @@ impl SentenceEnds {
         Self { config: config.clone(), share_min, hash }
     }
 
-    /// Of the longer text, in ten-thousandths, rounded down.
+    /// Returns the share of the longer text in basis points, rounded down.
     fn share(&self, a: &[u8], b: &[u8]) -> u32 {
         match self.config.matching {
             SentenceMatching::Equal => u32::from(a == b) * 10_000,
@@ -85,7 +85,7 @@ impl SentenceEnds {
     }
 }
 
-/// The first and last letter of each sentence.
+/// Returns the first and last letter of each sentence.
 fn codes(text: &str) -> Vec<(char, char)> {
     let code = |sentence: &str| {
         let letters = || sentence.chars().filter(|c| c.is_alphanumeric());

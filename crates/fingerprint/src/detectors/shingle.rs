@@ -1,16 +1,15 @@
-//! `shingle`, a baseline (Broder 1997; papers 001 and 002 run
-//! it, 000 describes it): texts that share runs of terms.
+//! `shingle`, a baseline (Broder 1997; papers 001 and 002 run it, 000 describes it): finds texts that share
+//! runs of terms.
 //!
-//! A shingle is a run of `size` terms, hashed. `sample` chooses what is kept of them:
-//! * `super-shingles` (Fetterly, Manasse & Najork 2003): 84 min-wise hashes, folded
-//!   14 each into 6 super-shingles; near iff at least 2 are equal. 48 bytes;
-//! * `all`: every shingle; near iff the Jaccard similarity
-//!   is above `resemblance_above` (paper 002: 0.95);
-//! * `smallest` (Heintze 1996): the `shingles_max` smallest hashes; `modulo`
-//!   (Broder, Bharat): the hashes that 25 divides. Near as for `all`.
+//! A shingle is a run of `size` terms, hashed. `sample` chooses which are kept:
+//! * `super-shingles` (Fetterly, Manasse & Najork 2003): 84 min-wise hashes, folded 14 each into 6
+//!   super-shingles; near iff at least 2 are equal. 48 bytes;
+//! * `all`: every shingle; near iff the Jaccard similarity is above `resemblance_above` (paper 002: 0.95);
+//! * `smallest` (Heintze 1996): the `shingles_max` smallest hashes; `modulo` (Broder, Bharat): the hashes
+//!   divisible by 25. Near as for `all`.
 //!
-//! Keys: the super-shingles; or the smallest hashes, as many as
-//! sets above the threshold must share one of. Both are exact.
+//! Keys: the super-shingles, or as many of the smallest hashes as are needed for any two sets above the
+//! threshold to share one. Both are exact.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,12 +20,12 @@ use crate::secret::{Purpose, TextHash};
 use crate::{Comparison, Detector, basis_points, hash_set, to_display};
 use leitong_text::segment::Terms;
 
-/// Part of the fingerprint hash: raised whenever the same
-/// terms may give another fingerprint than before.
+/// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
+/// different fingerprint.
 const VERSION: u32 = 1;
 const SUPER_SHINGLES: usize = 6;
 const SAMPLES_EACH: usize = 14;
-/// Super-shingles that near texts share.
+/// Minimum number of super-shingles that near texts share.
 const SUPER_SHINGLES_NEAR: u32 = 2;
 const MODULUS: u64 = 25;
 
@@ -72,13 +71,13 @@ impl Default for ShingleConfig {
 #[derive(Debug)]
 pub struct Shingle {
     config: ShingleConfig,
-    /// In ten-thousandths.
+    /// In basis points.
     resemblance_above: u32,
     hash: TextHash,
 }
 
 impl Shingle {
-    /// The detector with these settings.
+    /// Creates the detector with these settings.
     #[must_use]
     pub fn new(config: &ShingleConfig, resources: &Resources) -> Self {
         let resemblance_above = basis_points(config.resemblance_above);
@@ -86,10 +85,13 @@ impl Shingle {
         Self { config: config.clone(), resemblance_above, hash }
     }
 
-    /// The hashes of all shingles, in order.
+    /// Returns the hashes of all shingles, in order.
     fn hashes(&self, terms: &Terms) -> Vec<u64> {
-        let distinct: Vec<u64> =
-            terms.distinct().iter().map(|term| self.hash.of_term(terms.first(*term), || term.hash)).collect();
+        let distinct: Vec<u64> = terms
+            .distinct()
+            .iter()
+            .map(|term| self.hash.hash_term(terms.first(*term), || term.hash))
+            .collect();
         let term_hashes: Vec<u64> =
             terms.terms().iter().map(|term| distinct[term.distinct as usize]).collect();
         let fold =
@@ -97,7 +99,7 @@ impl Shingle {
         term_hashes.windows(self.config.size).map(fold).collect()
     }
 
-    /// In ten-thousandths, rounded down.
+    /// Returns the Jaccard similarity in basis points, rounded down.
     fn resemblance(&self, a: &[u8], b: &[u8]) -> u32 {
         if self.config.sample == Sample::SuperShingles {
             return equal_super_shingles(a, b) * 10_000 / SUPER_SHINGLES as u32;
@@ -108,7 +110,7 @@ impl Shingle {
 
     fn keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         match self.config.sample {
-            // The number of each goes into its key by taking the place of its upper bits.
+            // The upper bits of each key are replaced by the super-shingle's number.
             Sample::SuperShingles => keys.extend(
                 (0_u64..)
                     .zip(fingerprint.as_chunks::<8>().0)
@@ -130,7 +132,7 @@ fn mix(mut z: u64) -> u64 {
 fn super_shingles(hashes: &[u64]) -> [u64; SUPER_SHINGLES] {
     let mut minima = [[u64::MAX; SAMPLES_EACH]; SUPER_SHINGLES];
     for hash in hashes {
-        // An odd multiplier a sample permutes the 64-bit hashes.
+        // An odd multiplier per sample permutes the 64-bit hashes.
         let mut multiplier = 0x9e37_79b9_7f4a_7c15_u64;
         for minimum in minima.as_flattened_mut() {
             *minimum = (*minimum)

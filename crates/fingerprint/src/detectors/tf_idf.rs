@@ -1,11 +1,12 @@
-//! `tf-idf`, a baseline (paper 004 runs it): texts whose most telling terms point the same way.
+//! `tf-idf`, a baseline (paper 004 runs it): finds texts whose most discriminating terms have similar
+//! weights.
 //!
-//! Fingerprint: the `terms_max` terms of the highest tf·IDF, with that weight
-//! (a [`term_vector`]). Near iff the cosine is above `similarity_above`.
+//! Fingerprint: the `terms_max` terms of the highest tf·IDF with that weight (a [`term_vector`]). Two texts
+//! are near iff the cosine is above `similarity_above`.
 //!
-//! Keys, exact: with the terms in one fixed global order (rarest first, ties by hash), each
-//! is a key until those that remain hold at most c² of Σw². If two vectors share no such key,
-//! all that they share lies in what remains of one of them, and their cosine is at most c.
+//! Keys, exact: with the terms in one fixed global order (rarest first, ties by hash), each term becomes a
+//! key until the remaining ones hold at most c² of Σw². If two vectors share no such key, all that they share
+//! is in the remainder of one of them, and their cosine is at most c.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,13 +18,13 @@ use crate::idf::IdfTable;
 use crate::resources::{ResourceError, Resources};
 use crate::secret::{Purpose, TextHash};
 use crate::term_vector::{self, Prepared, TermVector};
-use crate::{Comparison, Detector, basis_points, compare_those_that_may_be_near, to_display};
+use crate::{Comparison, Detector, basis_points, compare_bounded, to_display};
 use leitong_text::segment::{DistinctTerm, Terms};
 
-/// Part of the fingerprint hash: raised whenever the same
-/// terms may give another fingerprint than before.
+/// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
+/// different fingerprint.
 const VERSION: u32 = 1;
-/// Distinct terms from which on a text can be told from others.
+/// Minimum number of distinct terms for a fingerprint.
 const TERMS_MIN: usize = 3;
 
 /// The baseline `tf-idf`.
@@ -49,16 +50,16 @@ impl Default for TfIdfConfig {
 pub struct TfIdf {
     config: TfIdfConfig,
     idf: IdfTable,
-    /// In ten-thousandths.
+    /// In basis points.
     similarity_above: u32,
     hash: TextHash,
 }
 
 impl TfIdf {
-    /// The detector with these settings.
+    /// Creates the detector with these settings.
     ///
     /// # Errors
-    /// [`ResourceError`], where the IDF table cannot be used.
+    /// [`ResourceError`] if the IDF table cannot be used.
     pub fn new(config: &TfIdfConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let idf = IdfTable::new(&resources.idf)?;
         let similarity_above = basis_points(config.similarity_above);
@@ -72,8 +73,8 @@ impl TfIdf {
     }
 }
 
-/// The keys of a vector such that any two whose cosine is
-/// above `similarity_above` (in ten-thousandths) share one.
+/// Adds the keys of a vector. Any two vectors whose cosine is above `similarity_above` (in basis points)
+/// share one.
 pub(super) fn prefix_keys<'t>(
     idf: &IdfTable,
     keyed: &TextHash,
@@ -122,7 +123,7 @@ impl Detector for TfIdf {
         if distinct.len() < TERMS_MIN {
             return None;
         }
-        // 8 fractional bits of the IDF are enough, and leave room for any frequency.
+        // 8 fractional bits of the IDF are enough and leave room for any frequency.
         let weight = |term: &DistinctTerm| {
             u64::from(term.frequency)
                 .saturating_mul(u64::from(self.idf.idf(*term) >> 8).max(1))
@@ -160,7 +161,7 @@ impl Detector for TfIdf {
             let at_most = |number: &usize| prepared.cosine_at_most(compared[*number]);
             (0..compared.len()).filter(|number| at_most(number) > Some(self.similarity_above)).collect()
         };
-        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, found);
+        compare_bounded(self, fingerprint, compared, may_be_near, found);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {

@@ -1,4 +1,4 @@
-//! Documents → the file of an IDF table.
+//! Builds the file of an IDF table from documents.
 
 use std::collections::hash_map::Entry;
 use std::fmt::Write;
@@ -7,9 +7,8 @@ use super::HEADER;
 use leitong_base::hashed::HashedMap;
 use leitong_text::segment::Terms;
 
-/// Counts in how many documents each term occurs. Memory: some 60 bytes
-/// a distinct term; terms that occur once only are dropped whenever
-/// there are more than `terms_max`, and so may be undercounted by a few.
+/// Counts in how many documents each term occurs. Memory: some 60 bytes per distinct term. Whenever there are
+/// more than `terms_max`, terms that occur once are dropped, so some terms may be undercounted by a few.
 #[derive(Debug)]
 pub struct IdfBuilder {
     counts: HashedMap<(Box<str>, u32)>,
@@ -18,7 +17,7 @@ pub struct IdfBuilder {
 }
 
 impl IdfBuilder {
-    /// A builder that holds at most about `terms_max` terms.
+    /// Creates a builder that holds about `terms_max` terms at most.
     #[must_use]
     pub fn new(terms_max: usize) -> Self {
         Self { counts: HashedMap::default(), documents: 0, terms_max }
@@ -40,13 +39,13 @@ impl IdfBuilder {
         }
     }
 
-    /// Documents so far.
+    /// Returns the number of documents so far.
     #[must_use]
     pub fn documents(&self) -> u32 {
         self.documents
     }
 
-    /// The file: terms that occur in `documents_min` documents at least, the commonest first.
+    /// Returns the file: terms that occur in at least `documents_min` documents, most common first.
     #[must_use]
     pub fn file(&self, documents_min: u32) -> String {
         let mut terms: Vec<(&str, u32)> = self
@@ -65,7 +64,7 @@ impl IdfBuilder {
         file
     }
 
-    /// Drops the terms of the lowest counts until a quarter of the room is free.
+    /// Drops the terms of the lowest counts until a quarter of the capacity is free.
     fn drop_rarest(&mut self) {
         let mut least = 1;
         while self.counts.len() > self.terms_max / 4 * 3 {

@@ -1,12 +1,11 @@
-//! How rare a term is: inverse document frequencies from a versioned, read-only table.
+//! Inverse document frequencies (how rare a term is), from a versioned, read-only table.
 //!
-//! The file: a line `# leitong idf 1`, a line `documents<TAB>N`, then lines `term<TAB>n` (the term
-//! as the segmentation writes it, and in how many of the N documents it occurs), in any order;
-//! further lines that begin with `#` are passed over. `leitong idf build` makes one of pages;
-//! `default.tsv` ships, and says where it comes from. A term that the table lacks counts as
-//! occurring in one document.
+//! The file has a line `# leitong idf 1`, a line `documents<TAB>N`, then lines `term<TAB>n` in any order: the
+//! term as the segmentation writes it, and in how many of the N documents it occurs. Further lines that begin
+//! with `#` are comments. `leitong idf build` builds such a file from pages; the built-in `default.tsv`
+//! states its sources. A term that is not in the table counts as occurring in one document.
 //!
-//! Integers throughout: IDF = ln N − ln n with 16 fractional bits.
+//! Integer arithmetic: IDF = ln N − ln n with 16 fractional bits.
 
 mod build;
 
@@ -24,15 +23,15 @@ pub use build::IdfBuilder;
 /// The first line of the file.
 pub const HEADER: &str = "# leitong idf 1";
 const DEFAULT: &str = include_str!("default.tsv");
-/// The words of the table that ships, by XXH3-64.
+/// The words of the built-in table, as XXH3-64 hashes.
 static COMMON: LazyLock<HashedSet> = LazyLock::new(|| {
     let lines = DEFAULT.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| Some(xxh3_64(line.split_once('\t')?.0.as_bytes()))).collect()
 });
 const SETTING: &str = "idf.file";
 
-/// Whether the table that ships has the word of this XXH3-64. Fixed permanently, as far as a detector's
-/// version is: fingerprints depend on it.
+/// Returns true if the built-in table has the word with this XXH3-64. Fingerprints depend on the answer: it
+/// may change only with a detector's version.
 pub(crate) fn is_common(hash: u64) -> bool {
     COMMON.contains(&hash)
 }
@@ -40,16 +39,16 @@ pub(crate) fn is_common(hash: u64) -> bool {
 /// Document frequencies by term.
 #[derive(Debug)]
 pub struct IdfTable {
-    /// By the XXH3-64 of the term, with [`FRACTION_BITS`] fractional bits.
+    /// IDF with [`FRACTION_BITS`] fractional bits, by the XXH3-64 of the term.
     idf: HashedMap<u32>,
-    /// Of a term that the table lacks: the largest there can be.
+    /// IDF of a term that is not in the table: the largest possible.
     unknown: u32,
     /// XXH3-64 of the file's contents.
     contents: u64,
 }
 
 impl IdfTable {
-    /// The table in `file`; the one that ships if `file` is empty.
+    /// Reads the table from the contents of `file`, or the built-in table if they are empty.
     ///
     /// # Errors
     /// [`ResourceError`], with the line that cannot be read.
@@ -94,14 +93,14 @@ impl IdfTable {
         }
     }
 
-    /// ln(N / n) of a term, with 16 fractional bits.
+    /// Returns ln(N / n) of a term, with 16 fractional bits.
     #[must_use]
     #[inline]
     pub fn idf(&self, term: DistinctTerm) -> u32 {
         self.idf.get(&term.hash).copied().unwrap_or(self.unknown)
     }
 
-    /// For the fingerprint hash.
+    /// Returns the hash of the file's contents, which is part of the fingerprint hash.
     #[must_use]
     pub fn contents(&self) -> u64 {
         self.contents
@@ -112,7 +111,7 @@ fn idf(documents: u32, n: u32) -> u32 {
     u32::try_from(ln(documents) - ln(n)).unwrap_or(0)
 }
 
-/// `decades` (a logarithm to base 10) as an IDF: natural, with 16 fractional bits.
+/// Converts `decades` (a logarithm to base 10) to an IDF: natural logarithm, with 16 fractional bits.
 pub(crate) fn from_decades(decades: f64) -> u32 {
     (decades * std::f64::consts::LN_10 * f64::from(1 << FRACTION_BITS)).round() as u32
 }
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong_and_where() {
+    fn errors_say_what_is_wrong_and_where() {
         let message = |file: &str| IdfTable::new(file).expect_err("wrong").to_string();
         assert_eq!(
             message("雷同\t10\n"),
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_knows_chinese_and_english() {
+    fn the_built_in_table_covers_chinese_and_english() {
         let table = IdfTable::new("").expect("the default is right");
         for (common, rare) in [("问题", "雷同"), ("time", "duplicate")] {
             assert!(table.idf(term(common)) < table.idf(term(rare)), "{common} is commoner than {rare}");

@@ -1,8 +1,8 @@
-//! Terms → concepts (paper 000, section 3.2.1).
+//! Groups terms into concepts (paper 000, section 3.2.1).
 //!
-//! Two terms are one concept when `2·|overlap| / (|synonyms of one| + |of the other|)`
-//! is above a bound. In order of first appearance, each term joins the first concept
-//! whose founder passes, or founds one.
+//! Two terms are one concept when `2·|overlap| / (|synonyms of one| + |of the other|)` is above a bound. In
+//! order of first appearance, each term joins the first concept whose founding term passes this test, or
+//! founds a new one.
 
 use std::collections::HashMap;
 
@@ -12,24 +12,24 @@ use leitong_text::segment::Terms;
 /// The concepts of a text.
 pub(super) struct Concepts {
     concepts: Vec<Concept>,
-    /// The concept of each term in the order of the text.
+    /// The concept of each term, in the order of the text.
     sequence: Vec<u32>,
 }
 
 struct Concept {
-    /// Number of the distinct term that founded it.
+    /// Number of the distinct term that founded the concept.
     founder: u32,
-    /// The founder's entry in the lexicon.
+    /// The founding term's entry in the lexicon.
     entry: Option<u64>,
     frequency: u32,
 }
 
 impl Concepts {
-    pub(super) fn of(terms: &Terms, lexicon: &ConceptLexicon, overlap_above: u32) -> Self {
+    pub(super) fn new(terms: &Terms, lexicon: &ConceptLexicon, overlap_above: u32) -> Self {
         let mut concepts: Vec<Concept> = Vec::with_capacity(terms.distinct().len());
-        let mut of_term: Vec<u32> = Vec::with_capacity(terms.distinct().len());
-        // The concepts whose founder has a synonym, and for
-        // one term how many synonyms it shares with each.
+        let mut concept_of_term: Vec<u32> = Vec::with_capacity(terms.distinct().len());
+        // The concepts whose founding term has a given synonym, and for the current term how many synonyms it
+        // shares with each concept.
         let mut founders_with: HashMap<u64, Vec<u32>> = HashMap::new();
         let mut overlaps: HashMap<u32, u64> = HashMap::new();
         for (number, term) in (0..).zip(terms.distinct()) {
@@ -45,7 +45,7 @@ impl Concepts {
                 let both = (synonyms.len() + of_founder) as u64;
                 (2 * overlap * 10_000 > u64::from(overlap_above) * both).then_some(*concept)
             };
-            // The first of those that pass: a minimum, whatever the order of the map.
+            // The first that passes. Taking the minimum makes it independent of the map's order.
             let concept = overlaps.iter().filter_map(passes).min().unwrap_or_else(|| {
                 let new = concepts.len() as u32;
                 concepts.push(Concept { founder: number, entry, frequency: 0 });
@@ -53,18 +53,18 @@ impl Concepts {
                 new
             });
             concepts[concept as usize].frequency += term.frequency;
-            of_term.push(concept);
+            concept_of_term.push(concept);
         }
-        let sequence = terms.terms().iter().map(|term| of_term[term.distinct as usize]).collect();
+        let sequence = terms.terms().iter().map(|term| concept_of_term[term.distinct as usize]).collect();
         Self { concepts, sequence }
     }
 
-    /// How many there are; they are numbered in order of first occurrence.
+    /// Returns the number of concepts; they are numbered in order of first occurrence.
     pub(super) fn len(&self) -> usize {
         self.concepts.len()
     }
 
-    /// The concept of each term in the order of the text.
+    /// Returns the concept of each term, in the order of the text.
     pub(super) fn sequence(&self) -> &[u32] {
         &self.sequence
     }
@@ -73,18 +73,18 @@ impl Concepts {
         self.concepts[concept as usize].frequency
     }
 
-    /// The least of the founder's synonyms, which texts
-    /// with other words for the concept find as well.
+    /// Returns the smallest of the founding term's synonyms. Texts that use other words for the concept
+    /// arrive at the same name.
     pub(super) fn name<'l>(&self, concept: u32, lexicon: &'l ConceptLexicon) -> Option<&'l str> {
         lexicon.name(self.concepts[concept as usize].entry?)
     }
 
-    /// The term that founded the concept.
+    /// Returns the term that founded the concept.
     pub(super) fn founder<'t>(&self, concept: u32, terms: &'t Terms) -> &'t str {
         terms.first(terms.distinct()[self.concepts[concept as usize].founder as usize])
     }
 
-    /// The first `max` positions of each of some concepts.
+    /// Returns the first `max` positions of each of these concepts.
     pub(super) fn positions(&self, of: &[u32], max: usize) -> Vec<Vec<u32>> {
         let mut positions = vec![Vec::new(); of.len()];
         let mut slot = vec![usize::MAX; self.len()];
@@ -116,11 +116,11 @@ mod tests {
         let list =
             ConceptFile { name: "list.tsv".to_owned(), contents: "电脑\t计算机\n".as_bytes().to_vec() };
         let lexicon = ConceptLexicon::new(&[list]).expect("right");
-        let concepts = Concepts::of(&terms, &lexicon, 5_000);
+        let concepts = Concepts::new(&terms, &lexicon, 5_000);
         assert_eq!(concepts.sequence(), [0, 1, 0, 2, 0]);
         assert_eq!((concepts.len(), concepts.frequency(0)), (3, 3));
         assert_eq!(concepts.positions(&[2, 0], 2), [vec![3], vec![0, 2]]);
         assert_eq!(concepts.name(0, &lexicon), Some("电脑"));
-        assert_eq!(Concepts::of(&terms, &ConceptLexicon::default(), 5_000).len(), 4);
+        assert_eq!(Concepts::new(&terms, &ConceptLexicon::default(), 5_000).len(), 4);
     }
 }

@@ -1,14 +1,14 @@
-//! Bytes of a fingerprint, laid out as [the module](super)
-//! says → key concepts with frequencies and positions.
+//! Encodes and decodes fingerprints: key concepts with frequencies and positions. [The module](super)
+//! describes the layout.
 
 use crate::term_vector::TermVector;
 use leitong_base::varint::take_varint;
 
-/// A fingerprint, taken apart.
+/// A decoded fingerprint.
 pub(super) struct KeyConcepts<'a> {
-    /// Names and frequencies, and the text's length in terms.
+    /// Names and frequencies of the key concepts, and the text's length in terms.
     pub(super) frequencies: TermVector<'a>,
-    /// Of each.
+    /// Positions of each key concept.
     pub(super) positions: Vec<Vec<u32>>,
 }
 
@@ -44,13 +44,13 @@ pub(super) fn decode(bytes: &[u8]) -> Option<KeyConcepts<'_>> {
     Some(KeyConcepts { frequencies: TermVector { total, terms }, positions })
 }
 
-/// A fingerprint, which was checked where it was read.
+/// Decodes a fingerprint that was validated when it was read.
 pub(super) fn read(fingerprint: &[u8]) -> KeyConcepts<'_> {
     decode(fingerprint).expect("a checked fingerprint")
 }
 
-/// The frequencies of a checked fingerprint alone: most candidates of a look-up fail
-/// by these, so that their positions, which are most of the bytes, need not be read.
+/// Decodes only the frequencies of a validated fingerprint. Most candidates of a look-up fail on these, so
+/// their positions, which are most of the bytes, need not be read.
 pub(super) fn frequencies(fingerprint: &[u8]) -> TermVector<'_> {
     let mut rest = fingerprint;
     let mut take = || -> Option<TermVector<'_>> {
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn frequencies_are_read_past_the_positions() {
         let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");
-        // Steps between positions of one byte and of two.
+        // Steps between positions that take one byte and two.
         let sentence = |word: usize| format!("alpha word{word} beta gamma.\n");
         let text: String = (0..30).map(sentence).collect::<String>()
             + &"delta epsilon. ".repeat(150)

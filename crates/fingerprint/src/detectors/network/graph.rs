@@ -1,13 +1,13 @@
-//! A graph of at most 256 nodes as bit sets, and which of its nodes
-//! hold it together (paper 000, sections 2.1, 3.2.2 and 3.3).
+//! A graph of at most 256 nodes as bit sets, and the lengths of its shortest paths with and without a node
+//! (paper 000, sections 2.1, 3.2.2 and 3.3).
 //!
-//! Path lengths of all pairs are summed level by level for all sources at once: the set of sources
-//! that reach a node within k + 1 steps is the union of what reaches its neighbours within k. A
-//! level costs a union of 256 bits an edge, and a small world has few levels, so that all pairs of
-//! 256 nodes take some 20 µs; 31 such sums a page stay far below a millisecond. The paper's program
-//! took 1.7 s to 256 s a page.
+//! Path lengths of all pairs are summed level by level for all sources at once: the set of sources that reach
+//! a node within k + 1 steps is the union of the sets that reach its neighbours within k. A level costs a
+//! union of 256 bits per edge, and a small-world graph has few levels. All pairs of 256 nodes take some 20
+//! µs, so 31 such sums per page stay far below a millisecond. The paper's program took 1.7 s to 256 s per
+//! page.
 
-/// Nodes of a graph at most.
+/// Maximum number of nodes.
 pub(super) const NODES_MAX: usize = 256;
 const WORDS: usize = NODES_MAX / 64;
 
@@ -62,13 +62,13 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// A graph without edges.
+    /// Creates a graph without edges.
     pub(super) fn new(nodes: usize) -> Self {
         assert!(nodes <= NODES_MAX);
         Self { neighbours: vec![NodeSet::EMPTY; nodes] }
     }
 
-    /// Joins two nodes; a node and itself are not joined.
+    /// Joins two different nodes; does nothing if they are the same.
     pub(super) fn join(&mut self, a: usize, b: usize) {
         if a != b {
             self.neighbours[a] = self.neighbours[a].with(b);
@@ -80,7 +80,7 @@ impl Graph {
         self.neighbours[node].len()
     }
 
-    /// The connected component of the most nodes; of equal ones that of the first node.
+    /// Returns the connected component with the most nodes; among equal ones, the one with the lowest node.
     pub(super) fn largest_component(&self) -> NodeSet {
         let mut largest = NodeSet::EMPTY;
         let mut seen = NodeSet::EMPTY;
@@ -104,17 +104,17 @@ impl Graph {
     }
 }
 
-/// The shortest paths between the members of a set, with buffers that are kept from sum to sum.
+/// The shortest paths between the members of a set. Keeps its buffers between sums.
 pub(super) struct Paths {
     members: NodeSet,
-    /// Of each member the number of its neighbours, then these.
+    /// For each member, the number of its neighbours and then the neighbours.
     neighbours: Vec<u16>,
     reach: Vec<NodeSet>,
     next: Vec<NodeSet>,
 }
 
 impl Paths {
-    /// The paths within `members`.
+    /// Prepares the paths within `members`.
     pub(super) fn new(graph: &Graph, members: NodeSet) -> Self {
         let mut neighbours = Vec::new();
         for node in members.members() {
@@ -125,17 +125,17 @@ impl Paths {
         Self { members, neighbours, reach: none.clone(), next: none }
     }
 
-    /// The sum of the shortest paths over all ordered pairs of members, without `removed`; a
-    /// pair that is not connected counts as many steps as there are members, `removed` included.
+    /// Returns the sum of the shortest paths over all ordered pairs of members, without `removed`. A pair
+    /// that is not connected counts as many steps as there are members, `removed` included.
     pub(super) fn sum_without(&mut self, removed: Option<usize>) -> u64 {
-        let alive = removed.map_or(self.members, |removed| self.members.without(removed));
-        // A node that is not alive reaches nothing, so that its neighbours gain nothing from it.
+        let remaining = removed.map_or(self.members, |removed| self.members.without(removed));
+        // A node that was removed reaches nothing, so its neighbours gain nothing from it.
         for (node, set) in self.reach.iter_mut().enumerate() {
-            *set = if alive.contains(node) { NodeSet::EMPTY.with(node) } else { NodeSet::EMPTY };
+            *set = if remaining.contains(node) { NodeSet::EMPTY.with(node) } else { NodeSet::EMPTY };
         }
-        let all = u64::from(alive.len());
+        let all = u64::from(remaining.len());
         let mut missing = all * all - all;
-        // Each level leaves some pairs unreached, which are one step further apart at least.
+        // After each level, the pairs not reached yet are at least one step further apart.
         let mut sum = missing;
         let mut levels = 1;
         while missing > 0 {
@@ -146,11 +146,11 @@ impl Paths {
                 let (degree, after) = rest.split_first().expect("one for each member");
                 let (neighbours, after) = after.split_at(usize::from(*degree));
                 rest = after;
-                if !alive.contains(node) {
+                if !remaining.contains(node) {
                     continue;
                 }
                 let mut set = self.reach[node];
-                if set != alive {
+                if set != remaining {
                     for &neighbour in neighbours {
                         set = set.union(&self.reach[usize::from(neighbour)]);
                     }
@@ -161,7 +161,7 @@ impl Paths {
             std::mem::swap(&mut self.reach, &mut self.next);
             let left = all * all - reached;
             if left == missing {
-                // What is left is not connected, and has been counted a step for each level so far.
+                // The remaining pairs are not connected. Each has been counted one step per level so far.
                 return sum + missing * (u64::from(self.members.len()) - levels);
             }
             missing = left;
@@ -180,24 +180,24 @@ mod tests {
 
     use super::*;
 
-    /// By a queue, pair by pair.
+    /// Sums the paths by breadth-first search, pair by pair.
     fn naive_path_sum(edges: &[(usize, usize)], nodes: &[usize], removed: Option<usize>) -> u64 {
-        let alive: Vec<usize> = nodes.iter().copied().filter(|node| Some(*node) != removed).collect();
+        let remaining: Vec<usize> = nodes.iter().copied().filter(|node| Some(*node) != removed).collect();
         let mut sum = 0;
-        for &source in &alive {
+        for &source in &remaining {
             let mut distance = std::collections::HashMap::from([(source, 0_u64)]);
             let mut queue = VecDeque::from([source]);
             while let Some(node) = queue.pop_front() {
                 for &(a, b) in edges {
                     for (from, to) in [(a, b), (b, a)] {
-                        if from == node && alive.contains(&to) && !distance.contains_key(&to) {
+                        if from == node && remaining.contains(&to) && !distance.contains_key(&to) {
                             distance.insert(to, distance[&node] + 1);
                             queue.push_back(to);
                         }
                     }
                 }
             }
-            sum += alive
+            sum += remaining
                 .iter()
                 .map(|node| distance.get(node).copied().unwrap_or(nodes.len() as u64))
                 .sum::<u64>();

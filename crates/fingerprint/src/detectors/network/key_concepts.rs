@@ -1,4 +1,4 @@
-//! Concepts → key concepts (paper 000, sections 3.2.2 and 3.3).
+//! Selects the key concepts of a text (paper 000, sections 3.2.2 and 3.3).
 
 use std::cmp::Reverse;
 
@@ -8,11 +8,11 @@ use super::graph::{Graph, NodeSet, Paths};
 use leitong_text::segment::Terms;
 use leitong_text::segment::sentences::sentences;
 
-/// The key concepts of a text, the one whose removal lengthens paths most first.
+/// Returns the key concepts of a text. The concept whose removal lengthens paths most comes first.
 pub(super) fn select(terms: &Terms, concepts: &Concepts, config: &GraphConfig) -> Vec<u32> {
-    let network = ConceptGraph::of(terms, concepts, config);
-    // CB = d without the node − d: the sum of paths alone decides,
-    // since d and the number of pairs are the same for all.
+    let network = ConceptGraph::new(terms, concepts, config);
+    // CB = (d without the node) − d. Since d and the number of pairs are the same for all nodes, comparing
+    // the sums of paths is enough.
     let mut paths = Paths::new(&network.graph, network.component);
     let mut contributions: Vec<(u64, usize)> = network
         .hubs(concepts, config.hubs)
@@ -34,7 +34,7 @@ pub(super) struct ConceptGraph {
 }
 
 impl ConceptGraph {
-    pub(super) fn of(terms: &Terms, concepts: &Concepts, config: &GraphConfig) -> Self {
+    pub(super) fn new(terms: &Terms, concepts: &Concepts, config: &GraphConfig) -> Self {
         let mut nodes: Vec<u32> = (0..concepts.len() as u32)
             .filter(|concept| concepts.frequency(*concept) > config.frequency_above)
             .collect();
@@ -50,17 +50,17 @@ impl ConceptGraph {
         Self { nodes, graph, component }
     }
 
-    /// Its nodes.
+    /// Returns the number of nodes.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Nodes of the largest component.
+    /// Returns the number of nodes in the largest component.
     pub(super) fn connected(&self) -> u32 {
         self.component.len()
     }
 
-    /// The nodes of the largest component of the highest degrees, `max` at most.
+    /// Returns at most `max` nodes of the largest component, those of the highest degree.
     pub(super) fn hubs(&self, concepts: &Concepts, max: usize) -> Vec<usize> {
         let mut hubs: Vec<usize> =
             (0..self.nodes.len()).filter(|node| self.component.contains(*node)).collect();
@@ -69,13 +69,13 @@ impl ConceptGraph {
         hubs
     }
 
-    /// Ties go by frequency, then by first occurrence, at which no two concepts stand.
+    /// Breaks ties by frequency, then by first occurrence, which is unique.
     fn tie(&self, concepts: &Concepts, node: usize) -> (Reverse<u32>, usize) {
         (Reverse(concepts.frequency(self.nodes[node])), node)
     }
 }
 
-/// Joins concepts at most `edge_terms` apart within a sentence.
+/// Joins concepts that are at most `edge_terms` apart within a sentence.
 fn graph(
     terms: &Terms,
     concepts: &Concepts,

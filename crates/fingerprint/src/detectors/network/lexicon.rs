@@ -1,15 +1,15 @@
-//! Words that mean the same, from files of two kinds, told by name:
+//! Synonyms from two kinds of files, identified by name:
 //!
-//! * WordNet's database files: `data.noun`, `data.verb`, `data.adj`, `data.adv` (each
-//!   line a synset; all senses of a word are united, as the paper has it; collocations
-//!   are passed over, since terms are single words), and `noun.exc`, … (irregular forms);
-//! * any other name: synonym lists, the words of each line
-//!   parted by tabs; lines that begin with `#` are passed over.
+//! * WordNet's database files: `data.noun`, `data.verb`, `data.adj`, `data.adv` (each line a synset; all
+//!   senses of a word are united, as in the paper; collocations are skipped, since terms are single words),
+//!   and `noun.exc`, … (irregular forms);
+//! * any other name: synonym lists, the words of each line separated by tabs. Lines that begin with `#` are
+//!   comments.
 //!
-//! An English word that the lexicon lacks is looked up by
-//! WordNet's rules of detachment (*clusters* → *cluster*).
+//! An English word that is not in the lexicon is looked up by WordNet's rules of detachment (*clusters* →
+//! *cluster*).
 //!
-//! Memory: 8 bytes a synonym of each word; WordNet 3.0 takes some 10 MB.
+//! Memory: 8 bytes per synonym of each word. WordNet 3.0 takes some 10 MB.
 
 use std::collections::HashMap;
 
@@ -21,18 +21,18 @@ use leitong_base::hashed::HashedMap;
 /// Synonyms by word.
 #[derive(Debug, Default)]
 pub(super) struct ConceptLexicon {
-    /// By the XXH3-64 of a word, its synonyms, itself included, as hashes in rising order.
+    /// Synonyms of a word, including itself, as ascending hashes. The key is the XXH3-64 of the word.
     synonyms: HashedMap<Box<[u64]>>,
-    /// Irregular forms: the form's hash to that of its base.
+    /// Irregular forms: the hash of the form → the hash of its base.
     bases: HashedMap<u64>,
-    /// Of each word the least of its synonyms in the order of bytes: a name for what it means.
+    /// The smallest synonym of each word in byte order, which names its meaning.
     names: HashedMap<Box<str>>,
-    /// Of all files.
+    /// Hash of the contents of all files.
     contents: u64,
 }
 
 impl ConceptLexicon {
-    /// The lexicon in these files.
+    /// Reads the lexicon from these files.
     ///
     /// # Errors
     /// [`ResourceError::WrongLine`].
@@ -89,12 +89,12 @@ impl ConceptLexicon {
         self.synonyms.is_empty()
     }
 
-    /// For the fingerprint hash.
+    /// Returns the hash of the contents, which is part of the fingerprint hash.
     pub(super) fn contents(&self) -> u64 {
         self.contents
     }
 
-    /// The hash under which the lexicon knows a term, or a form of it.
+    /// Returns the hash under which the lexicon holds a term, or a form of it.
     pub(super) fn entry(&self, term: &str, hash: u64) -> Option<u64> {
         if self.synonyms.contains_key(&hash) {
             return Some(hash);
@@ -110,12 +110,12 @@ impl ConceptLexicon {
         irregular.into_iter().chain(regular).find(|base| self.synonyms.contains_key(base))
     }
 
-    /// The synonyms of an entry, itself included, as hashes in rising order.
+    /// Returns the synonyms of an entry, including itself, as ascending hashes.
     pub(super) fn synonyms(&self, entry: u64) -> &[u64] {
         self.synonyms.get(&entry).map_or(&[], |synonyms| synonyms)
     }
 
-    /// The least of an entry's synonyms.
+    /// Returns the smallest of an entry's synonyms.
     pub(super) fn name(&self, entry: u64) -> Option<&str> {
         self.names.get(&entry).map(|name| &**name)
     }
@@ -141,7 +141,7 @@ const DETACHMENTS: [(&str, &str); 16] = [
     ("er", "e"),
 ];
 
-/// The words of `offset lex_filenum ss_type w_cnt word lex_id …`; `w_cnt` is hexadecimal.
+/// Parses the words of `offset lex_filenum ss_type w_cnt word lex_id …`; `w_cnt` is hexadecimal.
 fn synset(line: &str) -> Option<Vec<String>> {
     let mut fields = line.split(' ').skip(3);
     let count = usize::from_str_radix(fields.next()?, 16).ok()?;
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn says_which_line_is_wrong() {
+    fn an_error_names_the_wrong_line() {
         let error = ConceptLexicon::new(&[file("data.noun", "02958343 06 n 09 car 0 | a vehicle\n")])
             .expect_err("wrong");
         assert!(error.to_string().starts_with("concept-network.lexicon_files: line 1: "), "{error}");

@@ -1,24 +1,25 @@
-//! `concept-network` (DWDCS, paper 000) and its baseline `word-network`
-//! (DWSWN): texts whose key concepts are the same and stand in the same places.
+//! `concept-network` (DWDCS, paper 000) and its baseline `word-network` (DWSWN): finds texts with the same
+//! key concepts in the same places.
 //!
 //! ```text
-//! terms → concepts (lexicon) → network of neighbours → largest component → hubs → key concepts with positions
+//! terms → concepts (lexicon) → network of neighbours → largest component → hubs → key concepts with
+//! positions
 //! ```
-//! * Concepts (section 3.2.1): in order of first appearance, a term joins
-//!   the first concept whose founder's synonyms overlap its own enough.
-//!   Merging is not transitive. `word-network`: each term is a concept.
-//! * Network (3.2.2): concepts as nodes, those at most two terms apart
-//!   within a sentence joined; the largest connected component is kept.
-//! * Key concepts (3.3): of the `hubs` nodes of the highest degree, the `key_concepts` whose
-//!   removal lengthens the mean shortest path most. Ties go by frequency, then first occurrence.
-//! * Near (3.5): the cosine of their frequencies is above a bound (the
-//!   paper's vector entries are undefined; ours), and the [spread](positions)
-//!   of the differences between their positions is below another.
+//! * Concepts (section 3.2.1): in order of first appearance, a term joins the first concept whose founding
+//!   term has enough synonyms in common with it. Merging is not transitive. In `word-network` each term is a
+//!   concept.
+//! * Network (3.2.2): concepts are nodes. Concepts at most two terms apart within a sentence are joined. The
+//!   largest connected component is kept.
+//! * Key concepts (3.3): the `key_concepts` whose removal lengthens the mean shortest path most, out of the
+//!   `hubs` nodes of the highest degree. Ties are broken by frequency, then first occurrence.
+//! * Near (3.5): the cosine of the frequencies is above a bound (the paper does not define the vector
+//!   entries; these are ours), and the [spread](positions) of the differences between the positions is below
+//!   another.
 //!
-//! A concept's name is the least of its founder's synonyms, so that two texts that use different
-//! words for one concept meet. Encoding: number of terms (varint), then per key concept by rank:
-//! length of its name (1 byte), name, frequency (varint), number of positions (1 byte), the first
-//! position and the steps to the others (varints).
+//! A concept is named by the smallest of its founding term's synonyms, so two texts that use different words
+//! for one concept share its name. Encoding: number of terms (varint), then for each key concept by rank:
+//! length of its name (1 byte), name, frequency (varint), number of positions (1 byte), the first position
+//! and the steps to the others (varints).
 //!
 //! Keys: as for [`tf_idf`](super::tf_idf), exact. Cost: see [`graph`].
 
@@ -48,12 +49,12 @@ use crate::{Comparison, Detector, basis_points, to_display};
 use leitong_base::varint::push_varint;
 use leitong_text::segment::Terms;
 
-/// Part of the fingerprint hash: raised whenever the same
-/// terms may give another fingerprint than before.
+/// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
+/// different fingerprint.
 const VERSION: u32 = 1;
-/// Key concepts from which on a text can be told from others.
+/// Minimum number of key concepts for a fingerprint.
 const KEY_CONCEPTS_MIN: usize = 3;
-/// Bytes of a concept's name; a longer one is cut at a character's end.
+/// Maximum bytes of a concept's name. A longer one is truncated at the end of a character.
 const NAME_BYTES_MAX: usize = 48;
 
 /// Either detector with its settings.
@@ -61,7 +62,7 @@ pub struct Network {
     name: &'static str,
     graph: GraphConfig,
     near: NetworkNearConfig,
-    /// In ten-thousandths.
+    /// Minimum overlap of synonyms, in basis points.
     overlap_above: u32,
     similarity_above: u32,
     spread_below: u32,
@@ -71,10 +72,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// The detector `concept-network`.
+    /// Creates the detector `concept-network`.
     ///
     /// # Errors
-    /// [`ResourceError`], where a lexicon or the IDF table cannot be used.
+    /// [`ResourceError`] if a lexicon or the IDF table cannot be used.
     pub fn of_concepts(config: &ConceptNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let lexicon = ConceptLexicon::new(&resources.concepts)?;
         let network = Self::of_words(
@@ -89,10 +90,10 @@ impl Network {
         })
     }
 
-    /// The baseline `word-network`.
+    /// Creates the baseline `word-network`.
     ///
     /// # Errors
-    /// [`ResourceError`], where the IDF table cannot be used.
+    /// [`ResourceError`] if the IDF table cannot be used.
     pub fn of_words(config: &WordNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
         Ok(Self {
             name: "word-network",
@@ -112,7 +113,7 @@ impl Network {
         prefix_keys(&self.idf, &self.hash, vector.terms.iter().copied(), self.similarity_above, keys);
     }
 
-    /// The spread in ten-thousandths of the longer text; none where the texts share no key concept.
+    /// Returns the spread in basis points of the longer text, or `None` if the texts share no key concept.
     fn spread(a: &KeyConcepts, b: &KeyConcepts) -> Option<u32> {
         let pairs = a.frequencies.terms.iter().zip(&a.positions).filter_map(|((name, _), of_a)| {
             let at = b.frequencies.terms.iter().position(|(other, _)| other == name)?;
@@ -128,7 +129,7 @@ impl Detector for Network {
     }
 
     fn fingerprint_settings(&self) -> Value {
-        // The IDF table decides keys alone, and the lexicon's contents stand for its paths.
+        // The IDF table affects only the keys. The lexicon is identified by its contents, not its paths.
         json!({
             "version": VERSION,
             "graph": self.graph,
@@ -143,7 +144,7 @@ impl Detector for Network {
     }
 
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
-        let concepts = Concepts::of(terms, &self.lexicon, self.overlap_above);
+        let concepts = Concepts::new(terms, &self.lexicon, self.overlap_above);
         let key_concepts = key_concepts::select(terms, &concepts, &self.graph);
         if key_concepts.len() < KEY_CONCEPTS_MIN {
             return None;
@@ -153,8 +154,8 @@ impl Detector for Network {
         push_varint(u32::try_from(terms.terms().len()).unwrap_or(u32::MAX), &mut bytes);
         let mut names: Vec<&str> = Vec::with_capacity(key_concepts.len());
         for (concept, positions) in key_concepts.iter().zip(positions) {
-            // Two concepts may have one least synonym, since merging is not
-            // transitive: then the later one goes by its founder, or by nothing.
+            // Two concepts may have the same smallest synonym, since merging is not transitive. The later one
+            // is then named by its founding term, or left out.
             let candidates =
                 [concepts.name(*concept, &self.lexicon), Some(concepts.founder(*concept, terms))];
             let mut cut = candidates
@@ -177,8 +178,8 @@ impl Detector for Network {
     }
 
     fn counts(&self, terms: &Terms) -> Vec<(&'static str, u32)> {
-        let concepts = Concepts::of(terms, &self.lexicon, self.overlap_above);
-        let network = ConceptGraph::of(terms, &concepts, &self.graph);
+        let concepts = Concepts::new(terms, &self.lexicon, self.overlap_above);
+        let network = ConceptGraph::new(terms, &concepts, &self.graph);
         vec![
             ("words", terms.distinct().len() as u32),
             ("concepts", concepts.len() as u32),

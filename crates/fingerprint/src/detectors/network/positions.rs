@@ -1,13 +1,15 @@
-//! How differently the key concepts of two texts stand (paper 000, section 3.4, formulas 10 to 13).
+//! Measures how differently the key concepts of two texts are placed (paper 000, section 3.4, formulas 10 to
+//! 13).
 //!
-//! The j-th occurrence in one text is paired with the j-th in the other; δ is the difference of
-//! their positions. Text that was put in or taken out in one place shifts all later δ alike, and
-//! text that moved scatters them. The spread of a concept is the standard deviation of its δ round
-//! their **signed** mean: as printed, with the mean of |δ|, it would change when the pages are
-//! swapped. That of the texts is the mean over the concepts of at least two pairs; where there is
-//! none, that of all δ together. It is given as a share of the longer text.
+//! The j-th occurrence in one text is paired with the j-th in the other; δ is the difference of their
+//! positions. Text inserted or removed in one place shifts all later δ alike; text that moved scatters them.
+//! The spread of a concept is the standard deviation of its δ around their **signed** mean. (The paper prints
+//! the mean of |δ|, with which the result would change when the pages are swapped.) The spread of two texts
+//! is the mean over the concepts with at least two pairs, or, if there are none, the spread of all δ
+//! together. It is relative to the length of the longer text.
 
-/// The spread in ten-thousandths of `terms_total`; none without a pair. Integers, rounded down.
+/// Returns the spread in basis points of `terms_total`, or `None` without a pair. Integer arithmetic, rounded
+/// down.
 pub(super) fn spread<'p>(
     concepts: impl Iterator<Item = (&'p [u32], &'p [u32])>,
     terms_total: u32,
@@ -34,7 +36,7 @@ pub(super) fn spread<'p>(
     Some(u32::try_from(mean * 10_000 / (u64::from(terms_total.max(1)) << 8)).unwrap_or(u32::MAX))
 }
 
-/// Sums over differences.
+/// Running sums over differences.
 #[derive(Default)]
 struct Deltas {
     count: i128,
@@ -49,7 +51,7 @@ impl Deltas {
         self.squares += i128::from(delta).pow(2);
     }
 
-    /// The standard deviation with 8 fractional bits: √(n·Σδ² − (Σδ)²) ÷ n.
+    /// Returns the standard deviation with 8 fractional bits: √(n·Σδ² − (Σδ)²) ÷ n.
     fn deviation(&self) -> u64 {
         let variance = (self.count * self.squares - self.sum * self.sum).unsigned_abs();
         ((variance << 16).isqrt() / self.count.unsigned_abs().max(1)) as u64
@@ -60,18 +62,22 @@ impl Deltas {
 mod tests {
     use super::*;
 
-    fn of(pairs: &[(&[u32], &[u32])]) -> Option<u32> {
+    fn spread_of(pairs: &[(&[u32], &[u32])]) -> Option<u32> {
         spread(pairs.iter().copied(), 100)
     }
 
     #[test]
-    fn a_shift_is_no_spread_and_a_move_is_one() {
-        assert_eq!(of(&[(&[1, 5, 9], &[11, 15, 19])]), Some(0));
+    fn a_move_has_a_spread_and_a_shift_has_none() {
+        assert_eq!(spread_of(&[(&[1, 5, 9], &[11, 15, 19])]), Some(0));
         // Differences of 0 and −80: a standard deviation of 40 in 100 terms.
-        assert_eq!(of(&[(&[10, 12], &[10, 92])]), Some(4_000));
-        assert_eq!(of(&[(&[10, 92], &[10, 12])]), Some(4_000), "symmetric");
-        assert_eq!(of(&[(&[10], &[20]), (&[30], &[40])]), Some(0), "all together, where each occurs once");
-        assert_eq!(of(&[(&[10], &[10]), (&[30], &[110])]), Some(4_000));
-        assert_eq!(of(&[]), None);
+        assert_eq!(spread_of(&[(&[10, 12], &[10, 92])]), Some(4_000));
+        assert_eq!(spread_of(&[(&[10, 92], &[10, 12])]), Some(4_000), "symmetric");
+        assert_eq!(
+            spread_of(&[(&[10], &[20]), (&[30], &[40])]),
+            Some(0),
+            "all together, where each occurs once"
+        );
+        assert_eq!(spread_of(&[(&[10], &[10]), (&[30], &[110])]), Some(4_000));
+        assert_eq!(spread_of(&[]), None);
     }
 }

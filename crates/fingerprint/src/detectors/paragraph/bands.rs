@@ -1,16 +1,15 @@
-//! Keys of paragraphs: each 32 bits in a row of their hashes, which are *bands*, or blocks of them.
+//! Keys of paragraphs: *bands* of 32 consecutive bits of their hashes, or blocks of them.
 
 use super::matching::ParagraphFingerprint;
 
-/// Adds the bands of these paragraphs to `keys`, those of
-/// the hash's first `count` times 32 bits, in order.
+/// Adds the bands of these paragraphs to `keys`: the first `count` groups of 32 bits of each hash, in order.
 pub(super) fn keys(fingerprints: &[ParagraphFingerprint], count: u32, keys: &mut Vec<u64>) {
     distinct_keys(fingerprints, keys, |hash, keys| {
         keys.extend((0..count).map(|band| u64::from(band) << 32 | u64::from(value(hash, band))));
     });
 }
 
-/// Whether any of these paragraphs agree in a band.
+/// Returns true if any two of these paragraphs agree in a band.
 pub(super) fn share(a: &[ParagraphFingerprint], b: &[ParagraphFingerprint], count: u32) -> bool {
     let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
     keys(a, count, &mut of_a);
@@ -18,7 +17,7 @@ pub(super) fn share(a: &[ParagraphFingerprint], b: &[ParagraphFingerprint], coun
     of_a.iter().any(|key| of_b.binary_search(key).is_ok())
 }
 
-/// Adds the keys that `of_hash` gives of each paragraph's hash, in order, each once.
+/// Adds the keys that `of_hash` yields for the paragraphs' hashes, in order and without duplicates.
 pub(super) fn distinct_keys(
     fingerprints: &[ParagraphFingerprint],
     keys: &mut Vec<u64>,
@@ -31,7 +30,7 @@ pub(super) fn distinct_keys(
     keys.append(&mut own);
 }
 
-/// Band 0 holds the upper 32 bits.
+/// Returns a band's value; band 0 holds the upper 32 bits.
 #[inline]
 fn value(hash: u128, band: u32) -> u32 {
     (hash >> (96 - 32 * band)) as u32

@@ -1,49 +1,49 @@
-//! Hashes within a distance, by keys: cut into blocks, two hashes at most
-//! *d* apart agree within r_i bits in at least one block *i*, where Σ(r_i
-//! + 1) = d + 1; else they would differ in Σ(r_i + 1) bits at least.
+//! Keys that find all hashes within a Hamming distance. Hashes are split into blocks; two hashes at most *d*
+//! bits apart agree within r_i bits in at least one block *i*, where Σ(r_i + 1) = d + 1. Otherwise they would
+//! differ in at least Σ(r_i + 1) bits.
 //!
-//! 64 bits: four blocks of 16. 128 bits: four of 32 for d ≤
-//! 3, where all radii are 0; else eight of 16.
+//! Hashes of 64 bits have four blocks of 16. Hashes of 128 bits have four of 32 for d ≤ 3, where all radii
+//! are 0, and otherwise eight of 16.
 
-/// How hashes are cut.
+/// The blocks of a hash and their radii.
 #[derive(Debug)]
 pub(super) struct Blocks {
     block_bits: u32,
-    /// For each block, what is XORed to a value to get all values
-    /// within its radius; empty for one that need not be probed.
-    flips: Vec<Vec<u16>>,
+    /// For each block, the masks that XOR a value to every value within its radius (a Hamming ball). Empty if
+    /// the block need not be probed.
+    masks: Vec<Vec<u16>>,
 }
 
 impl Blocks {
-    /// For hashes of `bits`, of which at most `max_distance` differ.
+    /// Splits hashes of `bits` bits, of which at most `max_distance` differ.
     pub(super) fn new(bits: u32, max_distance: u32) -> Self {
         let block_bits = if bits == 128 && max_distance <= 3 { 32 } else { 16 };
         let blocks = bits / block_bits;
-        let flips = (0..blocks).map(|block| {
+        let masks = (0..blocks).map(|block| {
             let share = (max_distance + 1) / blocks + u32::from(block < (max_distance + 1) % blocks);
             match share.checked_sub(1) {
                 None => Vec::new(),
                 Some(0) => vec![0],
-                Some(radius) => (0..=u16::MAX).filter(|flip| flip.count_ones() <= radius).collect(),
+                Some(radius) => (0..=u16::MAX).filter(|mask| mask.count_ones() <= radius).collect(),
             }
         });
-        Self { block_bits, flips: flips.collect() }
+        Self { block_bits, masks: masks.collect() }
     }
 
-    /// One key a block; hashes of 64 bits stand in the upper half.
+    /// Adds one key per block; hashes of 64 bits are in the upper half.
     pub(super) fn insert_keys(&self, hash: u128, keys: &mut Vec<u64>) {
-        keys.extend((0..self.flips.len() as u32).map(|block| key(block, self.value(hash, block))));
+        keys.extend((0..self.masks.len() as u32).map(|block| key(block, self.value(hash, block))));
     }
 
-    /// All values within the radius of each block.
+    /// Adds the keys of all values within the radius of each block.
     pub(super) fn probe_keys(&self, hash: u128, keys: &mut Vec<u64>) {
-        for (block, flips) in (0..).zip(&self.flips) {
+        for (block, masks) in (0..).zip(&self.masks) {
             let value = self.value(hash, block);
-            keys.extend(flips.iter().map(|flip| key(block, value ^ u32::from(*flip))));
+            keys.extend(masks.iter().map(|mask| key(block, value ^ u32::from(*mask))));
         }
     }
 
-    /// Block 0 holds the upper bits.
+    /// Returns a block's value; block 0 holds the upper bits.
     fn value(&self, hash: u128, block: u32) -> u32 {
         let shifted = hash >> (128 - self.block_bits * (block + 1));
         (shifted & ((1 << self.block_bits) - 1)) as u32
@@ -63,11 +63,11 @@ mod tests {
     proptest! {
         #[test]
         fn hashes_within_the_distance_share_a_key(
-            hash: u128, wide: bool, max_distance in 0_u32..=16, flips in prop::collection::vec(0_u32..64, 16),
+            hash: u128, wide: bool, max_distance in 0_u32..=16, changed in prop::collection::vec(0_u32..64, 16),
         ) {
             let bits = if wide { 128 } else { 64 };
             let hash = if wide { hash } else { hash & !u128::from(u64::MAX) };
-            let upper = flips.iter().map(|bit| 127 - bit * (bits / 64));
+            let upper = changed.iter().map(|bit| 127 - bit * (bits / 64));
             let other = upper.take(max_distance as usize).fold(hash, |hash, bit| hash ^ 1 << bit);
             let blocks = Blocks::new(bits, max_distance);
             let (mut inserted, mut probed) = (vec![], vec![]);

@@ -1,12 +1,10 @@
-//! Common paragraphs, such as licences, footers and
-//! disclaimers, which say nothing of the page they stand on.
+//! Common paragraphs such as licences, footers and disclaimers, which say nothing about the page they are on.
 //!
-//! A versioned list, and never the size of a bucket in the index, decides what is common: so a
-//! verdict stays a function of the log. The file: a line `# leitong boilerplate 1`, then one
-//! paragraph a line; further lines that begin with `#` are passed over. `leitong boilerplate` makes
-//! one of pages; `boilerplate.txt` ships, a few that many sites have, and a file of the user's
-//! stands in its place. Paragraphs are compared by their letters and ideographs alone, lower case:
-//! `阅读 (1,234)` is `阅读（99）`.
+//! A versioned list decides what is common, never the size of a bucket in the index: a verdict stays a
+//! function of the log. The file has a line `# leitong boilerplate 1`, then one paragraph per line; further
+//! lines that begin with `#` are comments. `leitong boilerplate` builds such a file from pages. The built-in
+//! `boilerplate.txt` holds a few paragraphs that many sites have; a user's file replaces it. Paragraphs are
+//! compared only by their letters and ideographs, in lower case: `阅读 (1,234)` equals `阅读（99）`.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -22,14 +20,15 @@ const DEFAULT: &str = include_str!("boilerplate.txt");
 #[derive(Debug)]
 pub struct Boilerplate {
     paragraphs: HashedSet,
-    /// Their first [`PREFIX_LETTERS`], so that the letters of other paragraphs need not be read.
+    /// Hashes of their first [`PREFIX_LETTERS`] letters, which rule out most paragraphs without reading all
+    /// of them.
     prefixes: HashedSet,
     /// XXH3-64 of the file's contents.
     contents: u64,
 }
 
 impl Boilerplate {
-    /// The set in `file`; that which ships if it is empty.
+    /// Reads the set from the contents of `file`, or the built-in set if they are empty.
     ///
     /// # Errors
     /// [`ResourceError::WrongHeader`].
@@ -47,23 +46,22 @@ impl Boilerplate {
         Ok(Self { paragraphs, prefixes, contents: xxh3_64(file.as_bytes()) })
     }
 
-    /// Whether a paragraph is common.
+    /// Returns true if a paragraph is common.
     #[must_use]
     pub fn contains(&self, paragraph: &str) -> bool {
         prefix_hash(paragraph).is_some_and(|hash| self.prefixes.contains(&hash))
             && letters_hash(paragraph).is_some_and(|hash| self.paragraphs.contains(&hash))
     }
 
-    /// For the fingerprint hash.
+    /// Returns the hash of the file's contents, which is part of the fingerprint hash.
     #[must_use]
     pub fn contents(&self) -> u64 {
         self.contents
     }
 }
 
-/// The hash of a paragraph's letters, or none if it has no letter. A
-/// paragraph of the list and one of a page are normalised alike but
-/// for the script, so lists should be written in simplified script.
+/// Returns the hash of a paragraph's letters, or `None` if it has no letter. Paragraphs of the list and of
+/// pages are normalised alike, except for the script: write lists in simplified script.
 #[must_use]
 pub fn letters_hash(paragraph: &str) -> Option<u64> {
     hash(letters(paragraph))
@@ -87,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_paragraphs_by_their_letters() {
+    fn paragraphs_are_compared_by_their_letters() {
         let set =
             Boilerplate::new("# leitong boilerplate 1\n# footers\n阅读 (1,234)\nAll rights reserved.\n***\n")
                 .expect("right");
@@ -102,19 +100,19 @@ mod tests {
     }
 
     #[test]
-    fn the_list_that_ships_is_as_the_detector_sees_paragraphs() {
+    fn the_built_in_list_has_long_distinct_paragraphs() {
         let set = Boilerplate::new("").expect("right");
         assert!(set.contains("Your email address will not be published. Required fields are marked"));
         let lines: Vec<&str> = DEFAULT.lines().filter(|line| !line.starts_with('#')).collect();
         assert_eq!(set.paragraphs.len(), lines.len(), "each once");
-        // Shorter ones have no fingerprint, or are paragraphs of articles as well.
+        // Shorter paragraphs have no fingerprint, or occur in articles as well.
         for line in lines {
             assert!(line.chars().filter(|c| c.is_alphabetic()).count() >= 16, "{line}");
         }
     }
 
     #[test]
-    fn a_file_says_what_it_is() {
+    fn a_file_without_its_header_is_refused() {
         let error = Boilerplate::new("阅读\n").expect_err("no header");
         assert!(error.to_string().contains("paragraph.boilerplate_file: line 1: \"阅读\""), "{error}");
     }

@@ -1,18 +1,18 @@
-//! An upper bound of what two pages share, for candidates of which nearly none is near.
+//! An upper bound of what two pages share, for candidates that are almost never near.
 //!
-//! A paragraph that stands on very many pages makes each a candidate of each, and no short second
-//! key tells them apart exactly: matching paragraphs agree in one of four blocks of 16 bits within
-//! its radius, but so does by chance some pair of two pages of twenty paragraphs (400 pairs, 188 of
-//! 65,536 values each). So all are compared; but first by this bound, straight from their bytes:
-//! the weight of all paragraphs that match *any* of the other page, one-to-one or not. What is near
-//! passes it.
+//! A paragraph that is on very many pages makes them all candidates of each other, and no short second key
+//! separates them exactly: matching paragraphs agree in one of four blocks of 16 bits within its radius, but
+//! so do, by chance, some paragraphs of any two pages with twenty each (400 pairs, 188 of 65,536 values
+//! each). So all candidates are compared, but first by this bound, computed directly from their bytes: the
+//! weight of all paragraphs that match *any* paragraph of the other page, one-to-one or not. Near pages
+//! always pass it.
 //!
-//! Cost: n·m comparisons of 64 bits, several at once, and nothing allocated for a candidate.
+//! Cost: n·m comparisons of 64 bits, vectorised, without an allocation per candidate.
 
 use super::WEIGHT_BYTES;
 use super::matching::ParagraphFingerprint;
 
-/// A page that is compared with many.
+/// A page that is compared with many others.
 pub(super) struct Bound<'a> {
     fingerprints: &'a [ParagraphFingerprint],
     /// The upper 64 bits of each paragraph's hash.
@@ -35,8 +35,8 @@ impl<'a> Bound<'a> {
         Self { fingerprints, hashes, total, max_distance, share_min: share_min.into(), hash_bytes }
     }
 
-    /// Whether the page of this fingerprint may share enough of both. Loops in place
-    /// of closures, which would not be compiled for the machine's own instructions.
+    /// Returns true if the page of this fingerprint may share enough of both pages. Written as loops, because
+    /// closures would not be compiled for the CPU's own instructions.
     #[inline(always)]
     fn may_be_near(&self, fingerprint: &[u8]) -> bool {
         let (mut matched, mut total) = (0, 0);
@@ -62,7 +62,7 @@ impl<'a> Bound<'a> {
         own_matched * 10_000 / self.total.max(1) >= self.share_min
     }
 
-    /// How far the nearest of the page's own paragraphs is.
+    /// Returns the distance of the nearest of the page's own paragraphs.
     #[inline(always)]
     fn nearest(&self, hash: u64) -> u32 {
         let mut nearest = u64::BITS;
@@ -73,7 +73,7 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// The upper 64 bits of a paragraph's hash.
+/// Returns the upper 64 bits of a paragraph's hash.
 #[inline(always)]
 fn hash_of(entry: &[u8]) -> u64 {
     u64::from_be_bytes(*entry.first_chunk().unwrap_or(&[0; 8]))
@@ -84,8 +84,8 @@ fn weight_of(entry: &[u8]) -> u64 {
     u64::from(u16::from_be_bytes(*entry.last_chunk::<WEIGHT_BYTES>().unwrap_or(&[0; WEIGHT_BYTES])))
 }
 
-/// The numbers of the fingerprints that may be near, with
-/// the machine's own instructions for counting bits.
+/// Selects the fingerprints that may be near, by their numbers, using the CPU's own instructions for counting
+/// bits.
 pub(super) struct MayBeNear<'a> {
     pub(super) bound: Bound<'a>,
     pub(super) fingerprints: &'a [&'a [u8]],

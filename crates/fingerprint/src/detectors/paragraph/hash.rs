@@ -1,13 +1,12 @@
-//! One paragraph → its SimHash (paper 001, sections 4.3 and 4.4).
+//! Computes the SimHash of a paragraph (paper 001, sections 4.3 and 4.4).
 //!
-//! Sentences of at least `sentence_chars_min` characters score
-//! `score_length·length + score_position·position + score_relevance·relevance`, each part from 0 to
-//! 1: length compared with the longest sentence, position 1 for the first and last and a half for
-//! the others, relevance the share of the paragraph's term weight that the sentence carries.
-//! Nothing outside the paragraph enters its hash, or excerpts and changed headlines would change
-//! it.
+//! Sentences of at least `sentence_chars_min` characters score `score_length·length + score_position·position
+//! + score_relevance·relevance`, each part from 0 to 1. Length is relative to the longest sentence. Position
+//! is 1 for the first and last sentence and a half for the others. Relevance is the sentence's share of the
+//! paragraph's term weight. Nothing outside the paragraph enters its hash; otherwise excerpts and changed
+//! headlines would change it.
 //!
-//! Integers in ten-thousandths. Linear in the terms.
+//! Integer arithmetic in basis points. Linear in the number of terms.
 
 use super::config::{Bits, HashedTerms, ParagraphConfig};
 use crate::idf::IdfTable;
@@ -18,14 +17,14 @@ use leitong_text::segment::{ParagraphTerms, Terms};
 
 const ONE: u64 = 10_000;
 
-/// Hashes paragraphs; keeps its buffers from paragraph to paragraph of a page.
+/// Hashes the paragraphs of a page, reusing its buffers.
 pub(super) struct Hasher<'a> {
     config: &'a ParagraphConfig,
     idf: &'a IdfTable,
     hash: TextHash,
     terms: &'a Terms,
-    /// Of each distinct term of the page: its frequency in
-    /// the paragraph, and the sum of its sentences' scores.
+    /// For each distinct term of the page, its frequency in the paragraph and the sum of its sentences'
+    /// scores.
     counts: Vec<(u32, u32)>,
     /// The distinct terms of the paragraph.
     seen: Vec<u32>,
@@ -34,7 +33,7 @@ pub(super) struct Hasher<'a> {
 
 struct Sentence {
     chars: u64,
-    /// Numbers of its terms.
+    /// Number of its first term.
     first: usize,
     end: usize,
     score: u64,
@@ -51,8 +50,8 @@ impl<'a> Hasher<'a> {
         Self { config, idf, hash, terms, counts, seen: Vec::new(), sentences: Vec::new() }
     }
 
-    /// The hash of a paragraph, 64 bits in the upper half where that is the width; none
-    /// where it has no sentence that is long enough, or no term in such sentences.
+    /// Returns the hash of a paragraph; a 64-bit hash is in the upper half. `None` if no sentence is long
+    /// enough or has a term.
     pub(super) fn hash(&mut self, paragraph: &ParagraphTerms) -> Option<u128> {
         self.read_sentences(paragraph);
         if !self.sentences.iter().any(|sentence| sentence.chars >= self.config.sentence_chars_min as u64) {
@@ -89,7 +88,7 @@ impl<'a> Hasher<'a> {
         }
     }
 
-    /// In ten-thousandths.
+    /// Scores the sentences, in basis points.
     fn score(&mut self) {
         let [length, position, relevance] =
             [self.config.score_length, self.config.score_position, self.config.score_relevance]
@@ -119,8 +118,7 @@ impl<'a> Hasher<'a> {
         self.sentences.iter_mut().zip(scores).for_each(|(sentence, score)| sentence.score = score.max(1));
     }
 
-    /// Leaves the best half, rounded up, of the sentences
-    /// that are long enough; the earlier of equal ones.
+    /// Keeps the best half, rounded up, of the sentences that are long enough; among equal ones, the earlier.
     fn keep_representative(&mut self) {
         let min = self.config.sentence_chars_min as u64;
         self.sentences.retain(|sentence| sentence.chars >= min);
@@ -143,7 +141,7 @@ impl<'a> Hasher<'a> {
                 weight = weight * u64::from(scores / frequency) / ONE;
             }
             let weight = (weight >> 6).min(1 << 20) as i32;
-            let hash = self.hash.of_term(self.terms.first(term), || term.hash);
+            let hash = self.hash.hash_term(self.terms.first(term), || term.hash);
             high.add(hash, weight);
             if self.config.bits == Bits::B128 {
                 low.add(second_half(hash), weight);
@@ -154,8 +152,8 @@ impl<'a> Hasher<'a> {
     }
 }
 
-/// 64 further bits of a term's hash: a bijection in which each bit of the input
-/// changes half of the output (SplitMix64), so that the two halves vote independently.
+/// Returns 64 further bits of a term's hash: a bijection in which each input bit changes half of the output
+/// (SplitMix64), so the two halves vote independently.
 #[inline]
 fn second_half(hash: u64) -> u64 {
     let mut z = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);

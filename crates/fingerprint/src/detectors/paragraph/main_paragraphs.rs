@@ -1,11 +1,11 @@
-//! Which paragraphs of a page are entered as keys: its *main* ones.
+//! Selects the *main* paragraphs of a page, the ones that become keys.
 //!
-//! Near pages share paragraphs that hold `share_min` of each, so whatever paragraphs leave less
-//! than that over, one of the shared is among them. Heavy ones come first, so that few keys do.
-//! What closes a page, and what opens it, comes last: a footer that stands on every page of a site
-//! would make each a candidate of each, and the look-up slow in proportion to the table. Of
-//! `neardup_zh_xitu`, whose pages end with the same two paragraphs, pairs of unrelated pages that
-//! share a key: 343,821 with the heaviest paragraphs alone, 1,238 with the ends last (of 722,000).
+//! Near pages share paragraphs that hold `share_min` of each page. So any selection that leaves out less than
+//! that contains a shared paragraph. Heavy paragraphs come first, to keep the number of keys small.
+//! Paragraphs at the end and the beginning of a page come last: a footer that is on every page of a site
+//! would make all of them candidates of each other, and look-ups would slow down in proportion to the table.
+//! On `neardup_zh_xitu`, whose pages end with the same two paragraphs, 343,821 of 722,000 pairs of unrelated
+//! pages share a key with the heaviest paragraphs alone, and 1,238 with the ends last.
 
 use std::cmp::Reverse;
 
@@ -15,15 +15,15 @@ use super::matching::ParagraphFingerprint;
 const OPENING: usize = 1;
 /// Paragraphs at the end that come last.
 const CLOSING: usize = 3;
-/// Of either at most one in so many of the page's paragraphs:
-/// the few paragraphs of a short page are its text.
+/// The two limits above apply to at most one in so many of the page's paragraphs: the few paragraphs of a
+/// short page are its text.
 const ONE_IN: usize = 8;
-/// Share of `share_min` that main paragraphs leave over at most, in percent.
-/// Less than 100, as two versions of a page agree in all bits of a band of few
-/// paragraphs only: recall on `neardup_zh_lctt` 0.986 with 100, 0.991 with 75.
+/// Maximum share of `share_min` that main paragraphs leave out, in percent. Less than 100, because two
+/// versions of a page agree in all bits of a band for only few paragraphs: recall on `neardup_zh_lctt` is
+/// 0.986 with 100, 0.991 with 75.
 const LEFT_PERCENT: u64 = 75;
 
-/// The main ones of a page's paragraphs; `share_min` in ten-thousandths.
+/// Returns the main paragraphs of a page; `share_min` is in basis points.
 pub(super) fn main_paragraphs(
     fingerprints: &[ParagraphFingerprint],
     share_min: u32,
@@ -54,19 +54,19 @@ mod tests {
     }
 
     #[test]
-    fn what_closes_a_page_comes_last() {
-        // Forty paragraphs of text, and three heavier ones that stand on every page.
+    fn paragraphs_at_the_end_of_a_page_come_last() {
+        // Forty paragraphs of text, and three heavier ones that are on every page.
         let page: Vec<ParagraphFingerprint> = (0..43)
             .map(|at| ParagraphFingerprint { hash: at, weight: if at < 40 { 100 } else { 200 } })
             .collect();
         let main = main_hashes(&page, 2_500);
         assert!(main.iter().all(|hash| (1..40).contains(hash)), "{main:?}");
-        // They count where the text alone leaves too much over.
+        // They count if the text alone leaves out too much.
         assert!(main_hashes(&page, 1_000).contains(&40));
     }
 
     #[test]
-    fn of_a_short_page_the_heaviest_count() {
+    fn the_heaviest_paragraphs_of_a_short_page_are_main() {
         let weights = [10, 80, 30, 200];
         let page: Vec<ParagraphFingerprint> =
             (0..).zip(weights).map(|(hash, weight)| ParagraphFingerprint { hash, weight }).collect();
@@ -76,7 +76,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_left_over_is_less_than_near_pages_share(
+        fn main_paragraphs_leave_out_less_than_near_pages_share(
             weights in prop::collection::vec(1..500_u16, 1..60), share_min in 1..=10_000_u32,
         ) {
             let page: Vec<ParagraphFingerprint> = weights.iter().map(|weight| ParagraphFingerprint { hash: 0, weight: *weight }).collect();

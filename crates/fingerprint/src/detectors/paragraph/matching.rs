@@ -1,18 +1,18 @@
-//! Two lists of paragraphs → which of them match, and what
-//! share of each page that is (paper 001, section 4.5).
+//! Matches the paragraphs of two pages, and computes the share of each page that matches (paper 001, section
+//! 4.5).
 //!
-//! `one-to-one`, ours: all pairs within the distance, taken in order of (distance,
-//! position), each paragraph once. `strict`, the paper's: as many paragraphs in both,
-//! the i-th with the i-th. The paper's weighted cosine is announced and never defined.
+//! `one-to-one`, ours: takes all pairs within the distance in order of (distance, position), each paragraph
+//! once. `strict`, the paper's: both pages have the same number of paragraphs, and the i-th matches the i-th.
+//! The paper mentions a weighted cosine without defining it.
 //!
 //! Cost: n·m comparisons of hashes, about 1 ns each.
 
 /// A paragraph of a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ParagraphFingerprint {
-    /// Its SimHash; of 64 bits, in the upper half.
+    /// Its SimHash; a 64-bit hash is in the upper half.
     pub(super) hash: u128,
-    /// Characters times structure.
+    /// Characters times the factor for its place in the page.
     pub(super) weight: u16,
 }
 
@@ -20,15 +20,15 @@ pub(super) struct ParagraphFingerprint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Match {
     pub(super) distance: u32,
-    /// Number in the first page.
+    /// Number of the paragraph in the first page.
     pub(super) a: usize,
-    /// Number in the second page.
+    /// Number of the paragraph in the second page.
     pub(super) b: usize,
 }
 
-/// All one-to-one matches of at most `max_distance`, the nearest first.
-/// Symmetric: the order depends on the sum and the difference of positions, and
-/// only a pair and its mirror image, which don't compete, are equal in both.
+/// Returns all one-to-one matches of at most `max_distance`, nearest first. Symmetric: the order depends on
+/// the sum and the difference of positions. Only a pair and its mirror image are equal in both, and these do
+/// not compete.
 pub(super) fn one_to_one(
     a: &[ParagraphFingerprint],
     b: &[ParagraphFingerprint],
@@ -37,7 +37,7 @@ pub(super) fn one_to_one(
     let mut pairs = Vec::new();
     for (i, x) in a.iter().enumerate() {
         for (j, y) in b.iter().enumerate() {
-            // Nearly all pairs are too far apart in the upper half already.
+            // Almost all pairs are too far apart in the upper half already.
             let differing = x.hash ^ y.hash;
             if ((differing >> 64) as u64).count_ones() <= max_distance {
                 let distance = differing.count_ones();
@@ -59,7 +59,7 @@ pub(super) fn one_to_one(
     pairs
 }
 
-/// The i-th paragraphs that match.
+/// Returns the matches of the i-th paragraph with the i-th.
 pub(super) fn in_place(
     a: &[ParagraphFingerprint],
     b: &[ParagraphFingerprint],
@@ -70,7 +70,7 @@ pub(super) fn in_place(
     pairs.filter(|pair| pair.distance <= max_distance).collect()
 }
 
-/// The shares of the weight of both pages that stand in matching paragraphs, in ten-thousandths.
+/// Returns the share of each page's weight that is in matching paragraphs, in basis points.
 pub(super) fn shares(
     a: &[ParagraphFingerprint],
     b: &[ParagraphFingerprint],

@@ -1,22 +1,21 @@
-//! `paragraph`: pages that share paragraphs (paper 001).
+//! `paragraph`: finds pages that share paragraphs (paper 001).
 //!
-//! Fingerprint: of each paragraph with a sentence of some length, a SimHash ([`hash`]) and its
-//! weight: characters times structure (opening paragraph, under a heading, level of lists). Two
-//! pages are near if paragraphs that [match](matching) hold enough of the weight of **both**; if
-//! they do so of one page alone, it is an excerpt of the other or holds one, which is evidence and
-//! no duplicate. Common paragraphs are left out by a [list](boilerplate).
+//! Fingerprint: for each paragraph with a long enough sentence, a SimHash ([`hash`]) and a weight: its
+//! characters times a factor for its place (opening paragraph, under a heading, level of lists). Two pages
+//! are near if [matching](matching) paragraphs hold enough of the weight of **both**. If they do so for one
+//! page only, one page is an excerpt of the other, which is evidence but no duplicate. Common paragraphs are
+//! left out by a [list](boilerplate).
 //!
-//! Encoding: per paragraph its SimHash (8 or 16 bytes,
-//! big-endian) and its weight (2, big-endian, at most 65,535).
+//! Encoding: per paragraph its SimHash (8 or 16 bytes, big-endian) and its weight (2, big-endian, at most
+//! 65,535).
 //!
-//! Keys. Near pages share paragraphs that hold `share_min` of each, so
-//! one of those is among any that leave less than `share_min` over:
-//! only these, the [main](mod@main_paragraphs) ones, are entered.
-//! * `bands`: each 32 bits in a row of each main paragraph. Near
-//!   pages share one, which is part of what near means then.
-//! * `blocks`: matching hashes lie in one block at least within its radius
-//!   ([`Blocks`]); main paragraphs are entered under their blocks, and
-//!   looked for are all paragraphs, within the radii. Finds every near page.
+//! Keys. Near pages share paragraphs that hold `share_min` of each page, so any selection that leaves out
+//! less than `share_min` contains a shared one. Only such a selection is inserted, the
+//! [main](mod@main_paragraphs) paragraphs.
+//! * `bands`: groups of 32 consecutive bits of each main paragraph. Near pages share one; this is then part
+//!   of the definition of near.
+//! * `blocks`: matching hashes agree within the radius of at least one block ([`Blocks`]). Main paragraphs
+//!   are inserted under their blocks; all paragraphs are looked up, within the radii. Finds every near page.
 
 mod bands;
 mod blocks;
@@ -40,19 +39,18 @@ use self::matching::{Match, ParagraphFingerprint};
 use crate::idf::IdfTable;
 use crate::resources::{ResourceError, Resources};
 use crate::secret::{Purpose, TextHash};
-use crate::{Comparison, Detector, Shares, basis_points, compare_those_that_may_be_near, to_display};
+use crate::{Comparison, Detector, Shares, basis_points, compare_bounded, to_display};
 use leitong_text::extract::ParagraphKind;
 use leitong_text::segment::{ParagraphTerms, Terms};
 
-/// Part of the fingerprint hash: raised whenever the same
-/// terms may give another fingerprint than before.
+/// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
+/// different fingerprint.
 const VERSION: u32 = 1;
-/// Part of the cluster hash: raised whenever the same
-/// fingerprints and settings may be near where they were not.
+/// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
 const NEAR_VERSION: u32 = 2;
 
 const WEIGHT_BYTES: usize = 2;
-/// Matches that the evidence lists.
+/// Maximum number of matches listed as evidence.
 const MATCHES_SHOWN: usize = 8;
 
 /// The detector with its settings.
@@ -62,17 +60,17 @@ pub struct Paragraph {
     idf: IdfTable,
     boilerplate: Boilerplate,
     blocks: Blocks,
-    /// In ten-thousandths.
+    /// In basis points.
     share_min: u32,
     hash_bytes: usize,
     hash: TextHash,
 }
 
 impl Paragraph {
-    /// The detector with these settings.
+    /// Creates the detector with these settings.
     ///
     /// # Errors
-    /// [`ResourceError`], where a file cannot be used.
+    /// [`ResourceError`] if a file cannot be used.
     pub fn new(config: &ParagraphConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let hash_bytes = match config.bits {
             Bits::B64 => 8,
@@ -89,7 +87,8 @@ impl Paragraph {
         })
     }
 
-    /// Characters times structure; the opening paragraph is the page's first that is no heading.
+    /// Returns characters times the factor for the place. The opening paragraph is the page's first that is
+    /// not a heading.
     fn weight(&self, paragraph: &ParagraphTerms, text: &str, opening: bool) -> u16 {
         let mut weight = text.chars().filter(|c| !c.is_whitespace()).count() as u64 * 100;
         let mut percent = |percent: u32| weight = weight * u64::from(percent) / 100;
@@ -131,12 +130,13 @@ impl Paragraph {
         }
     }
 
-    /// 32 bits each.
+    /// Returns the number of bands of 32 bits.
     fn bands(&self) -> u32 {
         self.hash_bytes as u32 / 4
     }
 
-    /// `of_hash` gives the keys of a hash under which it is entered or looked for among blocks.
+    /// Adds the keys for the chosen kind of candidates. For blocks, `of_hash` yields the keys of a hash, to
+    /// insert or to probe.
     fn keys(
         &self,
         fingerprint: &[u8],
@@ -148,7 +148,7 @@ impl Paragraph {
         let of_hash = |hash, keys: &mut Vec<u64>| of_hash(&self.blocks, hash, keys);
         match (self.config.near.candidates, self.config.near.matching) {
             (Candidates::Bands, _) => bands::keys(&self.main_paragraphs(&fingerprints), self.bands(), keys),
-            // Every paragraph matches, the first one as well.
+            // Every paragraph matches, so the first one does.
             (Candidates::Blocks, Matching::Strict) => bands::distinct_keys(&fingerprints[..1], keys, of_hash),
             (Candidates::Blocks, Matching::OneToOne) if probed => {
                 bands::distinct_keys(&fingerprints, keys, of_hash);
@@ -238,7 +238,7 @@ impl Detector for Paragraph {
             let bound = Bound::new(&fingerprints, max_distance, share_min, self.hash_bytes);
             pulp::Arch::new().dispatch(MayBeNear { bound, fingerprints: compared })
         };
-        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, found);
+        compare_bounded(self, fingerprint, compared, may_be_near, found);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
@@ -291,8 +291,7 @@ impl Detector for Paragraph {
                 evidence.insert("excerpt".into(), excerpt.into());
             }
         }
-        // The heaviest first:
-        // [number in the page, number in the canonical page, bits that differ], from 1.
+        // Heaviest first: [number in the page, number in the canonical page, differing bits], counted from 1.
         matches.sort_by_key(|pair| (std::cmp::Reverse(a[pair.a].weight), pair.a));
         let shown =
             matches.iter().take(MATCHES_SHOWN).map(|pair| json!([pair.a + 1, pair.b + 1, pair.distance]));
@@ -301,7 +300,7 @@ impl Detector for Paragraph {
     }
 
     fn display(&self, fingerprint: &[u8]) -> String {
-        // The heaviest paragraph's hash: a name for people, not the whole fingerprint.
+        // Shows the heaviest paragraph's hash, as a name for people; it is not the whole fingerprint.
         let heaviest = self
             .decode(fingerprint)
             .max_by_key(|fingerprint| fingerprint.weight)

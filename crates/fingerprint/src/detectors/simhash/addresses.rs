@@ -1,11 +1,11 @@
-//! What the addresses of two pages say of whether they may be of one series, or are parts of one
-//! paged article, in eight bytes a page.
+//! Compares the addresses of two pages: whether they are the same page, may be of one series, or are parts of
+//! one paged article. An address takes eight bytes per page.
 
 use crate::secret::TextHash;
 use leitong_text::page::address::Address;
 
-/// Bytes of an address: 16 bits each of the hashes of site and name, 32 of the paged article's,
-/// big-endian; zero where there is none.
+/// Bytes of an address: 16 bits each of the hashes of site and name, and 32 of the paged article's,
+/// big-endian. Unknown parts are zero.
 pub(crate) const ADDRESS_BYTES: usize = 8;
 
 /// How two addresses relate.
@@ -17,17 +17,17 @@ pub(super) enum Addresses {
     OneName,
     /// Different names on one site: they may be of one series.
     OneSite,
-    /// Different sites, different names.
+    /// Different sites and different names.
     Apart,
-    /// Nothing is known of one of them.
+    /// One of the addresses is not known.
     Unknown,
 }
 
 impl Addresses {
-    /// How these relate. By 16 bits one pair of different sites or names in 65,536 seems to be the
+    /// Compares two addresses. With 16 bits, one pair of different sites or names in 65,536 seems to be the
     /// same.
     #[inline]
-    pub(super) fn of(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> Self {
+    pub(super) fn compare(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> Self {
         let same = |at: usize| a[at..at + 2] == b[at..at + 2];
         let known = |at: usize| [a, b].iter().all(|address| address[at..at + 2] != [0, 0]);
         match (known(0) && known(2), same(0), same(2)) {
@@ -39,7 +39,7 @@ impl Addresses {
         }
     }
 
-    /// As evidence says it.
+    /// Returns the wording used in evidence.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::OnePage => "one page",
@@ -51,20 +51,21 @@ impl Addresses {
     }
 }
 
-/// The paged article that a page is a part of; none where it is of none.
+/// Returns the paged article that a page is a part of, or `None`.
 pub(super) fn article(address: [u8; ADDRESS_BYTES]) -> Option<u32> {
     let article = u32::from_be_bytes(*address.last_chunk().expect("8 bytes"));
     (article != 0).then_some(article)
 }
 
-/// Whether these are different pages of one article. Pages of one name are one page, fetched twice.
+/// Returns true if these are different pages of one article. Pages with the same name are one page, fetched
+/// twice.
 pub(super) fn are_parts(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> bool {
-    article(a).is_some() && article(a) == article(b) && Addresses::of(a, b) == Addresses::OneSite
+    article(a).is_some() && article(a) == article(b) && Addresses::compare(a, b) == Addresses::OneSite
 }
 
-/// The eight bytes of an address.
+/// Encodes an address in eight bytes.
 pub(super) fn encoded(address: &Address, hash: &TextHash) -> [u8; ADDRESS_BYTES] {
-    // 0 stands for nothing.
+    // 0 means not known.
     let bits = |text: &str, count: u32| match text {
         "" => 0,
         _ => (hash.hash(text.as_bytes()) >> (64 - count)).max(1),
@@ -94,12 +95,12 @@ mod tests {
     }
 
     #[test]
-    fn addresses_tell_what_may_be_of_one_series() {
-        let of = |a: &str, b: &str| {
+    fn addresses_identify_pages_that_may_be_of_one_series() {
+        let compare = |a: &str, b: &str| {
             let encode = |url| encoded(&Address::from_url(url), &TextHash::default());
             let (a, b) = (encode(a), encode(b));
-            assert_eq!(Addresses::of(a, b), Addresses::of(b, a));
-            Addresses::of(a, b)
+            assert_eq!(Addresses::compare(a, b), Addresses::compare(b, a));
+            Addresses::compare(a, b)
         };
         for (a, b, expected) in [
             ("https://a.example/weather/0411", "https://a.example/weather/0412", Addresses::OneSite),
@@ -119,7 +120,7 @@ mod tests {
             ("", "https://b.example/the-river-cup-final", Addresses::Unknown),
             ("", "", Addresses::Unknown),
         ] {
-            assert_eq!(of(a, b), expected, "{a} {b}");
+            assert_eq!(compare(a, b), expected, "{a} {b}");
         }
     }
 }

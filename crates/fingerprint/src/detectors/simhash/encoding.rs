@@ -1,17 +1,17 @@
 //! The bytes of a `simhash` fingerprint.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 8 | SimHash, big-endian |
 //! | 2 | size of the text, big-endian |
-//! | 32 | values of the sketch, two a byte |
+//! | 32 | values of the sketch, two per byte |
 //! | 18 | number slots |
 //! | 10 | facts |
 //! | 8 | address |
 //! | 44 | bands of the sketch, 11 times 4, big-endian |
-//! | 40 | passages of the sketch, 10 times 4, big-endian; zero: there are fewer |
+//! | 40 | passages of the sketch, 10 times 4, big-endian; zero if there are fewer |
 //!
-//! All but the bands and the passages is what a look-up compares.
+//! A look-up compares everything except the bands and the passages.
 
 use super::addresses::ADDRESS_BYTES;
 use crate::WIDE_KEY;
@@ -19,15 +19,16 @@ use crate::facts::{FACT_BYTES, Facts};
 use crate::numbers::{SLOT_BYTES, Slots};
 use crate::sketch::{BANDS, PASSAGES, VALUE_BYTES, Values};
 
-/// Bytes of what a look-up compares.
+/// Number of bytes that a look-up compares.
 pub(super) const COMPARED_BYTES: usize = 8 + 2 + VALUE_BYTES + SLOT_BYTES + FACT_BYTES + ADDRESS_BYTES;
-/// Bytes of what makes the keys, but for the SimHash.
+/// Number of bytes that make the keys, without the SimHash.
 const KEY_BYTES: usize = 4 * (BANDS + PASSAGES);
-/// Bytes of a fingerprint.
+/// Number of bytes of a fingerprint.
 pub(super) const FINGERPRINT_BYTES: usize = COMPARED_BYTES + KEY_BYTES;
 
-/// A fingerprint of these parts: the SimHash, the sketch's size and values (two a byte), the number
-/// slots (all zero: no numbers), the facts (all zero: none), the address (all zero: none) and the sketch's bands and passages.
+/// Encodes a fingerprint: the SimHash, the sketch's size and values (two per byte), the number slots (all
+/// zero: no numbers), the facts (all zero: none), the address (all zero: not known), and the sketch's bands
+/// and passages.
 #[must_use]
 pub fn encode(
     hash: u64,
@@ -43,22 +44,22 @@ pub fn encode(
     [&hash.to_be_bytes()[..], &size, values, numbers, facts, &address, bands, passages].concat().into()
 }
 
-/// The SimHash of a fingerprint, or of its beginning.
+/// Returns the SimHash of a fingerprint, or of its beginning.
 #[inline]
 #[must_use]
 pub fn simhash_of(fingerprint: &[u8]) -> u64 {
     u64::from_be_bytes(*fingerprint.first_chunk().expect("8 bytes at least"))
 }
 
-/// The 64 values of a fingerprint's sketch, each from 0 to 15, for people to look at.
+/// Returns the 64 values of a fingerprint's sketch, each from 0 to 15, for display.
 ///
 /// # Panics
 /// If these are not the bytes of a fingerprint.
 pub fn sketch_of(fingerprint: &[u8]) -> impl Iterator<Item = u8> {
-    SketchView::of(fingerprint).values.iter().flat_map(|byte| [byte & 0xf, byte >> 4])
+    SketchView::new(fingerprint).values.iter().flat_map(|byte| [byte & 0xf, byte >> 4])
 }
 
-/// What a fingerprint holds to confirm candidates.
+/// The part of a fingerprint that confirms candidates.
 pub(super) struct SketchView<'a> {
     pub(super) size: u32,
     pub(super) values: &'a Values,
@@ -69,7 +70,7 @@ pub(super) struct SketchView<'a> {
 
 impl<'a> SketchView<'a> {
     #[inline]
-    pub(super) fn of(fingerprint: &'a [u8]) -> Self {
+    pub(super) fn new(fingerprint: &'a [u8]) -> Self {
         let (size, rest) = fingerprint[8..].split_first_chunk::<2>().expect("78 bytes at least");
         let (values, rest) = rest.split_first_chunk().expect("78 bytes at least");
         let (numbers, rest) = rest.split_first_chunk().expect("78 bytes at least");
@@ -79,7 +80,7 @@ impl<'a> SketchView<'a> {
     }
 }
 
-/// An encoded fingerprint, taken apart; its length was checked where it was read.
+/// A decoded fingerprint. Its length was validated when it was read.
 pub(super) struct Parts<'a> {
     pub(super) hash: u64,
     pub(super) view: SketchView<'a>,
@@ -88,9 +89,9 @@ pub(super) struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     #[inline]
-    pub(super) fn of(fingerprint: &'a [u8]) -> Self {
+    pub(super) fn new(fingerprint: &'a [u8]) -> Self {
         let keys = fingerprint.last_chunk().expect("162 bytes");
-        Self { hash: simhash_of(fingerprint), view: SketchView::of(fingerprint), keys }
+        Self { hash: simhash_of(fingerprint), view: SketchView::new(fingerprint), keys }
     }
 
     fn hashes(&self) -> impl Iterator<Item = u32> {
@@ -101,13 +102,13 @@ impl<'a> Parts<'a> {
         self.hashes().take(BANDS)
     }
 
-    /// Zero where there is none.
+    /// Returns the passages; missing ones are zero.
     fn passages(&self) -> impl Iterator<Item = u32> {
         self.hashes().skip(BANDS)
     }
 
-    /// The bands by their numbers; [the SimHash](Self::hash_key), which is no such small number but in
-    /// one case of 2²⁸; and, as wide keys, the passages by their numbers.
+    /// Returns the keys: the bands with their numbers; [the SimHash](Self::hash_key), which looks like a
+    /// numbered band in only one of 2²⁸ cases; and the passages with their numbers, as wide keys.
     pub(super) fn keys(&self) -> impl Iterator<Item = u64> {
         let numbered = |(number, hash): (u64, u32)| number << 32 | u64::from(hash);
         let bands = (0..).zip(self.bands()).map(numbered);
@@ -115,7 +116,7 @@ impl<'a> Parts<'a> {
         bands.chain([self.hash_key()]).chain(passages.map(|key| key | WIDE_KEY))
     }
 
-    /// The SimHash but for its first bit, since the key is not wide.
+    /// Returns the SimHash without its first bit, since the key is not wide.
     pub(super) fn hash_key(&self) -> u64 {
         self.hash & !WIDE_KEY
     }
@@ -124,7 +125,7 @@ impl<'a> Parts<'a> {
         self.bands().zip(other.bands()).any(|(a, b)| a == b)
     }
 
-    /// In how many passages both agree.
+    /// Returns the number of passages in which both agree.
     pub(super) fn passages_shared(&self, other: &Self) -> usize {
         self.passages().zip(other.passages()).filter(|(a, b)| a == b && *a != 0).count()
     }
@@ -138,19 +139,16 @@ mod tests {
     fn passages_make_the_wide_keys() {
         let (bands, mut passages) = ([7; BANDS], [9; PASSAGES]);
         passages[3] = 0;
-        let of = |passages, hash| encode(hash, 1, &[0; 32], (&[0; 18], &[0; 10]), [0; 8], (bands, passages));
-        let (a, b) = (of(passages, u64::MAX), of([0; PASSAGES], u64::MAX));
-        let keys: Vec<u64> = Parts::of(&a).keys().collect();
-        assert_eq!(keys.len(), BANDS + 1 + PASSAGES - 1, "nothing is found by a passage that is not there");
+        let encoded =
+            |passages, hash| encode(hash, 1, &[0; 32], (&[0; 18], &[0; 10]), [0; 8], (bands, passages));
+        let (a, b) = (encoded(passages, u64::MAX), encoded([0; PASSAGES], u64::MAX));
+        let keys: Vec<u64> = Parts::new(&a).keys().collect();
+        assert_eq!(keys.len(), BANDS + 1 + PASSAGES - 1, "a missing passage is not a key");
         assert_eq!(keys.iter().filter(|key| *key & WIDE_KEY != 0).count(), PASSAGES - 1);
         assert_eq!(keys[1], 1 << 32 | 7);
         assert_eq!(keys[BANDS + 1], WIDE_KEY | 9);
-        assert_eq!(Parts::of(&a).passages_shared(&Parts::of(&a)), PASSAGES - 1);
-        assert_eq!(Parts::of(&a).passages_shared(&Parts::of(&b)), 0);
-        assert_eq!(
-            Parts::of(&b).passages_shared(&Parts::of(&b)),
-            0,
-            "nor has it in common what is not there"
-        );
+        assert_eq!(Parts::new(&a).passages_shared(&Parts::new(&a)), PASSAGES - 1);
+        assert_eq!(Parts::new(&a).passages_shared(&Parts::new(&b)), 0);
+        assert_eq!(Parts::new(&b).passages_shared(&Parts::new(&b)), 0, "missing passages are not shared");
     }
 }

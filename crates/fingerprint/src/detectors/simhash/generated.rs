@@ -1,4 +1,4 @@
-//! Generates any number of SimHash fingerprints, without texts, from a seed.
+//! Generates SimHash fingerprints from a seed, without texts.
 
 use crate::detectors::simhash::{self, ADDRESS_BYTES};
 use crate::facts::FACT_BYTES;
@@ -6,8 +6,7 @@ use crate::numbers::SLOT_BYTES;
 use crate::sketch::{BANDS, PASSAGES, Values};
 use leitong_base::random::Random;
 
-/// Numbers of bands, passages and sketch values in which a fingerprint differs from the one that it is near
-/// to.
+/// Numbers of bands, passages and value bytes in which a near fingerprint differs from its original.
 const BANDS_CHANGED: usize = 6;
 const PASSAGES_CHANGED: usize = 5;
 const VALUE_BYTES_CHANGED: usize = 8;
@@ -18,7 +17,7 @@ const SIZE: u16 = 3_000;
 #[derive(Debug, Clone)]
 pub struct Fingerprints {
     seed: u64,
-    /// Probability of each bit to be set.
+    /// Probability of each bit being set.
     set: [f64; 64],
 }
 

@@ -1,47 +1,45 @@
 //! `simhash`, the default detector (paper 002; Charikar 2002; Manku, Jain & Das Sarma 2007).
 //!
-//! Fingerprint: 64 bits, each the sign of a vote in which every distinct term takes part with its
-//! weight, and the [`sketch`] of the text's shingles.
+//! Fingerprint: 64 bits, each the sign of a weighted vote of all distinct terms, and the [`sketch`] of the
+//! text's shingles.
 //!
-//! A SimHash within the distance makes a candidate only: among a hundred million unrelated pages
-//! there is always one. What else near means is one sentence: *most of the shorter text stands in the
-//! longer one, the lengths are comparable, and what differs is wording, not the facts that the page is
-//! about*. In detail:
-//! * The sketches agree: they see runs of nine letters, whatever spaces and typography are, and err on
-//!   other pairs than the SimHash does.
-//! * How much has to agree, and of which facts, the [`addresses`] say. Pages that a program makes of
-//!   one template stand on one site under different names: there most has to agree, the more the
-//!   shorter the texts are, and no *fact* of a short text may be replaced: no number, version or name
-//!   (`fingerprint/facts.rs`; of long texts a sixteenth may be). Under one name on one site it is one page at
-//!   two times: a quarter of both texts is enough. On different sites little speaks for a template.
-//!   Where nothing is known of an address, short texts need as much as on one site, long ones as
-//!   little as on different sites; and less will do if nearly all of the shorter one stands in the
-//!   longer one: what was cut off, or had something added, differs on one side only, and pages of one
-//!   template on both. The sketch and the two sizes tell (`matches_contained`).
-//! * Of a short text the [`numbers`] in the same places are the same: weather, markets and results
-//!   of two days are no copies, on whatever sites.
+//! A SimHash within the distance only makes a candidate: among a hundred million unrelated pages there is
+//! always one. Beyond that, near means: *most of the shorter text is in the longer one, the lengths are
+//! comparable, and the difference is wording, not the facts that the page is about*. In detail:
+//! * The sketches agree. They see runs of nine letters, ignore spaces and typography, and err on other pairs
+//!   than the SimHash does.
+//! * The [`addresses`] decide how much must agree, and which facts. Pages that a program generates from one
+//!   template are on one site under different names. There most must agree, more for shorter texts, and no
+//!   *fact* of a short text may be replaced: no number, version or name (`facts.rs`; of long texts a
+//!   sixteenth may be). The same name on one site means one page at two times: a quarter of both texts is
+//!   enough. On different sites a shared template is unlikely, so less must agree. If an address is not
+//!   known, short texts need as much as on one site, long ones as little as on different sites. Less is
+//!   enough if nearly all of the shorter text is in the longer one: a cut or an addition shows on one side
+//!   only, but pages of one template differ on both. The sketch and the two sizes show this
+//!   (`matches_contained`).
+//! * The [`numbers`] of a short text in the same places are the same: weather, markets and results of two
+//!   days are not copies, whatever the sites.
 //!
-//! What is not near and yet has passages in common is *related* (`matches_needed_to_relate`):
-//! excerpts, merged pages, pages of one template. It founds a cluster, and its verdict tells of the
-//! nearest such page. So are, without anything in common, the pages of one paged article, as their
-//! [`addresses`] tell.
+//! Texts that are not near but have passages in common are *related* (`matches_needed_to_relate`): excerpts,
+//! merged pages, pages of one template. A related page founds a cluster, and its verdict names the nearest
+//! related page. The pages of one paged article are related too, even without common text, if their
+//! [`addresses`] identify them.
 //!
 //! `confirm = "none"` is the paper's method. The measurements are in
 //! `docs/adr/0016-contained-passages-and-numbers.md`, `docs/adr/0020-addresses-and-templates.md` and
-//! `docs/adr/0032-passages-find-excerpts.md`; what is in force now is in
+//! `docs/adr/0032-passages-find-excerpts.md`; the rules in force are in
 //! `docs/adr/0040-what-differs-decides.md`.
 //!
 //! Encoding, 162 bytes: see `encoding.rs`.
 //!
 //! Keys, by `candidates`:
-//! * `bands`: the 11 bands, the 10 passages, and the SimHash. Near pages share one of these, which
-//!   is part of what near means then. Texts of the same words in another order have the same
-//!   SimHash, and may share no band. Passages are wide keys: an excerpt has a SimHash of its own,
-//!   and is related at a greater distance.
-//! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* lie in at least one block
-//!   *i* within r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least.
-//!   So a centroid is entered under its four blocks, and looked for under all values within r_i of
-//!   each block.
+//! * `bands`: the 11 bands, the 10 passages, and the SimHash. Near pages share one of these; this is then
+//!   part of the definition of near. Texts of the same words in another order have the same SimHash, but may
+//!   share no band. Passages are wide keys: an excerpt has a different SimHash and is related at a greater
+//!   distance.
+//! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* agree within r_i bits in at least
+//!   one block *i*, where Σ(r_i + 1) = d + 1; otherwise they would differ in at least Σ(r_i + 1) bits. So a
+//!   centroid is inserted under its four blocks, and looked up under all values within r_i of each block.
 
 mod addresses;
 mod config;
@@ -61,17 +59,15 @@ use encoding::{COMPARED_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
 pub use encoding::{encode, simhash_of, sketch_of};
 use leitong_text::segment::Terms;
 
-/// Part of the fingerprint hash: raised whenever the same
-/// terms may give another fingerprint than before.
+/// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
+/// different fingerprint.
 const VERSION: u32 = 7;
-/// Part of the cluster hash: raised whenever the same
-/// fingerprints and settings may be near where they were not.
+/// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
 const NEAR_VERSION: u32 = 7;
 
-/// Frequencies whose terms are counted together; of a
-/// page's distinct terms, 99 % have one of these.
+/// Frequencies whose terms are counted together; 99 % of a page's distinct terms have one of these.
 const SMALL_FREQUENCIES: usize = 12;
-/// The greatest `max_distance`.
+/// The largest `max_distance`.
 const DISTANCE_MAX: u32 = 20;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
@@ -80,27 +76,27 @@ const BLOCK_BITS: u32 = 64 / BLOCKS;
 #[derive(Debug)]
 pub struct SimHash {
     config: SimHashConfig,
-    /// Of the settings, as integers: ten-thousandths.
+    /// `contained_min` in basis points.
     contained_min: u32,
     length_ratio_min: u32,
-    /// For each block, what is to be XORed to a value to get all values within its radius.
-    flips: [Vec<u16>; BLOCKS as usize],
+    /// For each block, the masks that XOR a value to every value within its radius (a Hamming ball).
+    masks: [Vec<u16>; BLOCKS as usize],
     term_hash: TextHash,
     passage_hash: TextHash,
 }
 
 impl SimHash {
-    /// The detector with these settings.
+    /// Creates the detector with these settings.
     #[must_use]
     pub fn new(config: &SimHashConfig) -> Self {
         Self::keyed(config, None)
     }
 
-    /// The detector with these settings, whose hashes this secret keys.
+    /// Creates the detector with these settings, with hashes keyed by this secret.
     #[must_use]
     pub fn keyed(config: &SimHashConfig, secret: Option<&Secret>) -> Self {
-        let flips = radii(config.near.max_distance).map(|radius| {
-            let within = |flip: &u16| radius.is_some_and(|radius| flip.count_ones() <= radius);
+        let masks = radii(config.near.max_distance).map(|radius| {
+            let within = |mask: &u16| radius.is_some_and(|radius| mask.count_ones() <= radius);
             (0..=u16::MAX).filter(within).collect()
         });
         let term_hash = TextHash::new(secret, Purpose::Terms);
@@ -108,25 +104,25 @@ impl SimHash {
             config: config.clone(),
             contained_min: basis_points(config.near.contained_min),
             length_ratio_min: basis_points(config.near.length_ratio_min),
-            flips,
+            masks,
             term_hash,
             passage_hash: TextHash::new(secret, Purpose::Passages),
         }
     }
 
-    /// The 64 bits alone: bit *j* is 1 iff the terms whose hash has it set outweigh the others.
+    /// Returns the 64 bits only: bit *j* is 1 iff the terms whose hash has it set outweigh the others.
     #[must_use]
     pub fn hash(&self, terms: &Terms) -> Option<u64> {
         if terms.terms().is_empty() {
             return None;
         }
         let mut sums = [0_i64; 64];
-        // Most terms occur a few times only: those of one
-        // frequency have one weight, and vote together.
+        // Most terms occur only a few times. Terms of the same frequency have the same weight and vote
+        // together.
         let mut votes: [BitVotes; SMALL_FREQUENCIES] = Default::default();
         for distinct in terms.distinct() {
             let term = terms.first(*distinct);
-            let hash = self.term_hash.of_term(term, || self.config.hash.hash(term, distinct.hash));
+            let hash = self.term_hash.hash_term(term, || self.config.hash.hash(term, distinct.hash));
             match votes.get_mut(distinct.frequency as usize - 1) {
                 Some(votes) => votes.add(hash),
                 None => {
@@ -171,7 +167,7 @@ impl Detector for SimHash {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let parts = Parts::of(fingerprint);
+        let parts = Parts::new(fingerprint);
         match self.config.near.candidates {
             Candidates::Bands => keys.extend(parts.keys()),
             Candidates::Blocks => {
@@ -181,22 +177,22 @@ impl Detector for SimHash {
     }
 
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let parts = Parts::of(fingerprint);
+        let parts = Parts::new(fingerprint);
         match self.config.near.candidates {
             Candidates::Bands => keys.extend(parts.keys()),
             Candidates::Blocks => {
-                for (block, flips) in (0..BLOCKS).zip(&self.flips) {
+                for (block, masks) in (0..BLOCKS).zip(&self.masks) {
                     let value = block_value(parts.hash, block);
-                    keys.extend(flips.iter().map(|flip| key(block, value ^ flip)));
+                    keys.extend(masks.iter().map(|mask| key(block, value ^ mask)));
                 }
             }
         }
     }
 
-    /// The SimHash, where it is a key itself.
+    /// Returns the SimHash if it is a key.
     fn equal_key(&self, fingerprint: &[u8]) -> Option<u64> {
         match self.config.near.candidates {
-            Candidates::Bands => Some(Parts::of(fingerprint).hash_key()),
+            Candidates::Bands => Some(Parts::new(fingerprint).hash_key()),
             Candidates::Blocks => None,
         }
     }
@@ -210,7 +206,7 @@ impl Detector for SimHash {
         }
     }
 
-    /// Whatever confirms it, what is near lies within the distance.
+    /// Near fingerprints always lie within the distance, however they are confirmed.
     fn second_key(&self) -> Option<SecondKey> {
         Some(SecondKey {
             max_distance: self.config.near.max_distance,
@@ -219,7 +215,7 @@ impl Detector for SimHash {
         })
     }
 
-    /// All but the keys; without confirmation the SimHash alone.
+    /// Returns everything except the keys, or only the SimHash if nothing is confirmed.
     fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
         match (self.config.near.confirm, self.config.near.candidates) {
             (Confirm::None, _) => &fingerprint[..8],
@@ -232,7 +228,7 @@ impl Detector for SimHash {
         let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
         let near = distance <= self.config.near.max_distance
             && (self.config.near.confirm == Confirm::None || {
-                self.confirmed(distance, &SketchView::of(fingerprint), &SketchView::of(compared))
+                self.confirmed(distance, &SketchView::new(fingerprint), &SketchView::new(compared))
             });
         Comparison { distance, near }
     }
@@ -255,20 +251,20 @@ impl Detector for SimHash {
         }
         let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
         distance <= self.related_distance() && {
-            let (a, b) = (SketchView::of(fingerprint), SketchView::of(compared));
+            let (a, b) = (SketchView::new(fingerprint), SketchView::new(compared));
             sketch::matches(a.values, b.values) >= self.matches_needed_to_relate(distance, a.size, b.size)
         }
     }
 
-    /// Where related pages are not told of, neither are these.
+    /// Returns `None` if related pages are not reported.
     fn article(&self, fingerprint: &[u8]) -> Option<u32> {
         let near = &self.config.near;
         let tells = near.confirm == Confirm::Sketch && near.sketch_matches_related > 0;
-        if tells { addresses::article(*SketchView::of(fingerprint).address) } else { None }
+        if tells { addresses::article(*SketchView::new(fingerprint).address) } else { None }
     }
 
     fn are_parts(&self, a: &[u8], b: &[u8]) -> bool {
-        let [a_address, b_address] = [a, b].map(|bytes| *SketchView::of(bytes).address);
+        let [a_address, b_address] = [a, b].map(|bytes| *SketchView::new(bytes).address);
         self.article(a).is_some() && addresses::are_parts(a_address, b_address)
     }
 
@@ -277,26 +273,26 @@ impl Detector for SimHash {
     }
 
     fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        let distance = (Parts::of(a).hash ^ Parts::of(b).hash).count_ones();
+        let distance = (Parts::new(a).hash ^ Parts::new(b).hash).count_ones();
         f64::from((64 - distance) * 10_000 / 64) / 10_000.0
     }
 
-    /// The sketch estimates the Jaccard similarity *J* of the passages; with the
-    /// sizes *s* and *t* of two texts, *J/(1 + J)·(s + t)* passages stand in both.
+    /// The sketch estimates the Jaccard similarity *J* of the passages. With the sizes *s* and *t* of two
+    /// texts, *J/(1 + J)·(s + t)* passages are in both.
     fn shares(&self, a: &[u8], b: &[u8]) -> Option<Shares> {
         match self.config.near.confirm {
-            Confirm::Sketch => near::shares(&SketchView::of(a), &SketchView::of(b)),
+            Confirm::Sketch => near::shares(&SketchView::new(a), &SketchView::new(b)),
             Confirm::None => None,
         }
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
-        let (a, b) = (Parts::of(a), Parts::of(b));
+        let (a, b) = (Parts::new(a), Parts::new(b));
         let matches = sketch::matches(a.view.values, b.view.values);
         let mut evidence = Map::new();
         evidence.insert("sketch_matches".into(), matches.into());
         if self.config.near.confirm == Confirm::Sketch {
-            evidence.insert("sketch_matches_needed".into(), self.demand(&a, &b).1.into());
+            evidence.insert("sketch_matches_needed".into(), self.required_matches(&a, &b).1.into());
             let sizes = [a.view.size, b.view.size];
             let ratio = u64::from(sizes[0].min(sizes[1])) * 10_000 / u64::from(sizes[0].max(sizes[1]).max(1));
             evidence.insert("length_ratio".into(), (ratio as f64 / 10_000.0).into());
@@ -319,7 +315,7 @@ impl Detector for SimHash {
     }
 
     fn display(&self, fingerprint: &[u8]) -> String {
-        format!("{:016x}", Parts::of(fingerprint).hash)
+        format!("{:016x}", Parts::new(fingerprint).hash)
     }
 
     fn threshold_setting(&self, distance: u32) -> Option<String> {
@@ -327,7 +323,7 @@ impl Detector for SimHash {
     }
 }
 
-/// Block 0 holds the upper 16 bits.
+/// Returns a block's value; block 0 holds the upper 16 bits.
 #[inline]
 fn block_value(hash: u64, block: u32) -> u16 {
     (hash >> (64 - BLOCK_BITS * (block + 1))) as u16
@@ -338,8 +334,8 @@ fn key(block: u32, value: u16) -> u64 {
     u64::from(block) << BLOCK_BITS | u64::from(value)
 }
 
-/// The radius of each block, with Σ(r_i + 1) = `max_distance`
-/// + 1; none for a block that need not be probed.
+/// Returns the radius of each block, with Σ(r_i + 1) = `max_distance` + 1; `None` for a block that need not
+/// be probed.
 fn radii(max_distance: u32) -> [Option<u32>; BLOCKS as usize] {
     let sum = max_distance + 1;
     std::array::from_fn(|block| {
@@ -378,11 +374,11 @@ mod tests {
     }
 
     proptest! {
-        /// Keys are sound: whatever lies within the distance shares one.
+        /// Any two fingerprints within the distance share a key.
         #[test]
-        fn near_fingerprints_share_a_key(hash: u64, max_distance in 0..=DISTANCE_MAX, flips in prop::collection::vec(0_u32..64, DISTANCE_MAX as usize)) {
+        fn near_fingerprints_share_a_key(hash: u64, max_distance in 0..=DISTANCE_MAX, changed in prop::collection::vec(0_u32..64, DISTANCE_MAX as usize)) {
             let detector = simhash(max_distance);
-            let other = flips.iter().take(max_distance as usize).fold(hash, |h, bit| h ^ 1 << bit);
+            let other = changed.iter().take(max_distance as usize).fold(hash, |h, bit| h ^ 1 << bit);
             let (mut inserted, mut probed) = (vec![], vec![]);
             detector.insert_keys(&encoded(other), &mut inserted);
             detector.probe_keys(&encoded(hash), &mut probed);

@@ -1,5 +1,5 @@
-//! When two fingerprints are near: how much has to agree, by distance, sizes, addresses, numbers
-//! and relation.
+//! Decides whether two fingerprints are near or related: how much must agree, by distance, sizes, addresses,
+//! numbers and relation.
 
 use super::addresses::Addresses;
 use super::encoding::{Parts, SketchView, simhash_of};
@@ -7,42 +7,43 @@ use super::{Candidates, Duplicates, SimHash};
 use crate::relation::Relation;
 use crate::{Shares, facts, numbers, sketch};
 
-/// Of short texts one number in another place may differ for so many that are the same: an article
-/// with one figure put right, or whose end was cut so that a context came about anew, is a copy
-/// still. Of one page, fetched again, as many may differ.
+/// In short texts, one number may differ for so many that are the same. An article with one corrected figure,
+/// or with a cut end that creates a new context, is still a copy. For one page, fetched again, as many may
+/// differ as are the same.
 const SAME_NUMBERS: u32 = 3;
 const SAME_NUMBERS_OF_ONE_PAGE: u32 = 1;
-/// Values fewer than `sketch_matches_near` that must agree between two versions of one page: its
-/// address says what it is about, and versions drift. 19 of 64 are a quarter of what both say.
+/// Number of values fewer than `sketch_matches_near` that must agree between two versions of one page: the
+/// address identifies its subject, and versions drift. 19 of 64 correspond to a quarter of their combined
+/// text.
 const FEWER_OF_ONE_PAGE: u32 = 6;
-/// What `length_ratio_min` is multiplied by for these, in hundredths.
+/// Factor on `length_ratio_min` for versions of one page, in percent.
 const LENGTH_RATIO_OF_ONE_PAGE: u32 = 80;
-/// Values more than `sketch_matches_near` that must agree between long texts of one site under
-/// different names: pages of a series share what their template says, up to half of all.
+/// Number of values more than `sketch_matches_near` that must agree between long texts of one site under
+/// different names: pages of a series share the text of their template, up to half of all text.
 const MORE_OF_ONE_SITE: u32 = 15;
-/// Of such texts none of the facts may be replaced where they are short, in hundredths: odd sketches
-/// estimate one that is replaced as 100, and one that is added as 1.
+/// The limit on replaced facts for short texts of one site, in hundredths: none may be replaced. Odd sketches
+/// estimate one replaced fact as 100, and one added fact as 1.
 const REPLACED_OF_SHORT: u32 = 60;
-/// Of long ones a sixteenth, or one: a figure put right.
+/// For long texts of one site: a sixteenth of the facts, or one, such as a corrected figure.
 const REPLACED_SHARE: u32 = 16;
 const REPLACED_OF_LONG: u32 = 160;
-/// Of short ones on different sites two, as credits and a title have them: one template may stand on
-/// several sites.
+/// For short texts on different sites: two facts, such as the credits and a title. One template may be used
+/// on several sites.
 const REPLACED_APART: u32 = 260;
-/// Of related texts half as many values agree as their SimHashes have bits that differ, and half of
-/// so many more: 10 at a distance of 13, 18 at 28.
+/// For related texts, the number of values that must agree is half of (differing bits of the SimHashes + this
+/// offset): 10 at a distance of 13, 18 at 28.
 const RELATED_DISTANCE_OFFSET: u32 = 7;
-/// Values fewer than `sketch_matches_related` that may agree where one text is much longer, so that
-/// an excerpt's passages are few among all. Unrelated texts agree in four.
+/// Number of values fewer than `sketch_matches_related` that may agree if one text is much longer: an
+/// excerpt's passages are few among all. Unrelated texts agree in four.
 const FEWER_OF_UNLIKE_LENGTHS: u32 = 6;
-/// Values more than by distance alone that are asked of texts of like lengths.
+/// Number of additional values, beyond those by distance, that texts of similar lengths need.
 const MORE_OF_LIKE_LENGTHS: u32 = 2;
 
 impl SimHash {
-    /// Values of the sketch that must agree between texts this far apart and of these sizes: two
-    /// straight lines, rounded up, of which the stricter counts. The second line is the one for such
-    /// addresses; pages of one name have none. Where nothing is known of an address, texts of which
-    /// one contains the other need no more than that.
+    /// Returns how many values of the sketch must agree between texts at this distance and of these sizes:
+    /// the larger of two linear functions, rounded up. The first depends on the distance, the second on the
+    /// size and the addresses; pages of one name have no second. If an address is not known and one text
+    /// contains the other, the second is at most what containment implies.
     fn matches_needed(&self, distance: u32, a_size: u32, b_size: u32, addresses: Addresses) -> u32 {
         let near = &self.config.near;
         let by_distance =
@@ -63,7 +64,7 @@ impl SimHash {
         })
     }
 
-    /// Whether neither text is but an excerpt of the other.
+    /// Returns true if neither text is merely an excerpt of the other.
     fn lengths_are_comparable(&self, a_size: u32, b_size: u32, addresses: Addresses) -> bool {
         let min = match addresses {
             Addresses::OnePage => self.length_ratio_min * LENGTH_RATIO_OF_ONE_PAGE / 100,
@@ -72,8 +73,8 @@ impl SimHash {
         u64::from(a_size.min(b_size)) * 10_000 >= u64::from(a_size.max(b_size)) * u64::from(min)
     }
 
-    /// Whether two short texts say different numbers in the same places. Long ones may: a figure or
-    /// two is not what they are about.
+    /// Returns true if two short texts have different numbers in the same places. Long texts are not about a
+    /// figure or two, so theirs may differ.
     fn numbers_conflict(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         a.size.min(b.size) < self.config.near.number_text_size && {
             let numbers = numbers::agreement(a.numbers, b.numbers);
@@ -85,8 +86,8 @@ impl SimHash {
         }
     }
 
-    /// Whether texts that may be of one series say other facts. On different sites only those may be that
-    /// agree in less than short texts of one site have to.
+    /// Returns true if texts that may be of one series state different facts. On different sites this applies
+    /// only to pairs that agree in fewer values than short texts of one site must.
     fn facts_differ(&self, matches: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         let near = &self.config.near;
         let shorter = a.size.min(b.size);
@@ -106,8 +107,7 @@ impl SimHash {
         near.number_text_size > 0 && facts::replaced(a.facts, b.facts) >= allowed
     }
 
-    /// Whether what the fingerprints hold besides the SimHash says of texts this far apart that
-    /// they are near.
+    /// Returns true if the rest of the fingerprints confirms that texts at this SimHash distance are near.
     pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
         let addresses = self.addresses(a, b);
         let matches = sketch::matches(a.values, b.values);
@@ -118,36 +118,36 @@ impl SimHash {
             && self.relation_counts(a, b)
     }
 
-    /// Whether what `a` is to `b` makes it a duplicate.
+    /// Returns true if the relation of `a` to `b` counts as a duplicate under the settings.
     fn relation_counts(&self, a: &SketchView, b: &SketchView) -> bool {
         let counting = self.config.near.duplicates;
         counting == Duplicates::All
-            || shares(a, b).is_some_and(|shares| match Relation::of(shares) {
+            || shares(a, b).is_some_and(|shares| match Relation::from_shares(shares) {
                 Relation::Same => true,
                 Relation::Excerpt => counting == Duplicates::Contained,
                 Relation::Extends | Relation::Overlaps | Relation::Alike | Relation::Part => false,
             })
     }
 
-    /// Whether a look-up for one fingerprint, which lies within the distance of the other, finds
-    /// that.
+    /// Returns true if a look-up for one fingerprint finds the other, given that they are within the
+    /// distance.
     pub(super) fn share_a_key(&self, a: &[u8], b: &[u8]) -> bool {
         self.config.near.candidates == Candidates::Blocks || simhash_of(a) == simhash_of(b) || {
-            let (a, b) = (Parts::of(a), Parts::of(b));
+            let (a, b) = (Parts::new(a), Parts::new(b));
             a.shares_band(&b) || a.passages_shared(&b) > 0
         }
     }
 
-    /// The same for fingerprints that lie within [`Self::related_distance`]: beyond the distance of
-    /// near ones, only a passage leads from one to the other.
+    /// Returns true if a look-up for one fingerprint finds the other, given that they are within
+    /// [`Self::related_distance`]. Beyond the distance of near fingerprints, only passages can find it.
     pub(super) fn share_a_key_to_relate(&self, a: &[u8], b: &[u8]) -> bool {
         match (simhash_of(a) ^ simhash_of(b)).count_ones() <= self.config.near.max_distance {
             true => self.share_a_key(a, b),
-            false => Parts::of(a).passages_shared(&Parts::of(b)) > 0,
+            false => Parts::new(a).passages_shared(&Parts::new(b)) > 0,
         }
     }
 
-    /// How far apart the SimHashes of related texts are at most.
+    /// Returns the maximum distance between the SimHashes of related texts.
     pub(super) fn related_distance(&self) -> u32 {
         let near = &self.config.near;
         match near.candidates {
@@ -156,10 +156,9 @@ impl SimHash {
         }
     }
 
-    /// Values of the sketch that must agree between texts this far apart and of these sizes for them
-    /// to be related. The further apart, the more: an excerpt takes the frequent terms of its text
-    /// along, and pages that have no more than a footer in common do not have these. Of texts of like
-    /// lengths more, since what the shorter one has in common with the longer one shows in both.
+    /// Returns how many values of the sketch must agree for texts at this distance and of these sizes to be
+    /// related. More at greater distances: an excerpt shares the frequent terms of its text, but pages that
+    /// share only a footer do not. More for texts of similar lengths, since their common text shows in both.
     pub(super) fn matches_needed_to_relate(&self, distance: u32, a_size: u32, b_size: u32) -> u32 {
         let by_distance = (distance + RELATED_DISTANCE_OFFSET).div_ceil(2);
         let related = self.config.near.sketch_matches_related;
@@ -170,23 +169,23 @@ impl SimHash {
         }
     }
 
-    /// The same for two fingerprints, and how far they are apart.
-    pub(super) fn demand(&self, a: &Parts, b: &Parts) -> (u32, u32) {
+    /// Returns the distance of two fingerprints, and how many values must agree for them to be near.
+    pub(super) fn required_matches(&self, a: &Parts, b: &Parts) -> (u32, u32) {
         let distance = (a.hash ^ b.hash).count_ones();
         let (a, b) = (&a.view, &b.view);
         (distance, self.matches_needed(distance, a.size, b.size, self.addresses(a, b)))
     }
 
-    /// How the addresses relate, as far as they count.
+    /// Compares the addresses; `Unknown` if the settings ignore them.
     pub(super) fn addresses(&self, a: &SketchView, b: &SketchView) -> Addresses {
         match self.config.near.addresses {
-            true => Addresses::of(*a.address, *b.address),
+            true => Addresses::compare(*a.address, *b.address),
             false => Addresses::Unknown,
         }
     }
 }
 
-/// How much of each text stands in the other: see [`Detector::shares`](crate::Detector::shares).
+/// Returns how much of each text is in the other; see [`Detector::shares`](crate::Detector::shares).
 pub(super) fn shares(a: &SketchView, b: &SketchView) -> Option<Shares> {
     let resemblance = u64::from(sketch::resemblance(sketch::matches(a.values, b.values)));
     let common = resemblance * u64::from(a.size + b.size) * 10_000 / (10_000 + resemblance);
@@ -194,16 +193,15 @@ pub(super) fn shares(a: &SketchView, b: &SketchView) -> Option<Shares> {
     Some(Shares { of_a: share(a.size)?, of_b: share(b.size)? })
 }
 
-/// What lies at `at` on the line that leads from `from` at 0 to `to` at `end`, rounded up; `to`
-/// beyond.
+/// Interpolates linearly between `from` at 0 and `to` at `end`, rounded up; returns `to` beyond `end`.
 fn on_a_line(from: u32, to: u32, at: u32, end: u32) -> u32 {
     if at >= end { to } else { (from * (end - at) + to * at).div_ceil(end) }
 }
 
-/// Values of the sketch that agree, on average, where `share` (ten-thousandths) of the shorter
-/// text's passages stand in the longer one, rounded up. With sizes *s* ≤ *l* the texts have
-/// *share·s* passages in common of *s + l − share·s* different ones, which is the Jaccard
-/// similarity that the sketch estimates.
+/// Returns how many values of the sketch agree on average if `share` (in basis points) of the shorter text's
+/// passages are in the longer one, rounded up. With sizes *s* ≤ *l* the texts have *share·s* passages in
+/// common, of *s + l − share·s* different ones. This ratio is the Jaccard similarity that the sketch
+/// estimates.
 fn matches_contained(share: u32, shorter: u32, longer: u32) -> u32 {
     let common = u64::from(share) * u64::from(shorter);
     let all = 10_000 * (u64::from(shorter) + u64::from(longer)) - common.min(10_000 * u64::from(shorter));
@@ -221,7 +219,7 @@ mod tests {
     use leitong_text::segment::{Segmenter, Terms};
 
     #[test]
-    fn the_demand_rises_with_brevity_on_one_site() {
+    fn short_texts_of_one_site_need_more_matches() {
         let detector = SimHash::new(&SimHashConfig::default());
         let needed = |addresses, size| detector.matches_needed(5, size, size + size / 10 + 1, addresses);
         for (addresses, expected) in [
@@ -237,21 +235,22 @@ mod tests {
                 "{addresses:?}"
             );
         }
-        // A short text of which nearly all stands in one twice as long.
+        // A short text that is almost entirely contained in one twice as long.
         let one_in_another = |addresses| detector.matches_needed(10, 100, 200, addresses);
         let addresses = [Addresses::Unknown, Addresses::Apart, Addresses::OneSite];
         assert_eq!(addresses.map(one_in_another), [31, 34, 52], "two pages of a template may be so");
     }
 
     #[test]
-    fn to_relate_the_demand_rises_with_distance_and_like_lengths() {
+    fn distant_texts_and_similar_lengths_need_more_matches_to_relate() {
         let detector = SimHash::new(&SimHashConfig::default());
         let needed = |distance, shorter| detector.matches_needed_to_relate(distance, shorter, 1_000);
         assert_eq!([0, 13, 14, 20, 28].map(|distance| needed(distance, 599)), [10, 10, 11, 14, 18]);
         assert_eq!([0, 20, 24, 28].map(|distance| needed(distance, 600)), [16, 16, 18, 20]);
     }
 
-    /// Three tenths of a text, from anywhere in it, whichever comes first.
+    /// Excerpts are three tenths of a text, from anywhere in it; the page and its excerpt arrive in either
+    /// order.
     #[test]
     fn excerpts_of_three_tenths_are_related() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -273,13 +272,13 @@ mod tests {
             assert_eq!(detector.related(&whole, &excerpt), detector.related(&excerpt, &whole));
             assert!(!detector.related(&other, &whole) && !detector.related(&excerpt, &other));
         }
-        // No term stands in these sentences twice, so that SimHashes are further apart than those of
-        // texts as people write them, of which ADR 32 has the figures.
+        // No term occurs twice in these sentences, so their SimHashes are further apart than in natural text;
+        // ADR 32 has figures for natural text.
         assert!(found >= 45, "{found} of 60");
     }
 
     #[test]
-    fn an_excerpt_is_no_copy() {
+    fn an_excerpt_is_not_a_copy() {
         let detector = SimHash::new(&SimHashConfig::default());
         let comparable = |a, b| detector.lengths_are_comparable(a, b, Addresses::Apart);
         assert!(comparable(100, 200) && comparable(200, 100) && !comparable(99, 200));
@@ -288,7 +287,7 @@ mod tests {
         assert!(versions(80, 200) && !versions(79, 200), "a page that grew");
     }
 
-    /// Sentences of which no two are alike.
+    /// Builds sentences that are all different.
     fn sentences(range: std::ops::Range<u32>) -> String {
         let word = |number: u32| format!("w{:x}", number.wrapping_mul(0x9e37_79b1) >> 8);
         let sentence = |at: u32| (0..9).map(|i| word(at * 9 + i)).collect::<Vec<_>>().join(" ") + ". ";
@@ -296,11 +295,11 @@ mod tests {
     }
 
     #[test]
-    fn which_near_pages_are_duplicates_is_a_setting() {
+    fn a_setting_decides_which_near_pages_are_duplicates() {
         let segmenter =
             Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
                 .expect("defaults");
-        let of = |duplicates| {
+        let outcomes = |duplicates| {
             let mut simhash = SimHashConfig::default();
             simhash.near.duplicates = duplicates;
             let detector = SimHash::new(&simhash);
@@ -317,19 +316,22 @@ mod tests {
                 false => "",
             })
         };
-        // The same but for a few sentences, an excerpt, more than the canonical page, overlapping,
-        // a short excerpt, and another text.
-        assert_eq!(of(Duplicates::All), ["duplicate", "duplicate", "duplicate", "duplicate", "related", ""]);
+        // The canonical page with a few sentences changed, an excerpt of it, an extension of it, an
+        // overlapping page, a short excerpt, and another text.
         assert_eq!(
-            of(Duplicates::Contained),
+            outcomes(Duplicates::All),
+            ["duplicate", "duplicate", "duplicate", "duplicate", "related", ""]
+        );
+        assert_eq!(
+            outcomes(Duplicates::Contained),
             ["duplicate", "duplicate", "related", "related", "related", ""]
         );
-        assert_eq!(of(Duplicates::Same), ["duplicate", "related", "related", "related", "related", ""]);
+        assert_eq!(outcomes(Duplicates::Same), ["duplicate", "related", "related", "related", "related", ""]);
     }
 
-    /// The weather of two days, in sentences that are the same but for their numbers.
+    /// The weather of two days, in sentences that differ only in their numbers.
     #[test]
-    fn other_numbers_are_no_copy() {
+    fn texts_with_other_numbers_are_not_copies() {
         let detector = SimHash::new(&SimHashConfig::default());
         let segmenter =
             Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
@@ -353,10 +355,10 @@ mod tests {
         assert!(near(&report(31, 22, 3), &format!("{}（编辑：小李）", report(31, 22, 3))));
     }
 
-    /// Lists of flaws of which one number differs, help pages of two commands, and a version of which
-    /// the word before the number changed as well were duplicates.
+    /// Lists of flaws that differ in one number, help pages of two commands, and a version with a change in
+    /// the word before the number were once duplicates.
     #[test]
-    fn pages_of_a_series_that_say_other_facts_are_no_copies() {
+    fn pages_of_a_series_with_other_facts_are_not_copies() {
         let detector = SimHash::new(&SimHashConfig::default());
         let segmenter =
             Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
@@ -393,15 +395,15 @@ mod tests {
         };
         assert!(near(series, [&alias("comm"), &alias("comm").replace("original command", "real command")]));
         assert!(!near(series, [&alias("comm"), &alias("pathchk")]));
-        // One address says that it is one page, whatever changed.
+        // The same address means that it is one page, whatever changed.
         let one = ["https://a.example/docs/aliases", "https://a.example/docs/aliases#now"];
         assert!(near(one, [&alias("comm"), &alias("pathchk")]));
         assert!(near(["", ""], [&alias("comm"), &alias("comm").replace("by calling", "calling")]));
     }
 
-    /// Both settings say what they say: of sets of passages, without rounding.
+    /// Both settings are exact about sets of passages, before rounding.
     #[test]
-    fn contained_passages_are_those_of_sets() {
+    fn contained_passages_equal_those_of_sets() {
         for (shorter, longer) in [(100, 100), (100, 150), (300, 600), (1, 65_535)] {
             for share in (0..=10_000).step_by(500) {
                 let common = f64::from(share) / 10_000.0 * f64::from(shorter);
