@@ -189,7 +189,7 @@ simulation: prerequisites
 # A seed repeats a run: LEITONG_SIMULATE_SEED=...; see tests/simulation.
 .PHONY: simulate
 simulate: prerequisites ## Run the owners over simulated brokers for SECONDS (60 by default), with fresh seeds
-	LEITONG_SIMULATE_SECONDS=$(or $(SECONDS),60) $(SIMULATION) simulation::tests::exactly_one_outcome_whatever_happens
+	LEITONG_SIMULATE_SECONDS=$(or $(SECONDS),60) $(SIMULATION) simulation::tests::every_page_has_exactly_one_outcome_whatever_happens
 
 # The wheel is built, installed and tried in an environment of its own.
 .PHONY: python

@@ -1,5 +1,4 @@
-//! Chromium without a window, told what to do over its debugging pipe: one JSON message after the
-//! other, each ended by a zero byte.
+//! Controls headless Chromium over its debugging pipe: JSON messages, each ended by a zero byte.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -8,25 +7,25 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// A browser with one tab; ended when this is dropped.
+/// A browser with one tab. It is ended when dropped.
 pub(crate) struct Browser {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     session: Option<String>,
     last_id: u64,
-    /// What came unasked since the last page was opened.
+    /// Events since the last page was opened.
     events: Vec<Value>,
     _profile: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Starts one; the environment names another program than `chromium` in `LEITONG_CHROMIUM`.
+    /// Starts a browser. The environment variable `LEITONG_CHROMIUM` replaces `chromium` by another program.
     pub(crate) fn start() -> Self {
         let program = std::env::var("LEITONG_CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
         let profile = tempfile::tempdir().expect("a folder");
         let folder = format!("--user-data-dir={}", profile.path().display());
-        // The pipe is its file descriptors 3 and 4, which here are its standard input and output.
+        // The pipe uses file descriptors 3 and 4, which are its standard input and output here.
         let mut child = Command::new("sh")
             .args(["-c", "command -v \"$1\" >/dev/null || exit 127; exec \"$@\" 3<&0 4>&1", "sh", &program])
             .args([
@@ -57,7 +56,7 @@ impl Browser {
         browser
     }
 
-    /// Asks for something, and waits for the answer.
+    /// Sends a command, and waits for its result.
     #[track_caller]
     pub(crate) fn ask(&mut self, method: &str, parameters: &Value) -> Value {
         self.last_id += 1;
@@ -89,7 +88,7 @@ impl Browser {
         serde_json::from_slice(&message).ok()
     }
 
-    /// Waits until something came unasked.
+    /// Waits for an event.
     #[track_caller]
     fn wait_for(&mut self, method: &str) {
         while !self.events.iter().any(|event| event["method"] == method) {
@@ -98,7 +97,7 @@ impl Browser {
         }
     }
 
-    /// The window's width and height, and whether it is dark.
+    /// Sets the window's width and height, and whether it is dark.
     pub(crate) fn window(&mut self, (width, height): (u32, u32), dark: bool) {
         let metrics =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
@@ -116,7 +115,7 @@ impl Browser {
         self.wait_for("Page.loadEventFired");
     }
 
-    /// Does what leads to another page, and waits until that is loaded.
+    /// Runs a script that leads to another page, and waits until that is loaded.
     #[track_caller]
     pub(crate) fn follow(&mut self, script: &str) {
         self.events.clear();
@@ -124,7 +123,7 @@ impl Browser {
         self.wait_for("Page.loadEventFired");
     }
 
-    /// The value of a script, which the page's own policy does not concern.
+    /// Returns the value of a script. The page's own policy does not apply to it.
     #[track_caller]
     pub(crate) fn run(&mut self, script: &str) -> Value {
         let parameters = json!({ "expression": script, "returnByValue": true, "awaitPromise": true });
@@ -143,10 +142,10 @@ impl Browser {
         }
     }
 
-    /// What the console of the page says: errors, refusals by the policy, exceptions; and requests to
-    /// anywhere but `origin`.
+    /// Returns everything that the page's console reports (errors, refusals by the policy, exceptions) and
+    /// requests to other origins.
     pub(crate) fn complaints(&mut self, origin: &str) -> Vec<String> {
-        // Whatever is still on its way comes before this answer.
+        // Events still on their way arrive before this answer.
         self.run("new Promise(done => setTimeout(done, 50))");
         let complaint = |event: &Value| {
             let parameters = &event["params"];
@@ -166,7 +165,7 @@ impl Browser {
         self.events.iter().filter_map(complaint).collect()
     }
 
-    /// A picture of what is in the window, as PNG.
+    /// Returns a picture of the window, as PNG.
     pub(crate) fn picture(&mut self) -> Vec<u8> {
         let picture = self.ask("Page.captureScreenshot", &json!({ "format": "png" }));
         STANDARD.decode(picture["data"].as_str().expect("a picture")).expect("Base64")

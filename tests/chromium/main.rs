@@ -1,5 +1,5 @@
-//! The console as Chromium shows it: nothing is refused by its own policy, nothing that pages say
-//! runs, every width is readable, the keyboard is enough.
+//! The console in Chromium: its own policy refuses nothing, nothing in shown pages runs, every width is
+//! readable, and the keyboard is enough.
 //!
 //! `LEITONG_SCREENSHOTS=write cargo test --test chromium` writes the pictures of docs/operations.md.
 
@@ -20,7 +20,7 @@ use leitong::telemetry::health::Health;
 use leitong::telemetry::tally::{self, Tallied};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
-/// `leitong console`, ended when this is dropped.
+/// `leitong console`. It is ended when dropped.
 struct Console {
     child: Child,
     origin: String,
@@ -50,12 +50,12 @@ impl Drop for Console {
     }
 }
 
-/// What of a page runs in whoever shows it as more than text, if anything does.
+/// Markup that runs if it is shown as anything but text.
 const HOSTILE: &str = "</title></textarea><script>window.ran=1</script><img src=x onerror=window.ran=2>\
                        \" onfocus=window.ran=3 autofocus x=\"<svg onload=window.ran=4><a href=javascript:window.ran=5>\
                        <meta http-equiv=refresh content=0;url=https://evil.example/><base href=//evil.example/>";
 
-/// A page that says so in its text, and in what is dropped.
+/// Returns a page with hostile markup in its text and in dropped parts.
 fn hostile_page() -> String {
     let text = HOSTILE.replace('&', "&amp;").replace('<', "&lt;");
     format!(
@@ -65,7 +65,7 @@ fn hostile_page() -> String {
     )
 }
 
-/// What holds of every page, in light and dark, wide and narrow.
+/// Checks what must hold for every page, light and dark, wide and narrow.
 #[track_caller]
 fn assert_well_made(browser: &mut Browser, address: &str, origin: &str) {
     for (width, dark) in [(1200, false), (1200, true), (360, false), (360, true)] {
@@ -83,7 +83,7 @@ fn assert_well_made(browser: &mut Browser, address: &str, origin: &str) {
     }
 }
 
-/// Texts whose colour is too near to what is behind them, by the rule of WCAG 2 (4.5 to 1).
+/// Finds texts with too little contrast to their background, by the rule of WCAG 2 (4.5 to 1).
 const CONTRAST: &str = "(() => {
   const parts = colour => colour.match(/[\\d.]+/g).map(Number);
   const light = colour => {
@@ -108,7 +108,7 @@ const CONTRAST: &str = "(() => {
   return [...poor];
 })()";
 
-/// Fields without a label, headings, tables and landmarks that are not as they should be.
+/// Finds fields without a label, and incorrect headings, tables and landmarks.
 const UNNAMED: &str = "(() => {
   const all = (selector, is) => [...document.querySelectorAll(selector)].filter(is).map(e => e.outerHTML.slice(0, 80));
   return [
@@ -121,7 +121,7 @@ const UNNAMED: &str = "(() => {
   ];
 })()";
 
-/// Writes a picture of the docs where that was asked for.
+/// Writes a picture for the docs if requested.
 fn picture(browser: &mut Browser, name: &str) {
     let picture = browser.picture();
     assert!(picture.len() > 10_000, "{name}: a picture of nothing");
@@ -132,7 +132,7 @@ fn picture(browser: &mut Browser, name: &str) {
     }
 }
 
-/// A saved table of the sample pages and of a hostile one with a copy.
+/// Saves a table of the sample pages and of a hostile page with a copy.
 fn saved_table(folder: &Path) -> [String; 3] {
     let name = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
     let [table, verdicts, pages] = ["table", "verdicts.jsonl", "pages.jsonl"].map(name);
@@ -153,7 +153,7 @@ fn pages_are_compared_and_looked_up() {
     let origin = &console.origin;
     let mut browser = Browser::start();
     for path in ["/", "/?lang=zh", "/page", "/page?q=copy", "/page?q=en-rowing-reprint&lang=zh", "/nothing"] {
-        // An address that there is not is an error to the console of a browser.
+        // A browser's console reports an address that does not exist as an error.
         if path != "/nothing" {
             assert_well_made(&mut browser, &format!("{origin}{path}"), origin);
         }
@@ -170,7 +170,7 @@ fn pages_are_compared_and_looked_up() {
     browser.open(&format!("{origin}/compare?a=zh-pc&b=zh-pc-tw&lang=zh"));
     browser.run("document.getElementById('texts').scrollIntoView()");
     picture(&mut browser, "console-phone.png");
-    // A form is filled in and sent by the keyboard alone.
+    // A form is filled in and sent with the keyboard only.
     browser.window((1100, 900), false);
     browser.open(&format!("{origin}/?lang=en"));
     browser.press("Tab", 9);
@@ -186,7 +186,7 @@ fn pages_are_compared_and_looked_up() {
     assert_eq!(browser.run("document.querySelector('h1').textContent"), "The same text");
     assert_eq!(browser.run("typeof window.ran"), "undefined");
     assert!(browser.run("document.title").as_str().is_some_and(|title| title.contains("<script>")));
-    // What would be refused is noticed.
+    // The test notices requests that the policy refuses.
     browser.run("document.body.insertAdjacentHTML('beforeend', '<img src=https://evil.example/x onerror=window.ran=1>')");
     assert!(!browser.complaints(origin).is_empty(), "a picture from elsewhere is no complaint");
     assert_eq!(browser.run("typeof window.ran"), "undefined");
@@ -195,7 +195,7 @@ fn pages_are_compared_and_looked_up() {
 }
 
 #[test]
-fn a_comparison_in_a_file_needs_nothing_else() {
+fn a_comparison_in_a_file_is_self_contained() {
     let folder = tempfile::tempdir().expect("a folder");
     let page = common::write(folder.path(), "hostile.html", hostile_page());
     let file = folder.path().join("comparison.html");
@@ -216,7 +216,7 @@ fn a_comparison_in_a_file_needs_nothing_else() {
     );
 }
 
-/// A worker in the midst of its work, all of whose names are hostile but for those of a picture.
+/// A worker at work; all its names are hostile, except those in a picture.
 #[test]
 fn a_worker_is_shown_as_it_is_now() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -237,7 +237,7 @@ fn a_worker_is_shown_as_it_is_now() {
     browser.window((1100, 1180), true);
     browser.open(&format!("{origin}/console/?lang=en"));
     picture(&mut browser, "console-worker.png");
-    // The script puts what is new in place, and stays within the page's policy.
+    // The script updates the page, and stays within the page's policy.
     metrics::with_local_recorder(&recorder, || {
         metrics::counter!("leitong_dead_letters_total", "cause" => HOSTILE).increment(9);
     });
@@ -253,7 +253,7 @@ fn a_worker_is_shown_as_it_is_now() {
     assert_well_made(&mut browser, &format!("{origin}/console/?lang=zh"), &origin);
 }
 
-/// A quarter of an hour of work.
+/// Simulates a quarter of an hour of work.
 fn work(console: &AdminConsole) {
     let set = |name: &'static str, partition: &'static str, value: f64| {
         metrics::gauge!(name, "partition" => partition).set(value);

@@ -17,14 +17,14 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// The program, in an environment without surprises.
+/// The program, with an environment that does not depend on the machine.
 pub(crate) fn leitong() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_leitong"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).env_remove("RUST_LOG");
     command
 }
 
-/// What a run came to.
+/// The result of a run.
 pub(crate) struct Run {
     pub(crate) status: i32,
     pub(crate) stdout: String,
@@ -32,7 +32,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn of(output: Output) -> Self {
+    pub(crate) fn from_output(output: Output) -> Self {
         Self {
             status: output.status.code().expect("the program was not killed"),
             stdout: String::from_utf8(output.stdout).expect("the program writes UTF-8"),
@@ -40,7 +40,7 @@ impl Run {
         }
     }
 
-    /// The verdicts on standard output.
+    /// Returns the verdicts on standard output.
     pub(crate) fn verdicts(&self) -> Vec<Value> {
         assert!(self.stdout.is_empty() || self.stdout.ends_with('\n'), "no half line");
         self.stdout.lines().map(|line| serde_json::from_str(line).expect("a verdict is JSON")).collect()
@@ -49,7 +49,7 @@ impl Run {
 
 /// Runs the program with these arguments.
 pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Run {
-    Run::of(leitong().args(arguments).output().expect("the program starts"))
+    Run::from_output(leitong().args(arguments).output().expect("the program starts"))
 }
 
 /// A path as an argument.
@@ -77,20 +77,20 @@ pub(crate) fn run_with_input<S: AsRef<std::ffi::OsStr>>(
     let mut stdin = child.stdin.take().expect("it has an input");
     let input = input.as_ref().to_vec();
     let writer = std::thread::spawn(move || {
-        // The program may well stop before it has read everything.
+        // The program may stop before it has read everything.
         let _ = stdin.write_all(&input);
     });
     let output = child.wait_with_output().expect("the program ends");
     writer.join().expect("the input is written");
-    Run::of(output)
+    Run::from_output(output)
 }
 
-/// The verdicts on pages given as JSON lines on standard input.
+/// Runs `dedup` on pages given as JSON lines on standard input, and returns the verdicts.
 pub(crate) fn dedup(lines: impl AsRef<[u8]>) -> Run {
     run_with_input(["dedup", "-"], lines)
 }
 
-/// What must be equal between two runs over the same input: all but the time of the decision.
+/// Removes the time of each decision, the only difference between two runs over the same input.
 pub(crate) fn timeless(verdicts: &[Value]) -> Vec<Value> {
     let strip = |verdict: &Value| {
         let mut verdict = verdict.clone();
@@ -100,7 +100,7 @@ pub(crate) fn timeless(verdicts: &[Value]) -> Vec<Value> {
     verdicts.iter().map(strip).collect()
 }
 
-/// The same without where the pages were read, to compare formats.
+/// Removes the place of each page as well, to compare formats.
 pub(crate) fn placeless(verdicts: &[Value]) -> Vec<Value> {
     let mut verdicts = timeless(verdicts);
     for verdict in &mut verdicts {
@@ -109,7 +109,7 @@ pub(crate) fn placeless(verdicts: &[Value]) -> Vec<Value> {
     verdicts
 }
 
-/// A file of a temporary folder.
+/// Writes a file in a temporary folder.
 pub(crate) fn write(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, contents).expect("a file can be written");
@@ -122,14 +122,14 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory can be written")
 }
 
-/// The pages that ship with the program.
+/// Returns the pages that ship with the program.
 pub(crate) fn sample_pages() -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pages.jsonl");
     let text = std::fs::read_to_string(path).expect("the sample pages are there");
     text.lines().map(|line| serde_json::from_str(line).expect("a page is JSON")).collect()
 }
 
-/// Chinese text of some `sentences` sentences, different for each `topic`.
+/// Returns Chinese text of about `sentences` sentences, different for each `topic`.
 pub(crate) fn article(topic: usize, sentences: usize) -> String {
     const SUBJECTS: [&str; 11] = [
         "编辑部",
@@ -177,13 +177,13 @@ pub(crate) fn article(topic: usize, sentences: usize) -> String {
         .collect()
 }
 
-/// One page as a JSON line.
+/// Returns one page as a JSON line.
 pub(crate) fn page(id: &str, text: &str) -> String {
     let page = serde_json::json!({ "id": id, "url": format!("https://example.test/{id}"), "text": text });
     format!("{page}\n")
 }
 
-/// Text without the colours of a terminal.
+/// Removes terminal colours.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -194,15 +194,15 @@ pub(crate) fn plain(text: &str) -> String {
     out + rest
 }
 
-/// What makes two verdicts the same, whatever was read where
-/// and when. `cluster_id`s are told by their centroids.
+/// Returns the fields that must be equal for two verdicts to count as the same: without times and places, and
+/// with centroids instead of `cluster_id`s.
 pub(crate) fn stable_fields(verdict: &Value) -> Value {
     let mut verdict = verdict.clone();
     let object = verdict.as_object_mut().expect("an object");
     for field in ["decided_at", "log_partition", "log_offset", "cluster_id"] {
         object.remove(field);
     }
-    // Verdicts of former versions have none.
+    // Verdicts of older versions do not have it.
     if let Some(recrawl) = object.get_mut("recrawl").and_then(Value::as_object_mut) {
         recrawl.remove("left_cluster_id");
     }
@@ -218,12 +218,12 @@ pub(crate) fn assert_same(what: &str, left: &[Value], right: &[Value]) {
     assert_eq!(left.len(), right.len(), "{what}");
 }
 
-/// Each byte as it may stand in a query of a url.
+/// Percent-encodes every byte, for use in the query of a URL.
 pub(crate) fn percent_encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// A program of Prometheus: the one that `make all-tools` unpacks, or the system's.
+/// Returns a command for one of Prometheus' programs: the copy unpacked by `make all-tools`, or the system's.
 pub(crate) fn prometheus_tool(name: &str) -> Command {
     let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/prometheus/usr/bin").join(name);
     let program = if unpacked.is_file() { unpacked } else { PathBuf::from(name) };
@@ -236,8 +236,8 @@ pub(crate) fn prometheus_tool(name: &str) -> Command {
     Command::new(program)
 }
 
-/// The seed of a test that draws: what the environment's `variable` says, or a fresh one. It is printed, so that a
-/// failure can be repeated.
+/// Returns the seed of a randomised test: the value of the environment `variable`, or a new one. Printed, so
+/// that a failure can be repeated.
 pub(crate) fn seed(variable: &str) -> u64 {
     let fresh = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_micros() as u64;
     let seed = std::env::var(variable).map_or(fresh, |seed| seed.parse().expect("a number"));
@@ -245,14 +245,15 @@ pub(crate) fn seed(variable: &str) -> u64 {
     seed
 }
 
-/// Ports for servers that must be told one: nobody listens there, and no other test of this machine is given them before
-/// this process ends. They are below those that the system gives to outgoing connections, one of which could otherwise
-/// take a port before its server does, or while that is down.
+/// Returns ports for servers that need a fixed one. Nobody listens on them, and no other test on this machine
+/// gets them before this process ends. They are below the range for outgoing connections. Otherwise a
+/// connection could take a port before its server does, or while the server is down.
 pub(crate) fn free_ports(count: usize) -> Vec<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Servers here use TCP: the UDP port of the same number, which only one process can have, says that it is taken.
+    // Servers here use TCP. The UDP port of the same number, which only one process can have, marks it as
+    // taken.
     static TAKEN: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
-    // Each process begins at another place, since test binaries run side by side.
+    // Each process begins at another port, since test binaries run in parallel.
     let begin = std::process::id() % 600 * 20;
     let mut ports = Vec::new();
     while ports.len() < count {

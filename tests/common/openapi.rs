@@ -1,4 +1,4 @@
-//! `docs/openapi.yaml`, and what was seen of it in the answers of a running server.
+//! `docs/openapi.yaml`, and how much of it the answers of a running server have covered.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,10 +20,10 @@ pub(crate) fn document(name: &str) -> String {
     std::fs::read_to_string(path).expect("the document")
 }
 
-/// The document, and what was seen of it.
+/// The document, and the parts of it that were seen in answers.
 pub(crate) struct Api {
     document: Value,
-    /// All schemas, as definitions that refer to one another.
+    /// All schemas, as definitions that refer to each other.
     pub(crate) definitions: Value,
     pub(crate) seen: BTreeSet<(String, String, String)>,
     pub(crate) fields: BTreeSet<String>,
@@ -52,7 +52,7 @@ impl Api {
         jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema")
     }
 
-    /// The status is one of those that the operation has, and the body fits its schema.
+    /// Checks that the operation has this status, and that the body fits its schema.
     #[track_caller]
     pub(crate) fn check(&mut self, operation: (&str, &str), status: u16, answer: &Answer) {
         let (method, path) = operation;
@@ -92,7 +92,7 @@ impl Api {
         all
     }
 
-    /// The names of all fields that answers may have.
+    /// Returns the names of all fields that answers may have.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for (name, schema) in self.definitions.as_object().expect("schemas") {
@@ -104,7 +104,7 @@ impl Api {
     }
 }
 
-/// The names of the fields of `value` that are not null.
+/// Records the names of the fields of `value` that are not null.
 fn note_fields(value: &Value, fields: &mut BTreeSet<String>) {
     match value {
         Value::Array(all) => all.iter().for_each(|value| note_fields(value, fields)),

@@ -1,4 +1,4 @@
-//! `leitong serve` as a process of its own, and a client that says exactly what it is told.
+//! Runs `leitong serve` as a separate process, with a client that sends exact bytes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::wait::HANG_LIMIT;
 
-/// A server, which is killed when this is dropped.
+/// A server. It is killed when dropped.
 pub(crate) struct Server {
     child: Child,
     address: String,
@@ -18,16 +18,16 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts one over `table`.
+    /// Starts a server over `table`.
     #[track_caller]
     pub(crate) fn start(table: &Path, more: &[&str]) -> Self {
         let mut command = crate::common::leitong();
         command.arg("serve").args(more);
-        Self::of(command, table).unwrap_or_else(|stderr| panic!("it does not start: {stderr}"))
+        Self::try_start(command, table).unwrap_or_else(|stderr| panic!("it does not start: {stderr}"))
     }
 
-    /// Starts `command`, which lacks table and address; or what it says where it does not serve.
-    pub(crate) fn of(mut command: Command, table: &Path) -> Result<Self, String> {
+    /// Starts `command` with a table and an address added. Returns its standard error if it does not serve.
+    pub(crate) fn try_start(mut command: Command, table: &Path) -> Result<Self, String> {
         command.arg("--table").arg(table).args(["--address", "127.0.0.1:0"]);
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("standard error"));
@@ -50,12 +50,12 @@ impl Server {
         Ok(Self { child, address, stderr: Some(stderr) })
     }
 
-    /// A connection to it.
+    /// Opens a connection to the server.
     pub(crate) fn connect(&self) -> Client {
         Client::to(&self.address)
     }
 
-    /// Where it listens.
+    /// Returns the address on which the server listens.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
@@ -70,7 +70,7 @@ impl Server {
         (status, stderr)
     }
 
-    /// Stops it as an orchestrator does; what it wrote to standard error.
+    /// Stops the server as an orchestrator does; returns its standard error.
     #[track_caller]
     pub(crate) fn stop(mut self) -> String {
         let killed = Command::new("kill").arg(self.pid().to_string()).status().expect("kill");
@@ -80,7 +80,7 @@ impl Server {
         stderr
     }
 
-    /// Kills it without a warning.
+    /// Kills the server; returns its standard error.
     pub(crate) fn kill(mut self) -> String {
         self.child.kill().expect("it runs");
         self.ended().1
@@ -96,7 +96,7 @@ impl Drop for Server {
     }
 }
 
-/// An answer.
+/// An HTTP answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -105,13 +105,13 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The last part of a problem's type.
+    /// Returns the last part of a problem's type.
     pub(crate) fn problem(&self) -> &str {
         self.body["type"].as_str().and_then(|name| name.rsplit(':').next()).unwrap_or_default()
     }
 }
 
-/// A connection that is kept.
+/// A persistent connection.
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
 }
@@ -121,7 +121,7 @@ impl Client {
         Self::try_to(address).expect("the port is open")
     }
 
-    /// The same; none where nobody listens.
+    /// Connects; returns `None` if nobody listens.
     pub(crate) fn try_to(address: &str) -> Option<Self> {
         let stream = TcpStream::connect(address).ok()?;
         stream.set_nodelay(true).ok()?;
@@ -129,12 +129,12 @@ impl Client {
         Some(Self { stream: BufReader::new(stream) })
     }
 
-    /// Sends these bytes, as far as they are taken.
+    /// Sends these bytes, as far as the server accepts them.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.stream.get_mut().write_all(bytes)
     }
 
-    /// The next answer; none where the connection was closed.
+    /// Receives the next answer; `None` if the connection was closed.
     pub(crate) fn receive(&mut self) -> Option<Answer> {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -159,12 +159,12 @@ impl Client {
         Some(Answer { status, head, body })
     }
 
-    /// Asks, with headers that are whole lines; none where the connection breaks.
+    /// Sends a request, with headers given as whole lines; `None` if the connection breaks.
     pub(crate) fn ask(&mut self, request: &str, headers: &str, body: &[u8]) -> Option<Answer> {
         let length = body.len();
         let head =
             format!("{request} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {length}\r\n\r\n");
-        // It may be answered and closed before all of the body is taken.
+        // The server may answer and close before it has read the whole body.
         let _ = self.send(&[head.as_bytes(), body].concat());
         self.receive()
     }
@@ -180,13 +180,13 @@ impl Client {
         self.ask(&format!("POST {path}"), &headers, body.as_ref()).expect("an answer")
     }
 
-    /// Stores JSON: one page, an array of pages.
+    /// Stores pages given as JSON: one page or an array.
     #[track_caller]
     pub(crate) fn store(&mut self, json: &Value) -> Answer {
         self.post("/v1/pages", "application/json", json.to_string())
     }
 
-    /// Looks a page up.
+    /// Looks up a page.
     #[track_caller]
     pub(crate) fn look_up(&mut self, json: &Value) -> Answer {
         self.post("/v1/lookup", "application/json", json.to_string())

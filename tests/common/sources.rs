@@ -1,8 +1,8 @@
-//! The sources of the program and its crates, for tests that read them.
+//! Reads the sources of the program and its crates.
 
 use std::path::{Path, PathBuf};
 
-/// Crates in the order in which they build on one another; the program, which uses all of them, is last.
+/// Crates in the order in which they build on each other. The program, which uses all of them, is last.
 pub(crate) const CRATES: [&str; 7] = [
     "crates/base",
     "crates/text",
@@ -23,7 +23,7 @@ pub(crate) fn folders() -> impl Iterator<Item = PathBuf> {
     CRATES.iter().map(|name| root().join(name).join("src"))
 }
 
-/// The Rust files of a folder and those within it.
+/// Returns the Rust files in a folder and its subfolders.
 pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder of sources");
     entries
@@ -33,7 +33,7 @@ pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The code of a file without its tests and comments.
+/// Returns the code of a file without its tests and comments.
 pub(crate) fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).expect("a source file");
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();

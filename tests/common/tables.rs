@@ -1,4 +1,4 @@
-//! Parquet files for tests: written from JSON documents, and read again as JSON.
+//! Parquet files for tests: written from JSON documents, and read back.
 
 use std::fs::File;
 use std::path::Path;
@@ -21,7 +21,7 @@ use serde_json::Value;
 pub(crate) struct Layout {
     pub(crate) packing: Compression,
     pub(crate) row_group_rows: usize,
-    /// Bytes of a page, before packing.
+    /// Bytes of a page before compression.
     pub(crate) page_bytes: usize,
 }
 
@@ -31,8 +31,9 @@ impl Default for Layout {
     }
 }
 
-/// The documents as columns: strings `id`, `url`, `text`, a number `score`, and `fetched_at`, where a
-/// document has them; and with each what nobody reads: a list in a struct, and a column of few values.
+/// Returns the documents as columns: strings `id`, `url`, `text`, a number `score`, and `fetched_at` where a
+/// document has them. Adds columns that nobody reads: a list in a struct, and a column of few distinct
+/// values.
 pub(crate) fn table(documents: &[Value]) -> RecordBatch {
     let strings = |name: &str| -> ArrayRef {
         Arc::new(documents.iter().map(|document| document[name].as_str()).collect::<StringArray>())
@@ -64,7 +65,7 @@ pub(crate) fn table(documents: &[Value]) -> RecordBatch {
         .expect("columns of one length")
 }
 
-/// The table with a column of strings more.
+/// Returns the table with an additional column of strings.
 pub(crate) fn with_column(table: &RecordBatch, name: &str, strings: StringArray) -> RecordBatch {
     let fields = table.schema().fields().iter().cloned().collect::<Vec<_>>();
     let fields = [fields, vec![Arc::new(Field::new(name, DataType::Utf8, true))]].concat();
@@ -79,7 +80,7 @@ pub(crate) fn write_table(path: &Path, table: &RecordBatch, layout: &Layout) {
         .set_max_row_group_row_count(Some(layout.row_group_rows))
         .set_data_page_size_limit(layout.page_bytes)
         .set_write_batch_size(8)
-        // Texts stand in pages of their own, as they do where they are many.
+        // Texts are in separate pages, as in large files.
         .set_column_dictionary_enabled("text".into(), false)
         .set_column_dictionary_enabled("number".into(), false)
         .set_key_value_metadata(Some(vec![KeyValue::new("origin".to_owned(), "a test".to_owned())]))
@@ -90,26 +91,26 @@ pub(crate) fn write_table(path: &Path, table: &RecordBatch, layout: &Layout) {
     writer.close().expect("written");
 }
 
-/// All rows of a file.
+/// Reads all rows of a file.
 pub(crate) fn read_table(path: &Path) -> Vec<RecordBatch> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").build().expect("Parquet");
     reader.map(|batch| batch.expect("rows")).collect()
 }
 
-/// The index of a file.
+/// Reads the index of a file.
 pub(crate) fn index(path: &Path) -> Arc<ParquetMetaData> {
     let file = File::open(path).expect("a file");
     Arc::clone(ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").metadata())
 }
 
-/// The columns of a file.
+/// Reads the columns of a file.
 pub(crate) fn schema(path: &Path) -> Schema {
     let file = File::open(path).expect("a file");
     ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").schema().as_ref().clone()
 }
 
-/// The strings of a column, over all batches.
+/// Returns the strings of a column, over all batches.
 pub(crate) fn strings(batches: &[RecordBatch], name: &str) -> Vec<Option<String>> {
     let column = |batch: &RecordBatch| batch.column_by_name(name).expect("a column").clone();
     let values = batches.iter().map(column).flat_map(|column| {
@@ -121,7 +122,7 @@ pub(crate) fn strings(batches: &[RecordBatch], name: &str) -> Vec<Option<String>
     values.collect()
 }
 
-/// The numbers of the rows: a column of [`table`].
+/// Returns the row numbers, a column of [`table`].
 pub(crate) fn numbers(batches: &[RecordBatch]) -> Vec<usize> {
     let column = |batch: &RecordBatch| {
         let column = batch.column_by_name("number").expect("a column").clone();
@@ -131,23 +132,23 @@ pub(crate) fn numbers(batches: &[RecordBatch]) -> Vec<usize> {
     batches.iter().flat_map(column).collect()
 }
 
-/// The rows of `table` with these numbers.
+/// Returns the rows of `table` with these numbers.
 pub(crate) fn rows(table: &RecordBatch, numbers: &[usize]) -> RecordBatch {
     let numbers: Int64Array = numbers.iter().map(|number| i64::try_from(*number).ok()).collect();
     arrow_select::take::take_record_batch(table, &numbers).expect("rows")
 }
 
-/// Batches as one.
+/// Joins batches into one.
 pub(crate) fn joined(batches: &[RecordBatch], like: &RecordBatch) -> RecordBatch {
     arrow_select::concat::concat_batches(&like.schema(), batches).expect("one schema")
 }
 
-/// The type of `fetched_at`.
+/// Returns the type of `fetched_at`.
 pub(crate) fn moment() -> DataType {
     DataType::Timestamp(TimeUnit::Millisecond, None)
 }
 
-/// A whole-number column, for those that need a wrong type.
+/// Returns a column of integers, for tests that need a wrong type.
 pub(crate) fn integers(rows: usize) -> ArrayRef {
     Arc::new(arrow_array::PrimitiveArray::<Int64Type>::from_iter(
         (0..rows).map(|row| i64::try_from(row).ok()),

@@ -1,9 +1,8 @@
-//! Fingerprints are fixed: the same text has the same fingerprint in
-//! debug and release builds, on every machine and in every release
-//! of one format version. `make arm64` runs this file on another processor.
+//! Fingerprints are fixed: the same text has the same fingerprint in debug and release builds, on every
+//! machine and in every release of one format version. `make arm64` runs this file on another processor.
 //!
-//! If a change is meant to alter fingerprints, raise the VERSION of the stage that
-//! changed, then write the file anew: `LEITONG_GOLDEN=write cargo test --lib golden::`.
+//! If a change is meant to alter fingerprints, raise the VERSION of the stage that changed, then write the
+//! file again: `LEITONG_GOLDEN=write cargo test --lib golden::`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +16,7 @@ use leitong_corpora::source::{Payload, Record};
 const TEXTS: &str = include_str!("texts.jsonl");
 const GOLDEN: &str = "tests/golden/fingerprints.tsv";
 
-/// The whole fingerprint of each text in hex, and its digest.
+/// Returns the whole fingerprint of each text in hexadecimal, and its digest.
 fn fingerprints(name: &str, config: Config) -> String {
     let stage = FingerprintStage::new(config).expect("a right configuration");
     let mut workspace = stage.workspace();

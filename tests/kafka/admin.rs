@@ -1,4 +1,4 @@
-//! What operators do to topics and groups, and what goes wrong with them.
+//! Changes topics and groups as operators do, including mistakes.
 
 use rdkafka::admin::{
     AdminClient, AdminOptions, AlterConfig, NewPartitions, NewTopic, ResourceSpecifier, TopicReplication,
@@ -10,7 +10,7 @@ use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use crate::broker::worker::Installation;
 use crate::broker::{HANG_LIMIT, java, wait_until};
 
-/// Orders to the brokers of an installation.
+/// An admin client for the brokers of an installation.
 pub(crate) struct Admin {
     bootstrap: String,
     client: AdminClient<DefaultClientContext>,
@@ -18,7 +18,7 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
-    pub(crate) fn of(installation: &Installation) -> Self {
+    pub(crate) fn new(installation: &Installation) -> Self {
         let bootstrap = installation.bootstrap.clone();
         let client = ClientConfig::new().set("bootstrap.servers", &bootstrap).create().expect("a client");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -46,7 +46,7 @@ impl Admin {
         metadata.topics().iter().any(|topic| topic.name() == name && !topic.partitions().is_empty())
     }
 
-    /// Sets all settings of a topic: those that are not named go back to their defaults.
+    /// Sets all settings of a topic; settings that are not listed return to their defaults.
     pub(crate) fn set_topic(&self, name: &str, settings: &[(&str, &str)]) {
         let mut alter = AlterConfig::new(ResourceSpecifier::Topic(name));
         for (key, value) in settings {
@@ -56,7 +56,7 @@ impl Admin {
         results.expect("an answer")[0].as_ref().expect("altered");
     }
 
-    /// One setting of a topic.
+    /// Returns one setting of a topic.
     pub(crate) fn setting(&self, name: &str, setting: &str) -> String {
         let resource = [ResourceSpecifier::Topic(name)];
         let results = self.runtime.block_on(self.client.describe_configs(&resource, &options()));
@@ -64,7 +64,7 @@ impl Admin {
         described.get(setting).and_then(|entry| entry.value.clone()).expect("a value")
     }
 
-    /// How many partitions a topic has.
+    /// Returns the number of partitions of a topic.
     pub(crate) fn partitions(&self, name: &str) -> usize {
         let metadata = self.client.inner().fetch_metadata(Some(name), *HANG_LIMIT);
         metadata.expect("metadata").topics()[0].partitions().len()
@@ -100,7 +100,7 @@ impl Admin {
     }
 }
 
-/// Lets clients of this `client.id` send only so many bytes a second.
+/// Limits clients of this `client.id` to this number of bytes per second.
 pub(crate) fn throttle(bootstrap: &str, client_id: &str, bytes_per_second: u64) {
     let output = java()
         .args([

@@ -1,4 +1,4 @@
-//! A worker is broken in several ways, and Prometheus itself fires the alerts that ship.
+//! Breaks a worker in several ways; Prometheus itself fires the alerts that ship.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use crate::broker::worker::{Installation, Worker};
 use crate::broker::{HANG_LIMIT, bootstrap, pause, wait_until};
 use crate::common::{article, free_ports, percent_encoded, prometheus_tool};
 
-/// Queues are reported five times a second.
+/// Queues are reported five times per second.
 const OFTEN: &str = "[kafka.properties]\n\"statistics.interval.ms\" = 200\n";
 
 fn pages(from: usize, count: usize, sentences: usize) -> Vec<Row> {
@@ -23,7 +23,7 @@ fn pages(from: usize, count: usize, sentences: usize) -> Vec<Row> {
     (from..from + count).map(page).collect()
 }
 
-/// The lag of the log was never shown, and docs/kafka.md says to wait until it is 0.
+/// The lag of the log was never shown, but docs/kafka.md says to wait until it is 0.
 #[test]
 fn the_lag_of_the_log_is_shown() {
     let installation = Installation::new(&bootstrap(), "lag", OFTEN);
@@ -45,12 +45,12 @@ fn the_lag_of_the_log_is_shown() {
         lag == Some(0.0) && owner.metric("leitong_log_records_taken_total") >= 6000.0
     });
     assert!(most > 0.0 && most <= 6000.0, "the greatest lag that was seen is {most}\n{}", owner.log());
-    // New records count before they are read, and no more when they are.
+    // New records count before they are read, and no longer once they are.
     installation.feed(&pages(6000, 30, 4), 6030);
     wait_until("the log is read to its end again", || of(&owner, "log") == Some(0.0));
 }
 
-/// Prometheus with the rules that ship, but with short windows, and with exemplars; ends with the test.
+/// Prometheus with the rules that ship, but with short windows, and with exemplars. It is ended when dropped.
 pub(crate) struct Prometheus {
     _server: Server,
     address: String,
@@ -85,7 +85,7 @@ impl Prometheus {
         Self { _server: server, address }
     }
 
-    /// What it answers to a question.
+    /// Returns the answer to an API request.
     pub(crate) fn ask(&self, path: &str) -> Option<Value> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         stream.set_read_timeout(Some(*HANG_LIMIT)).ok()?;
@@ -95,19 +95,19 @@ impl Prometheus {
         serde_json::from_str(answer.split("\r\n\r\n").nth(1)?).ok()
     }
 
-    /// Whether it has read the worker's metrics: a counter's rise before that is no rise.
+    /// Returns true once it has read the worker's metrics. A counter that rose before that shows no increase.
     fn has_scraped(&self) -> bool {
         self.ask("query?query=up").is_some_and(|answer| answer["data"]["result"][0]["value"][1] == "1")
     }
 
-    /// How many series a query has now whose values are numbers.
+    /// Returns the number of series of a query whose current values are numbers.
     fn series(&self, query: &str) -> usize {
         let answer = self.ask(&format!("query?query={}", percent_encoded(query))).unwrap_or_default();
         let result = answer["data"]["result"].as_array().cloned().unwrap_or_default();
         result.iter().filter(|series| series["value"][1] != "NaN").count()
     }
 
-    /// Alerts that fire.
+    /// Returns the firing alerts.
     fn firing(&self) -> Option<Vec<String>> {
         let answer = self.ask("alerts")?;
         let alerts = answer["data"]["alerts"].as_array()?;
@@ -129,12 +129,12 @@ pub(crate) fn free_address() -> String {
     format!("127.0.0.1:{}", free_ports(1)[0])
 }
 
-/// Asks for a batch of each partition every three seconds at most, however fast the worker is otherwise.
+/// Fetches a batch of each partition at most every three seconds, however fast the worker is otherwise.
 const SLOW: &str = "\"fetch.queue.backoff.ms\" = 3000\n\"queued.min.messages\" = 1\n\
     \"queued.max.messages.kbytes\" = 1\n\"max.partition.fetch.bytes\" = 1000\n";
 
 #[test]
-fn alerts_fire_where_a_worker_is_broken() {
+fn alerts_fire_if_a_worker_is_broken() {
     let slow = format!("{OFTEN}{SLOW}");
     let installation = Installation::new(&bootstrap(), "alerts", &slow);
     let address = free_address();
@@ -149,7 +149,7 @@ fn alerts_fire_where_a_worker_is_broken() {
     installation.produce(&vec![broken; 30]);
     prometheus.wait_for("LeitongDeadLetters");
 
-    // It does not keep up with what is written.
+    // The worker does not keep up with the crawler.
     let mut written = 60;
     let mut more = 14_000;
     wait_until("LeitongLagGrows fires", || {
@@ -166,9 +166,8 @@ fn alerts_fire_where_a_worker_is_broken() {
     prometheus.wait_for("LeitongNoOwner");
     prometheus.wait_for("LeitongNoReader");
 
-    // Retention passes while nobody reads, and the next worker
-    // finds it before it is scraped for the first time.
-    Admin::of(&installation).delete_records(&installation.topic("pages"), written as i64 / 3);
+    // Retention deletes records while nobody reads. The next worker notices it before its first scrape.
+    Admin::new(&installation).delete_records(&installation.topic("pages"), written as i64 / 3);
     let newer = proto::FingerprintRecord { format_version: 99, ..proto::FingerprintRecord::default() };
     let row = Row { value: Some(newer.encode_to_vec()), ..Row::default() };
     topics::produce(&installation.bootstrap, &installation.topic("log"), &[row]);
@@ -180,15 +179,15 @@ fn alerts_fire_where_a_worker_is_broken() {
 
 const NOTICE: &str = "本站所有内容仅供参考，转载请注明出处。";
 
-/// A page of a form of one site: all of it but the last sentences is the same.
+/// Returns a page of one site's form: everything except the last sentences is the same.
 fn filled_in(number: usize) -> Row {
     let text = [article(100 + number, 2), article(60, 40), NOTICE.to_owned()].join("\n\n");
     Row::page((number % 3) as i32, &format!("form{number}"), &text)
 }
 
-/// The command that a template alarm names: it reads the page topic, and needs no worker.
+/// The command recommended by the template alarm reads the page topic and needs no worker.
 #[test]
-fn what_pages_of_a_site_share_is_listed_wherever_its_pages_are_read() {
+fn common_text_of_a_sites_pages_is_listed_by_every_reader() {
     let installation = Installation::new(&bootstrap(), "boilerplate", "");
     let page = |site: &str, number: usize, text: &str| {
         let url = format!("https://{site}/{number}");
@@ -233,19 +232,19 @@ fn the_template_alarm_fires_and_every_query_has_data() {
     installation.feed(&forms, 74);
     prometheus.wait_for("LeitongTemplate");
     assert!(prometheus.series("ALERTS{alertname=\"LeitongTemplate\",what=\"cluster\"}") > 0);
-    let said = worker.said();
+    let said = worker.plain_log();
     assert!(said.contains("looks like a template") && said.contains("site=\"example.test\""), "{said}");
-    // Where nobody reads further pages of the site, the command that the alarm names tells the same.
+    // If nobody reads further pages of the site, the recommended command gives the same answer.
     let command = "leitong boilerplate site --config FILE example.test";
     assert!(said.contains(&format!("command=\"{command}\"")), "{said}");
     let (_, console) = worker.get("/console/").expect("the console");
     assert!(console.contains(command), "{console}");
 
-    // What the pages after the alarm share is told as a line of a list.
+    // The common text of the pages after the alarm is reported as a line of a list.
     let forms: Vec<Row> = (14..30).map(filled_in).collect();
     installation.feed(&forms, 90);
     worker.wait_for_log("pages of a site with a template alarm share");
-    let said = worker.said();
+    let said = worker.plain_log();
     let line = said.lines().find(|line| line.contains("template alarm share")).expect("it was waited for");
     assert!(said.contains("转载请注明出处"), "{said}");
     assert!(line.contains("paragraph.boilerplate_file") && line.contains("site=\"example.test\""), "{line}");
@@ -261,7 +260,7 @@ fn the_template_alarm_fires_and_every_query_has_data() {
     let targets = panels.flat_map(|panel| panel["targets"].as_array().expect("targets"));
     queries.extend(targets.map(|target| target["expr"].as_str().expect("a query").to_owned()));
     assert!(queries.len() > 20, "{queries:?}");
-    // Rates of seconds need pages in these seconds.
+    // Rates per second need pages in these seconds.
     let mut number = 100;
     for query in &queries {
         wait_until(format_args!("{query} has data"), || {

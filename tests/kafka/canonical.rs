@@ -1,13 +1,13 @@
-//! Who stands for a cluster outlives owners: in the changelog and in snapshots.
+//! The page that represents a cluster outlives owners: in the changelog and in snapshots.
 
 use serde_json::json;
 
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, MISSED_SOON};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation};
 use crate::broker::{bootstrap, wait_until};
 use crate::common::article;
 
-/// Of twenty articles the copies that come one after the other, by the sentences they have more.
+/// Copies of twenty articles arrive one after another, with this many additional sentences.
 const LENGTHS: [usize; 6] = [2, 0, 3, 1, 5, 4];
 const ARTICLES: usize = 20;
 
@@ -20,16 +20,18 @@ fn copies(round: usize) -> Vec<Row> {
 }
 
 fn settings(more: &str) -> String {
-    format!("[canonical]\nprefer = [\"longest\"]\n[kafka.create]\npage_partitions = 1\n{MISSED_SOON}{more}")
+    format!(
+        "[canonical]\nprefer = [\"longest\"]\n[kafka.create]\npage_partitions = 1\n{FAST_FAILURE_DETECTION}{more}"
+    )
 }
 
 #[test]
-fn later_owners_know_who_stands_for_a_cluster() {
+fn later_owners_know_the_page_that_represents_a_cluster() {
     let snapshots = settings("[kafka.snapshots]\ndir = \"snapshots\"\ninterval_s = 1\n");
     let installation = Installation::new(&bootstrap(), "canonical", &settings(""));
     let mut rows = Vec::new();
     for round in 0..LENGTHS.len() {
-        // From the changelog at first, from snapshots of it later on.
+        // From the changelog at first, later from snapshots of it.
         if round == 2 {
             installation.configure(&snapshots);
         }
@@ -39,7 +41,7 @@ fn later_owners_know_who_stands_for_a_cluster() {
         rows.extend(new.iter().cloned());
         installation.feed(&new, rows.len());
         if round == 4 {
-            wait_until("a snapshot is written", || worker.said().contains("snapshot written"));
+            wait_until("a snapshot is written", || worker.plain_log().contains("snapshot written"));
         }
         worker.kill();
     }
@@ -57,7 +59,7 @@ fn later_owners_know_who_stands_for_a_cluster() {
         let replaced = former.filter(|former| *former != canonical(round, topic));
         assert_eq!(verdict["replaces_page_id"], json!(replaced), "{verdict}");
     }
-    // Consumers choose them by a header.
+    // Consumers filter them by a header.
     let messages = topics::read_all(&installation.bootstrap, &installation.topic("verdicts"));
     let flagged = messages.iter().filter(|message| message.header("leitong.replaces") == "true");
     assert_eq!(flagged.count(), 2 * ARTICLES, "longer copies come twice");

@@ -1,23 +1,23 @@
-//! `leitong run --check`: what a start would be refused for, before it is one.
+//! `leitong run --check`: reports the problems for which a start would be refused, without starting.
 
 use crate::broker::worker::Installation;
 use crate::broker::{Brokers, java};
 use crate::common::Run;
 
-/// A table that every machine has the memory for.
+/// A table for which every machine has enough memory.
 const SMALL: &str = "[expiry]\ncentroids_max = 1000\n";
 
 fn check(installation: &Installation) -> Run {
     installation.leitong(&["run", "--check"])
 }
 
-/// The findings that are not `ok`.
+/// Returns the findings that are not `ok`.
 fn findings(run: &Run) -> Vec<&str> {
     run.stdout.lines().filter(|line| !line.starts_with("ok ")).collect()
 }
 
 #[test]
-fn what_is_right_is_said_and_nothing_begins() {
+fn a_good_configuration_is_reported_without_a_start() {
     let installation = Installation::new(&crate::broker::bootstrap(), "check", SMALL);
     let run = check(&installation);
     assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
@@ -25,14 +25,14 @@ fn what_is_right_is_said_and_nothing_begins() {
     for what in ["settings", "admin port", "brokers", "topics", "rights", "tables", "machine"] {
         assert!(run.stdout.contains(&format!("ok       {what}")), "{what} in {}", run.stdout);
     }
-    // It has taken nothing: a worker starts at once.
+    // The check has taken nothing: a worker starts at once.
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
 }
 
 #[test]
-fn everything_that_is_wrong_is_named_at_once() {
+fn all_problems_are_reported_at_once() {
     let installation = Installation::without_topics(&crate::broker::bootstrap(), "check-wrong", SMALL);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
@@ -47,7 +47,7 @@ fn everything_that_is_wrong_is_named_at_once() {
     );
 }
 
-/// Adds a rule about a topic of this cluster, whose only principal is anonymous.
+/// Adds an ACL rule about a topic of this cluster, whose only principal is anonymous.
 fn rule(bootstrap: &str, topic: &str, operations: &[&str]) {
     let mut command = java();
     command.args([
@@ -65,8 +65,8 @@ fn rule(bootstrap: &str, topic: &str, operations: &[&str]) {
 }
 
 #[test]
-fn rights_that_are_missing_are_named() {
-    // What has no rule is open to all, what has one only to whom it names.
+fn missing_rights_are_named() {
+    // A topic without rules is open to all; one with rules only to the principals in them.
     let more = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n\
                 allow.everyone.if.no.acl.found=true\n";
     let brokers = Brokers::start_with(&[Vec::new()], more);

@@ -1,10 +1,10 @@
-//! Whatever is killed when: one outcome a page, and the verdicts that the log gives.
+//! Whatever is killed, and whenever: one outcome per page, and the verdicts that follow from the log.
 //!
 //! `LEITONG_CHAOS_SEED` repeats a run, `LEITONG_CHAOS_KILLS` makes it longer.
 
 use crate::broker::pause;
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::common::article;
 use crate::dice::{Rng, from_environment};
 
@@ -12,20 +12,20 @@ fn pages(count: usize, texts: usize) -> Vec<Row> {
     (0..count)
         .map(|i| {
             let row = Row::page((i % 3) as i32, &format!("p{i}"), &article(i * 7 % texts, 12 + i % 5));
-            // Some messages are no pages.
+            // Some messages are not pages.
             if i % 97 == 13 { Row { value: Some(b"{".to_vec()), ..row } } else { row }
         })
         .collect()
 }
 
 #[test]
-fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
+fn random_kills_lose_and_duplicate_nothing() {
     let seed = from_environment("LEITONG_CHAOS_SEED", u64::from(std::process::id()));
     let kills = from_environment("LEITONG_CHAOS_KILLS", 20);
     println!("LEITONG_CHAOS_SEED={seed} LEITONG_CHAOS_KILLS={kills}");
     let mut dice = Rng(seed);
-    // Small transactions, so that many stand between two kills.
-    let more = format!("[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{MISSED_SOON}");
+    // Small transactions, so that there are many between two kills.
+    let more = format!("[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{FAST_FAILURE_DETECTION}");
     let installation = Installation::new(&crate::broker::bootstrap(), "crash", &more);
     let rows = pages(9000, 400);
     let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
@@ -66,10 +66,10 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
 }
 
 #[test]
-fn instances_come_and_go_in_mid_stream() {
+fn instances_can_join_and_leave_at_work() {
     let more = format!(
         "[kafka.create]\npage_partitions = 3\nlog_partitions = 2\n[corpus]\nby = \"header\"\n\
-         [kafka.transaction]\nrecords_max = 50\n{MISSED_SOON}"
+         [kafka.transaction]\nrecords_max = 50\n{FAST_FAILURE_DETECTION}"
     );
     let installation = Installation::new(&crate::broker::bootstrap(), "scale", &more);
     let corpora = ["甲", "乙", "丙", "丁"];

@@ -1,18 +1,18 @@
-//! Randomness of the tests' own, so that a seed is all it takes to draw the same again.
+//! Random numbers from a seed, which is enough to draw the same again.
 
 /// A small generator.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
-    /// A number below `sides`.
+    /// Returns a number below `sides`.
     pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 }
 
-/// A number that the environment may set.
+/// Returns a number that the environment may set.
 pub(crate) fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }

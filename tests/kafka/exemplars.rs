@@ -1,4 +1,4 @@
-//! Exemplars: Prometheus itself reads a worker's metrics, and says which pages they name.
+//! Exemplars: a real Prometheus reads a worker's metrics, and returns the pages that they name.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, wait_until};
 use crate::common::{article, percent_encoded};
 
-/// The labels of the exemplars that a query has had.
+/// Returns the labels of the exemplars of a query.
 fn exemplars(prometheus: &Prometheus, query: &str) -> Vec<Value> {
     let path = format!("query_exemplars?query={}&start=0&end=9999999999", percent_encoded(query));
     let answer = prometheus.ask(&path).unwrap_or_default();
@@ -18,8 +18,8 @@ fn exemplars(prometheus: &Prometheus, query: &str) -> Vec<Value> {
 }
 
 #[test]
-fn prometheus_knows_the_last_page_of_each_count_and_its_trace() {
-    // No collector listens: whether spans arrive is another matter.
+fn exemplars_name_the_last_page_of_each_count_and_its_trace() {
+    // No collector listens: this test is not about spans.
     let more = "[traces]\nenabled = true\nendpoint = \"http://127.0.0.1:9\"\n";
     let installation = Installation::new(&bootstrap(), "exemplars", more);
     let text = std::fs::read_to_string(installation.config()).expect("a configuration");
@@ -50,10 +50,10 @@ fn prometheus_knows_the_last_page_of_each_count_and_its_trace() {
     assert_eq!(unique, [serde_json::json!({ "page_id": "first", "trace_id": trace })]);
     let copy = of("leitong_verdicts_total{kind=\"EXACT_DUPLICATE\"}");
     assert_eq!(copy, [serde_json::json!({ "page_id": "copy", "trace_id": trace })]);
-    // A page without a context has a trace of its own.
+    // A page without a context has its own trace.
     let short = of("leitong_undecidable_total{reason=\"TOO_SHORT\"}");
     assert_eq!(short.len(), 1, "{short:?}");
-    // Older versions of Prometheus keep the labels of exemplars as they are escaped.
+    // Older versions of Prometheus keep the escapes in labels of exemplars.
     let page_id = short[0]["page_id"].as_str().unwrap_or_default();
     let escaped = awkward.replace('\\', "\\\\").replace('"', "\\\"");
     assert!(page_id == awkward || page_id == escaped, "{page_id}");
@@ -62,7 +62,7 @@ fn prometheus_knows_the_last_page_of_each_count_and_its_trace() {
     assert_eq!(letter[0]["message"], format!("{}[0]@3", installation.topic("pages")), "{letter:?}");
     let delays = of("leitong_verdict_delay_seconds_bucket");
     assert!(!delays.is_empty() && delays.iter().all(|labels| labels["trace_id"].is_string()), "{delays:?}");
-    // Whoever does not ask for OpenMetrics gets what there always was.
+    // A client that does not request OpenMetrics gets the older format.
     let (_, plain) = worker.get("/metrics").expect("metrics");
     assert!(!plain.contains("page_id") && !plain.contains("# EOF"), "{plain}");
 }

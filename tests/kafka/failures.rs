@@ -1,17 +1,17 @@
-//! Brokers that die, and workers that are halted and wake up as zombies.
+//! Brokers that die, and workers that are frozen and wake up as zombies.
 
 use std::time::{Duration, Instant};
 
 use crate::broker::crawler::Crawler;
-use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{Brokers, bootstrap, wait_until};
 
-/// Fast failure detection, and transactions that end as soon.
+/// Fast failure detection, and transactions with an equally short timeout.
 fn fast() -> String {
-    format!("{MISSED_SOON}\"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n")
+    format!("{FAST_FAILURE_DETECTION}\"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n")
 }
 
-/// How long until these workers have committed `more` verdicts.
+/// Returns how long it takes until these workers have committed `more` verdicts.
 #[track_caller]
 fn time_until(workers: &[&Worker], more: f64) -> Duration {
     let began = Instant::now();
@@ -30,14 +30,14 @@ fn brokers_die_one_after_the_other() {
     workers.iter().for_each(|worker| worker.wait_until_ready());
     let crawler = Crawler::start(&installation, 100);
     time_until(&[&workers[0], &workers[1]], 50.0);
-    // Each in turn, so the coordinators of all groups and transactions,
-    // and the leaders of all partitions, were among them.
+    // Each broker in turn: the coordinators of all groups and transactions, and the leaders of all
+    // partitions, were among them.
     for broker in 0..3 {
         brokers.kill(broker);
         let held_up = time_until(&[&workers[0], &workers[1]], 50.0);
         println!("broker {broker} killed: held up for {:.1} s", held_up.as_secs_f64());
         brokers.restart(broker);
-        // Its copies have caught up when the topics have all of them again.
+        // Its replicas have caught up when all brokers have all of the topics again.
         wait_until("all copies are in sync", || brokers.in_sync(&installation.topic("log")));
         workers.iter_mut().for_each(|worker| {
             assert!(worker.is_running());
@@ -54,7 +54,7 @@ fn brokers_die_one_after_the_other() {
 
 #[test]
 fn a_frozen_owner_is_fenced() {
-    // One record a transaction, back to back: wherever it freezes it is within one, or between two.
+    // One record per transaction, back to back: wherever the owner freezes, it is within one or between two.
     let more = format!("[kafka.transaction]\nrecords_max = 1\nlinger_ms = 0\n{}", fast());
     let installation = Installation::new(&bootstrap(), "zombie-owner", &more);
     let mut fingerprint = installation.worker(&["--role", "fingerprint"]);
@@ -75,7 +75,7 @@ fn a_frozen_owner_is_fenced() {
         owner.signal("CONT");
         let owner = &*owner;
         wait_until(format_args!("the zombie notices:\n{}", owner.latest()), || {
-            let log = owner.said();
+            let log = owner.plain_log();
             log.contains("fenced") || log.contains("lost=true") || log.contains("partitions revoked")
         });
         owner.wait_until_ready();
@@ -90,7 +90,7 @@ fn a_frozen_owner_is_fenced() {
 }
 
 #[test]
-fn a_frozen_fingerprint_worker_holds_nobody_up() {
+fn a_frozen_fingerprint_worker_delays_no_other() {
     let installation = Installation::new(&bootstrap(), "zombie-fingerprint", &fast());
     let mut owner = installation.worker(&["--role", "cluster"]);
     let mut left =
@@ -101,7 +101,7 @@ fn a_frozen_fingerprint_worker_holds_nobody_up() {
     time_until(&[&owner], 100.0);
     for round in 0..4 {
         let (frozen, other) = (&left[round % 2], &left[1 - round % 2]);
-        // Records are read and sent all the time, so some are in flight.
+        // Records are read and sent continuously, so some are in flight.
         frozen.signal("STOP");
         let held_up = time_until(&[&owner], 100.0);
         println!("fingerprint worker frozen: a hundred verdicts more after {:.1} s", held_up.as_secs_f64());

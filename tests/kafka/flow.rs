@@ -1,4 +1,4 @@
-//! Pages in, verdicts out, over a real broker.
+//! From pages to verdicts, over a real broker.
 
 use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
@@ -42,7 +42,7 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
 
 /// Traces and correlation ids ended at the page topic.
 #[test]
-fn headers_and_key_go_from_page_to_verdict() {
+fn headers_and_key_are_copied_from_page_to_verdict() {
     let more = "[kafka.create]\npage_partitions = 1\nverdict_partitions = 1\n\
                 [kafka.verdicts]\ncloud_events = true\nkey = \"page-key\"\nheaders = [\"traceparent\", \"tracestate\", \"tenant\"]";
     let installation = Installation::new(&crate::broker::bootstrap(), "carried", more);
@@ -98,7 +98,7 @@ fn headers_and_key_go_from_page_to_verdict() {
     assert_eq!((&verdicts[1].headers[..], &verdicts[2].headers[..]), (&own("b", 1)[..], &own("c", 2)[..]));
 }
 
-/// A verdict without the place its page was read at, which differs between a file and a topic.
+/// Returns a verdict without the place of its page, which differs between a file and a topic.
 fn sourceless(verdict: &serde_json::Value) -> serde_json::Value {
     let mut verdict = crate::common::stable_fields(verdict);
     verdict["source"] = serde_json::Value::Null;

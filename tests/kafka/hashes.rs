@@ -1,4 +1,4 @@
-//! What must not meet does not meet, and how the log is cut into transactions changes nothing.
+//! Fingerprints of different settings never meet, and the size of transactions changes nothing.
 
 use std::collections::HashMap;
 
@@ -17,8 +17,7 @@ fn fingerprints_of_other_settings_never_meet() {
     let rows = |from: usize| -> Vec<Row> {
         (from..from + 30).map(|i| Row::page((i % 3) as i32, &format!("p{i}"), &article(i % 10, 30))).collect()
     };
-    // Workers with the one setting, then with the other, as
-    // in a roll-out; the owner has the first throughout.
+    // Workers with one setting, then with the other, as in a roll-out; the owner keeps the first throughout.
     let mut owner = installation.worker(&["--role", "cluster"]);
     owner.wait_until_ready();
     let mut all = Vec::new();
@@ -48,7 +47,7 @@ fn fingerprints_of_other_settings_never_meet() {
 fn transactions_of_any_size_give_the_same_verdicts_with_expiry_on() {
     let expiry = "[expiry]\nmax_age_days = 3\ncentroids_max = 40\n";
     let bootstrap = crate::broker::bootstrap();
-    // Log time runs through thirty days, and sometimes back.
+    // Log time covers thirty days, and sometimes goes back.
     let first_ms = 1_700_000_000_000;
     let rows: Vec<Row> = (0..600)
         .map(|i: i64| {

@@ -1,4 +1,4 @@
-//! A worker in a container: `make image` makes the image, tries it without a broker, and runs this test.
+//! A worker in a container: `make image` builds the image, tries it without a broker, and runs this test.
 
 use std::process::{Command, Stdio};
 
@@ -11,7 +11,7 @@ const ENGINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/image/engine.s
 /// The broker's host, as containers find it in their `/etc/hosts`.
 const HOST: &str = "broker.test";
 
-/// A container of a test. It is removed, and its program killed, when this is dropped.
+/// A container of a test. Removed, and its program killed, when dropped.
 struct Container(String);
 
 impl Container {
@@ -47,7 +47,7 @@ fn a_worker_in_a_container_gives_one_verdict_for_each_sample_page() {
     for arguments in [["topics", "create"], ["run", "--check"]] {
         let mut command = container.run(&installation);
         command.args(arguments).arg("--config").arg(installation.config());
-        let run = Run::of(command.output().expect("the engine starts"));
+        let run = Run::from_output(command.output().expect("the engine starts"));
         assert_eq!(run.status, 0, "{arguments:?}: {}{}", run.stdout, run.stderr);
     }
 
@@ -61,7 +61,7 @@ fn a_worker_in_a_container_gives_one_verdict_for_each_sample_page() {
     worker.wait_until_ready();
     installation.wait_for_verdicts(rows.len());
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
-    // The test's own programs know no such host.
+    // The test's own programs cannot resolve this host.
     installation.edit(HOST, "127.0.0.1");
     installation.assert_exactly_once(&rows);
 }

@@ -1,5 +1,5 @@
-//! Look-ups beside a worker (`[api] address`): what is answered is what the verdict is then, from
-//! owners and standbys, in memory and on disk, whatever is killed meanwhile.
+//! Look-ups next to a worker (`[api] address`): the answer equals the later verdict, from owners and
+//! standbys, in memory and on disk, whatever is killed meanwhile.
 //!
 //! `LEITONG_CHAOS_SEED` repeats the kills, `LEITONG_CHAOS_KILLS` makes them more.
 
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
 use crate::common::openapi::{Api, CLUSTER, LOOK_UP, PAGE, STORE};
 use crate::common::serve::{Answer, Client};
@@ -22,21 +22,22 @@ const TOKEN: &str = "a-token-of-the-tests";
 /// Small transactions, and kills that are noticed soon.
 fn settings(more: &str) -> String {
     format!(
-        "[api]\naddress = \"127.0.0.1:0\"\n{more}[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n{MISSED_SOON}"
+        "[api]\naddress = \"127.0.0.1:0\"\n{more}[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n{FAST_FAILURE_DETECTION}"
     )
 }
 
-/// Where a worker answers look-ups.
+/// Returns the address on which a worker answers look-ups.
 fn address(worker: &Worker) -> Option<String> {
-    Some(worker.said().split("look-ups: http://").nth(1)?.split_whitespace().next()?.to_owned())
+    Some(worker.timeless_fields().split("look-ups: http://").nth(1)?.split_whitespace().next()?.to_owned())
 }
 
 fn client(worker: &Worker) -> Client {
     Client::to(&address(worker).expect("the port is open"))
 }
 
-/// A worker is ready before the partition has changed hands, while nobody answers from its table.
-fn wait_until_it_answers(worker: &Worker) {
+/// Waits for an answer: a worker is ready before the partition has changed hands, while nobody answers from
+/// its table.
+fn wait_until_answering(worker: &Worker) {
     let page = rows(0, 1, 1)[0].json();
     wait_until("look-ups are answered", || client(worker).look_up(&page).status == 200);
 }
@@ -45,8 +46,8 @@ fn rows(from: usize, to: usize, texts: usize) -> Vec<Row> {
     (from..to).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % texts, 25))).collect()
 }
 
-/// What a verdict says of the page, whenever it is said.
-fn said(verdict: &Value) -> Value {
+/// Returns the fields of a verdict that do not depend on the time.
+fn timeless_fields(verdict: &Value) -> Value {
     const STABLE: [&str; 8] = [
         "kind",
         "canonical_page_id",
@@ -60,18 +61,18 @@ fn said(verdict: &Value) -> Value {
     STABLE.into_iter().map(|name| (name.to_owned(), verdict[name].clone())).collect()
 }
 
-/// The verdict on a page that is looked up and written then, which must be one.
+/// Looks up a page and then writes it; both must give the same verdict, which is returned.
 #[track_caller]
-fn asked_and_written(installation: &Installation, client: &mut Client, row: &Row, written: usize) -> Answer {
+fn look_up_and_write(installation: &Installation, client: &mut Client, row: &Row, written: usize) -> Answer {
     let page: Value = row.json();
     let asked = client.look_up(&page);
     assert_eq!(asked.status, 200, "{}", asked.body);
     installation.feed(std::slice::from_ref(row), written);
     let verdicts = installation.verdicts();
     let verdict = verdicts.iter().find(|verdict| verdict["page_id"] == page["id"]).expect("its verdict");
-    let (found, mut expected) = (said(&asked.body["verdict"]), said(verdict));
+    let (found, mut expected) = (timeless_fields(&asked.body["verdict"]), timeless_fields(verdict));
     if verdict["kind"] == "UNIQUE" {
-        // It is named by its place, and marks of transactions take some as well.
+        // The verdict is identified by its offset; transaction markers take offsets as well.
         assert!(verdict["log_offset"].as_u64() >= asked.body["as_of"]["log_offset"].as_u64());
         expected["cluster_id"] = found["cluster_id"].clone();
     }
@@ -80,15 +81,15 @@ fn asked_and_written(installation: &Installation, client: &mut Client, row: &Row
 }
 
 #[test]
-fn what_is_answered_is_the_verdict_from_owner_and_standby() {
+fn look_ups_at_owner_and_standby_predict_the_verdict() {
     let installation =
         Installation::new(&bootstrap(), "look-ups", &settings("[kafka.create]\npage_partitions = 1\n"));
     installation.keep_standbys();
     let all = rows(0, 130, 60);
     let mut owner = installation.worker(&["--role", "all"]);
     owner.wait_until_ready();
-    wait_until_it_answers(&owner);
-    // Nothing is there yet, and that is an answer as well.
+    wait_until_answering(&owner);
+    // There are no pages yet, and the answer says so.
     let first = client(&owner).look_up(&all[0].json());
     assert_eq!((first.status, &first.body["verdict"]["kind"]), (200, &json!("UNIQUE")), "{}", first.body);
     assert_eq!(first.body["verdict"]["cluster_id"], Value::Null, "nobody knows yet how the log is named");
@@ -104,7 +105,7 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
     for (number, held_as) in (100..130).zip(["owner", "standby"].into_iter().cycle()) {
         followed();
         let asked_of = if held_as == "owner" { &owner } else { &standby };
-        let asked = asked_and_written(&installation, &mut client(asked_of), &all[number], number + 1);
+        let asked = look_up_and_write(&installation, &mut client(asked_of), &all[number], number + 1);
         assert_eq!(asked.body["as_of"]["held_as"], held_as);
         api.check(LOOK_UP, 200, &asked);
     }
@@ -131,7 +132,7 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
     assert_eq!(of_owner.body["canonical"]["page_id"], published["canonical_page_id"]);
     let members = |answer: &Answer| answer.body["members"].as_array().map(Vec::len);
     assert!(members(&of_owner) >= Some(1) && members(&of_standby) == Some(0), "{}", of_owner.body);
-    // Who takes over answers on, and a worker stores nothing over HTTP.
+    // After a take-over, the new owner continues to answer. A worker stores nothing over HTTP.
     owner.kill();
     wait_until("the standby is the owner", || {
         client(&standby).look_up(&all[0].json()).body["as_of"]["held_as"] == "owner"
@@ -148,7 +149,7 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
 }
 
 #[test]
-fn a_table_that_another_instance_has_is_not_guessed() {
+fn an_instance_answers_only_from_its_own_tables() {
     let more = "[corpus]\nby = \"header\"\n[kafka.create]\npage_partitions = 1\nlog_partitions = 2\n";
     let installation = Installation::new(&bootstrap(), "not-here", &settings(more));
     let mut both = [installation.worker(&[]), installation.worker(&[])];
@@ -159,7 +160,7 @@ fn a_table_that_another_instance_has_is_not_guessed() {
             metrics.contains("leitong_partitions_owned{stage=\"cluster\"} 1")
         })
     });
-    // Each corpus is answered by the one that has its partition, and refused by the other.
+    // The instance that has its partition answers for a corpus; the other one refuses.
     let text = article(1, 30);
     let (mut seen, mut api) = (BTreeMap::new(), Api::read());
     for corpus in ["甲", "乙", "丙", "丁", "default", "news.example.com"] {
@@ -196,7 +197,7 @@ fn a_table_that_another_instance_has_is_not_guessed() {
 }
 
 #[test]
-fn limits_are_those_of_serve() {
+fn look_ups_have_the_limits_of_serve() {
     let folder = tempfile::tempdir().expect("a folder");
     let token = write(folder.path(), "token", format!("{TOKEN}\n"));
     let more = format!(
@@ -209,7 +210,7 @@ fn limits_are_those_of_serve() {
     let checked = installation.leitong(&["run", "--check", "--admin", "127.0.0.1:0"]);
     assert!(checked.stdout.contains("look-ups"), "{}", checked.stdout);
     let with_token = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n");
-    // Asks again until it is not one request too many.
+    // Repeat until it is not one request too many.
     let ask = |headers: &str, body: &[u8]| {
         let mut answers = std::iter::repeat_with(|| client(&worker).ask("POST /v1/lookup", headers, body));
         answers.find(|answer| answer.as_ref().is_none_or(|answer| answer.status != 429)).flatten()
@@ -218,7 +219,7 @@ fn limits_are_those_of_serve() {
     let deep = [b"{\"text\":".repeat(5000), b"1".to_vec()].concat();
     let bomb = gzip(&vec![b' '; 30 << 20]);
     let as_gzip = format!("{with_token}Content-Encoding: gzip\r\n");
-    // The partition may be changing hands still.
+    // The partition may still be changing hands.
     wait_until("look-ups are answered", || {
         ask(&with_token, good.as_bytes()).expect("an answer").status == 200
     });
@@ -248,15 +249,15 @@ fn limits_are_those_of_serve() {
         (0..600).map_while(|_| often.ask("GET /v1/pages/a", &with_token, b"")).map(|answer| answer.status);
     assert!(answers.into_iter().any(|status| status == 429));
     assert!(worker.metric("leitong_api_refused_total") > 8.0);
-    assert!(!worker.said().contains(TOKEN));
+    assert!(!worker.timeless_fields().contains(TOKEN));
     assert_eq!(worker.terminate(), 0);
 }
 
-/// What some clients were answered: text, log offset that the answer is as of, page that it names.
+/// Answers to some clients: text, log offset of the answer, and the page in it.
 type Answers = Mutex<Vec<(usize, u64, Value)>>;
 
-/// Asks whichever worker answers, without a rest, until it is `ended`.
-fn keep_asking(
+/// Sends look-ups to any worker that answers, without a pause, until `ended`.
+fn look_up_until_ended(
     addresses: &Mutex<Vec<String>>,
     ended: &AtomicBool,
     mut dice: Rng,
@@ -273,7 +274,7 @@ fn keep_asking(
         let address = &all[dice.roll(all.len() as u64) as usize];
         let text = dice.roll(texts as u64) as usize;
         let body = json!({ "id": "asked", "text": article(text, 25) }).to_string();
-        // A worker that was killed answers no more, in the midst of an answer.
+        // A killed worker stops, possibly within an answer.
         let Some(mut client) = Client::try_to(address) else { continue };
         let headers = "Content-Type: application/json\r\n";
         let Some(answer) = client.ask("POST /v1/lookup", headers, body.as_bytes()) else { continue };
@@ -294,7 +295,7 @@ fn keep_asking(
     }
 }
 
-/// The page that was canonical for each text from which log offset on.
+/// Returns the canonical page of each text, and the log offset from which it is valid.
 fn canonical_pages(verdicts: &[Value], texts: usize) -> BTreeMap<usize, (u64, Value)> {
     let mut canonical = BTreeMap::new();
     for verdict in verdicts {
@@ -337,11 +338,11 @@ fn storm(name: &str, table: &str) {
     let (addresses, ended, answers) = (Mutex::default(), AtomicBool::new(false), Answers::default());
     let mut workers = vec![start(0), start(1)];
     std::thread::scope(|scope| {
-        // Who asks has to end where something here fails, too.
+        // The clients must stop even if something here fails.
         let _end = RaisedOnDrop(&ended);
         for number in 0..3 {
             let (addresses, ended, answers) = (&addresses, &ended, &answers);
-            scope.spawn(move || keep_asking(addresses, ended, Rng(seed + number), TEXTS, answers));
+            scope.spawn(move || look_up_until_ended(addresses, ended, Rng(seed + number), TEXTS, answers));
         }
         let (bootstrap, topic, rows) = (&installation.bootstrap, installation.topic("pages"), &rows);
         let crawler = scope.spawn(move || {
@@ -369,7 +370,7 @@ fn storm(name: &str, table: &str) {
         crawler.join().expect("all pages are written");
         tell(&workers);
         installation.wait_for_verdicts(rows.len());
-        // Where kills left no time to decide, all of it was drained at once; by now all texts are known.
+        // If the kills left no time to decide, everything was drained at once; by now all texts are known.
         wait_until("known texts are looked up", || {
             tell(&workers);
             let answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -381,7 +382,7 @@ fn storm(name: &str, table: &str) {
     let (mut unique, mut duplicate) = (0, 0);
     for (text, as_of, named) in &answers {
         let (first, page) = &canonical[text];
-        // Before its first page came, it would have been the first one itself: that page was unique.
+        // Before its first page was stored, the looked-up page would have been unique.
         let expected = if as_of > first { page.clone() } else { Value::Null };
         let was_unique = page == &json!(format!("p{}", first_page(&rows, *text, TEXTS)));
         assert!(as_of > first || was_unique, "text {text} is near another one");
@@ -393,7 +394,7 @@ fn storm(name: &str, table: &str) {
     workers.iter_mut().for_each(|worker| assert_eq!(worker.terminate(), 0));
 }
 
-/// Number of the first page of a text.
+/// Returns the number of the first page of a text.
 fn first_page(rows: &[Row], text: usize, texts: usize) -> usize {
     (0..rows.len()).find(|number| number * 7 % texts == text).expect("all texts are written")
 }
@@ -408,10 +409,10 @@ fn answers_are_right_from_tables_on_disk_while_owners_are_killed() {
     storm("asked-disk", "[table]\non_disk = true\nblock_centroids = 32\n");
 }
 
-/// Nothing is answered from blocks that cannot be read, though their owner has not noticed yet.
+/// Nothing is answered from unreadable blocks, even before their owner has noticed.
 #[test]
-fn nothing_is_answered_from_what_cannot_be_read() {
-    // A look-up is to find it, not the check in the background.
+fn nothing_is_answered_from_unreadable_blocks() {
+    // A look-up must find it, not the check in the background.
     let table = "[table]\non_disk = true\nblock_centroids = 32\ncheck_mib_per_second = 0\n[kafka.snapshots]\ndir = \"tables\"\n";
     let more = settings(&format!("[kafka.create]\npage_partitions = 1\n{table}"));
     let installation = Installation::new(&bootstrap(), "asked-damaged", &more);
@@ -430,7 +431,7 @@ fn nothing_is_answered_from_what_cannot_be_read() {
         std::fs::write(&path, bytes).expect("written");
     }
     let mut worker = installation.restored_worker("snapshot", &[]);
-    // Some are in memory alone; of the others none may be called new.
+    // Some are only in memory; none of the others may be called new.
     let answers: Vec<Answer> = all.iter().map(|row| client(&worker).look_up(&row.json())).collect();
     let refused = answers.iter().filter(|answer| answer.problem() == "not-ready").count();
     assert!(refused > 0, "nobody has noticed");

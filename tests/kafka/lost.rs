@@ -1,5 +1,4 @@
-//! What retention deletes before it is read: every offset
-//! is accounted for, once, wherever it happens.
+//! Records deleted by retention before they are read: every lost offset is counted once, wherever it happens.
 
 use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
@@ -7,7 +6,7 @@ use crate::broker::worker::{Installation, Worker};
 use crate::broker::{HANG_LIMIT, bootstrap, pause, wait_until};
 use crate::common::article;
 
-/// The broker soon answers a fetch that finds nothing, so none waits there while its worker is frozen.
+/// The broker answers an empty fetch soon, so no fetch waits there while its worker is frozen.
 const ONE_PARTITION: &str =
     "[kafka.create]\npage_partitions = 1\n[kafka.properties]\n\"fetch.wait.max.ms\" = 20\n";
 
@@ -19,7 +18,8 @@ fn lost(worker: &Worker) -> u64 {
     worker.metric("leitong_pages_lost_total") as u64
 }
 
-/// Lets a frozen worker's last fetch come back empty. Nothing tells when the broker has answered it.
+/// Waits until a frozen worker's last fetch has come back empty. Nothing reports when the broker has answered
+/// it.
 fn wait_for_last_fetch() {
     pause(1000);
 }
@@ -29,11 +29,11 @@ fn overtake(installation: &Installation, worker: &Worker, rows: &[Row], before: 
     worker.signal("STOP");
     wait_for_last_fetch();
     installation.produce(rows);
-    Admin::of(installation).delete_records(&installation.topic("pages"), before);
+    Admin::new(installation).delete_records(&installation.topic("pages"), before);
     worker.signal("CONT");
 }
 
-/// The count stayed 0, since librdkafka jumped to the new beginning without a word.
+/// The count stayed 0, since librdkafka jumped to the new beginning silently.
 #[test]
 fn retention_that_overtakes_a_running_reader_is_counted() {
     let installation = Installation::new(&bootstrap(), "overtaken", ONE_PARTITION);
@@ -42,18 +42,17 @@ fn retention_that_overtakes_a_running_reader_is_counted() {
     overtake(&installation, &worker, &pages(40, 100), 70);
     wait_until(format_args!("thirty are missing:\n{}", worker.latest()), || lost(&worker) == 30);
     installation.wait_for_verdicts(70);
-    assert!(worker.said().contains("retention deleted offsets 40 to 70"), "{}", worker.said());
-    // Nothing comes behind them.
+    assert!(worker.plain_log().contains("retention deleted offsets 40 to 70"), "{}", worker.plain_log());
+    // No pages follow them.
     overtake(&installation, &worker, &pages(100, 120), 120);
     wait_until(format_args!("fifty are missing:\n{}", worker.latest()), || lost(&worker) == 50);
-    assert!(worker.said().contains("retention deleted offsets 100 to 120"));
-    // Another member comes, and counts nothing again; and
-    // so does one that begins when they have gone.
+    assert!(worker.plain_log().contains("retention deleted offsets 100 to 120"));
+    // Another member joins and counts nothing again; neither does one that starts after both have left.
     let mut other = installation.worker(&[]);
     other.wait_until_ready();
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
     wait_until("the other one has the partition", || {
-        other.said().matches("page topic partitions assigned").count() > 0
+        other.plain_log().matches("page topic partitions assigned").count() > 0
     });
     installation.feed(&pages(120, 140), 90);
     assert_eq!(lost(&other), 0, "{}", other.log());
@@ -62,12 +61,12 @@ fn retention_that_overtakes_a_running_reader_is_counted() {
     assert_eq!(verdicts.len(), 90, "40, 30 and 20");
 }
 
-/// What was lost while nobody ran was counted again at each assignment until a page came.
+/// Records lost while nobody ran were counted again at each assignment until a page came.
 #[test]
 fn losses_are_counted_once_across_restarts() {
     let installation = Installation::new(&bootstrap(), "counted-once", ONE_PARTITION);
-    let delete = |before| Admin::of(&installation).delete_records(&installation.topic("pages"), before);
-    // A group that has begun at an empty topic knows that it began there.
+    let delete = |before| Admin::new(&installation).delete_records(&installation.topic("pages"), before);
+    // A group that began with an empty topic knows where it began.
     let mut first = installation.worker(&["--role", "fingerprint"]);
     first.wait_until_ready();
     assert_eq!(first.terminate(), 0);
@@ -81,7 +80,7 @@ fn losses_are_counted_once_across_restarts() {
         assert_eq!(worker.terminate(), 0);
     }
     assert_eq!(counts, [10, 0, 0]);
-    // In part.
+    // A part of them.
     installation.produce(&pages(10, 30));
     delete(15);
     let mut worker = installation.worker(&[]);
@@ -90,10 +89,9 @@ fn losses_are_counted_once_across_restarts() {
     assert_eq!(worker.terminate(), 0);
 }
 
-/// A transactional crawler's marks, and pages that it took
-/// back, have offsets that nobody ever reads.
+/// A transactional crawler's markers and aborted pages have offsets that nobody reads.
 #[test]
-fn marks_of_transactions_are_no_losses() {
+fn transaction_markers_do_not_count_as_losses() {
     use rdkafka::ClientConfig;
     use rdkafka::producer::{BaseProducer, Producer};
     let installation = Installation::new(&bootstrap(), "marks", ONE_PARTITION);
@@ -109,7 +107,7 @@ fn marks_of_transactions_are_no_losses() {
     for (number, row) in pages(0, 20).iter().enumerate() {
         crawler.begin_transaction().expect("begun");
         topics::send(&crawler, &installation.topic("pages"), row);
-        // Written, whatever becomes of it.
+        // Written, whether it is committed or not.
         crawler.flush(patience).expect("delivered");
         match number % 4 {
             3 => crawler.abort_transaction(patience).expect("aborted"),
@@ -128,7 +126,7 @@ fn marks_of_transactions_are_no_losses() {
     assert_eq!(worker.terminate(), 0);
 }
 
-/// The log's records are nobody's to lose: its owner is halted, as it does when it starts.
+/// Records of the log must not be lost: its owner is halted, as it is at a start.
 #[test]
 fn retention_that_overtakes_a_running_owner_halts_it() {
     let installation = Installation::new(&bootstrap(), "overtaken-owner", ONE_PARTITION);
@@ -140,7 +138,7 @@ fn retention_that_overtakes_a_running_owner_halts_it() {
     wait_for_last_fetch();
     installation.produce(&pages(20, 40));
     wait_until("the log has them", || topics::read_all(&installation.bootstrap, &log).len() == 40);
-    Admin::of(&installation).delete_records(&log, 30);
+    Admin::new(&installation).delete_records(&log, 30);
     owner.signal("CONT");
     let why = "the log begins at offset 30, and 20 is the next to read";
     wait_until(format_args!("{why:?}:\n{}", owner.latest()), || {

@@ -1,8 +1,7 @@
-//! The worker against Apache Kafka itself: one binary, so that all tests share a broker.
+//! The worker with a real Apache Kafka: one binary, so that all tests share a broker.
 //!
-//! `KAFKA_BOOTSTRAP` names another cluster; see `broker/mod.rs` for
-//! what is needed otherwise. Runs that are drawn at random print their
-//! seed, and the variables that repeat them or make them longer.
+//! `KAFKA_BOOTSTRAP` names another cluster; `broker/mod.rs` lists what is needed otherwise. Random runs print
+//! their seed, and the variables that repeat them or make them longer.
 
 mod admin;
 mod alerts;

@@ -1,5 +1,5 @@
-//! A sink slower than the source: memory stays bounded, polling goes
-//! on, transactions become smaller, and all arrives in the end.
+//! A sink slower than the source: memory stays bounded, polling continues, transactions become smaller, and
+//! everything arrives in the end.
 
 use crate::admin::throttle;
 use crate::broker::topics::Row;
@@ -7,9 +7,9 @@ use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, pause};
 use crate::common::article;
 
-/// What the configuration below allows: 16 MiB of pages between the ends,
-/// librdkafka's queues (32 MiB of pages fetched, 32 MiB of records sent, 16
-/// MiB of the log), and the program with its dictionaries, in a debug build.
+/// The maximum under the configuration below: 16 MiB of pages in the pipeline, librdkafka's queues (32 MiB of
+/// pages fetched, 32 MiB of records sent, 16 MiB of the log), and the program with its dictionaries, in a
+/// debug build.
 const RESIDENT_BYTES_MAX: u64 = 450 << 20;
 
 #[test]
@@ -17,7 +17,7 @@ fn a_slow_sink_holds_the_source_back() {
     let more = "[pipeline]\nqueue_bytes = 16777216\nqueue_pages = 500\n[kafka.pages]\npause_after_ms = 500\n\
                 [kafka.create]\npage_partitions = 3\n";
     let installation = Installation::new(&bootstrap(), "memory", more);
-    // 600 MB of pages, most of it markup, which is quick to read; records of the log stay small.
+    // 600 MB of pages, mostly markup, which is fast to read; records of the log stay small.
     let filler = format!("<p>{}</p><!--{}-->", article(3, 60), "x".repeat(500_000));
     let rows: Vec<Row> = (0..1200)
         .map(|i| {
@@ -25,7 +25,7 @@ fn a_slow_sink_holds_the_source_back() {
             Row { partition: i % 3, value: Some(page.to_string().into_bytes()), ..Row::default() }
         })
         .collect();
-    // The log takes a hundred records a second or so.
+    // The log accepts about a hundred records per second.
     throttle(&installation.bootstrap, &format!("{}-log", installation.app), 15_000);
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();

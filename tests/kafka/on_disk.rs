@@ -1,5 +1,5 @@
-//! Tables whose old centroids are on disk: verdicts are those of a table in memory, as `leitong
-//! replay` gives them, and a restart opens the blocks and reads the changelog's tail.
+//! Tables with old centroids on disk: the verdicts are those of a table in memory, as `leitong replay`
+//! produces them, and a restart opens the blocks and reads the changelog's tail.
 //!
 //! `LEITONG_CHAOS_SEED` repeats the kills, `LEITONG_CHAOS_KILLS` makes them more.
 
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
 use crate::common::{article, leitong};
 use crate::dice::{Rng, from_environment};
@@ -17,7 +17,7 @@ fn settings(folder: &str) -> String {
     format!(
         "[table]\non_disk = true\nblock_centroids = 32\n[expiry]\ncentroids_max = 150\n[kafka.transaction]\n\
          records_max = 10\nlinger_ms = 0\n[kafka.snapshots]\ndir = \"{folder}\"\n[kafka.create]\npage_partitions = 1\n\
-         {MISSED_SOON}"
+         {FAST_FAILURE_DETECTION}"
     )
 }
 
@@ -29,7 +29,7 @@ fn folder(installation: &Installation, name: &str) -> PathBuf {
     installation.folder.path().join(name).join(format!("{}-0.table", installation.app))
 }
 
-/// The names of the files in `folder` that are blocks of centroids.
+/// Returns the files in `folder` that are blocks of centroids.
 fn blocks(folder: &Path) -> Vec<PathBuf> {
     let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_block = |path: &PathBuf| {
@@ -61,7 +61,7 @@ fn a_restart_opens_the_blocks_and_reads_the_tail() {
     let mut other = installation.worker(&["--role", "cluster"]);
     worker.kill();
     other.wait_until_ready();
-    assert!(other.said().contains("from=snapshot"), "{}", other.said());
+    assert!(other.plain_log().contains("from=snapshot"), "{}", other.plain_log());
 
     let records = topics::read_all(&installation.bootstrap, &installation.topic("centroids")).len() as f64;
     assert_eq!(other.metric("leitong_restored_centroids"), 150.0);
@@ -81,7 +81,7 @@ fn a_restart_opens_the_blocks_and_reads_the_tail() {
 }
 
 #[test]
-fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
+fn a_table_that_does_not_match_is_set_aside_and_restored_from_the_changelog() {
     let installation = Installation::new(&bootstrap(), "set-aside", &settings("tables"));
     let rows = pages(0, 400);
     let mut worker = installation.worker(&[]);
@@ -95,7 +95,7 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
     let name = |path: PathBuf| path.file_name().expect("a name").to_owned();
     let restart = |why: &str| {
         let mut worker = installation.restored_worker("changelog", &["--role", "cluster"]);
-        let said = worker.said();
+        let said = worker.plain_log();
         assert!(said.contains("set aside") && said.contains(why), "{why:?}: {said}");
         assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
         assert_eq!(worker.metric("leitong_snapshots_set_aside_total"), 1.0);
@@ -107,7 +107,7 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
     };
     flip(&tables.join("centroids.leitong"), |length| length / 2);
     restart("");
-    // The youngest may have been written last, and be named by nothing yet.
+    // The newest may have been written last, and not be listed yet.
     let oldest = |tables: &Path| blocks(tables).swap_remove(0);
     flip(&oldest(&tables), |length| length - 20);
     restart("damaged at byte");
@@ -138,8 +138,8 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
 }
 
 #[test]
-fn what_cannot_be_read_halts_before_anything_is_published() {
-    // A look-up is to find it, not the check in the background.
+fn unreadable_blocks_halt_a_partition_before_it_publishes() {
+    // A look-up must find it, not the check in the background.
     let unchecked = settings("tables").replace("[table]\n", "[table]\ncheck_mib_per_second = 0\n");
     let installation = Installation::new(&bootstrap(), "unreadable", &unchecked);
     let rows = pages(0, 500);
@@ -148,7 +148,7 @@ fn what_cannot_be_read_halts_before_anything_is_published() {
     let tables = folder(&installation, "tables");
     wait_until("blocks are saved", || worker.metric("leitong_disk_centroids") > 90.0);
     assert_eq!(worker.terminate(), 0);
-    // All that a look-up reads, and nothing that is read when a table is opened.
+    // Damages everything that a look-up reads, and nothing that is read when a table is opened.
     for path in blocks(&tables) {
         let mut bytes = fs::read(&path).expect("a block");
         bytes[..400].fill(0x55);
@@ -158,7 +158,7 @@ fn what_cannot_be_read_halts_before_anything_is_published() {
     let verdicts = installation.verdicts().len();
     installation.produce(&rows[300..]);
     worker.wait_for_log("log partition halted");
-    let said = worker.said();
+    let said = worker.plain_log();
     assert!(
         said.contains("damaged at byte") && said.contains("restores the table from the changelog"),
         "{said}"
@@ -167,7 +167,7 @@ fn what_cannot_be_read_halts_before_anything_is_published() {
     let published = installation.verdicts().len();
     assert!(published < rows.len(), "{published} of {}, {verdicts} before", rows.len());
     assert_eq!(worker.terminate(), 0);
-    // An operator starts it again.
+    // An operator restarts it.
     let mut worker = installation.restored_worker("changelog", &[]);
     installation.wait_for_verdicts(rows.len());
     assert_eq!(worker.terminate(), 0);
@@ -175,7 +175,7 @@ fn what_cannot_be_read_halts_before_anything_is_published() {
 }
 
 #[test]
-fn a_standby_keeps_blocks_of_its_own() {
+fn a_standby_keeps_its_own_blocks() {
     let installation = Installation::new(&bootstrap(), "blocks-standby", &settings("first"));
     installation.keep_standbys();
     let rows = pages(0, 900);
@@ -190,8 +190,8 @@ fn a_standby_keeps_blocks_of_its_own() {
     wait_until("it has blocks of its own", || blocks(&folder(&installation, "second")).len() >= 4);
     first.kill();
     installation.feed(&rows[500..600], 600);
-    assert!(second.said().contains("from=standby"), "{}", second.said());
-    // A third instance with the folder of the first one, which it left when it was killed.
+    assert!(second.plain_log().contains("from=standby"), "{}", second.plain_log());
+    // A third instance uses the first one's folder, left when that was killed.
     installation.configure(&settings("first"));
     installation.keep_standbys();
     let mut third = installation.worker(&["--role", "all"]);
@@ -199,14 +199,14 @@ fn a_standby_keeps_blocks_of_its_own() {
     installation.feed(&rows[600..800], 800);
     assert_eq!(second.terminate(), 0);
     installation.feed(&rows[800..], 900);
-    let said = third.said();
+    let said = third.plain_log();
     assert!(said.contains("from=standby") && !said.contains("set aside"), "{said}");
     assert_eq!(third.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }
 
 #[test]
-fn a_check_looks_at_the_folder() {
+fn a_check_finds_problems_of_the_folder() {
     let installation = Installation::new(&bootstrap(), "check-folder", &settings("leitong.toml/tables"));
     let checked = installation.leitong(&["run", "--check"]);
     assert_eq!(checked.status, 1, "{}", checked.stdout);
@@ -217,7 +217,7 @@ fn a_check_looks_at_the_folder() {
 }
 
 #[test]
-fn killed_at_random_with_blocks() {
+fn random_kills_with_blocks_lose_and_duplicate_nothing() {
     let seed = from_environment("LEITONG_CHAOS_SEED", u64::from(std::process::id()));
     let kills = from_environment("LEITONG_CHAOS_KILLS", 12);
     println!("LEITONG_CHAOS_SEED={seed} LEITONG_CHAOS_KILLS={kills}");
@@ -237,13 +237,13 @@ fn killed_at_random_with_blocks() {
         })
     };
     let mut worker = installation.worker(&[]);
-    // What each restart has to begin with.
+    // The blocks that each restart begins with.
     wait_until("blocks are saved", || worker.metric("leitong_disk_centroids") > 0.0);
     let mut taken_up = 0;
     for _ in 0..kills {
         worker.wait_until_ready();
         pause(dice.roll(3000));
-        let said = worker.said();
+        let said = worker.plain_log();
         assert!(!said.contains("set aside") && !said.contains("halted"), "{said}");
         taken_up += usize::from(said.contains("from=snapshot"));
         worker.kill();

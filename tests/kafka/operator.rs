@@ -1,4 +1,4 @@
-//! What an operator does and sees: signals, probes, metrics, secrets.
+//! The worker as an operator controls and sees it: signals, probes, metrics, secrets.
 
 use std::time::Instant;
 
@@ -12,16 +12,16 @@ fn pages(count: usize) -> Vec<Row> {
 }
 
 #[test]
-fn sigterm_finishes_what_was_begun() {
+fn sigterm_finishes_pages_in_progress() {
     let installation = Installation::new(&bootstrap(), "signals", "");
     let rows = pages(1500);
-    // Stopped in the midst of it, several times: each goes on where the last one stopped.
+    // Stopped several times at work; each worker continues where the last one stopped.
     for part in rows.chunks(500) {
         installation.produce(part);
         let mut worker = installation.worker(&[]);
         wait_until("verdicts", || worker.metric("leitong_verdicts_total") > 0.0);
         assert_eq!(worker.terminate(), 0, "{}", worker.log());
-        assert!(worker.said().contains("stopping: finishing what is in flight"));
+        assert!(worker.plain_log().contains("stopping: finishing what is in flight"));
     }
     let mut worker = installation.worker(&[]);
     installation.wait_for_verdicts(rows.len());
@@ -40,14 +40,14 @@ fn sigterm_finishes_what_was_begun() {
 }
 
 #[test]
-fn sigterm_ends_a_worker_whose_brokers_are_away() {
+fn sigterm_ends_a_worker_without_brokers() {
     let mut brokers = Brokers::start(1);
     let installation = Installation::new(&brokers.bootstrap(), "away", "");
     let rows = pages(600);
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();
     installation.produce(&rows[..300]);
-    // In the midst of it.
+    // At work.
     wait_until("verdicts", || worker.metric("leitong_verdicts_total") > 0.0);
     installation.produce(&rows[300..]);
     brokers.kill(0);
@@ -57,7 +57,7 @@ fn sigterm_ends_a_worker_whose_brokers_are_away() {
     let began = Instant::now();
     let status = worker.terminate();
     println!("ended with status {status} after {:.1} s", began.elapsed().as_secs_f64());
-    // 0 where nothing was in flight, and nobody had to be asked.
+    // 0 if nothing was in flight and no broker was needed.
     assert!(status <= 1, "{status}: {}", worker.log());
     brokers.restart(0);
     let mut worker = installation.worker(&[]);
@@ -67,12 +67,12 @@ fn sigterm_ends_a_worker_whose_brokers_are_away() {
 }
 
 #[test]
-fn rust_log_says_what_is_logged() {
+fn rust_log_selects_log_events() {
     let installation = Installation::new(&bootstrap(), "rust-log", "");
     let log_with = |filter: &str, wanted: &str, unwanted: &str| {
         let mut worker = installation.worker_with(&["--role", "fingerprint"], &[("RUST_LOG", filter)]);
         match wanted {
-            // By then it has said what it says at the start.
+            // By then it has logged its start.
             "" => wait_until("it has joined its group", || installation.has_groups()),
             wanted => worker.wait_for_log(wanted),
         }
@@ -86,7 +86,7 @@ fn rust_log_says_what_is_logged() {
 }
 
 #[test]
-fn probes_and_metrics_say_how_it_stands() {
+fn probes_and_metrics_report_the_state() {
     let installation = Installation::new(&bootstrap(), "probes", "");
     let mut worker = installation.worker(&[]);
     worker.wait_for_log("admin port");
@@ -109,7 +109,7 @@ fn probes_and_metrics_say_how_it_stands() {
     assert!(worker.metric("leitong_centroids") == 50.0, "{metrics}");
     assert!(metrics.contains("leitong_verdict_delay_seconds_bucket"), "a histogram");
     assert_eq!(worker.metric("leitong_partitions_owned") as u32, 4);
-    // The console tells the same, and whose pages they were.
+    // The console shows the same, and whose pages they were.
     let (_, state) = worker.get("/console/state.json").expect("an answer");
     let state: serde_json::Value = serde_json::from_str(&state).expect("JSON");
     let of_corpus = &state["corpora"][0];
@@ -130,7 +130,7 @@ fn probes_and_metrics_say_how_it_stands() {
 }
 
 #[test]
-fn instances_that_stand_by_are_ready_too() {
+fn standby_instances_are_ready() {
     let installation = Installation::new(&bootstrap(), "standby", "");
     let workers = [(); 2].map(|()| installation.worker(&["--role", "cluster"]));
     workers.iter().for_each(|worker| worker.wait_until_ready());
@@ -157,9 +157,9 @@ fn secrets_stay_secret() {
             .args(["topics", "check", "--config"])
             .arg(installation.config())
             .output();
-        crate::common::Run::of(output.expect("it starts"))
+        crate::common::Run::from_output(output.expect("it starts"))
     };
-    // The broker speaks no SASL, so this fails, without saying the password.
+    // The broker does not support SASL, so this fails, without showing the password.
     let failed = run(&installation);
     assert_eq!(failed.status, 1, "{}", failed.stderr);
     installation.configure(&more("\"sasl.pasword\" = \"${LEITONG_TEST_PASSWORD}\""));
@@ -173,11 +173,10 @@ fn secrets_stay_secret() {
     }
 }
 
-/// Two installations with one name and other topics take the
-/// transactional ids from each other without end. Both must say so, and
-/// be not ready; each goes on, exactly once, when the other is away.
+/// Two installations with one name and different topics permanently take the transactional ids from each
+/// other. Both must report it and not be ready; each continues, exactly once, when the other is away.
 #[test]
-fn two_installations_with_one_name_say_so() {
+fn two_installations_with_one_name_report_it() {
     let first = Installation::new(&bootstrap(), "one-name", "");
     let second = Installation::new(&bootstrap(), "other-name", "");
     let text = std::fs::read_to_string(second.config()).expect("a configuration");

@@ -1,5 +1,5 @@
-//! Whatever stands in the page topic: good pages get verdicts,
-//! the rest has the outcome that is its due, and nothing stops.
+//! Whatever is in the page topic: good pages get verdicts, everything else gets its proper outcome, and
+//! nothing stops.
 
 use leitong_base::proto;
 use prost::Message;
@@ -34,7 +34,7 @@ fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
-/// Some bytes that are nothing.
+/// Returns meaningless bytes.
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 7_u64;
     let step = |_| {
@@ -141,7 +141,7 @@ fn poison_stops_nothing() {
         );
     }
 
-    // The counts add up.
+    // The counts are consistent.
     let metric = |name: &str| worker.metric(name) as usize;
     assert_eq!(metric("leitong_pages_read_total"), rows.len());
     assert_eq!(metric("leitong_log_records_taken_total"), rows.len());
@@ -151,12 +151,12 @@ fn poison_stops_nothing() {
 }
 
 #[test]
-fn a_dead_letter_that_the_broker_refuses_goes_without_its_value() {
+fn a_dead_letter_that_the_broker_refuses_is_sent_without_its_value() {
     let installation =
         Installation::new(&crate::broker::bootstrap(), "refused", "[kafka.create]\npage_partitions = 1");
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();
-    Admin::of(&installation).set_topic(&installation.topic("dead"), &[("max.message.bytes", "5000")]);
+    Admin::new(&installation).set_topic(&installation.topic("dead"), &[("max.message.bytes", "5000")]);
     let broken = row(JSON, Some("key"), &noise(20_000));
     let rows =
         [broken.clone(), row(JSON, None, b"{"), page("good", &json!({"text": article(1, 30)})), broken];

@@ -1,5 +1,5 @@
-//! A crawler's own messages over a real broker: verdicts, dead letters that say what
-//! does not fit, and messages that are passed over without holding anything up.
+//! A crawler's own messages over a real broker: verdicts, dead letters that name the problem, and messages
+//! that are skipped without blocking anything.
 
 use leitong::kafka::config::KafkaConfig;
 use rdkafka::ClientConfig;
@@ -12,7 +12,7 @@ use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
 use crate::common::{article, gzip};
 
-/// The offset that the page group has committed of partition 0.
+/// Returns the page group's committed offset of partition 0.
 fn committed(installation: &Installation) -> i64 {
     let config = KafkaConfig { app: installation.app.clone(), ..KafkaConfig::default() };
     let consumer: BaseConsumer = ClientConfig::new()
@@ -78,7 +78,7 @@ fn messages_of_scrapy_cluster_become_verdicts() {
     let survey = installation.leitong(&["preset", "detect", &installation.topic("pages")]);
     assert_eq!(survey.status, 0, "{}", survey.stderr);
     assert!(survey.stdout.contains("preset = \"scrapy-cluster\""), "{}", survey.stdout);
-    // Nothing is read again that was passed over at the end.
+    // Messages skipped at the end are not read again.
     let mut again = installation.worker(&[]);
     again.wait_until_ready();
     assert!(again.metric("leitong_messages_skipped_total{reason=\"literal\"}") < 0.1);

@@ -1,21 +1,21 @@
-//! The changelog as a queue: what has expired is deleted, what has not is never missed
-//! unnoticed, and a changelog of an older version is gone on with.
+//! The changelog as a queue: expired records are deleted, missing unexpired ones are always noticed, and a
+//! changelog of an older version is continued.
 
 use leitong_base::proto;
 use prost::Message as _;
 
 use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{bootstrap, wait_until};
 use crate::common::assert_same;
-use crate::state::{assert_stands_still, pages, work_off};
+use crate::state::{assert_halted, drain, pages};
 
-/// With expiry by count, and small transactions.
+/// Expiry by count, and small transactions.
 fn settings(delete_interval_s: u32) -> String {
     format!(
         "[expiry]\ncentroids_max = 150\n[kafka.changelog]\ndelete_interval_s = {delete_interval_s}\n\
-         [kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.create]\npage_partitions = 1\n{MISSED_SOON}"
+         [kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.create]\npage_partitions = 1\n{FAST_FAILURE_DETECTION}"
     )
 }
 
@@ -33,12 +33,12 @@ fn centroid(row: &Row) -> Option<proto::Centroid> {
     Some(proto::Centroid::decode(value).expect("a centroid"))
 }
 
-/// The numbers of the centroids that the changelog holds.
+/// Returns the numbers of the centroids in the changelog.
 fn numbers(changelog: &[Row]) -> Vec<u64> {
     changelog.iter().filter_map(|row| centroid(row)?.number).collect()
 }
 
-/// Whoever is killed and comes back has the table that the log gives.
+/// Checks that a killed worker comes back with the table that follows from the log.
 fn assert_restored(worker: &Worker) {
     worker.wait_until_ready();
     assert_eq!(worker.metric("leitong_restored_centroids"), 150.0, "{}", worker.log());
@@ -54,14 +54,14 @@ fn assert_as_replayed(installation: &Installation, rows: &[Row]) {
 }
 
 #[test]
-fn what_has_expired_is_deleted_and_a_restart_has_the_same_table() {
+fn expired_records_are_deleted_and_a_restart_has_the_same_table() {
     let installation = Installation::new(&bootstrap(), "queue", &settings(1));
     let rows = pages(0, 900, 400);
     let mut worker = installation.worker(&[]);
     installation.feed(&rows[..600], 600);
     wait_until("what has expired is deleted", || {
         let numbers = numbers(&changelog(&installation));
-        // Dense, and not many more than have not expired.
+        // Consecutive, and not many more than are unexpired.
         numbers[0] > 200 && numbers.len() < 200 && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1])
     });
     assert!(worker.metric("leitong_changelog_deletions_total{result=\"deleted\"}") >= 1.0);
@@ -77,14 +77,14 @@ fn what_has_expired_is_deleted_and_a_restart_has_the_same_table() {
 #[test]
 fn a_compacted_changelog_becomes_a_queue_under_a_running_group() {
     let installation = Installation::without_topics(&bootstrap(), "migrated", &settings(86_400));
-    let (admin, topic) = (Admin::of(&installation), installation.topic("centroids"));
+    let (admin, topic) = (Admin::new(&installation), installation.topic("centroids"));
     let eager = [("cleanup.policy", "compact"), ("segment.ms", "50"), ("min.cleanable.dirty.ratio", "0.001")];
     admin.create_topic(&topic, 1, &eager);
     assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
     let rows = pages(0, 900, 400);
     let mut first = installation.worker(&[]);
     installation.feed(&rows[..300], 300);
-    assert!(first.said().contains("the changelog is compacted, as in older versions"));
+    assert!(first.plain_log().contains("the changelog is compacted, as in older versions"));
     assert_eq!(admin.setting(&topic, "cleanup.policy"), "compact");
     // A second member joins, and owns the partition when the first one is gone.
     installation.configure(&settings(1));
@@ -98,11 +98,11 @@ fn a_compacted_changelog_becomes_a_queue_under_a_running_group() {
     }
     installation.feed(&rows[600..800], 800);
     wait_until("what has expired is deleted", || numbers(&changelog(&installation))[0] > 200);
-    assert!(second.said().contains("the changelog is no longer compacted"));
+    assert!(second.plain_log().contains("the changelog is no longer compacted"));
     second.kill();
     let mut third = installation.worker(&[]);
     assert_restored(&third);
-    assert!(!third.said().contains("compacted"));
+    assert!(!third.plain_log().contains("compacted"));
     installation.feed(&rows[800..], 900);
     assert_eq!(third.terminate(), 0);
     assert_as_replayed(&installation, &rows);
@@ -112,16 +112,16 @@ fn a_compacted_changelog_becomes_a_queue_under_a_running_group() {
 fn records_that_a_stranger_deletes_halt_the_partition() {
     let installation = Installation::new(&bootstrap(), "hole", &settings(86_400));
     let rows = pages(0, 400, 400);
-    work_off(&installation, &rows[..300], &rows[..300], &[]);
-    // Up to the middle of those that have not expired.
+    drain(&installation, &rows[..300], &rows[..300], &[]);
+    // Up to the middle of the unexpired ones.
     let changelog = changelog(&installation);
     let last = changelog.iter().rev().find_map(position).expect("a position");
     let first = last.founded.expect("a number") - last.centroid_count;
     let middle = changelog.iter().find(|row| centroid(row).is_some_and(|c| c.number == Some(first + 75)));
     let middle = middle.expect("a centroid").offset;
-    Admin::of(&installation).delete_records(&installation.topic("centroids"), middle);
+    Admin::new(&installation).delete_records(&installation.topic("centroids"), middle);
     installation.produce(&rows[300..]);
-    assert_stands_still(
+    assert_halted(
         &mut installation.worker(&[]),
         &format!("the centroids {first} to {} are missing from the changelog", first + 74),
     );
@@ -129,11 +129,11 @@ fn records_that_a_stranger_deletes_halt_the_partition() {
 }
 
 #[test]
-fn a_changelog_of_an_older_version_is_gone_on_with() {
+fn a_changelog_of_an_older_version_is_continued() {
     let installation = Installation::new(&bootstrap(), "older", &settings(86_400));
     let rows = pages(0, 900, 400);
-    work_off(&installation, &rows[..400], &rows[..400], &[]);
-    // As that version has written it: no numbers, tombstones, compacted.
+    drain(&installation, &rows[..400], &rows[..400], &[]);
+    // As that version wrote it: no numbers, tombstones, compacted.
     let newer = changelog(&installation);
     let last = newer.iter().rev().find_map(position).expect("a position");
     let expired = (last.founded.expect("a number") - last.centroid_count) as usize;
@@ -160,7 +160,7 @@ fn a_changelog_of_an_older_version_is_gone_on_with() {
         value: Some(unnumbered.encode_to_vec()),
         ..Row::default()
     });
-    let (admin, topic) = (Admin::of(&installation), installation.topic("centroids"));
+    let (admin, topic) = (Admin::new(&installation), installation.topic("centroids"));
     admin.delete_topic(&topic);
     admin.create_topic(&topic, 1, &[("cleanup.policy", "compact")]);
     topics::produce(&installation.bootstrap, &topic, &older);

@@ -1,4 +1,4 @@
-//! Instances come and go in an ordinary day: that is nothing to be alarmed by.
+//! Instances that come and go on an ordinary day cause no alarm.
 
 use crate::broker::crawler::Crawler;
 use crate::broker::topics::Row;
@@ -6,8 +6,8 @@ use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, wait_until};
 use crate::common::article;
 
-/// Each rebalance left a line `ERROR … TXNERR` in the log of a worker
-/// that handled it, and one of a slow broker where none was slow.
+/// Each rebalance left a line `ERROR … TXNERR` in the log of the worker that handled it, and one about a slow
+/// broker although none was slow.
 #[test]
 fn a_rebalance_is_neither_an_error_nor_a_slow_broker() {
     let installation = Installation::new(&bootstrap(), "rebalance", "");
@@ -19,12 +19,12 @@ fn a_rebalance_is_neither_an_error_nor_a_slow_broker() {
         let mut other = installation.worker(&[]);
         wait_until("it has a share of the pages", || other.metric("leitong_partitions_owned") > 0.0);
         assert_eq!(other.terminate(), 0, "{}", other.log());
-        logs.push(other.said());
+        logs.push(other.plain_log());
     }
     let rows = crawler.stop();
     installation.wait_for_verdicts(rows.len());
     assert_eq!(first.terminate(), 0, "{}", first.log());
-    logs.push(first.said());
+    logs.push(first.plain_log());
     for log in logs {
         for alarm in [" ERROR ", "TXNERR", "the broker is slow"] {
             assert!(!log.contains(alarm), "{alarm:?} is in\n{log}");
@@ -33,8 +33,8 @@ fn a_rebalance_is_neither_an_error_nor_a_slow_broker() {
     installation.assert_exactly_once(&rows);
 }
 
-/// A deployment that is rolled, or a pod that is restarted: with a name of
-/// its own a member comes back to what it had, and the others notice nothing.
+/// A rolling deployment, or a restarted pod: a member with its own name comes back to its partitions, and the
+/// others notice nothing.
 #[test]
 fn an_instance_with_a_name_comes_back_to_its_partitions() {
     let installation =
@@ -60,8 +60,10 @@ fn an_instance_with_a_name_comes_back_to_its_partitions() {
     };
     wait_until("pages are shared", || owned("fingerprint", &first) > 0 && owned("fingerprint", &second) > 0);
     installation.feed(&pages(0), 90);
-    let moves =
-        || first.said().matches("partitions assigned").count() + first.said().matches("revoked").count();
+    let moves = || {
+        first.plain_log().matches("partitions assigned").count()
+            + first.plain_log().matches("revoked").count()
+    };
     let (moved, shares) = (moves(), ["fingerprint", "cluster"].map(|stage| owned(stage, &second)));
     for (round, signal) in ["TERM", "KILL"].iter().enumerate() {
         second.signal(signal);
@@ -72,11 +74,16 @@ fn an_instance_with_a_name_comes_back_to_its_partitions() {
         });
         installation.feed(&pages(90 * (round + 1)), 90 * (round + 2));
     }
-    assert_eq!(moves(), moved, "nothing was taken from the other one, and nothing given:\n{}", first.said());
+    assert_eq!(
+        moves(),
+        moved,
+        "nothing was taken from the other one, and nothing given:\n{}",
+        first.plain_log()
+    );
     installation.assert_exactly_once(&(0..3).flat_map(|round| pages(90 * round)).collect::<Vec<_>>());
 }
 
-/// The sum in docs/operations.md holds, and a lower limit is named in a warning.
+/// The sum in docs/operations.md is correct, and a lower limit causes a warning.
 #[test]
 fn open_files_are_as_many_as_documented() {
     let installation = Installation::new(&bootstrap(), "files", "");
@@ -86,7 +93,7 @@ fn open_files_are_as_many_as_documented() {
     let files = std::fs::read_dir(format!("/proc/{}/fd", worker.pid())).expect("a folder").count();
     println!("{files} open files with one broker");
     assert!(files <= 118, "{files} files, and the estimate is 118");
-    assert!(!worker.said().contains("open files are limited"), "{}", worker.said());
+    assert!(!worker.plain_log().contains("open files are limited"), "{}", worker.plain_log());
     let lower = std::process::Command::new("prlimit")
         .args([
             "--nofile=100:100",

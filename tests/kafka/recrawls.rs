@@ -1,17 +1,17 @@
-//! What is known of urls outlives owners: in the changelog, in snapshots and in standbys.
+//! Knowledge about URLs outlives owners: in the changelog, in snapshots and in standbys.
 
 use serde_json::{Value, json};
 
 use crate::broker::topics::Row;
-use crate::broker::worker::{Installation, MISSED_SOON};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation};
 use crate::broker::{bootstrap, wait_until};
 use crate::common::{self, article, run_with_input, write};
 
 const ROUNDS: usize = 6;
 const URLS: usize = 40;
 
-/// Each round crawls every url again: most texts stay, some change, some become copies of one
-/// another, and some pages are withdrawn, by a message without a value or by one that says so.
+/// Each round crawls every URL again: most texts stay, some change, some become copies of others, and some
+/// pages are withdrawn, by a message without a value or by one with a field.
 fn round(round: usize) -> Vec<(Row, Value)> {
     let page = |at: usize| {
         let url = format!("https://example.test/{at}");
@@ -32,7 +32,7 @@ fn round(round: usize) -> Vec<(Row, Value)> {
 }
 
 fn settings(more: &str) -> String {
-    format!("[recrawls]\nenabled = true\n[kafka.create]\npage_partitions = 1\n{MISSED_SOON}{more}")
+    format!("[recrawls]\nenabled = true\n[kafka.create]\npage_partitions = 1\n{FAST_FAILURE_DETECTION}{more}")
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn later_owners_know_what_was_crawled() {
     let installation = Installation::new(&bootstrap(), "recrawls", &settings(""));
     let (mut rows, mut pages) = (Vec::new(), String::new());
     for at in 0..ROUNDS {
-        // From the changelog at first, from snapshots of it later on.
+        // From the changelog at first, later from snapshots of it.
         if at == 2 {
             installation.configure(&snapshots);
         }
@@ -52,7 +52,7 @@ fn later_owners_know_what_was_crawled() {
         pages.extend(lines.iter().map(|line| format!("{line}\n")));
         installation.feed(&new, rows.len());
         if at == 4 {
-            wait_until("a snapshot is written", || worker.said().contains("snapshot written"));
+            wait_until("a snapshot is written", || worker.plain_log().contains("snapshot written"));
         }
         if at + 1 == ROUNDS {
             let recrawls = worker.metric("leitong_recrawls_total");
@@ -62,7 +62,7 @@ fn later_owners_know_what_was_crawled() {
     }
     let mut verdicts = installation.assert_exactly_once(&rows);
     verdicts.sort_by_key(|verdict| verdict["source"]["offset"].as_u64());
-    // One run over the same pages, which no owner has interrupted.
+    // A single run over the same pages, which no owner has interrupted.
     let folder = tempfile::tempdir().expect("a folder");
     let config = write(folder.path(), "leitong.toml", "[recrawls]\nenabled = true\n");
     let once = run_with_input(["dedup", "-", "--config", config.to_str().expect("UTF-8")], pages);

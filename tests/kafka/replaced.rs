@@ -1,5 +1,5 @@
-//! Topics that are deleted and created anew under the same name: noticed within seconds,
-//! told loudly, and nothing is lost once the operator has done what the message says.
+//! Topics that are deleted and created again under the same name: noticed within seconds, reported clearly,
+//! and nothing is lost once the operator has followed the message.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -17,7 +17,7 @@ use crate::common::article;
 const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
 const REPLACED: &str = "was deleted and created again";
 
-/// Pages written at this time, from now on in seconds.
+/// Returns pages written at this time, in seconds from now.
 fn pages(from: usize, to: usize, seconds: i64) -> Vec<Row> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_millis();
     let timestamp = Some(i64::try_from(now).expect("a time") + seconds * 1000);
@@ -26,12 +26,12 @@ fn pages(from: usize, to: usize, seconds: i64) -> Vec<Row> {
 }
 
 fn recreate(installation: &Installation, topic: &str, settings: &[(&str, &str)]) {
-    let admin = Admin::of(installation);
+    let admin = Admin::new(installation);
     admin.delete_topic(topic);
     admin.create_topic(topic, 1, settings);
 }
 
-/// Waits until the worker says why it is halted; it lives, and an alert can see it.
+/// Waits until the worker reports why it is halted; it stays alive, and an alert can see it.
 #[track_caller]
 fn wait_until_halted(worker: &mut Worker, why: &[&str]) {
     wait_until(format_args!("{why:?} in /readyz:\n{}", worker.latest()), || {
@@ -41,11 +41,11 @@ fn wait_until_halted(worker: &mut Worker, why: &[&str]) {
     });
     assert_eq!(worker.get("/livez").expect("an answer").0, 200);
     assert!(worker.metric("leitong_partition_halted") > 0.0);
-    why.iter().for_each(|why| assert!(worker.said().contains(why)));
+    why.iter().for_each(|why| assert!(worker.plain_log().contains(why)));
     assert!(worker.is_running());
 }
 
-/// The offsets of pages of this epoch that have a verdict, with how many verdicts there are.
+/// Returns the offsets of pages of this epoch that have a verdict, and the number of verdicts.
 fn outcomes(verdicts: &[serde_json::Value], epoch: u64) -> (BTreeSet<u64>, usize) {
     let of_epoch = || verdicts.iter().filter(|verdict| verdict["source"]["epoch"] == epoch);
     let offsets =
@@ -53,7 +53,7 @@ fn outcomes(verdicts: &[serde_json::Value], epoch: u64) -> (BTreeSet<u64>, usize
     (offsets, of_epoch().count())
 }
 
-/// Each of so many pages has one verdict in this epoch.
+/// Checks that each of this many pages has one verdict in this epoch.
 #[track_caller]
 fn assert_all_have_one(verdicts: &[serde_json::Value], epoch: u64, pages: usize) {
     let (offsets, count) = outcomes(verdicts, epoch);
@@ -61,14 +61,14 @@ fn assert_all_have_one(verdicts: &[serde_json::Value], epoch: u64, pages: usize)
     assert!(missing.is_empty() && count == pages, "epoch {epoch}: {count} verdicts, none for {missing:?}");
 }
 
-/// `kafka.epoch = 1`, with the rest as it is.
+/// Sets `kafka.epoch = 1`, and leaves the rest as it is.
 fn raise_epoch(installation: &Installation) {
     let text = std::fs::read_to_string(installation.config()).expect("a configuration");
     std::fs::write(installation.config(), text.replacen("[kafka]\n", "[kafka]\nepoch = 1\n", 1))
         .expect("written");
 }
 
-/// Other topics under these keys of `[kafka.topics]`.
+/// Sets other topics under these keys of `[kafka.topics]`.
 fn rename_topics(installation: &Installation, names: &[(&str, &str)]) {
     let mut text = std::fs::read_to_string(installation.config()).expect("a configuration");
     for (name, new) in names {
@@ -102,10 +102,10 @@ fn brokers_say_the_ids_of_topics() {
     assert!(describe(nobody.client(), &[&pages], None, Duration::from_millis(300)).is_err());
 }
 
-/// The identity of a page topic was guessed from timestamps: where one old page was ahead of time,
-/// or the new pages were older than the old ones, they were dropped as repetitions, without a word.
+/// The identity of a page topic was guessed from timestamps. If one old page was ahead of time, or the new
+/// pages were older than the old ones, they were silently dropped as repetitions.
 #[test]
-fn a_page_topic_created_anew_is_noticed_whatever_its_timestamps() {
+fn a_recreated_page_topic_is_noticed_whatever_its_timestamps() {
     for (name, old, new) in [("ahead", 1800, 0), ("older", 0, -86_400)] {
         let installation = Installation::new(&bootstrap(), name, ONE_PARTITION);
         installation.produce(&pages(0, 20, old));
@@ -126,27 +126,27 @@ fn a_page_topic_created_anew_is_noticed_whatever_its_timestamps() {
     }
 }
 
-/// Where no fingerprint worker knows better (its group's offsets went with the
-/// topic, its position records are not read), the cluster stage tells the records of
-/// two topics apart. Here one worker of each stage; the left one reads both topics.
+/// If no fingerprint worker knows the topic (its group's offsets are gone with the topic, its position
+/// records are not read), the cluster stage distinguishes the records of two topics. Here there is one worker
+/// of each stage; the fingerprint worker reads both topics.
 #[test]
-fn records_of_two_topics_in_one_log_are_told_apart() {
+fn records_of_two_topics_in_one_log_are_distinguished() {
     let installation = Installation::new(&bootstrap(), "two-in-log", ONE_PARTITION);
     installation.produce(&pages(0, 20, 1800));
     let mut left = installation.worker(&["--role", "fingerprint"]);
     let log = installation.topic("log");
     wait_until("the log has them", || topics::read_all(&installation.bootstrap, &log).len() == 20);
     assert_eq!(left.terminate(), 0);
-    // No owner has ever run, so there is no position record,
-    // and brokers forget the group's offsets with the topic.
+    // No owner has ever run, so there is no position record, and brokers forget the group's offsets with the
+    // topic.
     recreate(&installation, &installation.topic("pages"), &[]);
     installation.produce(&pages(100, 130, 0));
     let mut left = installation.worker(&["--role", "fingerprint"]);
     wait_until("the log has the new ones, or they are refused", || {
-        topics::read_all(&installation.bootstrap, &log).len() == 50 || left.said().contains(REPLACED)
+        topics::read_all(&installation.bootstrap, &log).len() == 50 || left.plain_log().contains(REPLACED)
     });
     let mut owner = installation.worker(&["--role", "cluster"]);
-    if !left.said().contains(REPLACED) {
+    if !left.plain_log().contains(REPLACED) {
         wait_until_halted(&mut owner, &[REPLACED, "raise kafka.epoch"]);
     }
     assert!([owner.terminate(), left.terminate()] == [0, 0]);
@@ -158,10 +158,10 @@ fn records_of_two_topics_in_one_log_are_told_apart() {
     assert_all_have_one(&installation.verdicts(), 1, 30);
 }
 
-/// A reader that goes on at its offset finds nothing there, or,
-/// where it hears late of the new topic, the new topic's pages.
+/// A reader that continues at its offset finds nothing there, or, if it learns of the new topic late, the new
+/// topic's pages.
 #[test]
-fn a_page_topic_created_anew_under_a_running_worker() {
+fn a_page_topic_recreated_under_a_running_worker_halts_it() {
     for (name, hears_late) in [("under-pages", false), ("under-pages-late", true)] {
         let installation = Installation::new(&bootstrap(), name, ONE_PARTITION);
         let mut worker = installation.worker(&[]);
@@ -188,21 +188,21 @@ fn a_page_topic_created_anew_under_a_running_worker() {
         assert_eq!(worker.terminate(), 0);
         let verdicts = installation.verdicts();
         assert_all_have_one(&verdicts, 1, 90);
-        // Those that were read before it was noticed have one in the old epoch as well.
+        // Pages that were read before it was noticed have a verdict in the old epoch as well.
         let (offsets, count) = outcomes(&verdicts, 0);
         println!("{count} verdicts of the old epoch");
         assert!((0..30).all(|offset| offsets.contains(&offset)) && count == offsets.len());
     }
 }
 
-/// Of 900 pages 300 had no verdict, and one warning was all that was said of it.
+/// Of 900 pages, 300 had no verdict, and the only message was one warning.
 #[test]
-fn a_log_created_anew_under_running_workers() {
+fn a_log_recreated_under_running_workers_halts_them() {
     let installation = Installation::new(&bootstrap(), "under-log", ONE_PARTITION);
     let mut owner = installation.worker(&["--role", "cluster"]);
     let mut left = installation.worker(&["--role", "fingerprint"]);
     installation.feed(&pages(0, 300, 0), 300);
-    // What stands in the log only, while its owner is away for a moment, is lost with it.
+    // Records that are only in the log, while its owner is away for a moment, are lost with it.
     owner.signal("STOP");
     installation.produce(&pages(300, 600, 0));
     let log = installation.topic("log");
@@ -213,7 +213,7 @@ fn a_log_created_anew_under_running_workers() {
     wait_until_halted(&mut owner, &["the log", REPLACED, "raise kafka.epoch"]);
     wait_until_halted(&mut left, &["the log", REPLACED, "raise kafka.epoch"]);
     assert_eq!([owner.terminate(), left.terminate()], [0, 0]);
-    // Neither half is made to forget it by a restart, each by itself.
+    // A restart of either stage does not hide it.
     for role in ["cluster", "fingerprint"] {
         let mut worker = installation.worker(&["--role", role]);
         wait_until_halted(&mut worker, &["the log", REPLACED]);
@@ -234,7 +234,7 @@ fn a_log_created_anew_under_running_workers() {
     assert_all_have_one(&verdicts(), 1, 900);
 }
 
-/// Pages that are committed stand in the log that they were sent to, and in no other one.
+/// Committed pages are in the log that they were sent to, and in no other.
 #[test]
 fn another_log_is_refused_until_the_epoch_is_raised() {
     let installation = Installation::new(&bootstrap(), "other-log", ONE_PARTITION);
@@ -255,9 +255,9 @@ fn another_log_is_refused_until_the_epoch_is_raised() {
     assert_all_have_one(&installation.verdicts(), 1, 40);
 }
 
-/// It was noticed at the next restart, when the table was gone.
+/// It was noticed only at the next restart, when the table was gone.
 #[test]
-fn a_changelog_created_anew_under_a_running_owner() {
+fn a_changelog_recreated_under_a_running_owner_halts_it() {
     let installation = Installation::new(&bootstrap(), "under-changelog", ONE_PARTITION);
     let mut worker = installation.worker(&[]);
     installation.feed(&pages(0, 60, 0), 60);
@@ -270,7 +270,7 @@ fn a_changelog_created_anew_under_a_running_owner() {
     installation.produce(&pages(60, 90, 0));
     rename_topics(&installation, &[("centroids", "centroids-2"), ("verdicts", "verdicts-2")]);
     assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
-    Admin::of(&installation).delete_group(&format!("{}-cluster", installation.app));
+    Admin::new(&installation).delete_group(&format!("{}-cluster", installation.app));
     let mut worker = installation.worker(&[]);
     let verdicts = || topics::verdicts(&installation.bootstrap, &installation.topic("verdicts-2"));
     wait_until("all pages have a verdict", || verdicts().len() >= 90);

@@ -1,20 +1,20 @@
-//! Local snapshots: a restart reads the snapshot and the
-//! changelog's tail, and one that is of no use costs time alone.
+//! Local snapshots: a restart reads the snapshot and the changelog's tail, and a useless snapshot only costs
+//! time.
 
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{HANG_LIMIT, bootstrap, wait_until};
 use crate::common::article;
 
-/// With expiry by count, small transactions, and kills that are noticed soon.
+/// Expiry by count, small transactions, and kills that are noticed soon.
 fn settings(interval_s: u32) -> String {
     format!(
         "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.snapshots]\n\
-         dir = \"snapshots\"\ninterval_s = {interval_s}\n[kafka.create]\npage_partitions = 1\n{MISSED_SOON}"
+         dir = \"snapshots\"\ninterval_s = {interval_s}\n[kafka.create]\npage_partitions = 1\n{FAST_FAILURE_DETECTION}"
     )
 }
 
@@ -26,13 +26,13 @@ fn file(installation: &Installation, extension: &str) -> PathBuf {
     installation.folder.path().join("snapshots").join(format!("{}-0.{extension}", installation.app))
 }
 
-/// Waits until a snapshot holds all that is committed.
+/// Waits until a snapshot contains everything that is committed.
 #[track_caller]
 fn wait_for_snapshot(installation: &Installation, worker: &Worker) {
     let changelog = topics::read_all(&installation.bootstrap, &installation.topic("centroids"));
     let end = changelog.last().expect("records").offset + 1;
     let wanted = format!("changelog_offset={end}");
-    wait_until("a snapshot of all", || worker.said().contains(&wanted));
+    wait_until("a snapshot of all", || worker.plain_log().contains(&wanted));
 }
 
 #[test]
@@ -42,12 +42,12 @@ fn a_restart_reads_the_snapshot_and_the_tail() {
     let mut worker = installation.worker(&[]);
     installation.feed(&rows[..500], 500);
     wait_for_snapshot(&installation, &worker);
-    // A second one, of the first and of what has changed.
+    // A second snapshot, of the first one and the changes.
     installation.feed(&rows[500..600], 600);
     wait_for_snapshot(&installation, &worker);
     worker.kill();
 
-    // Without the snapshot's help: what a restart would have to read.
+    // Everything that a restart without the snapshot would have to read.
     installation.configure(&settings(86_400));
     let records = topics::read_all(&installation.bootstrap, &installation.topic("centroids")).len() as f64;
     let mut worker = installation.restored_worker("snapshot", &[]);
@@ -56,7 +56,7 @@ fn a_restart_reads_the_snapshot_and_the_tail() {
     installation.feed(&rows[600..750], 750);
     worker.kill();
 
-    // The same snapshot again, older by 150 pages now.
+    // The same snapshot, now older by 150 pages.
     let mut worker = installation.restored_worker("snapshot", &[]);
     let tail = worker.metric("leitong_restored_records");
     assert!(tail > 15.0 && tail < records / 2.0, "{tail}");
@@ -67,7 +67,7 @@ fn a_restart_reads_the_snapshot_and_the_tail() {
 }
 
 #[test]
-fn what_is_of_no_use_is_set_aside() {
+fn useless_snapshots_are_set_aside() {
     let installation = Installation::new(&bootstrap(), "unusable", &settings(1));
     let rows = pages(0, 200);
     let mut worker = installation.worker(&[]);
@@ -78,15 +78,15 @@ fn what_is_of_no_use_is_set_aside() {
     let whole = fs::read(file(&installation, "snapshot")).expect("a snapshot");
     let restart = |why: &str| {
         let mut worker = installation.restored_worker("changelog", &["--role", "cluster"]);
-        let said = worker.said();
+        let said = worker.plain_log();
         assert!(said.contains("set aside") && said.contains(why), "{why:?}: {said}");
         assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
         assert_eq!(worker.metric("leitong_snapshots_set_aside_total"), 1.0);
         assert!(!file(&installation, "snapshot").exists() && file(&installation, "set-aside").exists());
         assert_eq!(worker.terminate(), 0);
     };
-    // Beginning, a centroid, the position (its last byte, which is not compared before all is read;
-    // its length and the checksum stand behind it), the checksum.
+    // The beginning, a centroid, the position (its last byte, which is compared only after everything is
+    // read; its length and the checksum follow it), the checksum.
     for at in [3, whole.len() / 2, whole.len() - 13, whole.len() - 1] {
         let mut flipped = whole.clone();
         flipped[at] ^= 0x10;
@@ -100,15 +100,16 @@ fn what_is_of_no_use_is_set_aside() {
 }
 
 #[test]
-fn killed_while_it_is_written() {
+fn a_kill_while_a_snapshot_is_written_loses_nothing() {
     let installation = Installation::new(&bootstrap(), "torn", &settings(1));
-    // Long urls make a snapshot of some megabytes, so that writing it takes a while.
+    // Long URLs make a snapshot of some megabytes, so that writing it takes a while.
     let page = |i: usize| {
         let url = format!("https://example.test/{i}?{}", "x".repeat(7000));
         let page = serde_json::json!({ "url": url, "text": article(i * 7 % 400, 25) });
         Row { value: Some(page.to_string().into_bytes()), ..Row::default() }
     };
-    // The one before is whole: there is none to begin with where each kill comes while one is written.
+    // The earlier snapshot is complete. Without it there would be none to begin with if every kill came
+    // during a write.
     let mut rows: Vec<Row> = (0..100).map(page).collect();
     let mut worker = installation.worker(&[]);
     installation.feed(&rows, rows.len());
@@ -118,7 +119,7 @@ fn killed_while_it_is_written() {
     // On a busy machine most of them are written while this test does not run.
     while torn == 0 || kills < 6 {
         assert!(began.elapsed() < *HANG_LIMIT, "no kill of {kills} came at the right moment");
-        // What the last kill may have left is still there when it starts.
+        // Files left by the last kill are still there when it starts.
         let mut worker = installation.worker(&[]);
         worker.wait_until_ready();
         let part: Vec<Row> = (rows.len()..rows.len() + 100).map(page).collect();
@@ -126,9 +127,9 @@ fn killed_while_it_is_written() {
         rows.extend(part);
         let new = file(&installation, "new");
         let _ = fs::remove_file(&new);
-        // Polled without a pause: it is there for some milliseconds.
+        // Polled without a pause: it exists only for some milliseconds.
         let written = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
-        while written(&new) == 0 && !worker.said().contains("snapshot written") {}
+        while written(&new) == 0 && !worker.plain_log().contains("snapshot written") {}
         worker.kill();
         torn += usize::from(new.exists());
         kills += 1;
@@ -136,7 +137,7 @@ fn killed_while_it_is_written() {
     println!("killed while a snapshot was written: {torn} of {kills} times");
     let mut worker = installation.restored_worker("snapshot", &[]);
     installation.wait_for_verdicts(rows.len());
-    assert!(!worker.said().contains("set aside"), "{}", worker.said());
+    assert!(!worker.plain_log().contains("set aside"), "{}", worker.plain_log());
     assert_eq!(worker.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }

@@ -1,25 +1,24 @@
-//! Warm standby: who takes a partition over has its table
-//! already, and reads the changelog's tail only.
+//! Warm standby: a new owner already has the table, and reads only the changelog's tail.
 
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{bootstrap, wait_until};
 use crate::common::article;
 
 /// Expiry by count, small transactions, and kills that are noticed soon.
 fn settings(more: &str) -> String {
     format!(
-        "{more}[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n{MISSED_SOON}"
+        "{more}[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n{FAST_FAILURE_DETECTION}"
     )
 }
 
 fn restores(worker: &Worker) -> Vec<String> {
-    let log = worker.said();
+    let log = worker.plain_log();
     log.lines().filter(|line| line.contains("log partition: restored")).map(str::to_owned).collect()
 }
 
-/// The records of the changelog that the last restore has
-/// read; it must have begun at a standby's table.
+/// Returns the number of changelog records that the last restore has read; it must have begun with a
+/// standby's table.
 #[track_caller]
 fn tail_read(worker: &Worker) -> f64 {
     let restores = restores(worker);
@@ -28,7 +27,7 @@ fn tail_read(worker: &Worker) -> f64 {
 }
 
 #[test]
-fn who_takes_over_has_the_table_already() {
+fn a_new_owner_already_has_the_table() {
     let more = settings("[kafka.create]\npage_partitions = 1\n");
     let installation = Installation::new(&bootstrap(), "standby", &more);
     installation.keep_standbys();
@@ -49,7 +48,7 @@ fn who_takes_over_has_the_table_already() {
     assert!(tail_read(&other) < 50.0, "{}", other.log());
     assert_eq!(other.metric("leitong_restored_centroids"), 150.0);
 
-    // It comes again as the standby, and takes over from one that goes by itself.
+    // The instance comes back as the standby, and takes over from one that leaves normally.
     let mut third = installation.worker(&["--role", "cluster"]);
     third.wait_until_ready();
     assert_eq!(third.metric("leitong_standby_centroids"), 150.0, "ready is who has followed to the end");
@@ -78,7 +77,7 @@ fn a_table_goes_from_owner_to_standby_and_back() {
     let mut first = installation.worker(&[]);
     first.wait_until_ready();
     installation.feed(&rows[..800], 800);
-    // The second one takes a partition from it, which the first one goes on to follow …
+    // The second one takes a partition from it, and the first one keeps a standby of it …
     let mut second = installation.worker(&[]);
     second.wait_until_ready();
     wait_until("each has one", || {
@@ -89,7 +88,7 @@ fn a_table_goes_from_owner_to_standby_and_back() {
     });
     installation.feed(&rows[800..1200], 1200);
     wait_until("the first follows", || first.metric("leitong_standby_centroids") >= 100.0);
-    // … and gets back.
+    // … and gets it back.
     let before = restores(&first).len();
     second.kill();
     installation.feed(&rows[1200..], 1500);

@@ -1,5 +1,5 @@
-//! The table is rebuilt from the broker alone; what does
-//! not fit is refused or handled, never begun anew.
+//! The table is rebuilt from the broker alone; an inconsistent state is refused or handled, and never
+//! silently started again.
 
 use leitong_base::proto;
 use prost::Message;
@@ -16,33 +16,33 @@ pub(crate) fn pages(from: usize, to: usize, texts: usize) -> Vec<Row> {
     (from..to).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % texts, 25))).collect()
 }
 
-/// Lets a worker work off all of `rows`, some of which are new.
-pub(crate) fn work_off(installation: &Installation, rows: &[Row], new: &[Row], arguments: &[&str]) {
+/// Lets a worker drain all of `rows`, some of which are new.
+pub(crate) fn drain(installation: &Installation, rows: &[Row], new: &[Row], arguments: &[&str]) {
     installation.produce(new);
     let mut worker = installation.worker(arguments);
     installation.wait_for_verdicts(rows.len());
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
 }
 
-/// A worker that does not serve, says why, and lives.
+/// Checks that a worker stays alive without serving, and says why.
 #[track_caller]
-pub(crate) fn assert_stands_still(worker: &mut Worker, why: &str) {
+pub(crate) fn assert_halted(worker: &mut Worker, why: &str) {
     wait_until(format_args!("{why:?} in /readyz:\n{}", worker.latest()), || {
         worker.get("/readyz").is_some_and(|(status, body)| status == 503 && body.contains(why))
     });
     assert_eq!(worker.get("/livez").expect("an answer").0, 200);
-    // A changelog that makes no sense is read again first.
+    // An inconsistent changelog is read again first.
     wait_until("it is halted", || worker.metric("leitong_partition_halted") > 0.0);
-    assert!(worker.said().contains(why));
+    assert!(worker.plain_log().contains(why));
     assert_eq!(worker.terminate(), 0);
 }
 
-/// `leitong run` ends at once with status 1 and says why; all that it says.
+/// Checks that `leitong run` ends at once with status 1 and says why; returns its output.
 #[track_caller]
 fn assert_refused(installation: &Installation, why: &[&str]) -> String {
     let mut worker = installation.worker(&[]);
     assert_eq!(worker.wait(), 1, "{}", worker.log());
-    let log = worker.said();
+    let log = worker.plain_log();
     for why in why {
         assert!(log.contains(why), "{why:?} in:\n{log}");
     }
@@ -51,16 +51,16 @@ fn assert_refused(installation: &Installation, why: &[&str]) -> String {
 
 #[test]
 fn a_compacted_changelog_of_many_fetches_gives_the_same_table() {
-    // Centroids come and go, and each fetch brings some of them only.
+    // Centroids come and go, and each fetch returns only some of them.
     let more = format!(
         "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.properties]\n\
          \"max.partition.fetch.bytes\" = 4096\n\"fetch.message.max.bytes\" = 4096\n{ONE_PARTITION}"
     );
     let installation = Installation::without_topics(&bootstrap(), "compacted", &more);
     let topic = installation.topic("centroids");
-    // As eager as brokers can be: every append rolls a
-    // segment, and all but the last one are compacted.
-    Admin::of(&installation).create_topic(
+    // Compaction as aggressive as possible: every append rolls a segment, and all but the last one are
+    // compacted.
+    Admin::new(&installation).create_topic(
         &topic,
         1,
         &[
@@ -73,7 +73,7 @@ fn a_compacted_changelog_of_many_fetches_gives_the_same_table() {
     );
     assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
     let rows = pages(0, 900, 400);
-    work_off(&installation, &rows[..600], &rows[..600], &[]);
+    drain(&installation, &rows[..600], &rows[..600], &[]);
     let changelog = || topics::read_all(&installation.bootstrap, &topic);
     wait_until("the changelog is compacted", || {
         let records = changelog();
@@ -81,7 +81,7 @@ fn a_compacted_changelog_of_many_fetches_gives_the_same_table() {
         let last = records.last().map_or(0, |record| record.offset);
         last > 600 && positions < 40
     });
-    // A new instance knows nothing but what the broker holds.
+    // A new instance knows only what the broker holds.
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();
     assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
@@ -95,18 +95,18 @@ fn a_compacted_changelog_of_many_fetches_gives_the_same_table() {
 fn offsets_that_disagree_are_refused_and_expired_ones_replaced() {
     let installation = Installation::new(&bootstrap(), "offsets", ONE_PARTITION);
     let rows = pages(0, 120, 30);
-    work_off(&installation, &rows[..40], &rows[..40], &[]);
-    let (admin, group) = (Admin::of(&installation), format!("{}-cluster", installation.app));
+    drain(&installation, &rows[..40], &rows[..40], &[]);
+    let (admin, group) = (Admin::new(&installation), format!("{}-cluster", installation.app));
 
-    // The group's offset has expired: the position record stands in for it.
+    // The group's offset has expired: the position record replaces it.
     admin.delete_group(&group);
-    work_off(&installation, &rows[..80], &rows[40..80], &[]);
+    drain(&installation, &rows[..80], &rows[40..80], &[]);
 
-    // Somebody has set it back.
+    // Somebody has reset it.
     let log = installation.topic("log");
     admin.set_offset(&group, &log, 10);
     installation.produce(&rows[80..]);
-    assert_stands_still(
+    assert_halted(
         &mut installation.worker(&[]),
         "the group has committed offset 10 of the log and the changelog says",
     );
@@ -116,14 +116,14 @@ fn offsets_that_disagree_are_refused_and_expired_ones_replaced() {
         changelog.iter().rfind(|record| record.key.as_deref() == Some(b"position")).expect("a position");
     let position = proto::Position::decode(position.value.as_deref().expect("a value")).expect("a position");
     admin.set_offset(&group, &log, position.next_log_offset as i64);
-    work_off(&installation, &rows, &[], &[]);
+    drain(&installation, &rows, &[], &[]);
     installation.assert_exactly_once(&rows);
 
     // The changelog is gone.
     let name = installation.topic("centroids");
     admin.delete_topic(&name);
     admin.create_topic(&name, 1, &[("cleanup.policy", "compact")]);
-    assert_stands_still(&mut installation.worker(&[]), "the changelog is empty: the centroid table is lost");
+    assert_halted(&mut installation.worker(&[]), "the changelog is empty: the centroid table is lost");
     assert_eq!(installation.verdicts().len(), 120);
 }
 
@@ -147,11 +147,11 @@ fn changed_topics_are_refused_and_named() {
     assert_eq!((again.status, again.stdout.matches("created topic").count()), (0, 0), "idempotent");
     assert_eq!(installation.leitong(&["topics", "check"]).status, 0);
     let rows = pages(0, 20, 10);
-    work_off(&installation, &rows, &rows, &[]);
+    drain(&installation, &rows, &rows, &[]);
 
     // Another clean-up policy, limited retention, and too small messages.
     let (admin, changelog, log) =
-        (Admin::of(&installation), installation.topic("centroids"), installation.topic("log"));
+        (Admin::new(&installation), installation.topic("centroids"), installation.topic("log"));
     admin.set_topic(&changelog, &[("cleanup.policy", "delete")]);
     admin.set_topic(&log, &[("cleanup.policy", "compact"), ("max.message.bytes", "1000")]);
     let check = installation.leitong(&["topics", "check"]);
@@ -183,14 +183,14 @@ fn changed_topics_are_refused_and_named() {
 fn other_settings_of_clustering_are_refused_until_accepted() {
     let installation = Installation::new(&bootstrap(), "accept", ONE_PARTITION);
     let rows = pages(0, 40, 10);
-    work_off(&installation, &rows[..20], &rows[..20], &[]);
+    drain(&installation, &rows[..20], &rows[..20], &[]);
     installation.configure(&format!("[expiry]\ncentroids_max = 3\n{ONE_PARTITION}"));
     let log =
         assert_refused(&installation, &["the settings of clustering have changed", "--accept-cluster-hash"]);
     let hash =
         log.split("--accept-cluster-hash ").nth(1).expect("a hint").get(..16).expect("a hash").to_owned();
-    work_off(&installation, &rows, &rows[20..], &["--accept-cluster-hash", &hash]);
-    // It is written down: the next start needs no permission.
+    drain(&installation, &rows, &rows[20..], &["--accept-cluster-hash", &hash]);
+    // It is recorded: the next start needs no permission.
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();
     assert_eq!(worker.metric("leitong_restored_centroids"), 3.0);
@@ -205,13 +205,13 @@ fn other_settings_of_clustering_are_refused_until_accepted() {
 fn another_installation_at_the_same_topics_is_refused() {
     let installation = Installation::new(&bootstrap(), "first", ONE_PARTITION);
     let rows = pages(0, 20, 10);
-    work_off(&installation, &rows, &rows, &[]);
+    drain(&installation, &rows, &rows, &[]);
     let name = format!("app = \"{}\"", installation.app);
     let text = std::fs::read_to_string(installation.config()).expect("a configuration");
     std::fs::write(installation.config(), text.replace(&name, "app = \"second\"")).expect("written");
     assert_refused(&installation, &["the changelog was written under another kafka.app"]);
     std::fs::write(installation.config(), text).expect("written");
-    work_off(&installation, &rows, &[], &[]);
+    drain(&installation, &rows, &[], &[]);
     installation.assert_exactly_once(&rows);
 }
 
@@ -227,18 +227,18 @@ fn another_way_to_corpora_is_refused_until_accepted() {
             Row { value: Some(page.to_string().into_bytes()), ..Row::default() }
         })
         .collect();
-    work_off(&installation, &rows[..20], &rows[..20], &[]);
+    drain(&installation, &rows[..20], &rows[..20], &[]);
     installation.configure(&two("all"));
     assert_refused(&installation, &["the settings corpus.* have changed", "--accept-corpus-change"]);
     assert_eq!(installation.verdicts().len(), 20);
-    // Accepted, it is written down at once, before any page; then the old ones are refused.
+    // Once accepted, it is recorded at once, before any page; then the old ones are refused.
     let mut worker = installation.worker(&["--accept-corpus-change"]);
     worker.wait_until_ready();
     assert_eq!(worker.terminate(), 0);
     installation.configure(&two("host"));
     assert_refused(&installation, &["the settings corpus.* have changed"]);
     installation.configure(&two("all"));
-    work_off(&installation, &rows, &rows[20..], &[]);
+    drain(&installation, &rows, &rows[20..], &[]);
     installation.assert_exactly_once(&rows);
 }
 
@@ -246,7 +246,7 @@ fn another_way_to_corpora_is_refused_until_accepted() {
 fn newer_formats_stop_the_partition() {
     let installation = Installation::new(&bootstrap(), "newer", ONE_PARTITION);
     let rows = pages(0, 10, 10);
-    work_off(&installation, &rows, &rows, &[]);
+    drain(&installation, &rows, &rows, &[]);
     let newer = proto::FingerprintRecord { format_version: 99, ..proto::FingerprintRecord::default() };
     let (log, changelog) = (installation.topic("log"), installation.topic("centroids"));
     let row = |key: Option<&[u8]>, value| Row {
@@ -255,10 +255,10 @@ fn newer_formats_stop_the_partition() {
         ..Row::default()
     };
     topics::produce(&installation.bootstrap, &log, &[row(None, newer.encode_to_vec())]);
-    assert_stands_still(&mut installation.worker(&[]), "format version 99 is newer than 1");
+    assert_halted(&mut installation.worker(&[]), "format version 99 is newer than 1");
     let position = proto::Position { format_version: 99, ..proto::Position::default() };
     topics::produce(&installation.bootstrap, &changelog, &[row(Some(b"position"), position.encode_to_vec())]);
-    assert_stands_still(&mut installation.worker(&[]), "the changelog holds format version 99");
+    assert_halted(&mut installation.worker(&[]), "the changelog holds format version 99");
     assert_eq!(installation.verdicts().len(), 10);
 }
 
@@ -266,18 +266,15 @@ fn newer_formats_stop_the_partition() {
 fn deleted_records_are_refused_until_accepted() {
     let installation = Installation::new(&bootstrap(), "retention", ONE_PARTITION);
     let rows = pages(0, 60, 10);
-    work_off(&installation, &rows[..20], &rows[..20], &[]);
+    drain(&installation, &rows[..20], &rows[..20], &[]);
     // Twenty pages are fingerprinted, and their records deleted before an owner sees them.
     installation.produce(&rows[20..40]);
     let mut fingerprint = installation.worker(&["--role", "fingerprint"]);
     let log = installation.topic("log");
     wait_until("the log has them", || topics::read_all(&installation.bootstrap, &log).len() == 40);
     assert_eq!(fingerprint.terminate(), 0);
-    Admin::of(&installation).delete_records(&log, 30);
-    assert_stands_still(
-        &mut installation.worker(&[]),
-        "were deleted by retention before they were clustered",
-    );
+    Admin::new(&installation).delete_records(&log, 30);
+    assert_halted(&mut installation.worker(&[]), "were deleted by retention before they were clustered");
     let replay = installation.replay(&[]);
     assert_eq!(replay.status, 0);
     assert!(
@@ -291,7 +288,7 @@ fn deleted_records_are_refused_until_accepted() {
     installation.wait_for_verdicts(50);
     assert_eq!(worker.terminate(), 0);
     assert_eq!(installation.verdicts().len(), 50);
-    // Once accepted it is written down.
+    // Once accepted, it is recorded.
     let worker = installation.worker(&[]);
     worker.wait_until_ready();
 }
@@ -300,13 +297,13 @@ fn deleted_records_are_refused_until_accepted() {
 fn a_replaced_page_topic_is_refused_until_the_epoch_is_raised() {
     let installation = Installation::new(&bootstrap(), "replaced", ONE_PARTITION);
     let rows = pages(0, 20, 10);
-    work_off(&installation, &rows, &rows, &[]);
-    let (admin, topic) = (Admin::of(&installation), installation.topic("pages"));
+    drain(&installation, &rows, &rows, &[]);
+    let (admin, topic) = (Admin::new(&installation), installation.topic("pages"));
     admin.delete_topic(&topic);
     admin.create_topic(&topic, 1, &[]);
     installation.produce(&rows[..5]);
     // Brokers forget a group's offsets with the topic, so its pages are read from the first one on.
-    assert_stands_still(&mut installation.worker(&[]), "was deleted and created again");
+    assert_halted(&mut installation.worker(&[]), "was deleted and created again");
     assert_eq!(installation.verdicts().len(), 20, "nothing is taken for a repetition");
 
     let config = std::fs::read_to_string(installation.config()).expect("a configuration");
@@ -327,7 +324,7 @@ fn a_replaced_page_topic_is_refused_until_the_epoch_is_raised() {
 fn replay_begins_at_a_saved_table() {
     let installation = Installation::new(&bootstrap(), "replay", ONE_PARTITION);
     let rows = pages(0, 60, 40);
-    work_off(&installation, &rows, &rows, &[]);
+    drain(&installation, &rows, &rows, &[]);
     let folder = installation.folder.path().join("tables");
     let folder = folder.to_str().expect("UTF-8");
     let whole = installation.replay(&[]);

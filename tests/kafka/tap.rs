@@ -15,7 +15,7 @@ use crate::common::{article, leitong};
 
 const HOSTILE: &str = "https://evil.example/\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}gpj";
 
-/// Eight outcomes: three unique pages, two duplicates, two that are undecidable, a dead letter.
+/// Returns eight outcomes: three unique pages, two duplicates, two that are undecidable, a dead letter.
 fn pages() -> Vec<Row> {
     let page = |id: &str, url: &str, text: &str| {
         let page = serde_json::json!({ "id": id, "url": url, "text": text });
@@ -44,16 +44,16 @@ fn decided(name: &str, more: &str) -> Installation {
     installation
 }
 
-/// What `tap` shows of what is there.
-fn shown(installation: &Installation, arguments: &[&str]) -> String {
+/// Returns the output of `tap` for existing verdicts.
+fn run_tap(installation: &Installation, arguments: &[&str]) -> String {
     let run = installation.leitong(&[&["tap", "--from", "beginning", "--to-end"][..], arguments].concat());
     assert_eq!(run.status, 0, "{arguments:?}: {}", run.stderr);
     run.stdout
 }
 
-/// The ids of the pages that `tap` shows.
+/// Returns the ids of the pages that `tap` shows.
 fn ids(installation: &Installation, arguments: &[&str]) -> Vec<String> {
-    let lines = shown(installation, &[arguments, &["--json"]].concat());
+    let lines = run_tap(installation, &[arguments, &["--json"]].concat());
     let id = |line: &str| {
         let verdict: Value = serde_json::from_str(line).expect("JSON");
         verdict["page_id"].as_str().unwrap_or("-").to_owned()
@@ -64,7 +64,7 @@ fn ids(installation: &Installation, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn verdicts_of_either_format_are_shown_by_what_they_say() {
+fn filters_apply_to_verdicts_of_both_formats() {
     for (name, more) in [("tap", ""), ("tap-pb", "[kafka.verdicts]\nformat = \"protobuf\"\n")] {
         let installation = decided(name, more);
         let ids = |arguments: &[&str]| ids(&installation, arguments);
@@ -88,28 +88,28 @@ fn verdicts_of_either_format_are_shown_by_what_they_say() {
         );
 
         for arguments in [&["--dead-letters"][..], &["--dead-letters", "--json"]] {
-            let lines = shown(&installation, arguments);
+            let lines = run_tap(&installation, arguments);
             assert_eq!(lines.lines().count(), 8, "{name}: {lines}");
             let obeyed = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
             assert!(!lines.contains(obeyed), "{name}: {lines:?}");
             assert!(lines.contains("evil.example") && lines.contains("BROKEN_JSON"), "{name}: {lines}");
         }
-        let line = shown(&installation, &["--kind", "exact-duplicate", "--duplicate-of", "a"]);
+        let line = run_tap(&installation, &["--kind", "exact-duplicate", "--duplicate-of", "a"]);
         assert!(
             line.contains(
                 "EXACT_DUPLICATE default https://c.example/1 of https://a.example/1 SAME distance=0"
             ),
             "{line}"
         );
-        // Nobody has joined a group.
+        // No group exists.
         let groups = topics::groups(&installation.bootstrap);
         assert!(groups.iter().any(|group| group.starts_with(&installation.app)));
         assert!(!groups.contains(&format!("{}-tap", installation.app)));
     }
 }
 
-/// `leitong tap` as somebody runs it who waits for what comes.
-fn begun(installation: &Installation, arguments: &[&str]) -> Child {
+/// Starts `leitong tap` to wait for new verdicts.
+fn start_tap(installation: &Installation, arguments: &[&str]) -> Child {
     let mut child = leitong()
         .arg("tap")
         .arg("--config")
@@ -128,11 +128,11 @@ fn begun(installation: &Installation, arguments: &[&str]) -> Child {
 }
 
 #[test]
-fn what_comes_is_shown_when_it_is_committed_and_the_end_is_clean() {
+fn new_verdicts_are_shown_once_committed_and_the_end_is_clean() {
     let installation = Installation::new(&crate::broker::bootstrap(), "tap-live", "");
-    let mut live = begun(&installation, &["--limit", "3", "--json"]);
-    let mut interrupted = begun(&installation, &[]);
-    // Of a transaction that is never committed.
+    let mut live = start_tap(&installation, &["--limit", "3", "--json"]);
+    let mut interrupted = start_tap(&installation, &[]);
+    // Part of a transaction that is never committed.
     let producer: BaseProducer = ClientConfig::new()
         .set("bootstrap.servers", &installation.bootstrap)
         .set("transactional.id", format!("{}-other", installation.app))
@@ -161,7 +161,7 @@ fn what_comes_is_shown_when_it_is_committed_and_the_end_is_clean() {
     assert!(sent.expect("sh starts").success());
     assert_eq!(interrupted.wait().expect("an end").code(), Some(0), "Ctrl-C is how it ends");
 
-    // The reader of a pipe that has seen enough.
+    // A pipe's reader that has seen enough.
     let program = leitong().get_program().to_owned();
     let piped = Command::new("bash")
         .args(["-c", "\"$0\" tap --config \"$1\" --from beginning --to-end | true; exit ${PIPESTATUS[0]}"])
@@ -172,7 +172,7 @@ fn what_comes_is_shown_when_it_is_committed_and_the_end_is_clean() {
     assert_eq!(piped.status.code(), Some(141), "{}", String::from_utf8_lossy(&piped.stderr));
 }
 
-/// The partitions were asked for once, at the start, so verdicts in later ones were never shown.
+/// The partitions were requested only once, at the start, so verdicts in later ones were never shown.
 #[test]
 fn partitions_that_are_added_while_it_runs_are_read() {
     let installation = Installation::new(&crate::broker::bootstrap(), "tap-grows", "");
@@ -186,7 +186,7 @@ fn partitions_that_are_added_while_it_runs_are_read() {
         );
     };
     verdict(0, "earlier");
-    let mut tap = begun(&installation, &["--limit", "4", "--json"]);
+    let mut tap = start_tap(&installation, &["--limit", "4", "--json"]);
     let out = tap.stdout.take().expect("standard output");
     let (tells, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -198,9 +198,9 @@ fn partitions_that_are_added_while_it_runs_are_read() {
     let next = || told.recv_timeout(*HANG_LIMIT).expect("a line");
     verdict(0, "old");
     assert_eq!(next(), "old");
-    let existing = Admin::of(&installation).partitions(&topic);
-    Admin::of(&installation).add_partitions(&topic, existing + 2);
-    // Written before anybody can have asked for new partitions, so not to be missed either.
+    let existing = Admin::new(&installation).partitions(&topic);
+    Admin::new(&installation).add_partitions(&topic, existing + 2);
+    // Written before `tap` can have asked for new partitions, and still not missed.
     verdict(existing as i32, "new");
     verdict(existing as i32 + 1, "newest");
     let mut both = [next(), next()];
@@ -212,7 +212,7 @@ fn partitions_that_are_added_while_it_runs_are_read() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_refused() {
+fn topics_that_cannot_be_followed_are_refused() {
     let installation = Installation::without_topics(&crate::broker::bootstrap(), "tap-none", "");
     let refused = |arguments: &[&str]| installation.leitong(&[&["tap"], arguments].concat());
     let run = refused(&["--from", "beginning"]);

@@ -1,4 +1,4 @@
-//! `leitong top` beside running workers, and the template alarm that it counts.
+//! `leitong top` next to running workers, and its count of template alarms.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::broker::worker::{Installation, Worker};
 use crate::common::{article, run};
 
 fn url(worker: &Worker) -> String {
-    let log = worker.said();
+    let log = worker.plain_log();
     let address = log.split("admin port: ").nth(1).and_then(|rest| rest.split_whitespace().next());
     address.expect("an address").to_owned()
 }
 
-/// A page of `site`.
+/// Returns a page of `site`.
 fn page(site: &str, number: usize, text: &str) -> Row {
     let id = format!("{site}-{number}");
     let page = serde_json::json!({ "id": id, "url": format!("https://{site}/{number}"), "text": text });
@@ -28,7 +28,8 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
     first.wait_until_ready();
     let mut second = installation.worker(&[]);
     second.wait_until_ready();
-    // One form, filled in (with words: numbers that differ make short texts no duplicates); copies of one text on many sites; and a message that is no page.
+    // One form, filled in (with words: different numbers would make short texts non-duplicates); copies of
+    // one text on many sites; and a message that is not a page.
     let form = article(7, 60);
     let mut rows: Vec<Row> = (0..40)
         .map(|number| page("form.example", number, &format!("{form}{}", article(20 + number, 1))))
@@ -39,7 +40,7 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
     wait_until("the alarm", || {
         first.metric("leitong_templates_total") + second.metric("leitong_templates_total") > 0.0
     });
-    let said = first.said() + &second.said();
+    let said = first.plain_log() + &second.plain_log();
     let named: Vec<&str> =
         said.lines().filter(|line| line.contains("a cluster looks like a template")).collect();
     let [named] = named[..] else { panic!("once: {said}") };
@@ -70,7 +71,7 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
         assert!(frame.contains(&format!("template alarms (see the workers' logs): {of_owner} 1")), "{frame}");
         assert!(!frame.contains('\u{1b}'), "no terminal, no escapes: {frame:?}");
         let table = frame.lines().skip_while(|line| !line.starts_with("PARTITION")).nth(1).expect("a table");
-        // The other instance follows the owner's table.
+        // The other instance keeps a standby of the owner's table.
         table.matches('(').count() == 2
     });
     assert_eq!(second.terminate(), 0, "{}", second.log());

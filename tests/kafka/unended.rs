@@ -1,5 +1,5 @@
-//! A transaction that the brokers end without telling all of its partitions, as
-//! Kafka 4.3 does when a cluster comes back after all of its brokers were away.
+//! A transaction that the brokers end without notifying all of its partitions, as Kafka 4.3 does when a
+//! cluster comes back after all of its brokers were away.
 
 use rdkafka::ClientConfig;
 use rdkafka::message::{Header, OwnedHeaders};
@@ -12,10 +12,10 @@ use crate::common::article;
 
 const VERDICT_PARTITIONS: i32 = 12;
 
-/// An owner that dies with the only broker, in the midst of a transaction. With an owner
-/// that does not look for what is open, in nine of ten runs the next one published it.
+/// An owner dies with the only broker, within a transaction. Without a check for open records, the next owner
+/// published it in nine of ten runs.
 #[test]
-fn what_was_aborted_is_never_published() {
+fn aborted_records_are_never_published() {
     let mut brokers = Brokers::start(1);
     let installation = Installation::new(&brokers.bootstrap(), "unended", "");
     let owner: BaseProducer = ClientConfig::new()
@@ -48,8 +48,8 @@ fn what_was_aborted_is_never_published() {
     let ended = worker.metric("leitong_transactions_unended_total");
     println!("transactions that were still open in some partition: {ended}");
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
-    // A restore would fail on the changelog's aborted records,
-    // and a verdict without a source would be found here.
+    // A restore would fail on the changelog's aborted records, and a verdict without a source would be found
+    // here.
     installation.assert_exactly_once(&rows);
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();

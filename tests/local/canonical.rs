@@ -1,4 +1,4 @@
-//! `canonical.prefer`: which page stands for a cluster, as consumers of verdicts see it.
+//! `canonical.prefer`: which page represents a cluster, as consumers of verdicts see it.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn dedup(config: &Path, more: &[&str], pages: &[Value]) -> Vec<Value> {
     run.verdicts()
 }
 
-/// A page with the same text but for what is added to it.
+/// Returns a page with the same text plus `more`.
 fn page(url: &str, more: &str) -> Value {
     json!({ "id": url, "url": url, "text": format!("{}{more}", article(3, 40)) })
 }
@@ -31,9 +31,9 @@ fn named(verdict: &Value) -> (&str, &str, Option<&str>) {
     (text("kind").expect("a kind"), text("canonical_page_id").expect("a page"), text("replaces_page_id"))
 }
 
-/// The first copy to come was canonical for ever, so that a mobile copy beat the original.
+/// The first copy to arrive was canonical permanently, so a mobile copy won over the original.
 #[test]
-fn the_original_takes_the_place_of_a_mobile_copy_that_came_first() {
+fn the_original_replaces_a_mobile_copy_that_came_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let [copy, mobile, original] =
         ["https://reprints.example/1", "http://m.news.example/1", "https://www.news.example/1"];
@@ -54,12 +54,12 @@ fn the_original_takes_the_place_of_a_mobile_copy_that_came_first() {
             ("EXACT_DUPLICATE", mobile, Some(copy)),
             ("EXACT_DUPLICATE", original, Some(mobile)),
             ("EXACT_DUPLICATE", original, None),
-            // Longer than before; the same page takes nobody's place.
+            // Longer than the first fetch; a page never replaces itself.
             ("NEAR_DUPLICATE", original, None),
             ("EXACT_DUPLICATE", original, None),
         ]
     );
-    // Who stores what is new, or the canonical page itself, has the original.
+    // A consumer that stores new pages, and replaces the canonical one, has the original.
     let stored = verdicts.iter().filter(|v| v["kind"] == "UNIQUE" || v["same_url"] == true);
     let stored: Vec<_> = stored.filter_map(|verdict| verdict["page_id"].as_str()).collect();
     assert_eq!(stored, [copy, mobile, original, original]);
@@ -69,7 +69,7 @@ fn the_original_takes_the_place_of_a_mobile_copy_that_came_first() {
     assert_eq!(verdicts[2]["replaces_url"], mobile);
 }
 
-/// What is near to what does not depend on who stands for a cluster.
+/// Which pages are near does not depend on the page that represents a cluster.
 #[test]
 fn kinds_and_clusters_do_not_change() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -86,7 +86,7 @@ fn kinds_and_clusters_do_not_change() {
 }
 
 #[test]
-fn a_saved_table_knows_who_stands_for_its_clusters() {
+fn a_saved_table_knows_the_pages_that_represent_its_clusters() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = config(folder.path(), RULES);
     let table = folder.path().join("table");
@@ -108,7 +108,7 @@ fn a_saved_table_knows_who_stands_for_its_clusters() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_refused() {
+fn preferences_that_cannot_be_applied_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     for (text, wanted) in [
         ("prefer = [\"longst\"]", "must be"),

@@ -1,4 +1,5 @@
-//! `dedup --checkpoint`: a run that is killed again and again ends with the outputs of one that never was.
+//! `dedup --checkpoint`: a run that is killed again and again ends with the outputs of one that was never
+//! killed.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use crate::common::{self, article, gzip, leitong, run, seed, tables, timeless, w
 /// Kills in each run.
 const KILLS: usize = 3;
 
-/// Documents of which every third has come before, with lines that are none between them; each
-/// with so much that nobody reads that a few fill a batch, after which there may be a checkpoint.
+/// Documents of which every third repeats an earlier one, with invalid lines between them. Each has a long
+/// unused field, so a few documents fill a batch, after which there may be a checkpoint.
 fn documents(from: usize, count: usize) -> String {
     let padding = "y".repeat(40_000);
     (from..from + count)
@@ -33,7 +34,7 @@ fn documents(from: usize, count: usize) -> String {
         .collect()
 }
 
-/// The outputs of one run, in a folder of its own.
+/// The outputs of one run, in a separate folder.
 struct Run {
     folder: PathBuf,
     arguments: Vec<String>,
@@ -47,7 +48,7 @@ impl Run {
         Self::into(folder, name, ["kept/", "gone.jsonl.zst"], documents, options, inputs)
     }
 
-    /// The same with other outputs of documents.
+    /// Creates a run with other document outputs.
     fn into(
         folder: &Path,
         name: &str,
@@ -79,7 +80,7 @@ impl Run {
         self.folder.join("checkpoint")
     }
 
-    /// The number of the last checkpoint.
+    /// Returns the number of the last checkpoint.
     fn sequence(&self) -> Option<u64> {
         let json = std::fs::read(self.checkpoints().join("checkpoint.json")).ok()?;
         serde_json::from_slice::<Value>(&json).expect("replaced in one step")["sequence"].as_u64()
@@ -97,7 +98,7 @@ impl Run {
             .expect("the program starts")
     }
 
-    /// All outputs, unpacked, without the time of each decision.
+    /// Returns all outputs, decompressed, without the time of each decision.
     fn outputs(&self) -> Vec<(String, Vec<u8>)> {
         let names = ["dead.jsonl", "clusters.jsonl"].iter().chain(self.documents);
         let mut outputs: Vec<_> =
@@ -124,7 +125,7 @@ fn unpacked(path: &Path) -> Vec<u8> {
     }
 }
 
-/// The columns and rows of a Parquet file, which may be cut into row groups anywhere.
+/// Returns the columns and rows of a Parquet file, independent of its row groups.
 fn rows(path: &Path) -> Vec<u8> {
     let rows =
         tables::joined(&tables::read_table(path), &RecordBatch::new_empty(tables::schema(path).into()));
@@ -138,7 +139,7 @@ fn stderr(child: &mut Child) -> String {
 }
 
 #[test]
-fn killed_runs_lose_nothing_and_have_nothing_twice() {
+fn killed_runs_lose_and_duplicate_nothing() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
     let mut random = Random::of_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
@@ -153,7 +154,7 @@ fn killed_runs_lose_nothing_and_have_nothing_twice() {
     }
 }
 
-/// Old centroids stay in the table's folder, and checkpoints name them.
+/// Old centroids stay in the table's folder, and checkpoints refer to them.
 #[test]
 fn killed_runs_with_a_table_on_disk_lose_nothing() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
@@ -164,7 +165,7 @@ fn killed_runs_with_a_table_on_disk_lose_nothing() {
         write(folder.path(), "a.jsonl", documents(0, 250)),
         write(folder.path(), "b.jsonl.gz", gzip(documents(250, 350).as_bytes())),
     ];
-    // Some of what is in blocks expires on the way.
+    // Some of the centroids in blocks expire during the run.
     let settings = "[table]\non_disk = true\nblock_centroids = 32\n[expiry]\ncentroids_max = 300\n";
     let config = write(folder.path(), "on-disk.toml", settings).display().to_string();
     let [whole, killed] =
@@ -183,8 +184,8 @@ fn killed_runs_with_a_table_on_disk_lose_nothing() {
     assert_eq!(verified.status, 0, "{}", verified.stderr);
 }
 
-/// A killed run went on with the table of its checkpoint although another run had added pages to the saved table. These
-/// pages went without a word, and the other run still counted as done.
+/// A killed run continued with the table of its checkpoint although another run had added pages to the saved
+/// table. These pages were lost silently, and the other run still counted as done.
 #[test]
 fn a_checkpoint_is_refused_when_another_run_had_its_table() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -228,7 +229,7 @@ fn a_checkpoint_is_refused_when_another_run_had_its_table() {
     }
 }
 
-/// A Parquet file cannot be cut back to where a checkpoint was.
+/// A Parquet file cannot be truncated to the position of a checkpoint.
 #[test]
 fn killed_runs_over_parquet_files_have_each_row_once() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
@@ -240,7 +241,7 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
             lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let path = folder.path().join(name);
         let layout = tables::Layout { row_group_rows: 50, ..tables::Layout::default() };
-        // A second body, which is read and not looked at, so that a few rows fill a batch.
+        // A second body, which is read but not used, so that a few rows fill a batch.
         let padding = StringArray::from(vec!["y".repeat(40_000); documents.len()]);
         tables::write_table(
             &path,
@@ -267,7 +268,7 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
     }
 }
 
-/// What revisit records say of the documents that stay has to be there after a kill.
+/// Statements of revisit records about the documents that stay must survive a kill.
 #[test]
 fn killed_runs_over_warc_files_leave_the_same_revisit_records() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
@@ -275,7 +276,7 @@ fn killed_runs_over_warc_files_leave_the_same_revisit_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let record = |document: &Value| {
         let [id, url, text] = ["id", "url", "text"].map(|name| document[name].as_str().expect("a text"));
-        // What nobody reads makes records long, so that a few fill a batch.
+        // Unused bytes make records long, so that a few fill a batch.
         let block = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>{text}<!--{}-->",
             "y".repeat(40_000)
@@ -309,7 +310,8 @@ fn killed_runs_over_warc_files_leave_the_same_revisit_records() {
     }
 }
 
-/// Runs `whole` at once, and `killed` until it has been killed [`KILLS`] times, and compares.
+/// Runs `whole` without interruption and `killed` until it has been killed [`KILLS`] times, and compares the
+/// outputs.
 #[track_caller]
 fn assert_killed_run_ends_as_whole(whole: &Run, killed: &Run, status: i32, seed: u64, random: &mut Random) {
     let run = run(&whole.arguments);
@@ -347,7 +349,7 @@ fn assert_killed_run_ends_as_whole(whole: &Run, killed: &Run, status: i32, seed:
     assert!(exported(&tables[0]) == exported(&tables[1]), "seed {seed}: other centroids");
 }
 
-/// All that a table holds, without what it says of the run that has made it.
+/// Returns everything that a table holds, without the fields about the run that wrote it.
 fn exported(table: &Path) -> (Value, String) {
     let lines = common::run(["table", "export", "--all", &table.display().to_string()]).stdout;
     let (head, centroids) = lines.split_once('\n').expect("a line about the table");
@@ -391,7 +393,7 @@ fn a_checkpoint_of_another_run_is_refused() {
 }
 
 #[test]
-fn what_a_checkpoint_cannot_hold_is_refused() {
+fn options_that_checkpoints_cannot_support_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages = write(folder.path(), "a.jsonl", documents(0, 1));
     let (pages, checkpoint) = (pages.display().to_string(), folder.path().join("c").display().to_string());

@@ -1,4 +1,4 @@
-//! The other commands, and the pages that are generated from the program.
+//! The other commands, and the generated pages.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn extract_says_why_there_is_no_text() {
 }
 
 #[test]
-fn extract_goes_through_whole_files() {
+fn extract_reads_whole_files() {
     let run = run(["extract", "--jsonl", "examples/pages.jsonl"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     let lines: Vec<Value> =
@@ -49,7 +49,7 @@ fn extract_goes_through_whole_files() {
 }
 
 #[test]
-fn inputs_may_be_patterns_where_no_shell_expands_them() {
+fn inputs_may_be_patterns_that_no_shell_expands() {
     let folder = tempfile::tempdir().expect("a folder");
     for (day, name) in ["b.jsonl", "a.jsonl", "a.txt"].into_iter().enumerate() {
         write(folder.path(), name, common::page(name, &article(day, 20)));
@@ -69,7 +69,7 @@ fn inputs_may_be_patterns_where_no_shell_expands_them() {
 }
 
 #[test]
-fn compare_says_why() {
+fn compare_explains_its_result() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = article(5, 40);
     let a = write(folder.path(), "a.txt", &text);
@@ -101,7 +101,7 @@ fn config_example_passes_config_check() {
     assert!(check.stdout.contains("valid; detector simhash"), "{}", check.stdout);
 }
 
-/// A page that is to be read without a network, on any machine, and by strangers.
+/// The report must be readable without a network, on any machine, and by strangers.
 #[test]
 fn a_comparison_is_written_as_one_page_without_script() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -129,8 +129,8 @@ fn a_comparison_is_written_as_one_page_without_script() {
     let page = std::fs::read_to_string(&html).expect("a page");
     assert!(page.contains("<html lang=\"zh-CN\">") && page.contains("两篇不同的文本"), "{page}");
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !page.contains("<script"), "{page}");
-    // Without a browser the path is what there is.
-    let opened = Run::of(
+    // Without a browser, the command prints the path.
+    let opened = Run::from_output(
         leitong()
             .args(["compare".as_ref(), "--open".as_ref(), a.as_os_str(), a.as_os_str()])
             .env("PATH", "")
@@ -161,9 +161,9 @@ fn config_check_finds_all_faults() {
     }
 }
 
-/// These are no numbers that a setting could have, and were told without line and key.
+/// NaN and infinity are not valid settings, and errors about them named neither line nor key.
 #[test]
-fn nan_and_infinity_are_told_with_their_line() {
+fn errors_about_nan_and_infinity_name_the_line() {
     let folder = tempfile::tempdir().expect("a folder");
     for value in ["nan", "+nan", "inf", "-inf", "1e999"] {
         let config = format!("[paragraph]\n[paragraph.near]\n\nshare_min = {value}\n");
@@ -175,9 +175,9 @@ fn nan_and_infinity_are_told_with_their_line() {
     }
 }
 
-/// A configuration without brokers meant this machine: a worker that nobody finds.
+/// A configuration without brokers meant this machine, and a worker that nobody could find.
 #[test]
-fn what_talks_to_kafka_must_be_told_where_it_is() {
+fn commands_that_need_kafka_require_its_address() {
     let folder = tempfile::tempdir().expect("a folder");
     let empty = write(folder.path(), "empty.toml", "[kafka]\nbootstrap_servers = \" \"\n");
     for command in [&["run"][..], &["topics", "create"], &["topics", "check"], &["replay"]] {
@@ -194,7 +194,7 @@ fn what_talks_to_kafka_must_be_told_where_it_is() {
 }
 
 #[test]
-fn the_users_own_words_are_used() {
+fn user_dictionaries_are_applied() {
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path(), "words.txt", "三只猫 100000\n");
     write(folder.path(), "stop.txt", "老船长\n");
@@ -304,7 +304,7 @@ fn logs_and_the_last_error_can_be_json() {
         .env("RUST_LOG", "info,=nonsense=")
         .output()
         .expect("the program starts");
-    let run = common::Run::of(output);
+    let run = common::Run::from_output(output);
     let events: Vec<serde_json::Value> =
         run.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let [refused, failed] = &events[..] else { panic!("two events: {}", run.stderr) };
@@ -312,7 +312,7 @@ fn logs_and_the_last_error_can_be_json() {
     assert!(failed["message"].as_str().expect("a string").contains("/no/such/file"), "{failed}");
     assert!(failed["timestamp"].as_str().expect("a string").ends_with('Z'), "{failed}");
 
-    // What is said to people otherwise is an event as well.
+    // Messages for people are events as well.
     let whole =
         common::run(["--log-format", "json", "dedup", "--output", "/dev/null", "examples/pages.jsonl"]);
     assert_eq!(whole.status, 0, "{}", whole.stderr);

@@ -1,7 +1,7 @@
-//! `tools/check_subjects.sh` and the hook of `make hooks`, each in a repository of its own.
+//! `tools/check_subjects.sh` and the hook of `make hooks`, each in a separate repository.
 //!
-//! CONTRIBUTING.md allowed a subject 72 characters, and nothing checked it. More than a third of the subjects on main
-//! were longer.
+//! CONTRIBUTING.md limited subjects to 72 characters, and nothing checked it. More than a third of the
+//! subjects on main were longer.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Runs a program in `folder`. The settings of the user, and of a git that perhaps runs this test, do not apply.
+/// Runs a program in `folder`. Ignores the user's settings, and those of a git that may be running this test.
 fn start(folder: &Path, program: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env("GIT_CEILING_DIRECTORIES", folder);
@@ -41,7 +41,7 @@ fn check(folder: &Path, base: &str) -> (bool, String) {
     (output.status.success(), String::from_utf8(both).expect("UTF-8"))
 }
 
-/// A repository with one commit, whose subject is too long and older than the rule.
+/// Creates a repository with one commit, whose subject is too long and older than the rule.
 fn repository() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     git(folder.path(), &["init", "--quiet", "--initial-branch", "main"]);
@@ -75,7 +75,7 @@ fn new_subjects_have_at_most_72_characters() {
 fn a_clone_without_the_base_names_what_is_not_checked() {
     let (folder, base) = repository();
     commit(folder.path(), "Short");
-    // A whole history, but another one.
+    // A complete history, but of another repository.
     let (passed, said) = check(folder.path(), "origin/main");
     assert!(passed && said.contains("This clone has no origin/main"), "{said}");
     assert!(said.contains("SKIPPED: the subjects of commits, since this history does not have"), "{said}");
@@ -89,7 +89,7 @@ fn a_clone_without_the_base_names_what_is_not_checked() {
     assert!(said.ends_with("1 new commits: no subject has more than 72 characters\n"), "{said}");
     commit(&shallow, &"long ".repeat(20));
     assert!(!check(&shallow, &base).0);
-    // An unpacked archive has no history at all.
+    // An unpacked archive has no history.
     let (passed, said) = check(clones.path(), &base);
     assert!(
         passed && said.contains("SKIPPED: the subjects of commits, since git finds no history here"),
@@ -107,7 +107,7 @@ fn the_hook_refuses_a_commit_with_a_long_subject() {
     }
     git(folder, &["config", "core.hooksPath", "tools/hooks"]);
     let long = "long ".repeat(20);
-    // Lines without an empty one between them are one subject.
+    // Lines without an empty line between them are one subject.
     for message in [long.clone(), format!("{}\n{}\n\nShort", "a".repeat(40), "b".repeat(40))] {
         let refused = start(folder, "git", &["commit", "--allow-empty", "--message", &message]);
         assert!(!refused.status.success());

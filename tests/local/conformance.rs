@@ -1,5 +1,5 @@
-//! What every detector of the table promises, whatever it looks at. A
-//! new detector is held to all of this by being entered in `DETECTORS`.
+//! The laws that every detector must obey on any input. Adding a detector to `DETECTORS` subjects it to these
+//! tests.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 static SEGMENTER: LazyLock<Segmenter> =
     LazyLock::new(|| Segmenter::new(&Config::default().segment, &Lexicons::default()).expect("the defaults"));
 
-/// All detectors with their defaults and with the settings of their papers.
+/// All detectors, with their defaults and with the settings of their papers.
 static ALL: LazyLock<Vec<(String, Box<dyn Detector>)>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for (name, build) in DETECTORS {
@@ -48,7 +48,7 @@ fn keys(detector: &dyn Detector, fingerprint: &[u8]) -> (Vec<u64>, Vec<u64>) {
     (inserted, probed)
 }
 
-/// Everything that holds for two fingerprints.
+/// Checks all laws about two fingerprints.
 fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
     let there = detector.compare(a, b);
     assert_eq!(there, detector.compare(b, a), "{name}: symmetric");
@@ -62,7 +62,7 @@ fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
     if there.distance == 0 {
         assert_eq!(detector.equal_key(a), detector.equal_key(b), "{name}: what nothing is nearer to");
     }
-    // Compared with very many at once, and where very many share a key.
+    // Compared with very many at once, and when very many share a key.
     let compared = vec![detector.compared(b); 5];
     let mut near = Vec::new();
     detector.compare_all(a, &compared, &mut |number, comparison| {
@@ -96,7 +96,7 @@ fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
     }
 }
 
-/// Everything that holds for one fingerprint.
+/// Checks all laws about one fingerprint.
 fn check_one(name: &str, detector: &dyn Detector, fingerprint: &[u8]) {
     assert!(detector.is_fingerprint(fingerprint), "{name}: knows its own");
     let same = detector.compare(fingerprint, fingerprint);
@@ -112,7 +112,7 @@ fn check_one(name: &str, detector: &dyn Detector, fingerprint: &[u8]) {
     check_pair(name, detector, fingerprint, fingerprint);
 }
 
-/// Words of which texts are made that resemble one another.
+/// Words from which similar texts are generated.
 const WORDS: [&str; 24] = [
     "指纹",
     "网页",
@@ -140,7 +140,7 @@ const WORDS: [&str; 24] = [
     "天文台",
 ];
 
-/// Articles of some paragraphs of some sentences; `seed` decides all words.
+/// Returns an article of some paragraphs of some sentences; `seed` determines all words.
 fn article(seed: u64, paragraphs: usize) -> String {
     let mut state = seed.wrapping_mul(2).wrapping_add(1);
     let mut next = |n: usize| {
@@ -162,7 +162,7 @@ fn article(seed: u64, paragraphs: usize) -> String {
 }
 
 #[test]
-fn names_are_unique_and_plain() {
+fn names_of_detectors_are_unique_and_plain() {
     let mut names: Vec<&str> = DETECTORS.iter().map(|(name, _)| *name).collect();
     for (name, detector) in ALL.iter() {
         assert!(name.starts_with(detector.name()));
@@ -174,7 +174,7 @@ fn names_are_unique_and_plain() {
 }
 
 #[test]
-fn empty_and_tiny_texts_give_none() {
+fn empty_and_tiny_texts_have_no_fingerprint() {
     for text in ["", "\n", "。", "?!", "的", "the"] {
         for (name, detector) in ALL.iter() {
             assert_eq!(detector.fingerprint(&terms(text)), None, "{name}: {text:?}");
@@ -207,7 +207,7 @@ fn an_article_has_a_fingerprint_and_another_one_is_not_near() {
     }
 }
 
-/// The golden texts that hold `word`, one after the other.
+/// Returns the golden texts that contain `word`, concatenated.
 fn article_of(texts: &[String], word: &str) -> String {
     texts.iter().filter(|text| text.contains(word)).map(|text| format!("{text}\n")).collect()
 }
@@ -219,7 +219,7 @@ The cluster keeps its first article as its centroid permanently. Later articles 
 that a chain of small edits never drifts away from the article that founded the cluster.\n";
 
 #[test]
-fn broken_bytes_are_no_fingerprints_or_do_no_harm() {
+fn broken_bytes_are_refused_or_harmless() {
     let good = terms(&article(7, 6));
     for (name, detector) in ALL.iter() {
         let fingerprint = detector.fingerprint(&good).expect("a fingerprint");
@@ -286,9 +286,9 @@ fn document() -> impl Strategy<Value = Document> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// No panic on any Unicode, the same text always has the same fingerprint, and all laws hold.
+    /// No Unicode text panics, the same text always has the same fingerprint, and all laws hold.
     #[test]
-    fn any_document_will_do(a in document(), b in document()) {
+    fn any_document_can_be_fingerprinted(a in document(), b in document()) {
         let (a, b) = (terms_of(&a), terms_of(&b));
         for (name, detector) in ALL.iter() {
             let (x, y) = (detector.fingerprint(&a), detector.fingerprint(&b));
@@ -300,7 +300,7 @@ proptest! {
         }
     }
 
-    /// Keys are sound on texts that differ by a few edits, where near and far meet.
+    /// Texts that differ by a few edits, at the boundary of near, always share a key if they are near.
     #[test]
     fn near_fingerprints_share_a_key(seed: u64, paragraphs in 4..20_usize, edits in prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8), 0..8)) {
         let text = article(seed, paragraphs);

@@ -1,4 +1,4 @@
-//! `leitong console` as browsers and others ask it: the real program, over HTTP.
+//! `leitong console` over HTTP, as browsers and other clients use it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use crate::common::wait::HANG_LIMIT;
 use crate::common::{self, leitong, serve};
 
-/// A console, which is killed when this is dropped.
+/// A console. It is killed when dropped.
 struct Console {
     child: Child,
     address: String,
@@ -36,12 +36,12 @@ impl Console {
         Self { child, address }
     }
 
-    /// Sends these bytes; the head and the body of the answer.
+    /// Sends these bytes; returns the head and the body of the answer.
     #[track_caller]
     fn send(&self, bytes: &[u8]) -> (String, String) {
         let mut stream = TcpStream::connect(&self.address).expect("the port is open");
         stream.set_read_timeout(Some(*HANG_LIMIT)).expect("a timeout");
-        // It may be answered and closed before all of it is taken.
+        // The console may answer and close before it has read everything.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -79,7 +79,7 @@ impl Drop for Console {
     }
 }
 
-/// A form: names, names of files, values.
+/// Encodes a form: field names, file names, values.
 fn form(fields: &[(&str, Option<&str>, &[u8])]) -> Vec<u8> {
     let mut body = Vec::new();
     for (name, file, value) in fields {
@@ -95,7 +95,7 @@ const PAGE: &str = "<title>Quay</title><nav>Home</nav><p>Ships come in at noon, 
                     village stands on the quay to see what they have brought along this time.</p>";
 
 #[test]
-fn pages_are_compared_as_they_are_pasted_uploaded_or_named() {
+fn pages_can_be_pasted_uploaded_or_named() {
     let console = Console::start(&["--pages", "examples/pages.jsonl"]);
     let (head, body) = console.get("/");
     assert!(head.starts_with("HTTP/1.1 200") && body.contains("name=\"a_id\""), "{head}\n{body}");
@@ -119,7 +119,7 @@ fn pages_are_compared_as_they_are_pasted_uploaded_or_named() {
 }
 
 #[test]
-fn every_answer_says_what_a_browser_may_do_with_it() {
+fn every_answer_restricts_the_browser() {
     let console = Console::start(&[]);
     for (path, status, kind) in [
         ("/", "200", "text/html"),
@@ -147,7 +147,7 @@ fn every_answer_says_what_a_browser_may_do_with_it() {
     }
 }
 
-/// A site that points its name at this machine, or sends its own form here, learns nothing.
+/// A site that resolves its name to this machine, or submits its own form here, learns nothing.
 #[test]
 fn other_sites_are_refused() {
     let console = Console::start(&[]);
@@ -200,7 +200,7 @@ fn broken_and_overlong_forms_are_refused_and_hostile_pages_are_text() {
     assert!(body.contains("UNDECIDABLE"), "{body}");
 }
 
-/// What strangers wrote into ids, urls and evidence is text.
+/// Markup in ids, URLs and evidence is shown as text.
 #[test]
 fn pages_and_clusters_of_a_saved_table_are_looked_up() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -245,9 +245,9 @@ fn pages_and_clusters_of_a_saved_table_are_looked_up() {
     assert!(missing.status == 1 && missing.stderr.contains("no table was saved yet"), "{}", missing.stderr);
 }
 
-/// A page that came later may stand for the cluster (`canonical.prefer`).
+/// A page that came later may represent the cluster (`canonical.prefer`).
 #[test]
-fn the_page_that_stands_for_a_cluster_is_named_with_its_founder() {
+fn the_page_that_represents_a_cluster_is_shown_with_its_founder() {
     let folder = tempfile::tempdir().expect("a folder");
     let page = |id: &str, url: &str| {
         format!("{}\n", serde_json::json!({ "id": id, "url": url, "text": common::article(5, 9) }))
@@ -264,7 +264,7 @@ fn the_page_that_stands_for_a_cluster_is_named_with_its_founder() {
     let (_, body) = console.get("/page?q=better");
     assert!(body.contains("replaces founder as the canonical page"), "{body}");
     assert!(body.contains("<dt>founded by</dt><dd><a href=\"/page?q=founder&amp;lang=en\">"), "{body}");
-    // Without verdicts, the table knows both names.
+    // Without verdicts, the table alone has both names.
     let console = Console::start(&["--table", table]);
     for asked in ["better", "founder", "https://www.example/1", "http://m.example/1"] {
         let (_, body) = console.get(&format!("/page?q={asked}"));
@@ -272,7 +272,7 @@ fn the_page_that_stands_for_a_cluster_is_named_with_its_founder() {
     }
 }
 
-/// A look-up takes nothing away from who stores pages.
+/// A look-up does not block programs that store pages.
 #[test]
 fn a_table_is_read_while_serve_has_it() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -296,7 +296,7 @@ fn a_table_is_read_while_serve_has_it() {
 }
 
 #[test]
-fn others_are_kept_out() {
+fn clients_without_permission_are_refused() {
     let run = common::run(["console", "--address", "0.0.0.0:0"]);
     assert!(run.status == 1 && run.stderr.contains("other machines could reach it"), "{}", run.stderr);
 }

@@ -1,5 +1,5 @@
-//! `dedup` over CSV and TSV, over folders, and over files packed with lz4: the same verdicts as on
-//! JSON lines, and rows written byte by byte as they came.
+//! `dedup` over CSV and TSV, over folders, and over files compressed with lz4: the same verdicts as on JSON
+//! lines, and rows copied byte by byte.
 
 use std::io::{Read as _, Write as _};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::common::{self, article, assert_same, dedup_files, name, write};
 
-/// Documents of which some have come before; texts have quotes, commas, tabs and line feeds in them.
+/// Documents, some of them repeated; texts contain quotes, commas, tabs and line feeds.
 fn documents(count: usize) -> Vec<Value> {
     let document = |number: usize| {
         let topic = if number % 3 == 2 { number / 2 } else { number };
@@ -25,7 +25,7 @@ fn lines(documents: &[Value]) -> String {
     documents.iter().map(|document| format!("{document}\n")).collect()
 }
 
-/// The rows of a table, the first with the names of the columns.
+/// Returns the rows of a table; the first has the column names.
 fn rows(documents: &[Value], delimiter: char) -> Vec<String> {
     let names = ["id", "note", "url", "text", "score"];
     let field = |value: &str| format!("\"{}\"", value.replace('"', "\"\""));
@@ -55,7 +55,7 @@ fn compared(verdicts: &[Value]) -> Vec<Value> {
 }
 
 #[test]
-fn verdicts_and_rows_are_those_of_json_lines() {
+fn csv_gives_the_verdicts_and_rows_of_json_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let documents = documents(90);
     let expected = dedup_files(&[], &[&write(folder.path(), "a.jsonl", lines(&documents))]).verdicts();
@@ -112,7 +112,7 @@ fn verdicts_and_rows_are_those_of_json_lines() {
 }
 
 #[test]
-fn faults_of_a_table_are_told_with_file_and_line() {
+fn errors_in_a_table_name_file_and_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = article(1, 12);
     let contents = format!("url,text\nhttp://a/,{text}\nhttp://b/\n,{text}\nhttp://c/,\"{text}\n");
@@ -140,7 +140,7 @@ fn faults_of_a_table_are_told_with_file_and_line() {
         assert_eq!(run.status, 3, "{}", run.stderr);
         assert!(run.stderr.contains(&format!("b.csv: line 1: {told}")), "{}", run.stderr);
     }
-    // Texts alone, in a column of another name.
+    // Only texts, in a column of another name.
     let input = write(folder.path(), "c.csv", format!("n,body\n1,{text}\n2,{text}\n"));
     let verdicts = dedup_files(&["--text-column", "body"], &[&input]).verdicts();
     assert_eq!(verdicts[1]["kind"], "EXACT_DUPLICATE");
@@ -148,7 +148,7 @@ fn faults_of_a_table_are_told_with_file_and_line() {
 }
 
 #[test]
-fn every_cut_inside_a_frame_of_lz4_is_told() {
+fn every_truncation_within_an_lz4_frame_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let documents = documents(4);
     let frames = [lz4(lines(&documents[..2]).as_bytes()), lz4(lines(&documents[2..]).as_bytes())];
@@ -168,7 +168,7 @@ fn every_cut_inside_a_frame_of_lz4_is_told() {
 }
 
 #[test]
-fn a_folder_stands_for_its_files() {
+fn a_folder_as_input_means_its_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let documents = documents(60);
     let input = folder.path().join("in");
@@ -203,9 +203,9 @@ fn a_folder_stands_for_its_files() {
     assert!(run.status == 1 && run.stderr.contains("empty: there is no file to read"), "{}", run.stderr);
 }
 
-/// `--url-column /meta/url` was taken for the name of a column.
+/// `--url-column /meta/url` was read as the name of a column.
 #[test]
-fn columns_are_named_by_json_pointers_as_well() {
+fn columns_can_be_named_by_json_pointers() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = article(1, 20);
     let table =

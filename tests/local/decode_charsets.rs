@@ -1,6 +1,5 @@
-//! Charset detection on real files: runs where `LEITONG_DATA` names
-//! the folder of `charsets.jsonl.gz`, else passes without a look.
-//! Every Chinese file must be right, and at least 95 % of all.
+//! Charset detection on real files. Needs `LEITONG_DATA`, the folder of `charsets.jsonl.gz`; passes without
+//! it. Every Chinese file must be right, and at least 95 % of all files.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -9,8 +8,7 @@ use base64::Engine;
 use leitong_text::decode::decode;
 use leitong_text::page::Hints;
 
-/// Names in the data → names that decode gives; an entry of
-/// its own where they differ in more than case.
+/// Names in the data → names that the decoder returns, for those that differ in more than case.
 fn names_of(given: &str) -> &'static [&'static str] {
     match given {
         "gb2312" => &["GBK", "gb18030"],

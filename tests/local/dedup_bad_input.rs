@@ -1,12 +1,11 @@
-//! Whatever comes in ends as one verdict or one dead
-//! letter, with where and why; nothing stops the run.
+//! Every input ends as one verdict or one dead letter, with place and reason; nothing stops the run.
 
 use serde_json::{Value, json};
 
 use crate::common::{self, article, dedup, dedup_files, gzip, leitong, page, run, run_with_input, write};
 
-/// The only outcome of one line of input, amid two good
-/// pages: a verdict's reason or a dead letter's cause.
+/// Returns the only outcome of one line of input between two good pages: a verdict's reason or a dead
+/// letter's cause.
 fn outcome(line: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let dead_letters = folder.path().join("dead.jsonl");
@@ -39,7 +38,7 @@ fn outcome(line: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_read_as_a_page_is_a_dead_letter() {
+fn unreadable_pages_are_dead_letters() {
     let long_url = format!(r#"{{"url":"http://a/{}","text":"x"}}"#, "u".repeat(9_000));
     let long_id = format!(r#"{{"url":"http://a/","id":"{}","text":"x"}}"#, "i".repeat(300));
     for (line, cause) in [
@@ -71,7 +70,7 @@ fn what_cannot_be_read_as_a_page_is_a_dead_letter() {
 }
 
 #[test]
-fn all_else_is_a_verdict() {
+fn every_readable_page_gets_a_verdict() {
     let text = article(7, 20);
     let body = |field: &str, value: Value| {
         let mut page = json!({ "url": "http://a/" });
@@ -133,7 +132,7 @@ fn nul_bytes_and_lone_surrogates_are_repaired_and_counted() {
 }
 
 #[test]
-fn input_whose_body_has_another_name_does_not_pass_for_a_run_that_went_well() {
+fn an_input_with_another_body_field_does_not_count_as_success() {
     let page =
         |i: usize| json!({ "url": format!("http://a/{i}"), "inhalt": article(1, 20) }).to_string() + "\n";
     let run = dedup((0..20).map(page).collect::<String>());
@@ -164,9 +163,9 @@ fn equal_causes_are_counted_after_the_first_few() {
     assert!(run.stderr.contains("100  MISSING_URL") && run.stderr.contains("broken JSON"), "{}", run.stderr);
 }
 
-/// JSON lines without urls were all refused, although text-dedup and others write such files.
+/// JSON lines without URLs were all refused, although text-dedup and others write such files.
 #[test]
-fn documents_without_a_url_are_called_by_their_file_and_line() {
+fn documents_without_a_url_are_identified_by_file_and_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let texts = [article(1, 20), article(2, 20), article(1, 20)];
     let lines = [
@@ -190,16 +189,16 @@ fn documents_without_a_url_are_called_by_their_file_and_line() {
     };
     assert_eq!(of(&verdicts, "kind"), ["UNIQUE", "UNIQUE", "EXACT_DUPLICATE"]);
     assert_eq!(verdicts[1]["page_id"], "7");
-    // The same rows again: a made-up address does not say that a page was crawled again, but an id does.
+    // The same rows again: a made-up address does not prove that a page was crawled again, but an id does.
     let again = dedup_files(&options, &[&input]).verdicts();
     assert_eq!(of(&again, "kind"), ["EXACT_DUPLICATE"; 3]);
     assert_eq!(of(&again, "same_url"), [false, true, false]);
-    // Where urls are is said, so one that is missing is a fault.
+    // If the field of URLs is configured, a missing URL is an error.
     let run = dedup_files(&["--url-column", "/meta/link"], &[&input]);
     assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
     assert_eq!(run.verdicts()[0]["url"], "https://a.example/3");
     assert!(run.stderr.contains("2  MISSING_URL"), "{}", run.stderr);
-    // Standard input is another one each time.
+    // Standard input is a new input each time.
     let [first, second] = [(); 2].map(|()| run_with_input(["dedup", "-"], &lines).verdicts());
     assert!(first[0]["url"].as_str().is_some_and(|url| url.starts_with("document:stdin-")), "{}", first[0]);
     assert_ne!(first[0]["url"], second[0]["url"]);
@@ -225,7 +224,7 @@ fn ids_and_dates_are_read_as_crawlers_write_them() {
 }
 
 #[test]
-fn what_was_repaired_is_counted() {
+fn repairs_are_counted() {
     let text = article(4, 20);
     let lines = [
         json!({ "url": "http://a/", "text": text, "fetched_at": "soon", "passthrough": "p".repeat(5_000) }),
@@ -254,17 +253,17 @@ fn a_line_of_200_mb_is_a_verdict_in_little_memory() {
         }
         file.write_all(br#"","url":"http://huge/","fetched_at":1763712000123}"#).expect("written");
         file.write_all(format!("\n{}", page("after", &article(1, 20))).as_bytes()).expect("written");
-        // And one that is no JSON, and one whose url is the long part.
+        // And a line that is not JSON, and one with a long URL.
         for start in [r#"[["#, r#"{"url":""#] {
             file.write_all(format!("{start}{}\n", "y".repeat(40 << 20)).as_bytes()).expect("written");
         }
     }
     let mut command = std::process::Command::new("bash");
-    // The program with its dictionaries takes less than 400 MB of
-    // address space; 600 have no room for such a line and its copies.
+    // The program with its dictionaries takes less than 400 MB of address space; 600 MB have no room for such
+    // a line and its copies.
     let program = leitong().get_program().to_owned();
     command.args(["-c", "ulimit -v 600000; exec \"$0\" dedup --threads 1 \"$1\""]).arg(program).arg(&path);
-    let run = common::Run::of(command.output().expect("bash is there"));
+    let run = common::Run::from_output(command.output().expect("bash is there"));
     let verdicts = run.verdicts();
     assert_eq!(verdicts.len(), 2, "{}", run.stderr);
     assert_eq!((&verdicts[0]["page_id"], &verdicts[0]["reason"]), (&json!("huge"), &json!("TOO_LARGE")));
@@ -276,7 +275,7 @@ fn a_line_of_200_mb_is_a_verdict_in_little_memory() {
 }
 
 #[test]
-fn truncated_files_keep_what_was_whole() {
+fn truncated_files_keep_their_complete_pages() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages: String = (0..50).map(|i| page(&i.to_string(), &article(i, 30))).collect();
     let packed = gzip(pages.as_bytes());
@@ -340,10 +339,10 @@ fn broken_warc_records_cost_only_themselves() {
     }
 }
 
-/// A record that is no page, with too great a length,
-/// swallowed the rest of the file, and the exit status was 0.
+/// A record that is not a page, with a length that is too large, swallowed the rest of the file, and the exit
+/// status was 0.
 #[test]
-fn a_warc_record_that_claims_too_much_is_told_and_costs_only_itself() {
+fn a_warc_record_with_a_false_length_is_reported_and_costs_only_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     let record = |kind: &str, id: usize, more: usize| {
         let body = format!("HTTP/1.1 200 OK\r\n\r\n<p>{}</p>", article(id, 30));
@@ -381,9 +380,9 @@ fn a_warc_record_that_claims_too_much_is_told_and_costs_only_itself() {
     }
 }
 
-/// An explanation quoted the value that it complained about, escaped: a dead letter of 231 MB.
+/// An explanation quoted the invalid value, escaped: a dead letter of 231 MB.
 #[test]
-fn dead_letters_are_small_whatever_they_complain_about() {
+fn dead_letters_are_small_whatever_their_cause() {
     let folder = tempfile::tempdir().expect("a folder");
     let letters = folder.path().join("dead.jsonl");
     let long = r"\u0001".repeat(1 << 20);
@@ -394,7 +393,7 @@ fn dead_letters_are_small_whatever_they_complain_about() {
         format!(r#"{{"url":"http://a/","html_b64":"!{long}"}}"#),
         long.clone(),
     ];
-    // And one above the limit of a line.
+    // Also one above the line limit.
     let lines = [lines.join("\n"), format!("{{\"url\":7,\"text\":\"{}\"}}", "x".repeat(40 << 20))].join("\n");
     let sizes: Vec<u64> = lines.lines().map(|line| line.len() as u64).collect();
     let arguments = ["dedup", "-", "--dead-letters", letters.to_str().expect("UTF-8")];
@@ -436,7 +435,7 @@ fn a_passthrough_comes_back_on_one_line_or_not_at_all() {
     assert!(run.stderr.contains("1  lone surrogates replaced"), "{}", run.stderr);
 }
 
-/// `corpus.by = "host"` took a host of any length, whose bytes go into every centroid.
+/// `corpus.by = "host"` accepted a host of any length, whose bytes are stored in every centroid.
 #[test]
 fn the_name_of_a_corpus_is_bounded() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::{self, gzip, page, placeless, run, run_with_input, sample_pages, timeless, write};
 
-/// Bytes of a page's body, as a server would send them.
+/// Returns the bytes of a page's body, as a server would send them.
 fn body(page: &Value) -> Option<Vec<u8>> {
     if let Some(base64) = page["html_b64"].as_str() {
         return Some(
@@ -16,7 +16,7 @@ fn body(page: &Value) -> Option<Vec<u8>> {
     page["html"].as_str().map(|html| html.as_bytes().to_vec())
 }
 
-/// A WARC response record.
+/// Returns a WARC response record.
 fn response(page: &Value, body: &[u8], headers: &str) -> Vec<u8> {
     let status = page["status"].as_u64().unwrap_or(200);
     let content_type = page["content_type"].as_str().unwrap_or("text/html");
@@ -39,7 +39,7 @@ fn warc_record(kind: &str, url: &Value, date: &Value, content_type: &str, conten
     [head.as_bytes(), content, b"\r\n\r\n"].concat()
 }
 
-/// The sample pages as records of a WARC file, with records of other types between them.
+/// Returns the sample pages as records of a WARC file, with records of other types between them.
 fn warc_records() -> Vec<Vec<u8>> {
     let mut records = vec![warc_record(
         "warcinfo",
@@ -109,7 +109,7 @@ fn all_formats_of_json_lines_give_the_same_verdicts() {
     for file in &files {
         let run = run(["dedup".as_ref(), file.as_os_str()]);
         assert_eq!(run.status, 0, "{}: {}", file.display(), run.stderr);
-        // Line numbers count blank lines as well; all else is the same.
+        // Line numbers count blank lines as well; everything else is the same.
         assert_eq!(placeless(&run.verdicts()), expected, "{}", file.display());
     }
     for input in [plain.clone(), gzip(&plain)] {
@@ -131,7 +131,7 @@ fn warc_gives_the_same_verdicts() {
         ),
         write(folder.path(), "one-member.warc.gz", gzip(&records.concat())),
     ];
-    // WARC has no ids: pages are told by url, and a recrawl has the id of the first crawl.
+    // WARC has no ids: pages are identified by URL, and a recrawl has the id of the first crawl.
     let expected = run(["dedup", "examples/pages.jsonl"]).verdicts();
     let facts = |verdict: &Value| {
         ["url", "kind", "reason", "canonical_url", "distance", "text_digest", "fetched_at"]

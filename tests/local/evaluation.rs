@@ -1,5 +1,4 @@
-//! `eval`, `tune`, `idf build` and `boilerplate build` as
-//! users run them, over a small stream made here.
+//! `eval`, `tune`, `idf build` and `boilerplate build` as users run them, over a small generated stream.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::common::{self, article, run, run_with_input, write};
 
-/// Twelve articles of their own, each followed by a copy with a sentence taken out; labelled.
+/// Writes twelve different articles, each followed by a copy with a sentence removed; labelled.
 fn stream(folder: &Path, labelled: bool) -> PathBuf {
     let mut lines = String::new();
     for topic in 0..12 {
@@ -86,7 +85,7 @@ fn eval_writes_tables_json_and_a_page_without_network() {
     assert_eq!(simhash["stream"]["right"], 12, "{}", first.stdout);
     assert_eq!(simhash["stream"]["wrong"], 0);
     assert_eq!(report["labelled"], true);
-    // Which of them, why, and how sure: in all three formats.
+    // The recommendation, its reason and its confidence are in all three formats.
     let recommended = report["recommendation"]["detector"].as_str().expect("one of them");
     let why = report["recommendation"]["why"].to_string();
     assert!(
@@ -106,7 +105,7 @@ fn eval_writes_tables_json_and_a_page_without_network() {
     for foreign in ["http://", "https://", "<script", "src="] {
         assert!(!html.contains(foreign), "the page is self-contained: {foreign}");
     }
-    // The same seed, the same figures, but for times.
+    // The same seed gives the same figures, except times.
     let again = folder.path().join("again.json");
     assert_eq!(run(arguments(&again)).status, 0);
     let mut again: Value = serde_json::from_slice(&std::fs::read(&again).expect("JSON")).expect("JSON");
@@ -135,8 +134,8 @@ fn eval_takes_pages_without_labels() {
     assert!(unknown.status == 2 && unknown.stderr.contains("choose one of simhash"), "{}", unknown.stderr);
 }
 
-/// Without labels every copy in the files counted as an unrelated pair that is called near, and a worse
-/// detector was recommended for it.
+/// Without labels, every copy in the files counted as an unrelated pair judged near, and a worse detector was
+/// recommended.
 #[test]
 fn copies_do_not_count_as_unrelated_pairs_without_labels() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -153,12 +152,12 @@ fn copies_do_not_count_as_unrelated_pairs_without_labels() {
     assert!(distances["unrelated"].as_u64().is_some_and(|pairs| (300..400).contains(&pairs)), "{distances}");
 }
 
-/// `eval` of a labelled stream alone: no text is perturbed.
+/// Runs `eval` on a labelled stream only: no text is perturbed.
 fn eval_labelled(arguments: &[&str]) -> common::Run {
     run([&["eval", "--texts", "0", "--pairs", "10"], arguments].concat())
 }
 
-/// Users compare other tools with this one, so `eval` scores verdicts that it did not make.
+/// Users compare other tools with this one, so `eval` scores verdicts from any program.
 #[test]
 fn eval_scores_the_verdicts_of_any_program() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -166,7 +165,7 @@ fn eval_scores_the_verdicts_of_any_program() {
     let own = common::dedup_files(&[], &[&pages]);
     assert_eq!(own.status, 0, "{}", own.stderr);
     let own = write(folder.path(), "own.jsonl.gz", common::gzip(own.stdout.as_bytes()));
-    // Another tool that joins all copies but one, and joins one page to a foreign cluster.
+    // Another tool that finds all copies but one, and puts one page into a wrong cluster.
     let mut lines = String::new();
     for topic in 0..12 {
         let (kind, canonical) = if topic == 3 { ("NEAR_DUPLICATE", "0-new") } else { ("UNIQUE", "") };
@@ -212,11 +211,11 @@ fn eval_scores_the_verdicts_of_any_program() {
 }
 
 #[test]
-fn networks_show_what_they_are_made_of() {
+fn concept_networks_show_their_parts() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages = stream(folder.path(), true);
     let words = text(&pages);
-    // Verbs that the articles are made of.
+    // Verbs used in the articles.
     write(folder.path(), "list.tsv", "整理\t寻找\t记录\n");
     let lexicon = "detector = \"concept-network\"\n[concept-network]\nlexicon_files = [\"list.tsv\"]\n";
     let lexicon = write(folder.path(), "merged.toml", lexicon);
@@ -248,7 +247,7 @@ fn networks_show_what_they_are_made_of() {
     assert_eq!(count(2, "words"), count(0, "words"));
     assert!(count(2, "concepts") < count(0, "concepts"), "{report}");
     assert!(count(0, "hubs") <= count(0, "connected") && count(0, "connected") <= count(0, "nodes"));
-    // The same of two pages.
+    // The same for two pages.
     let compared =
         run(["compare", "--config", text(&lexicon), &format!("{words}#0-new"), &format!("{words}#0-dup")]);
     assert!(
@@ -327,8 +326,7 @@ fn tune_asks_and_keeps_the_answers() {
     let asked = run_with_input(arguments, "y\nmaybe\nyes\nn\nq\n");
     assert_eq!(asked.status, 0, "{}", asked.stderr);
     assert!(asked.stderr.contains("1 of 4: the same text?"), "{}", asked.stderr);
-    // Two beginnings that are the same say nothing: what
-    // only one of the two has is what there is to judge.
+    // Equal beginnings do not help: the user judges by the text that only one of the two has.
     for shown in ["only in ", "of the words are in both"] {
         assert!(asked.stderr.contains(shown), "{shown} is not in\n{}", asked.stderr);
     }

@@ -1,6 +1,6 @@
-//! Extraction of pages of many kinds and languages, none of which the weights
-//! were learned from: what must stay, what must go, what sort of page it is.
-//! Each file of `tests/data/kinds` ends with a comment that says so.
+//! Extraction of pages of many kinds and languages that were not used to learn the weights: what must stay,
+//! what must go, and the kind of the page. Each file of `tests/data/kinds` ends with a comment that states
+//! it.
 
 use leitong_text::extract::{Document, ExtractConfig, PageKind, extract};
 
@@ -33,7 +33,7 @@ fn pages() -> Vec<Page> {
 }
 
 #[test]
-fn main_text_stays_and_boilerplate_goes_on_every_kind_of_page() {
+fn main_text_is_kept_and_boilerplate_dropped_on_every_kind_of_page() {
     let mut wrong = Vec::new();
     for page in pages() {
         let text = page.document.text();
@@ -58,12 +58,12 @@ fn main_text_stays_and_boilerplate_goes_on_every_kind_of_page() {
 }
 
 #[test]
-fn titles_come_without_the_sites_name() {
+fn titles_do_not_contain_the_sites_name() {
     for page in pages().iter().filter(|page| page.name.starts_with("article")) {
         let title = page.document.title.as_deref().unwrap_or_default();
         assert!(!title.is_empty() && !title.contains(['|', '｜', '—']), "{}: {title:?}", page.name);
     }
-    // The weblog's name, a heading as well, was once taken for the page's title.
+    // The weblog's name, also a heading, was once taken for the page's title.
     let pages = pages();
     let page = pages.iter().find(|page| page.name == "blog-ja.html").expect("it is there");
     assert_eq!(page.document.title.as_deref(), Some("古い万年筆を分解して洗った"));

@@ -1,5 +1,4 @@
-//! Extraction of small hand-written pages: what must stay,
-//! what must go, and what no markup may break.
+//! Extraction of small hand-written pages: what must stay, what must go, and what no markup may break.
 
 use leitong_text::extract::{Document, ExtractConfig, ExtractError, Extractor, ParagraphKind, extract};
 
@@ -11,7 +10,7 @@ const SENTENCE: &str =
     "The harvest began nine days later than in the year before, since a late frost had held the buds back.";
 
 #[test]
-fn paragraphs_headings_lists_and_code_are_known_as_such() {
+fn paragraphs_headings_lists_and_code_are_recognised() {
     let html = "<html><head><title>Tea &amp; frost - The Daily Leaf</title></head><body>\
         <nav><ul><li><a href=/>Home</a><li><a href=/tea>Tea</a><li><a href=/about>About</a></ul></nav>\
         <main><h1>Tea &amp; frost</h1>\
@@ -54,9 +53,9 @@ fn deep_nesting_ends_as_an_error_or_a_document() {
     assert!(matches!(extract(&deep, &ExtractConfig::default()), Err(ExtractError::TooDeep { .. })));
 }
 
-/// A forum program gives its thread to crawlers within `<noscript>` only: it was once lost.
+/// Forum software gives its thread to crawlers only within `<noscript>`: it was once lost.
 #[test]
-fn a_page_that_scripts_make_is_read_from_its_noscript() {
+fn a_page_drawn_by_scripts_is_read_from_its_noscript() {
     let posts = [
         "Has anybody managed to calibrate the second sensor without taking the whole case apart again?",
         "Yes, there is a small hole below the label; a paper clip is enough to reach the switch behind it.",
@@ -77,10 +76,10 @@ fn a_page_that_scripts_make_is_read_from_its_noscript() {
     assert!(document(&html).text().contains("a paper clip is enough"));
 }
 
-/// A short hidden text was chosen, and then the page was parsed again without it: the choice belonged to
+/// A short hidden text was chosen, and then the page was parsed again without it, so the choice referred to
 /// another tree. Extraction panicked, or wrote the footer as the main text.
 #[test]
-fn a_short_hidden_text_stays_the_text_of_a_page_without_more() {
+fn a_short_hidden_text_is_kept_if_a_page_has_no_other() {
     let short = "You need to enable scripts to read this page, so please turn them on in the settings of your \
                  browser, and then load the page again.";
     let long = format!(
@@ -104,9 +103,9 @@ fn a_short_hidden_text_stays_the_text_of_a_page_without_more() {
     }
 }
 
-/// News sites that a script draws give their text to search engines only.
+/// News sites drawn by scripts give their text only to search engines.
 #[test]
-fn a_page_without_text_gives_that_of_its_linked_data() {
+fn a_page_without_text_is_read_from_its_linked_data() {
     let html = format!(
         "<html><head><title>Frost</title><script type='application/ld+json'>{{\"@type\":\"NewsArticle\",\
          \"articleBody\":\"{SENTENCE}\\n\\u8336 {SENTENCE}\"}}</script></head><body><div id=app></div></body></html>"
@@ -116,7 +115,7 @@ fn a_page_without_text_gives_that_of_its_linked_data() {
     assert!(text.starts_with(SENTENCE) && text.contains('茶'), "{text}");
 }
 
-/// The page of a script application: nothing but a place to draw into.
+/// Returns the page of a script application: only an element to draw into.
 fn shell(head: &str, body: &str) -> String {
     format!("<html><head><title>Frost</title>{head}</head><body><div id=app></div>{body}</body></html>")
 }
@@ -126,7 +125,7 @@ fn linked(data: &str) -> String {
 }
 
 #[test]
-fn a_shop_without_text_gives_the_description_in_its_linked_data() {
+fn a_shop_without_text_is_read_from_the_description_in_its_linked_data() {
     let product = format!(
         "{{\"@type\":\"Product\",\"name\":\"Sledge\",\"description\":\"<p>{SENTENCE} It is made of <b>ash</b>.</p>\",\
          \"brand\":{{\"description\":\"A family.\"}}}}"
@@ -147,9 +146,9 @@ fn questions_and_answers_of_linked_data_come_in_their_order() {
     assert_eq!(text, format!("Why does the ice sing?\n{SENTENCE}\n"));
 }
 
-/// Next.js and its like write what a page is drawn from into a script.
+/// Next.js and similar frameworks write the data of a page into a script.
 #[test]
-fn a_page_without_text_gives_what_its_state_says_of_it() {
+fn a_page_without_text_is_read_from_its_state() {
     let description = format!("<meta name=description content='{SENTENCE}'>");
     let state = |text: &str| {
         format!(
@@ -160,7 +159,7 @@ fn a_page_without_text_gives_what_its_state_says_of_it() {
     };
     let text = document(&shell(&description, &state(SENTENCE))).text();
     assert_eq!(text, format!("{SENTENCE}\nThe second part.\n"));
-    // Messages that all pages of an application have are no text of this one.
+    // Messages that all pages of an application have are not this page's text.
     for (head, other) in
         [("", SENTENCE), ("<meta name=description content='Skating on the river at dusk'>", SENTENCE)]
     {
@@ -243,8 +242,7 @@ fn broken_markup_is_read_to_its_end() {
     }
 }
 
-/// Every kind of markup that could make a search start over
-/// for each tag, at 400 KB: linear or hopeless.
+/// Every kind of markup that could make a search restart at each tag, at 400 KB: only linear code passes.
 #[test]
 fn floods_are_read_in_linear_time() {
     let count = 40_000;
@@ -289,9 +287,9 @@ fn floods_are_read_in_linear_time() {
     }
 }
 
-/// Links from headings to themselves, and "edit" of wikis, were once part of the headings.
+/// Links from headings to themselves, and "edit" links of wikis, were once part of the headings.
 #[test]
-fn marks_within_a_line_are_not_of_its_text() {
+fn marks_within_a_line_are_not_part_of_its_text() {
     let html = format!(
         "<html><body><main><h1>Frost</h1><h2>Loss<a class=headerlink href=#loss>¶</a></h2><p>{SENTENCE}</p>\
          <h2><span>Prices</span><span class='mw-editsection'>[<a href=/e>edit</a>]</span></h2><p>{SENTENCE} {SENTENCE}</p>\

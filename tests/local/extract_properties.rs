@@ -1,5 +1,5 @@
-//! Properties of extraction and decoding over mutated markup, on the stable toolchain: no
-//! panic, the same result twice, nothing invented. Seeds are the pages of `tests/data/markup`.
+//! Properties of extraction and decoding over mutated markup, on the stable toolchain: no panic, the same
+//! result twice, no invented text. The seeds are the pages of `tests/data/markup`.
 
 use leitong_text::decode::decode;
 use leitong_text::extract::{ExtractConfig, Extractor, extract};
@@ -14,7 +14,7 @@ fn seeds() -> Vec<String> {
     paths.iter().map(|path| std::fs::read_to_string(path).expect("a seed is UTF-8")).collect()
 }
 
-/// Pieces of markup that parsers stumble over.
+/// Pieces of markup that are difficult for parsers.
 const PIECES: [&str; 24] = [
     "<",
     ">",
@@ -42,7 +42,7 @@ const PIECES: [&str; 24] = [
     "<li class=comment>",
 ];
 
-/// A seed with pieces put in, cut out and doubled.
+/// Returns a seed with pieces inserted, removed and doubled.
 fn mutated() -> impl Strategy<Value = String> {
     let edits = prop::collection::vec(
         (any::<prop::sample::Index>(), 0..3_u8, prop::sample::select(&PIECES[..])),

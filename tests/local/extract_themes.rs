@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use leitong_text::extract::{ExtractConfig, Extractor};
 
-/// Words of names that speak against text, for code or for nothing, one or more of each kind.
+/// Words of names that count against text, for code or for nothing, one or more of each kind.
 const WORDS: [&str; 36] = [
     "LEFT",
     "no-right",
@@ -44,18 +44,18 @@ const WORDS: [&str; 36] = [
     "highlight",
 ];
 
-/// Where the word of a theme stands.
+/// The element that has the word in its class.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// On the element round the whole text.
+    /// The element around the whole text.
     Text,
-    /// On each part of the text.
+    /// Each part of the text.
     Parts,
-    /// On each block of code.
+    /// Each block of code.
     Code,
 }
 
-/// A page of documentation of our own, with `word` among its names.
+/// Returns a documentation page of our own, with `word` among its names.
 fn page(word: &str, place: Place) -> String {
     let class = |wanted: fn(&Place) -> bool| match wanted(&place) && !word.is_empty() {
         true => format!(" class=\"{word}\""),

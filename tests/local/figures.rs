@@ -1,4 +1,4 @@
-//! Figures that the documents quote from the program, against the program.
+//! Figures in the documents must agree with the program.
 
 use crate::common::run;
 
@@ -7,7 +7,7 @@ fn document(path: &str) -> String {
     std::fs::read_to_string(path).expect("a document")
 }
 
-/// The picture at the top said that 46 values of the sketch had to agree, where `compare` said 30.
+/// The picture at the top said that 46 values of the sketch had to agree, but `compare` said 30.
 #[test]
 fn the_picture_in_concepts_shows_what_compare_prints() {
     let compared =
@@ -41,7 +41,7 @@ fn the_picture_in_concepts_shows_what_compare_prints() {
 
 /// The README said that a gigabyte holds three million centroids, and the page about tables 2.3.
 #[test]
-fn the_readme_and_the_performance_page_name_one_size() {
+fn the_readme_and_the_performance_page_state_the_same_size() {
     let table = document("docs/performance.md");
     let millions = table.split("a gigabyte holds ").nth(1).and_then(|rest| rest.split(' ').next());
     let millions = millions.expect("a number");

@@ -1,10 +1,11 @@
-//! The ports that tests give to servers.
+//! Ports that tests give to servers.
 
 use std::net::{TcpListener, UdpSocket};
 
 use crate::common::free_ports;
 
-/// A port was looked at and let go, so that a test in another process could be given it before the server listened there.
+/// A port was checked and released, so a test in another process could get it before the server listened
+/// there.
 #[test]
 fn no_other_test_is_given_a_port_before_its_server_listens() {
     for port in free_ports(3) {

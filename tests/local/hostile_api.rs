@@ -1,5 +1,5 @@
-//! Clients that mean no good: whatever they send, or do not send, is answered within the limits,
-//! and others are served meanwhile.
+//! Hostile clients: whatever they send or do not send, they are answered within the limits, and others are
+//! served meanwhile.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,26 +14,26 @@ use crate::common::{article, gzip, write};
 const LIMITS: &str = "[page]\nbytes_max = 1048576\nline_bytes_max = 2097152\nwork_max = 1000000000\n[pipeline]\nqueue_bytes = 8388608\n\
                       [api]\nbody_bytes_max = 2097152\nconnections_max = 40\n";
 
-/// A server that waits for slow clients for an hour: who had to wait for one would wait for ever.
+/// A server that waits an hour for slow clients. A client that had to wait for one would wait permanently.
 fn server(folder: &std::path::Path) -> Server {
     server_that_waits(folder, 3_600_000)
 }
 
-/// A server that waits as long for the head of a request, and as long for its body.
+/// A server that waits this long for the head of a request, and as long for its body.
 fn server_that_waits(folder: &std::path::Path, ms: u32) -> Server {
     let limits = format!("{LIMITS}head_timeout_ms = {ms}\nbody_timeout_ms = {ms}\n");
     let config = write(folder, "limits.toml", limits);
     Server::start(&folder.join("table"), &["--config", config.to_str().expect("UTF-8")])
 }
 
-/// A good client is served.
+/// Checks that a good client is served.
 #[track_caller]
 fn is_served(server: &Server) {
     let page = json!({ "url": "http://a/", "text": article(1, 20) });
     assert_eq!(server.connect().look_up(&page).status, 200);
 }
 
-/// The most memory that a process has had, in bytes.
+/// Returns the peak memory of the process in bytes.
 fn peak_bytes(server: &Server) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("Linux");
     let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("a line");
@@ -96,7 +96,7 @@ fn hostile_bodies_are_answered_within_the_limits() {
                 path.split('?').next().expect("a path").to_owned()
             };
             let answer = client.ask(&format!("POST {path}"), headers, &body);
-            // A client that goes on sending may lose the answer with the connection.
+            // A client that continues to send may lose the answer with the connection.
             let status = answer.as_ref().map_or(413, |answer| answer.status);
             let body = answer.map(|answer| answer.body).unwrap_or_default();
             assert!(statuses.contains(&status), "{what} to {path}: {status} {body}");
@@ -125,7 +125,7 @@ fn broken_framing_is_answered_or_closed() {
             assert_eq!(answer.status, status, "{}", answer.body);
         }
     }
-    // In chunks a body's size is not said beforehand.
+    // With chunks, a body's size is not known beforehand.
     let mut client = server.connect();
     let _ = client.send(chunked.as_bytes());
     let chunk = [b"8000\r\n", &[b' '; 0x8000][..], b"\r\n"].concat();
@@ -136,7 +136,7 @@ fn broken_framing_is_answered_or_closed() {
     server.stop();
 }
 
-/// Begins a request, and goes silent.
+/// Begins a request and sends nothing more.
 fn begin_request(server: &Server, number: usize) -> TcpStream {
     let mut stream = TcpStream::connect(server.address()).expect("the port is open");
     let begun: &[u8] = match number % 3 {
@@ -148,9 +148,9 @@ fn begin_request(server: &Server, number: usize) -> TcpStream {
     stream
 }
 
-/// Connections that begin a request and go silent, more of them than there may be.
+/// More connections than allowed begin a request and send nothing more.
 #[test]
-fn slow_clients_keep_nobody_out() {
+fn slow_clients_block_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path());
     let mut slow = Vec::new();
@@ -165,7 +165,7 @@ fn slow_clients_keep_nobody_out() {
 }
 
 #[test]
-fn slow_clients_are_answered_or_closed_once_their_time_is_over() {
+fn slow_clients_are_answered_or_closed_after_the_timeout() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server_that_waits(folder.path(), 1500);
     let slow: Vec<TcpStream> = (0..120).map(|number| begin_request(&server, number)).collect();
@@ -181,7 +181,7 @@ fn slow_clients_are_answered_or_closed_once_their_time_is_over() {
     server.stop();
 }
 
-/// Clients that ask and never read do not hold memory for good.
+/// Clients that send requests and never read do not hold memory permanently.
 #[test]
 fn clients_that_do_not_read_are_dropped() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -213,10 +213,10 @@ fn clients_that_do_not_read_are_dropped() {
     server.stop();
 }
 
-/// A web page could post pages through the browser of whoever looked at it, as text/plain needs no
-/// preflight, and with a host name that it pointed at this machine it could read clusters.
+/// A web page could post pages through a visitor's browser, since text/plain needs no preflight, and read
+/// clusters through a host name that resolved to this machine.
 #[test]
-fn requests_of_other_sites_are_refused_and_those_of_programs_are_not() {
+fn requests_of_other_sites_are_refused_and_those_of_programs_are_served() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path());
     let port = server.address().rsplit_once(':').expect("a port").1.to_owned();
@@ -251,7 +251,7 @@ fn requests_of_other_sites_are_refused_and_those_of_programs_are_not() {
             assert!(!answer.head.to_ascii_lowercase().contains("access-control-"), "{}", answer.head);
         }
     }
-    // Nothing of it was stored, and programs are served by every name of this machine.
+    // Nothing of it was stored, and programs are served under every name of this machine.
     for host in [&*local, "localhost", &format!("[::1]:{port}"), "10.1.2.3"] {
         let answer = ask("POST /v1/lookup", host, json, &page);
         assert_eq!((answer.status, &answer.body["as_of"]["log_offset"]), (200, &json!(0)), "{host}");
@@ -260,7 +260,7 @@ fn requests_of_other_sites_are_refused_and_those_of_programs_are_not() {
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
 
-/// A proxy in front of the server may pass on the name that its own clients use.
+/// A proxy in front of the server may forward the name that its clients use.
 #[test]
 fn listed_host_names_are_answered() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,8 @@
-//! Pages that were made to cost much: none may need more work than `page.work_max`, and each costs
-//! about twice as much when it is twice as long. Each is generated, so no file of it exists.
+//! Pages made to be expensive: none may need more work than `page.work_max`, and a page of twice the length
+//! costs about twice as much. Each is generated, so there are no files of them.
 //!
-//! Work is counted, not timed. What is done without being counted shows in the
-//! one bound of CPU time that there is, which is so generous that only a cost that
-//! grows faster than the page breaks it: most of these pages took minutes once.
+//! Work is counted, not timed. Work that is not counted shows in the only bound of CPU time. That bound is
+//! generous: only a cost that grows faster than the page breaks it. Most of these pages once took minutes.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -19,16 +18,16 @@ use crate::common::wait::cpu_time;
 
 /// Bytes of the smaller page of each kind; the larger has twice as many.
 const BYTES: usize = 128 << 10;
-/// Steps of work for a byte: most pages have some hundred,
-/// U+FDFA, which becomes eleven times as long, has 1,560.
+/// Maximum steps per byte. Most pages take some hundred; U+FDFA, which becomes eleven times as long, takes
+/// 1,560.
 const STEPS_MAX: u64 = 2_000;
-/// CPU time for each page of each size: in a debug build the slowest takes two seconds.
+/// CPU time for each page of each size. In a debug build the slowest takes two seconds.
 const TIME_MAX: Duration = Duration::from_secs(120);
 
 static HALF: LazyLock<FingerprintStage> =
     LazyLock::new(|| FingerprintStage::new(Config::default()).expect("defaults"));
 
-/// Characters out of `range`, `bytes` bytes of them at least.
+/// Returns characters from `range`, at least `bytes` bytes.
 fn text_of(random: &mut Random, range: std::ops::Range<u32>, bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 4);
     while text.len() < bytes {
@@ -54,7 +53,7 @@ fn process(half: &FingerprintStage, body: Body) -> (Outcome, u64) {
     (record.outcome, processed.work)
 }
 
-/// A page of twice the size costs about twice as much, and no page fails.
+/// Checks that a page of twice the size costs about twice as much, and that no page fails.
 fn assert_linear(kinds: &[(&str, &dyn Fn(usize) -> Body)]) {
     for (name, body) in kinds {
         let mut costs = [0; 2];
@@ -88,7 +87,7 @@ fn characters(range: std::ops::Range<u32>) -> impl Fn(usize) -> Body {
 }
 
 #[test]
-fn texts_of_one_pattern() {
+fn texts_of_one_pattern_cost_linear_work() {
     assert_linear(&[
         ("one word", &text("a")),
         ("one ideograph", &text("的")),
@@ -116,7 +115,7 @@ fn texts_of_one_pattern() {
 }
 
 #[test]
-fn texts_of_random_characters() {
+fn texts_of_random_characters_cost_linear_work() {
     assert_linear(&[
         ("ideographs", &characters(0x4e00..0x9fff)),
         ("rare ideographs", &characters(0x20000..0x2a6d0)),
@@ -134,7 +133,7 @@ fn texts_of_random_characters() {
 }
 
 #[test]
-fn floods_of_markup() {
+fn floods_of_markup_cost_linear_work() {
     assert_linear(&[
         ("nested divisions", &html("", "<div>", "x")),
         ("nested tables", &html("", "<table><tr><td>", "x")),
@@ -160,9 +159,9 @@ fn floods_of_markup() {
     ]);
 }
 
-/// A title of half a page was searched for each of the blocks of the other half: 20 s a megabyte.
+/// A title of half a page was searched for each of the blocks of the other half: 20 s per megabyte.
 #[test]
-fn long_titles_over_many_blocks() {
+fn long_titles_over_many_blocks_cost_linear_work() {
     let title = |block: &'static str| {
         move |bytes: usize| {
             let (title, blocks) = (repeated("abcdefgh ", bytes / 2), repeated(block, bytes / 2));
@@ -180,10 +179,10 @@ fn long_titles_over_many_blocks() {
     ]);
 }
 
-/// For each `<` of an article's text in linked data, the rest
-/// of the text was searched for its end: 50 s a megabyte.
+/// For each `<` of an article's text in linked data, the rest of the text was searched for its end: 50 s per
+/// megabyte.
 #[test]
-fn linked_data_full_of_angles() {
+fn linked_data_full_of_angles_costs_linear_work() {
     const START: &str = r#"<script type="application/ld+json">{"@type": "Article", "articleBody": ""#;
     const END: &str = r#""}</script><p>x"#;
     assert_linear(&[
@@ -195,9 +194,9 @@ fn linked_data_full_of_angles() {
     ]);
 }
 
-/// A script's state is looked through for text where the markup has none.
+/// A script's state is searched for text if the markup has none.
 #[test]
-fn state_full_of_strings() {
+fn state_full_of_strings_costs_linear_work() {
     const START: &str = "<meta name=description content='One two three four five six seven eight'>\
                          <script type=application/json>[";
     const END: &str = "]</script><p>x";
@@ -217,7 +216,7 @@ fn state_full_of_strings() {
 }
 
 #[test]
-fn bytes_of_no_charset() {
+fn bytes_of_no_charset_cost_linear_work() {
     let bytes =
         |pattern: &'static [u8]| move |bytes: usize| Body::HtmlBytes(pattern.repeat(bytes / pattern.len()));
     let random = |bytes: usize| {
@@ -239,11 +238,10 @@ fn bytes_of_no_charset() {
     ]);
 }
 
-/// 130,000 words whose hashes fell into one slot of an unseeded table took
-/// three minutes. Words with such hashes can only be found by search, so a
-/// few are: the table's own test takes hashes that were made.
+/// 130,000 words whose hashes fell into one slot of an unseeded table took three minutes. Such words can only
+/// be found by search, so only a few are used here; the table's own test uses made-up hashes.
 #[test]
-fn words_whose_hashes_end_alike() {
+fn words_with_colliding_hashes_cost_linear_work() {
     let mut words = String::new();
     let mut found = 0;
     for number in 0_u64.. {
@@ -260,11 +258,11 @@ fn words_whose_hashes_end_alike() {
     let (outcome, work) = process(&HALF, Body::Text(words.clone()));
     assert!(matches!(outcome, Outcome::Fingerprint(_)), "{outcome:?}");
     assert!(work <= STEPS_MAX * words.len() as u64, "{work}");
-    // The seed of a process decides where words stand in a table, and nothing else.
+    // The seed of a process decides only the positions of words in a table.
     assert_eq!(process(&HALF, Body::Text(words)).0, outcome);
 }
 
-/// The budget is of steps: the same page is given up by every build and machine, at the same step.
+/// The budget counts steps: every build and machine gives up on a page at the same step.
 #[test]
 fn work_is_the_same_every_time_and_bounds_the_outcome() {
     let body = || Body::Html(format!("<p>{}", repeated("春天来了，万物复苏。", 100_000)));

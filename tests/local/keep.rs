@@ -1,5 +1,5 @@
-//! `dedup --keep`, `--drop`, `--clusters`: the documents themselves, against a naive reading of
-//! the verdicts.
+//! `dedup --keep`, `--drop`, `--clusters`: the documents themselves, compared with a naive reading of the
+//! verdicts.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read as _;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::common::{article, dedup_files, gzip, run, run_with_input, write};
 
-/// The bytes of a file, unpacked.
+/// Returns the bytes of a file, decompressed.
 fn unpacked(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).expect("a file");
     let mut all = Vec::new();
@@ -39,7 +39,7 @@ fn corpus() -> Vec<Value> {
             }
             let number = pages.len();
             let mut text = article(topic, 30);
-            // The text of the copy that is best in one way is not best in the others.
+            // The copy that is best by one preference is not best by the others.
             text.push_str(&"完".repeat((copy * 5 + topic) % 4));
             let mut page = json!({
                 "score": (copy * 7 + topic * 3) % 5,
@@ -62,7 +62,7 @@ fn file_of(pages: &[Value]) -> String {
     pages.iter().map(|page| format!("{page}\n")).collect()
 }
 
-/// The ids of documents that stay, by a naive reading of verdicts.
+/// Returns the ids of documents that stay, by a naive reading of the verdicts.
 fn naive(pages: &[Value], verdicts: &[Value], prefer: &str, one_per_host: bool) -> HashSet<String> {
     let text = |value: &Value| value.as_str().expect("a string").to_owned();
     let rank = |page: &Value, verdict: &Value| match prefer {
@@ -94,7 +94,7 @@ fn naive(pages: &[Value], verdicts: &[Value], prefer: &str, one_per_host: bool) 
 }
 
 #[test]
-fn each_document_stays_or_goes_as_it_came() {
+fn documents_are_kept_or_dropped_unchanged() {
     let folder = tempfile::tempdir().expect("a folder");
     let plain = std::fs::read("examples/pages.jsonl").expect("the samples");
     let verdicts = run(["dedup", "examples/pages.jsonl"]).verdicts();
@@ -132,7 +132,7 @@ fn each_document_stays_or_goes_as_it_came() {
 }
 
 #[test]
-fn every_preference_is_what_a_naive_reading_gives() {
+fn every_preference_agrees_with_a_naive_reading() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages = corpus();
     let (first, second) = pages.split_at(pages.len() / 2);
@@ -203,7 +203,7 @@ fn every_preference_is_what_a_naive_reading_gives() {
 }
 
 #[test]
-fn the_report_counts_what_the_verdicts_say() {
+fn the_report_agrees_with_the_verdicts() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut pages = corpus();
     let form = article(40, 60);
@@ -257,7 +257,7 @@ fn warc_record(kind: &str, url: &str, content: &str) -> Vec<u8> {
 }
 
 #[test]
-fn warc_records_stay_whole_and_one_a_member() {
+fn warc_records_stay_whole_with_one_per_member() {
     let folder = tempfile::tempdir().expect("a folder");
     let texts = [article(1, 30), article(2, 30), article(1, 30), article(3, 30)];
     let mut records = vec![warc_record("warcinfo", "", "software: x\r\n")];
@@ -303,7 +303,7 @@ fn warc_records_stay_whole_and_one_a_member() {
 }
 
 #[test]
-fn only_new_documents_of_a_new_day_stay() {
+fn only_new_documents_of_a_new_day_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages = corpus();
     let (first, second) = pages.split_at(12);
@@ -333,7 +333,7 @@ fn only_new_documents_of_a_new_day_stay() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_before_anything_is_written() {
+fn impossible_options_are_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages = write(folder.path(), "pages.jsonl", file_of(&corpus()));
     let pages_name = pages.to_str().expect("a name");
@@ -360,9 +360,9 @@ fn what_cannot_be_done_is_refused_before_anything_is_written() {
     assert_eq!(std::fs::read(&pages).expect("a file"), before);
 }
 
-/// A misspelt pointer had the first document of each cluster stay, without a word.
+/// With a misspelt pointer, the first document of each cluster stayed, without a message.
 #[test]
-fn a_preference_for_a_field_that_no_document_has_is_refused_and_missing_ones_are_counted() {
+fn a_preference_for_a_field_without_values_is_refused_and_missing_values_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut pages = corpus();
     let count = pages.len();
@@ -377,7 +377,7 @@ fn a_preference_for_a_field_that_no_document_has_is_refused_and_missing_ones_are
     let told = format!("none of the {count} documents has a number at /scroe");
     assert!(run.stderr.contains(&told), "{}", run.stderr);
     assert!(!keep.exists(), "no document is written");
-    // Nothing was decided for good, so the command can be corrected and run again.
+    // Nothing was decided permanently, so the command can be corrected and run again.
     for page in &mut pages[..4] {
         page["score"] = json!("high");
     }
@@ -385,14 +385,14 @@ fn a_preference_for_a_field_that_no_document_has_is_refused_and_missing_ones_are
     let options = [&options[..1], &["lowest:/score"], &options[2..]].concat();
     let run = dedup_files(&options, &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    // The short page at the end has none either.
+    // The short page at the end has no score either.
     let told = format!("5 of {count} documents have no number at /score");
     assert!(run.stderr.contains(&told) && !lines(&keep).is_empty(), "{}", run.stderr);
 }
 
 /// JSON lines were written into a file called `.parquet`.
 #[test]
-fn a_name_that_promises_another_format_is_refused() {
+fn an_output_name_of_another_format_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let lines = write(folder.path(), "pages.jsonl", file_of(&corpus()));
     let table = write(folder.path(), "pages.csv", format!("url,text\nhttp://a/,{}\n", article(1, 20)));
@@ -422,7 +422,7 @@ fn a_name_that_promises_another_format_is_refused() {
 }
 
 #[test]
-fn broken_and_overlong_lines_are_told() {
+fn broken_and_overlong_lines_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = write(folder.path(), "leitong.toml", "[page]\nline_bytes_max = 10000\n");
     let long = json!({ "id": "long", "url": "https://host.test/long", "text": article(1, 30), "x": "y".repeat(20_000_000) });
@@ -436,7 +436,8 @@ fn broken_and_overlong_lines_are_told() {
     assert!(run.stderr.contains("1 documents are longer"), "{}", run.stderr);
 }
 
-/// A mirror with a page in GBK, a copy of it elsewhere, one that is packed, and files that are no pages.
+/// Writes a mirror with a page in GBK, a copy of it elsewhere, a compressed one, and files that are not
+/// pages.
 fn mirror(folder: &Path) -> Vec<(&'static str, Vec<u8>)> {
     let html =
         |head: &str, text: &str| format!("<!doctype html>{head}<title>t</title><p>{text}</p>").into_bytes();
@@ -462,11 +463,11 @@ fn mirror(folder: &Path) -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn pages_of_a_mirror_stay_where_they_were() {
+fn kept_pages_of_a_mirror_keep_their_places() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let pages = mirror(&at("mirror"));
-    // What an earlier run has left at the place of a page that goes.
+    // Left by an earlier run, at the place of a page that is dropped now.
     std::fs::create_dir_all(at("kept/b.example")).expect("a folder");
     write(&at("kept/b.example"), "index.html", "of an earlier run");
     let name = |path: &str| at(path).to_str().expect("UTF-8").to_owned();
@@ -503,7 +504,7 @@ fn pages_of_a_mirror_stay_where_they_were() {
 }
 
 #[test]
-fn a_page_of_html_is_an_input_of_its_own() {
+fn a_single_html_page_can_be_an_input() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = article(1, 30);
     let page = write(folder.path(), "page.html", format!("<p>{text}"));
@@ -519,14 +520,14 @@ fn a_page_of_html_is_an_input_of_its_own() {
     let verdicts = dedup_files(&limits, &[&large]).verdicts();
     assert_eq!((&verdicts[0]["kind"], &verdicts[0]["reason"]), (&json!("UNDECIDABLE"), &json!("TOO_LARGE")));
 
-    // One that cannot be unpacked is a dead letter, and the rest goes on.
+    // A file that cannot be decompressed is a dead letter, and the run continues.
     let cut = gzip(&[b"<html><p>", article(2, 200).as_bytes()].concat());
     std::fs::write(folder.path().join("cut.html.gz"), &cut[..cut.len() / 2]).expect("written");
     let run = dedup_files(&[], &[&folder.path().join("cut.html.gz"), &line]);
     assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
     assert!(run.stderr.contains("TRUNCATED_INPUT"), "{}", run.stderr);
 
-    // Pages do not fit into one file, and folders of other files ask for --url-base.
+    // Pages do not fit into one file, and folders of other files need --url-base.
     let kept = folder.path().join("kept.jsonl");
     let run = dedup_files(&["--keep", kept.to_str().expect("UTF-8")], &[&page]);
     assert!(run.status == 1 && run.stderr.contains("HTML pages are written to a folder"), "{}", run.stderr);
@@ -538,7 +539,8 @@ fn a_page_of_html_is_an_input_of_its_own() {
     assert!(run.status == 2 && run.stderr.contains("must be the start of a url"), "{}", run.stderr);
 }
 
-/// An output that is another name of an input, or lies in the table's folder, destroyed the input or the table.
+/// An output that was another name of an input, or inside the table's folder, destroyed the input or the
+/// table.
 #[test]
 fn outputs_that_would_overwrite_an_input_or_a_table_are_refused_under_any_name() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -597,6 +599,6 @@ fn outputs_that_would_overwrite_an_input_or_a_table_are_refused_under_any_name()
         assert_eq!(run.status, 2, "{arguments}: {}", run.stderr);
         assert!(state() == before, "{arguments}");
     }
-    // What is no regular file may be named as often as one likes.
+    // A path that is not a regular file may be given several times.
     assert_eq!(dedup_files(&["--output", "/dev/null", "--keep", "/dev/null"], &[&pages]).status, 0);
 }

@@ -1,5 +1,5 @@
-//! Files as servers, crawlers and other programs write them, with what the standards do not have: every page in them
-//! is read, or the summary says why not.
+//! Files as servers, crawlers and other programs write them, beyond the standards: every page in them is
+//! read, or the summary says why not.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::{self, Run, article, dedup_files, gzip, leitong, name, write};
 
-/// A WARC record.
+/// Returns a WARC record.
 fn record(kind: &str, url: &str, content_type: &str, content: &[u8]) -> Vec<u8> {
     let head = format!(
         "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2026-03-01T10:00:00Z\r\nContent-Type: \
@@ -26,14 +26,14 @@ fn response(url: &str, head: &str, body: &str) -> Vec<u8> {
     record("response", url, "application/http; msgtype=response", content.as_bytes())
 }
 
-/// The kinds and reasons of verdicts.
+/// Returns the kinds and reasons of verdicts.
 fn outcomes(run: &Run) -> Vec<String> {
     let word = |verdict: &Value, field: &str| verdict[field].as_str().map(str::to_owned);
     let verdicts = run.verdicts();
     verdicts.iter().map(|v| word(v, "reason").or_else(|| word(v, "kind")).expect("a kind")).collect()
 }
 
-/// Pages of HTTP/2, and errors and redirects with interim responses before them, were read with their heads as text.
+/// Pages of HTTP/2, and errors and redirects after interim responses, were read with their heads as text.
 #[test]
 fn pages_of_any_http_version_are_judged_by_their_status() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -61,9 +61,9 @@ fn pages_of_any_http_version_are_judged_by_their_status() {
     assert!(run.stderr.contains(told), "{}", run.stderr);
 }
 
-/// Records of other types were passed over without their names, and a file with no page in it gave status 0.
+/// Records of other types were skipped without their names, and a file without a page gave status 0.
 #[test]
-fn an_input_without_a_page_is_named_and_a_run_without_one_fails() {
+fn an_input_without_pages_is_named_and_a_run_without_pages_fails() {
     let folder = tempfile::tempdir().expect("a folder");
     let resource = record("resource", "http://a/", "text/html", html(1).as_bytes());
     let others = [
@@ -93,8 +93,8 @@ fn an_input_without_a_page_is_named_and_a_run_without_one_fails() {
     assert_eq!(dedup_files(&[], &[&empty]).status, 0, "an empty shard is no fault");
 }
 
-/// A bare carriage return ended rows in one reading and not in the other: the verdicts were about other rows than those
-/// that were copied.
+/// A bare carriage return ended rows in one reading and not in the other: verdicts and copied rows did not
+/// match.
 #[test]
 fn rows_with_carriage_returns_are_judged_and_copied_alike() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -114,9 +114,9 @@ fn rows_with_carriage_returns_are_judged_and_copied_alike() {
     }
 }
 
-/// A quote at the beginning of a field swallowed the rows up to the next quote, and nothing said so.
+/// A quote at the beginning of a field swallowed the rows up to the next quote, without a message.
 #[test]
-fn quotes_without_a_meaning_are_warned_of_and_can_be_switched_off() {
+fn stray_quotes_cause_a_warning_and_can_be_switched_off() {
     let folder = tempfile::tempdir().expect("a folder");
     let rows = (0..4).map(|topic| {
         let quote = ["\"", "", "a \"word\" ", "\"\""][topic];
@@ -137,10 +137,10 @@ fn quotes_without_a_meaning_are_warned_of_and_can_be_switched_off() {
     assert_eq!(std::fs::read(&kept).expect("rows"), std::fs::read(&table).expect("rows"));
 }
 
-/// A column `withdrawn` was not read, so that a takedown was lost in silence; and neither was the field of JSON lines
-/// if another field was named.
+/// A column `withdrawn` was not read, so a takedown was lost silently; neither was the field of JSON lines if
+/// another field was configured.
 #[test]
-fn pages_are_withdrawn_by_a_column_as_by_a_field() {
+fn pages_can_be_withdrawn_by_a_column_or_a_field() {
     let folder = tempfile::tempdir().expect("a folder");
     let enabled = write(folder.path(), "on.toml", "[recrawls]\nenabled = true\n");
     let texts = [article(1, 20), article(2, 20)].map(|text| text.replace([',', '\n'], ";"));
@@ -172,10 +172,10 @@ fn pages_are_withdrawn_by_a_column_as_by_a_field() {
     assert!(run.status == 3 && run.stderr.contains("withdrawn"), "{}", run.stderr);
 }
 
-/// An output overwrote the configuration; names of other formats got plain JSON lines; and a preference for a field that
-/// no document has emptied the documents of an earlier run before it was refused.
+/// An output overwrote the configuration; outputs named after other formats contained plain JSON lines; and a
+/// preference for a field that no document has emptied the outputs of an earlier run before it was refused.
 #[test]
-fn outputs_that_cannot_be_what_their_names_say_are_left_as_they_are() {
+fn outputs_with_unsuitable_names_are_left_untouched() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let lines: String = (0..3)
@@ -215,9 +215,9 @@ fn outputs_that_cannot_be_what_their_names_say_are_left_as_they_are() {
     assert_eq!(std::fs::read_to_string(&fresh).expect("dropped"), "");
 }
 
-/// In CSV, and in TSV with one column, swallowed rows were only noticed if there were more than 200 of them.
+/// In CSV, and in TSV with one column, swallowed rows were only noticed if there were more than 200.
 #[test]
-fn quotes_that_swallow_a_few_rows_are_warned_of() {
+fn quotes_that_swallow_a_few_rows_cause_a_warning() {
     let folder = tempfile::tempdir().expect("a folder");
     let told = |name: &str, header: &str, row: &dyn Fn(usize) -> String| {
         let rows: String = (0..6).map(|topic| row(topic) + "\n").collect();
@@ -243,9 +243,9 @@ fn quotes_that_swallow_a_few_rows_are_warned_of() {
     }
 }
 
-/// One such line ended the run, and a pipe was waited for without end.
+/// One such line ended the run, and a pipe was waited for permanently.
 #[test]
-fn an_index_may_name_anything_and_costs_only_that_line() {
+fn a_bad_line_of_an_index_costs_only_itself() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     let folder = tempfile::tempdir().expect("a folder");
     let base = folder.path().join("base");
@@ -278,9 +278,10 @@ fn an_index_may_name_anything_and_costs_only_that_line() {
     }
 }
 
-/// Formats that are not read became a dead letter a line; files that begin with a skippable frame were read as JSON.
+/// Formats that are not supported gave a dead letter per line; files that begin with a skippable frame were
+/// read as JSON.
 #[test]
-fn a_file_is_read_or_refused_in_one_sentence() {
+fn a_file_is_read_or_refused_with_one_message() {
     let folder = tempfile::tempdir().expect("a folder");
     let lines = common::page("a", &article(1, 20));
     let skippable = b"\x50\x2a\x4d\x18\x04\0\0\0note";
@@ -302,9 +303,9 @@ fn a_file_is_read_or_refused_in_one_sentence() {
     }
 }
 
-/// A pipe in a mirror was waited for without end.
+/// A pipe in a mirror was waited for permanently.
 #[test]
-fn a_pipe_in_a_mirror_is_passed_over() {
+fn a_pipe_in_a_mirror_is_skipped() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     let folder = tempfile::tempdir().expect("a folder");
     let (mirror, kept) = (folder.path().join("mirror"), folder.path().join("kept"));
@@ -320,14 +321,14 @@ fn a_pipe_in_a_mirror_is_passed_over() {
     assert_eq!(names(&kept), 1, "a.html alone");
 }
 
-/// An address with a port that there is not made the program panic.
+/// An address with an invalid port made the program panic.
 #[cfg(feature = "s3")]
 #[test]
-fn an_address_of_a_store_that_cannot_be_is_named() {
+fn an_invalid_address_of_a_store_is_named() {
     let mut command = leitong();
     let command =
         command.args(["dedup", "s3://bucket/a.jsonl"]).env("AWS_ENDPOINT_URL", "http://127.0.0.1:99999");
-    let run = Run::of(command.output().expect("the program starts"));
+    let run = Run::from_output(command.output().expect("the program starts"));
     assert!(run.status == 1 || run.status == 2, "{}", run.status);
     assert!(run.stderr.contains("AWS_ENDPOINT_URL is not the address of a store"), "{}", run.stderr);
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);

@@ -1,4 +1,4 @@
-//! `dedup --table DIR` with `table.on_disk`: old centroids in files of their own.
+//! `dedup --table DIR` with `table.on_disk`: old centroids in separate files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use leitong_store::snapshot::TableDir;
 use crate::common::wait::wait_until;
 use crate::common::{self, Run, article, page, placeless, run, run_with_input};
 
-/// A folder with a configuration that has old centroids on disk, in blocks of 32.
+/// A folder with a configuration that keeps old centroids on disk, in blocks of 32.
 struct Bench {
     folder: tempfile::TempDir,
     config: PathBuf,
@@ -55,7 +55,7 @@ fn pages(numbers: std::ops::Range<usize>) -> Vec<String> {
 }
 
 #[test]
-fn several_runs_give_the_verdicts_of_one_in_memory() {
+fn several_runs_on_disk_give_the_verdicts_of_one_in_memory() {
     let bench = Bench::new();
     let lines = pages(0..320);
     let whole = run_with_input(["dedup", "-"], lines.concat()).verdicts();
@@ -68,7 +68,7 @@ fn several_runs_give_the_verdicts_of_one_in_memory() {
     assert_eq!(placeless(&split), placeless(&whole));
     assert!(bench.blocks().len() > 7, "{:?}", bench.blocks());
 
-    // The same table in memory holds the same.
+    // The same table in memory has the same contents.
     let memory = Bench::new();
     assert_eq!(memory.dedup(&lines.concat(), false).status, 0);
     let exported = |bench: &Bench| run(["table", "export", text(&bench.table())]).verdicts();
@@ -82,7 +82,7 @@ fn several_runs_give_the_verdicts_of_one_in_memory() {
     let verified = run(["table", "verify", text(&bench.table())]);
     assert!(verified.status == 0 && verified.stdout.contains("all checksums match"), "{}", verified.stderr);
 
-    // A table in memory goes on on disk, and not the other way round.
+    // A table in memory can continue on disk, but not the reverse.
     let run = memory.dedup(&pages(300..330).concat(), true);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(run.verdicts().iter().filter(|verdict| verdict["kind"] == "UNIQUE").count(), 0);
@@ -91,9 +91,9 @@ fn several_runs_give_the_verdicts_of_one_in_memory() {
     assert!(refused.status == 1 && refused.stderr.contains("set table.on_disk = true"), "{}", refused.stderr);
 }
 
-/// A table that was compacted decides as before, in fewer runs and bytes; twice is as good as once.
+/// A compacted table decides as before, with fewer runs and bytes. Compacting twice changes nothing.
 #[test]
-fn compact_merges_runs_and_drops_what_has_expired() {
+fn compact_merges_runs_and_drops_expired_centroids() {
     let bench = Bench::new();
     let lines = pages(0..330);
     let whole = run_with_input(["dedup", "-"], lines.concat()).verdicts();
@@ -102,7 +102,7 @@ fn compact_merges_runs_and_drops_what_has_expired() {
     let runs = || bench.blocks().iter().filter(|path| text(path).contains("/keys-")).count();
     let before = runs();
     assert!(before > 1, "{:?}", bench.blocks());
-    // Whether the table is on disk, its file says.
+    // The table's file says whether it is on disk.
     let plain = common::write(bench.folder.path(), "plain.toml", "");
     let compacted = compact(&plain);
     assert!(
@@ -117,7 +117,7 @@ fn compact_merges_runs_and_drops_what_has_expired() {
     assert_eq!(placeless(&rest.verdicts()), placeless(&whole[250..]));
     assert_eq!(run(["table", "verify", text(&bench.table())]).status, 0);
 
-    // Settings that the table was not made with are refused, and no table is told.
+    // Settings that the table was not made with are refused, without a table being named.
     let other = common::write(bench.folder.path(), "other.toml", "[expiry]\ncentroids_max = 40\n");
     let refused = compact(&other);
     assert!(refused.status == 1 && refused.stderr.contains("made with other settings"), "{}", refused.stderr);
@@ -126,7 +126,7 @@ fn compact_merges_runs_and_drops_what_has_expired() {
 }
 
 #[test]
-fn damage_is_named_and_makes_no_verdicts() {
+fn damage_is_reported_and_causes_no_verdicts() {
     let bench = Bench::new();
     assert_eq!(bench.dedup(&pages(0..200).concat(), true).status, 0);
     for path in bench.blocks() {
@@ -153,7 +153,7 @@ fn damage_is_named_and_makes_no_verdicts() {
 }
 
 #[test]
-fn what_cannot_have_it_on_disk_says_so() {
+fn commands_without_support_for_tables_on_disk_say_so() {
     let bench = Bench::new();
     let config = text(&bench.config);
     let table = bench.table();
@@ -179,10 +179,10 @@ fn what_cannot_have_it_on_disk_says_so() {
     assert!(odd.status == 2 && odd.stderr.contains("power of two"), "{}", odd.stderr);
 }
 
-/// A program that embeds Leitong has the same verdicts, one deduplicator a folder, and the folder as
-/// long as that lives.
+/// A program that embeds Leitong gets the same verdicts. A folder has one deduplicator, which holds it for
+/// its lifetime.
 #[test]
-fn embedded_it_gives_the_verdicts_of_a_table_in_memory() {
+fn an_embedded_table_on_disk_gives_the_verdicts_of_one_in_memory() {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
     let config = load::parse(settings, Path::new("text"), |_| None).expect("settings");
@@ -216,9 +216,9 @@ fn embedded_it_gives_the_verdicts_of_a_table_in_memory() {
     assert!(blocks.filter(|file| file.file_name().to_string_lossy().starts_with("centroids-0")).count() > 2);
 }
 
-/// Sound blocks were deleted because the file that names them was damaged, and did not name them any more.
+/// Undamaged blocks were deleted, because the damaged file no longer named them.
 #[test]
-fn no_file_is_deleted_by_what_a_damaged_head_says() {
+fn a_damaged_head_deletes_no_file() {
     let bench = Bench::new();
     assert_eq!(bench.dedup(&pages(0..150).concat(), true).status, 0);
     let config = load::load(&bench.config).expect("settings");
@@ -235,14 +235,14 @@ fn no_file_is_deleted_by_what_a_damaged_head_says() {
         files
     };
     let before = files();
-    // All bits of what it says of itself, and some of what follows.
+    // All bits of the head, and some of the following ones.
     let bits = (0..400 * 8).chain((400 * 8..good.len() * 8).step_by(61));
     for bit in bits.filter(|bit| *bit < good.len() * 8) {
         let mut bad = good.clone();
         bad[bit / 8] ^= 1 << (bit % 8);
         std::fs::write(&head, &bad).expect("written");
         let mut opened = None;
-        // A process that another test starts has a copy of the last lock until it runs its own program.
+        // A process that another test starts has a copy of the last lock until it executes its own program.
         wait_until("the last lock is gone", || {
             opened = TableDir::open(&bench.table()).ok();
             opened.is_some()

@@ -1,5 +1,5 @@
-//! `docs/openapi.yaml` against the running server: every path, method, status and field in it is
-//! seen here, and every answer fits its schema.
+//! Checks `docs/openapi.yaml` against the running server: every path, method, status and field in it is seen
+//! here, and every answer fits its schema.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::common::{article, write};
 
 const TOKEN: &str = "a-token-of-the-tests";
 
-/// Types of problems that are seen elsewhere, or cannot be had at will.
+/// Types of problems that other tests cover, or that cannot be provoked.
 const NOT_SEEN_HERE: [&str; 6] = [
     "internal",
     "stopping",
@@ -20,15 +20,15 @@ const NOT_SEEN_HERE: [&str; 6] = [
     "not-durable",
     // tests/local/hostile_api.rs.
     "broken-body",
-    // tests/kafka/look_ups.rs: these are a worker's.
+    // tests/kafka/look_ups.rs: only workers answer these.
     "not-here",
     "not-ready",
 ];
 
-/// What a worker alone answers: the table is elsewhere, and nothing is stored over HTTP.
+/// Answers that only workers give: the table is elsewhere, and nothing is stored over HTTP.
 const OF_WORKERS: [((&str, &str), &str); 3] = [(LOOK_UP, "421"), (CLUSTER, "421"), (STORE, "404")];
 
-/// What tests/local/serve.rs sees: a server whose files have failed.
+/// The answer of a server whose files have failed, which tests/local/serve.rs covers.
 const OF_FAILED: ((&str, &str), &str) = (("get", "/readyz"), "503");
 
 fn server(folder: &Path, name: &str, config: &str) -> Server {
@@ -63,7 +63,7 @@ impl Limited {
     fn ask(&mut self, request: &str, content_type: &str, body: impl AsRef<[u8]>) -> Answer {
         let headers = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: {content_type}\r\n");
         let answer = self.client.ask(request, &headers, body.as_ref()).expect("an answer");
-        // Such a connection is closed, since the rest of the body is not read.
+        // The server closes such a connection, since it does not read the rest of the body.
         if answer.status == 408 || answer.status == 413 {
             self.client = self._server.connect();
         }
@@ -94,7 +94,7 @@ fn good_answers(api: &mut Api, limited: &mut Limited) {
     ] {
         api.check(STORE, 200, &limited.ask(&format!("POST /v1/pages{query}"), content_type, body));
     }
-    // Half of it stands in a page that is there, so that it is related and no duplicate.
+    // Half of it is also in a stored page, so it is related but not a duplicate.
     let merged = page("m", &format!("{text}{}{}", article(8, 40), article(9, 40)));
     for body in [page("f", &longer), page("g", &article(4, 30)), merged] {
         let found =
@@ -114,7 +114,7 @@ fn good_answers(api: &mut Api, limited: &mut Limited) {
     }
     let id = stored.body["verdict"]["cluster_id"].as_str().expect("an id");
     api.check(CLUSTER, 200, &limited.ask(&format!("GET /v1/clusters/{id}?members=5"), json, ""));
-    // The page that has come to stand for the cluster has another text now.
+    // The page that now represents the cluster has another text.
     let recrawled = limited.ask("POST /v1/pages", json, page("b", &article(5, 30)).to_string());
     api.check(STORE, 200, &recrawled);
 }
@@ -175,7 +175,7 @@ fn refusals(api: &mut Api, limited: &mut Limited) {
         let answer = limited.client.ask(request, "Origin: http://evil.example\r\n", b"").expect("an answer");
         api.check(operation, 403, &answer);
     }
-    // Where there is no operation, the problem alone is described.
+    // Without an operation, only the problem is described.
     let nowhere = limited.ask("GET /v2/pages", json, "");
     assert_eq!(nowhere.status, 404);
     assert!(api.validator(&json!({ "$ref": "#/$defs/Problem" })).is_valid(&nowhere.body), "{}", nowhere.body);
@@ -209,7 +209,7 @@ fn too_much(api: &mut Api, folder: &Path) {
     slow.send(&[b' '; 1000]).expect("sent");
     let mut client = small.connect();
     for operation in [LOOK_UP, STORE] {
-        // Until the first bytes of the slow body have come in, there is room.
+        // Until the first bytes of the slow body have arrived, there is room.
         let ask = |_| {
             Some(client.post(operation.1, "application/json", "{}")).filter(|answer| answer.status == 503)
         };
@@ -220,7 +220,7 @@ fn too_much(api: &mut Api, folder: &Path) {
 }
 
 #[test]
-fn the_document_is_what_the_server_does() {
+fn the_openapi_document_describes_the_server() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut api = Api::read();
     let mut limited = Limited::start(folder.path());
@@ -233,8 +233,8 @@ fn the_document_is_what_the_server_does() {
     }
     let missed: Vec<_> = api.statuses().difference(&api.seen).cloned().collect();
     assert!(missed.is_empty(), "never seen: {missed:?}");
-    // Pages of Kafka are named by other fields, and workers say what they have a table as; a reason and a relation need
-    // pages of their own.
+    // Pages of Kafka have other fields, and workers report how they hold a table; a reason and a relation
+    // need separate pages.
     let of_topics = ["topic", "partition", "offset", "epoch", "record", "held_as"].map(str::to_owned).into();
     let missed: Vec<_> = api.names().difference(&api.fields).cloned().collect();
     let missed: Vec<_> = BTreeSet::from_iter(missed).difference(&of_topics).cloned().collect();
@@ -250,7 +250,7 @@ fn the_document_is_what_the_server_does() {
     assert!(missed.is_empty(), "problems that were never seen: {missed:?}");
 }
 
-/// The document and the server differed in four places: what one allowed, the other refused.
+/// The document and the server differed in four places: one allowed what the other refused.
 #[test]
 fn pages_that_fit_their_schema_are_answered_and_others_are_refused() {
     let api = Api::read();
@@ -299,7 +299,7 @@ fn pages_that_fit_their_schema_are_answered_and_others_are_refused() {
             }));
         }
         for page in cases {
-            // A page is withdrawn by its url.
+            // A page is withdrawn by its URL.
             if !named && page["withdrawn"] == true {
                 continue;
             }
@@ -308,7 +308,7 @@ fn pages_that_fit_their_schema_are_answered_and_others_are_refused() {
             assert_eq!(answer.status, expected, "{} {page:.100}: {}", operation.1, answer.body);
         }
     }
-    // Names in the query are those of the one page, whatever its type.
+    // Names in the query apply to the one page, whatever its type.
     for (content_type, body) in [("application/json", "{\"text\":\"x\"}"), ("text/plain", "x")] {
         for path in ["/v1/lookup", "/v1/pages"] {
             let answer = client.post(&format!("{path}?url=http://q/&id=q"), content_type, body);
@@ -321,9 +321,9 @@ fn pages_that_fit_their_schema_are_answered_and_others_are_refused() {
     }
 }
 
-/// Nothing that is read leads nowhere, and the token is said nowhere.
+/// Every reference resolves, and the token appears nowhere.
 #[test]
-fn references_lead_somewhere() {
+fn every_reference_resolves() {
     let text = document("openapi.yaml");
     let api: Value = serde_saphyr::from_str(&text).expect("YAML");
     for pointer in text.split("\"#").skip(1).filter_map(|rest| rest.split('"').next()) {

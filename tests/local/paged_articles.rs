@@ -1,12 +1,12 @@
-//! Articles that are spread over several pages: each page is told to be a part of the same article,
-//! and stays the original of its own text.
+//! Articles in several pages: each page is reported as a part of the same article, and stays the original of
+//! its own text.
 
 use leitong::{Config, Deduplicator, Kind, Page, Verdict};
 use leitong_cluster::verdict::Relation;
 
 use crate::common;
 
-/// A page of an article: its own text, a title, and links to all pages.
+/// Returns a page of an article: its own text, a title, and links to all pages.
 fn page(path: &str, title: &str, text: usize, pager: &[(&str, &str)]) -> Page {
     let links: String =
         pager.iter().map(|(href, label)| format!("<a href=\"{href}\">{label}</a> ")).collect();
@@ -47,7 +47,7 @@ fn pages_of_one_article_are_parts_of_it() {
     assert_eq!(json["relation"], "PART");
 }
 
-/// What is a copy stays a copy, whatever its page says of other pages.
+/// A copy is a duplicate, whatever its page says about other pages.
 #[test]
 fn a_page_of_an_article_that_is_a_copy_is_a_duplicate() {
     let verdicts = verdicts(vec![
@@ -59,7 +59,7 @@ fn a_page_of_an_article_that_is_a_copy_is_a_duplicate() {
 }
 
 #[test]
-fn neighbours_with_titles_of_their_own_are_no_parts() {
+fn neighbours_with_their_own_titles_are_not_parts() {
     let verdicts = verdicts(vec![
         page("/book/chapter-1.html", "Leaves", 1, &[("chapter-2.html", "2")]),
         page("/book/chapter-2.html", "Water", 2, &[("chapter-1.html", "1")]),

@@ -1,5 +1,5 @@
-//! `dedup` over Parquet files: the same verdicts as on JSON lines, rows written as they came, and
-//! files that are broken in every way.
+//! `dedup` over Parquet files: the same verdicts as on JSON lines, rows written unchanged, and files that are
+//! damaged in every way.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::common::tables::{
 };
 use crate::common::{self, article, dedup_files, name, run_with_input, seed, tables, write};
 
-/// Documents of which many have come before, some short, some without a text.
+/// Documents, many of them repeated, some short, some without a text.
 fn documents(count: usize) -> Vec<Value> {
     let document = |number: usize| {
         let topic = if number % 3 == 2 { number / 2 } else { number };
@@ -42,7 +42,7 @@ fn lines(documents: &[Value]) -> String {
     documents.iter().map(|document| format!("{document}\n")).collect()
 }
 
-/// Verdicts without the time of decision and the place.
+/// Returns verdicts without the time of decision and the place.
 fn compared(verdicts: &[Value]) -> Vec<Value> {
     let mut verdicts = verdicts.to_vec();
     for verdict in &mut verdicts {
@@ -54,7 +54,7 @@ fn compared(verdicts: &[Value]) -> Vec<Value> {
 }
 
 #[test]
-fn verdicts_and_rows_are_those_of_json_lines() {
+fn parquet_gives_the_verdicts_and_rows_of_json_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);
     let documents = documents(300);
@@ -110,7 +110,7 @@ fn verdicts_and_rows_are_those_of_json_lines() {
     }
 }
 
-/// The ids in a file of JSON lines.
+/// Returns the ids in a file of JSON lines.
 fn ids(path: &Path) -> Vec<Option<String>> {
     let text = std::fs::read_to_string(path).expect("lines");
     let id =
@@ -118,9 +118,9 @@ fn ids(path: &Path) -> Vec<Option<String>> {
     text.lines().map(id).collect()
 }
 
-/// `tests/local/keep.rs` compares what stays of JSON lines with a naive reading of the verdicts.
+/// `tests/local/keep.rs` compares the documents kept from JSON lines with a naive reading of the verdicts.
 #[test]
-fn all_policies_keep_the_rows_that_they_keep_of_json_lines() {
+fn all_policies_keep_the_same_rows_as_with_json_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);
     let documents = documents(240);
@@ -155,7 +155,7 @@ fn all_policies_keep_the_rows_that_they_keep_of_json_lines() {
             }
         }
     }
-    // What an earlier run has added is replaced.
+    // Rows added by an earlier run are replaced.
     let again = file("again.parquet");
     let run = dedup_files(&["--annotate", "--keep", name(&again)], &[&outputs[3]]);
     assert_eq!(run.status, 0, "{}", run.stderr);
@@ -166,7 +166,7 @@ fn all_policies_keep_the_rows_that_they_keep_of_json_lines() {
 }
 
 #[test]
-fn a_folder_has_a_file_for_each_input_of_any_form_and_one_file_has_one_form() {
+fn an_output_folder_has_a_file_per_input_and_one_file_has_one_format() {
     let folder = tempfile::tempdir().expect("a folder");
     let documents = documents(90);
     let json = write(folder.path(), "a.jsonl", lines(&documents[..30]));
@@ -187,7 +187,7 @@ fn a_folder_has_a_file_for_each_input_of_any_form_and_one_file_has_one_form() {
     let kept = [ids(&out.join("a.jsonl")), strings(&read_table(&out.join("b.parquet")), "id")];
     assert!(!kept[0].is_empty() && !kept[1].is_empty() && stay.len() < 60);
     assert_eq!(kept.concat(), stay);
-    // An exact copy of the first input, but for what is undecidable.
+    // An exact copy of the first input, except for the undecidable rows.
     let undecidable = strings(&read_table(&out.join("d.parquet")), "id");
     assert_eq!(undecidable, [Some("d7".to_owned()), Some("d11".to_owned())]);
     assert_eq!(schema(&out.join("d.parquet")), schema(&other));
@@ -207,7 +207,7 @@ fn a_folder_has_a_file_for_each_input_of_any_form_and_one_file_has_one_form() {
 }
 
 #[test]
-fn columns_are_named_and_their_types_are_checked() {
+fn columns_can_be_named_and_their_types_are_checked() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut documents = documents(60);
     documents.retain(|document| document["text"].is_string());
@@ -234,7 +234,7 @@ fn columns_are_named_and_their_types_are_checked() {
     let kinds =
         |verdicts: &[Value]| verdicts.iter().map(|verdict| verdict["kind"].clone()).collect::<Vec<_>>();
 
-    // A corpus of texts alone.
+    // A corpus that consists only of texts.
     written(vec![("body of it", column("text"))]);
     let run = dedup_files(&["--text-column", "body of it"], &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
@@ -292,7 +292,7 @@ fn columns_are_named_and_their_types_are_checked() {
         assert_eq!((run.status, run.verdicts().len()), (3, 0), "{}", run.stderr);
         assert!(run.stderr.contains(told) && run.stderr.contains(name(&input)), "{}", run.stderr);
     }
-    // What a name means by convention only may mean something else.
+    // A conventional name may have another meaning here.
     written(vec![
         ("url", column("url")),
         ("text", column("text")),
@@ -328,7 +328,7 @@ fn rows_without_a_url_and_rows_above_the_limit_cost_only_themselves() {
 }
 
 #[test]
-fn a_broken_page_costs_its_rows_and_the_rest_goes_on() {
+fn a_broken_page_costs_only_its_rows() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);
     let documents = documents(300);
@@ -341,13 +341,13 @@ fn a_broken_page_costs_its_rows_and_the_rest_goes_on() {
     );
     let sound = std::fs::read(&input).expect("a file");
     let text = whole.schema().index_of("text").expect("a column");
-    // The leaf of `text` stands behind that of the list in `nested`, one leaf a column.
+    // The leaf column of `text` follows that of the list in `nested`.
     for (group, column, of_page) in [(1, text, true), (2, text, false), (1, 0, true)] {
         let chunk = index(&input).row_group(group).column(column).clone();
         let from = usize::try_from(chunk.data_page_offset()).expect("an offset");
         let length = usize::try_from(chunk.compressed_size()).expect("a length");
         let mut broken = sound.clone();
-        // In the middle of the column chunk stands the contents of a page, at its beginning a page's head.
+        // In the middle of the column chunk are the contents of a page; at its beginning, the head of a page.
         let at = if of_page { from + length / 2 } else { from };
         broken[at..at + 40].fill(0xff);
         let path = file("broken.parquet");
@@ -361,7 +361,7 @@ fn a_broken_page_costs_its_rows_and_the_rest_goes_on() {
         let kept = numbers(&read_table(&keep));
         assert!(kept.is_sorted(), "{kept:?}");
         if column != text {
-            // What nobody reads does not matter, until it is to be copied.
+            // Damage in unused columns does not matter until they are copied.
             assert_eq!((run.status, verdicts.len()), (0, 300), "{}", run.stderr);
             assert!(run.stderr.contains("rows have a column that cannot be read"), "{}", run.stderr);
             assert!(kept.iter().any(|number| *number > 200) && kept.len() < 200, "{kept:?}");
@@ -380,7 +380,7 @@ fn a_broken_page_costs_its_rows_and_the_rest_goes_on() {
         assert_eq!(told_group, group);
         let lost: HashSet<usize> = (first - 1..last).collect();
         assert!(lost.iter().all(|number| number / 100 == group), "{told}");
-        // A broken page head costs what stands behind it in the row group, broken contents one page.
+        // A broken page head costs everything after it in the row group, broken contents cost one page.
         assert_eq!(lost.len() == 100, !of_page, "{told}");
         assert_eq!(verdicts.len(), 300 - lost.len(), "each row has a verdict or is lost");
         let sound: Vec<Value> = (0..300)
@@ -388,7 +388,7 @@ fn a_broken_page_costs_its_rows_and_the_rest_goes_on() {
             .map(|number| documents[number].clone())
             .collect();
         let sound = write(folder.path(), "sound.jsonl", lines(&sound));
-        // The place in the log counts what is lost.
+        // The place in the log counts lost rows.
         let stable = |verdicts: &[Value]| -> Vec<Value> {
             compared(&verdicts.iter().map(common::stable_fields).collect::<Vec<_>>())
         };
@@ -402,7 +402,7 @@ fn a_broken_page_costs_its_rows_and_the_rest_goes_on() {
 }
 
 #[test]
-fn what_is_no_whole_parquet_file_is_told_and_the_next_goes_on() {
+fn an_incomplete_parquet_file_is_reported_and_the_next_is_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let documents = documents(40);
     let input = folder.path().join("a.parquet");
@@ -425,9 +425,9 @@ fn what_is_no_whole_parquet_file_is_told_and_the_next_goes_on() {
     assert!(run.stderr.contains("read their inputs twice"), "{}", run.stderr);
 }
 
-/// Whatever is wrong with a file: each row has one verdict at most, and the file behind it is read.
+/// Whatever is wrong with a file: each row has at most one verdict, and the next file is read.
 #[test]
-fn files_with_any_bytes_changed_cost_no_other_file() {
+fn damaged_files_cost_no_other_file() {
     let seed = seed("LEITONG_PARQUET_SEED");
     let mut random = Random::of_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
@@ -444,7 +444,7 @@ fn files_with_any_bytes_changed_cost_no_other_file() {
     for round in 0..25 {
         let mut broken = sound.clone();
         for _ in 0..1 + random.below(4) {
-            // Half of the changes where the index stands.
+            // Half of the changes are in the index.
             let index = 4000.min(broken.len());
             let at = match random.below(2) {
                 0 => broken.len() - 1 - random.below(index),
@@ -476,7 +476,7 @@ fn files_with_any_bytes_changed_cost_no_other_file() {
 
 /// Corpora keep their metadata in a struct, or in a column of JSON texts.
 #[test]
-fn json_pointers_lead_into_structs_and_into_texts_of_json() {
+fn json_pointers_reach_into_structs_and_json_texts() {
     let folder = tempfile::tempdir().expect("a folder");
     let column = |values: [&str; 2]| -> ArrayRef { Arc::new(StringArray::from(values.to_vec())) };
     let texts = [article(1, 20), article(2, 20)];

@@ -1,10 +1,9 @@
-//! What crawlers write, and what is made of it: a file of sample
-//! messages a preset, with traps (wrong types, missing fields, Base64
-//! in lines, charsets, failures), and beside it the outcome of each.
+//! Messages of crawlers, and their outcomes: for each preset a file of sample messages with traps (wrong
+//! types, missing fields, Base64 in lines, charsets, failures), and a file with the outcome of each.
 //!
-//! `tests/data/presets/NAME.jsonl` holds messages as they are; where a key, headers or bytes
-//! matter, each line says them (`key`, `headers`, and `json`, `value` or `value_b64`). After a
-//! change that is meant: `LEITONG_GOLDEN=write cargo test --test local presets::`, and read the difference.
+//! `tests/data/presets/NAME.jsonl` holds messages as they are. Where a key, headers or bytes matter, each
+//! line states them (`key`, `headers`, and `json`, `value` or `value_b64`). After an intended change, run
+//! `LEITONG_GOLDEN=write cargo test --test local presets::` and read the difference.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::common::{self, gzip, run, run_with_input, write};
 
-/// Presets whose samples say key, headers and bytes.
+/// Presets whose samples state key, headers and bytes.
 const MESSAGES: [&str; 5] = ["json", "norconex", "frontera", "warc-record", "raw-body"];
 
 /// Presets of documents in files.
@@ -41,7 +40,7 @@ fn reader(preset: &str, warcs: &Path) -> PageReader {
     PageReader::new(&config, true).expect("a right configuration")
 }
 
-/// A file of three records, and where each begins.
+/// Writes a file of three records, and returns where each begins.
 fn warc_file(folder: &Path) -> Vec<usize> {
     let record = |kind: &str, body: &str| {
         let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{body}");
@@ -53,7 +52,7 @@ fn warc_file(folder: &Path) -> Vec<usize> {
     (0..3).map(|number| records[..number].iter().map(Vec::len).sum()).collect()
 }
 
-/// A message of the samples, as it is read from a topic.
+/// Reads a sample as a message of a topic.
 fn message(reader: &PageReader, sample: &Value) -> Result<MessageOutcome, PageError> {
     let bytes = |name: &str| {
         let text = sample[name].as_str()?;
@@ -133,7 +132,7 @@ fn outcomes(preset: &str) -> String {
             let sample = serde_json::from_str(line).expect("a sample");
             message(&reader, &sample).map_err(|error| (error.cause().to_string(), error.to_string()))
         } else {
-            // Lines of a file, of which those without a url are called by their places.
+            // Lines of a file. Those without a URL are identified by their place.
             let place = Place::Line { input: "samples.jsonl".into(), line: 7 };
             let payload = Payload::Json(line.as_bytes().to_vec());
             let taken = match CORPORA.contains(&preset) {
@@ -149,7 +148,7 @@ fn outcomes(preset: &str) -> String {
 }
 
 #[test]
-fn every_message_has_the_outcome_that_is_written_down() {
+fn every_message_has_its_recorded_outcome() {
     let mut wrong = Vec::new();
     for preset in PRESETS {
         let path = samples(preset.name).with_extension("outcomes");
@@ -168,7 +167,7 @@ fn every_message_has_the_outcome_that_is_written_down() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Of each preset's samples the first is as its crawler writes it.
+/// The first sample of each preset is in its crawler's own format.
 #[test]
 fn every_preset_recognises_its_own_messages() {
     use leitong_text::page::mapping::detect::Recognizer;
@@ -202,8 +201,8 @@ fn a_run_with_a_preset_gives_verdicts_and_counts_the_rest() {
     assert!(found.stderr.contains("1  messages that only report a failure, skipped"), "{}", found.stderr);
 }
 
-/// Scrapy Cluster's messages became `UNDECIDABLE EMPTY`
-/// without a word, twenty thousand of Nutch's as many lines.
+/// Scrapy Cluster's messages became `UNDECIDABLE EMPTY` without a message, and twenty thousand messages of
+/// Nutch gave as many lines.
 #[test]
 fn messages_of_a_crawler_without_its_preset_are_recognised() {
     let lines = |preset: &str, times: usize| {
@@ -222,13 +221,13 @@ fn messages_of_a_crawler_without_its_preset_are_recognised() {
 }
 
 #[test]
-fn a_file_is_told_its_preset_or_a_guess() {
+fn the_preset_of_a_file_is_recognised_or_guessed() {
     let path = samples("katana");
     let found = run(["preset", "detect", path.to_str().expect("UTF-8")]);
     assert_eq!(found.status, 0, "{}", found.stderr);
     assert!(found.stdout.contains("7 of 9 messages look like katana"), "{}", found.stdout);
     assert!(found.stdout.contains("/response/technologies"), "what nothing reads: {}", found.stdout);
-    // What it prints is a configuration.
+    // The output is a configuration.
     let folder = tempfile::tempdir().expect("a folder");
     let config = write(folder.path(), "leitong.toml", &found.stdout);
     assert_eq!(run(["config", "check", config.to_str().expect("UTF-8")]).status, 0, "{}", found.stdout);
@@ -246,7 +245,7 @@ fn a_file_is_told_its_preset_or_a_guess() {
 }
 
 #[test]
-fn fields_filters_and_passthrough_are_the_users_to_change() {
+fn users_can_change_fields_filters_and_passthrough() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = write(
         folder.path(),
@@ -277,7 +276,7 @@ fn fields_filters_and_passthrough_are_the_users_to_change() {
 }
 
 #[test]
-fn what_is_wrong_with_the_input_is_told_at_once() {
+fn problems_of_the_input_are_reported_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = write(
         folder.path(),
@@ -304,7 +303,7 @@ fn what_is_wrong_with_the_input_is_told_at_once() {
 
 /// A line above the limit keeps its fields, wherever the preset has them.
 #[test]
-fn the_head_of_a_long_line_is_read_by_the_preset() {
+fn the_preset_reads_the_head_of_a_long_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = "[input]\npreset = \"katana\"\n[page]\nline_bytes_max = 20000\nbytes_max = 10000\n";
     let config = write(folder.path(), "leitong.toml", text);

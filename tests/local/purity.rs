@@ -1,5 +1,5 @@
-//! Text and clustering code is pure: no clock, no input or output, no locks, no async. Kafka
-//! and tokio stay at the edges. This test reads the sources, so that nobody has to remember it.
+//! Text and clustering code is pure: no clock, no I/O, no locks, no async. Kafka and tokio stay at the edges.
+//! This test reads the sources, so nobody has to remember the rule.
 
 use std::path::Path;
 
@@ -68,14 +68,14 @@ fn text_and_clustering_only_compute() {
         "rand::",
     ];
     let mut offences = offences_in(&PURE, &forbidden);
-    // The one clock there is: whoever needs the time asks for it at the edge.
+    // The only clock; code at the edge passes its time inwards.
     offences.retain(|offence| !offence.contains("record/timestamp.rs uses SystemTime::now"));
     assert!(offences.is_empty(), "{}", offences.join("\n"));
 }
 
-/// All else that the console shows is escaped by `maud`.
+/// `maud` escapes everything else that the console shows.
 #[test]
-fn what_is_not_escaped_is_the_style_alone() {
+fn only_the_style_is_not_escaped() {
     let offences = offences_anywhere("PreEscaped(");
     let style =
         std::fs::read_to_string(sources::root().join("src/console/render/layout.rs")).expect("a source");
@@ -84,7 +84,7 @@ fn what_is_not_escaped_is_the_style_alone() {
 }
 
 #[test]
-fn unsafe_code_is_where_c_libraries_are_asked_themselves() {
+fn unsafe_code_only_calls_c_libraries() {
     let offences = offences_anywhere("unsafe");
     let known =
         ["kafka/headers.rs uses unsafe", "kafka/topic_id.rs uses unsafe", "static_names.rs uses unsafe"];

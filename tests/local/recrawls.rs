@@ -25,8 +25,9 @@ fn withdrawn(url: &str) -> Value {
     json!({ "id": url, "url": format!("https://a.example/{url}"), "withdrawn": true })
 }
 
-/// Kind, canonical page, what has become of the page and of its cluster, and who stands for that.
-fn said(verdict: &Value) -> [&str; 5] {
+/// Returns the kind, the canonical page, what has become of the page and of its cluster, and the page that
+/// represents the cluster.
+fn observed(verdict: &Value) -> [&str; 5] {
     let recrawl = &verdict["recrawl"];
     [
         &verdict["kind"],
@@ -39,7 +40,7 @@ fn said(verdict: &Value) -> [&str; 5] {
 }
 
 #[test]
-fn a_page_that_is_crawled_again_is_known() {
+fn a_page_that_is_crawled_again_is_recognised() {
     let folder = tempfile::tempdir().expect("a folder");
     let (old, new) = (article(1, 40), article(2, 40));
     let edited = format!("{old}编辑部后来又添了一句话。");
@@ -61,17 +62,17 @@ fn a_page_that_is_crawled_again_is_known() {
         ["EXACT_DUPLICATE", "a", "UNCHANGED", "", ""],
         ["EXACT_DUPLICATE", "a", "", "", ""],
         ["NEAR_DUPLICATE", "a", "CHANGED", "", ""],
-        // The copy, whose text still is the old one, stands for its cluster now.
+        // The copy still has the old text and represents its cluster now.
         ["UNIQUE", "a", "CHANGED", "SUCCESSOR", "copy"],
         ["EXACT_DUPLICATE", "copy", "", "", ""],
         ["EXACT_DUPLICATE", "a", "COPY", "SUCCESSOR", "later"],
         ["EXACT_DUPLICATE", "later", "", "", ""],
-        // A page without a text says nothing of the one that it had.
+        // A page without a text says nothing about its earlier text.
         ["UNDECIDABLE", "", "", "", ""],
         ["EXACT_DUPLICATE", "a", "UNCHANGED", "", ""],
     ];
     for (at, (verdict, expected)) in verdicts.iter().zip(expected).enumerate() {
-        assert_eq!(said(verdict), expected, "page {at}: {verdict}");
+        assert_eq!(observed(verdict), expected, "page {at}: {verdict}");
     }
     assert_eq!(verdicts[1]["same_url"], true);
     assert_eq!(verdicts[1]["recrawl"]["similarity"], 1);
@@ -81,15 +82,15 @@ fn a_page_that_is_crawled_again_is_known() {
     assert!(share(4, "share") < share(3, "share") - 0.2, "{}", verdicts[4]);
     assert_eq!(verdicts[4]["recrawl"]["left_cluster_id"], verdicts[0]["cluster_id"]);
     assert_eq!(verdicts[5]["cluster_id"], verdicts[0]["cluster_id"]);
-    // Without the setting, verdicts are what they were, and say nothing of it.
+    // Without the setting, verdicts do not mention recrawls.
     let without = dedup(folder.path(), "", &[], &pages);
     assert!(without.iter().all(|verdict| verdict["recrawl"].is_null()));
-    assert_eq!(said(&without[5]), ["EXACT_DUPLICATE", "a", "", "", ""]);
+    assert_eq!(observed(&without[5]), ["EXACT_DUPLICATE", "a", "", "", ""]);
 }
 
-/// A text that nobody has any more once founded clusters for ever.
+/// A text that is no longer online once founded clusters permanently.
 #[test]
-fn what_was_withdrawn_is_near_to_nothing() {
+fn nothing_is_near_a_withdrawn_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = article(1, 40);
     let pages = [
@@ -118,10 +119,10 @@ fn what_was_withdrawn_is_near_to_nothing() {
         ["EXACT_DUPLICATE", "d", "", "", ""],
     ];
     for (at, (verdict, expected)) in verdicts.iter().zip(expected).enumerate() {
-        assert_eq!(said(verdict), expected, "page {at}: {verdict}");
+        assert_eq!(observed(verdict), expected, "page {at}: {verdict}");
     }
     assert!(verdicts.iter().filter(|v| v["kind"] == "UNDECIDABLE").all(|v| v["reason"] == "WITHDRAWN"));
-    // Every other day's run goes on with the table of the last one.
+    // Every other day, the run continues with the last day's table.
     let folders = [folder.path().join("table"), folder.path().join("daily")];
     let tables = folders.each_ref().map(|table| table.to_str().expect("UTF-8"));
     let whole = dedup(folder.path(), ENABLED, &["--table", tables[0]], &pages);
@@ -139,9 +140,9 @@ fn what_was_withdrawn_is_near_to_nothing() {
     }
 }
 
-/// A takedown did nothing while recrawls were off, and the verdict said WITHDRAWN.
+/// A takedown did nothing while recrawls were off, but the verdict observed WITHDRAWN.
 #[test]
-fn withdrawing_a_page_without_the_setting_is_a_dead_letter_that_names_it() {
+fn withdrawing_a_page_without_the_setting_is_a_dead_letter_that_names_the_setting() {
     let pages = [page("a", &article(1, 40)), withdrawn("a")];
     let lines: String = pages.iter().map(|page| format!("{page}\n")).collect();
     let run = run_with_input(["dedup", "-"], lines);
@@ -149,7 +150,7 @@ fn withdrawing_a_page_without_the_setting_is_a_dead_letter_that_names_it() {
     assert!(run.stderr.contains("set enabled = true under [recrawls] (RECRAWLS_OFF)"), "{}", run.stderr);
 }
 
-/// Row 1 of a file is another document when the file is written again, not a page with a new text.
+/// Row 1 of a rewritten file is another document, not a page with a new text.
 #[test]
 fn documents_without_a_url_are_not_crawled_again() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -163,7 +164,7 @@ fn documents_without_a_url_are_not_crawled_again() {
     }
 }
 
-/// Of a table that knows urls nothing is lost by a run that does not: it is refused.
+/// A run that ignores URLs would lose those of a table. It is refused.
 #[test]
 fn a_table_with_urls_needs_the_setting() {
     let folder = tempfile::tempdir().expect("a folder");

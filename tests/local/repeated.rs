@@ -1,4 +1,4 @@
-//! A `dedup` that is repeated: the same run again, a failed one, and one of which an input was replaced.
+//! A repeated `dedup`: the same run again, a failed one, and one with a replaced input.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ fn documents(numbers: std::ops::Range<usize>) -> String {
     numbers.map(line).collect()
 }
 
-/// All files of a folder but for locks, with their contents, and when they were written last.
+/// Returns all files of a folder except locks, with their contents and modification times.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, (i64, i64))> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -38,7 +38,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, (i64, i64))> {
     all
 }
 
-/// Copies a folder in place of another one.
+/// Replaces a folder with a copy of another one.
 fn copy(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     fs::create_dir_all(to).expect("a folder");
@@ -49,7 +49,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A command with outputs in a folder of its own.
+/// A command with outputs in a separate folder.
 struct Command {
     folder: PathBuf,
     arguments: Vec<String>,
@@ -78,7 +78,7 @@ impl Command {
         run(&self.arguments)
     }
 
-    /// The documents that stay and go.
+    /// Returns the documents that stay and go.
     fn documents(&self) -> Vec<Vec<u8>> {
         let mut files: Vec<_> =
             contents(&self.folder.join("kept")).into_values().map(|file| file.0).collect();
@@ -89,10 +89,10 @@ impl Command {
     }
 }
 
-/// A finished run was repeated, as schedulers do: each page was compared with itself, and the documents that stay were
-/// replaced by none, with exit status 0.
+/// A finished run was repeated, as schedulers do. Each page was compared with itself, and the kept documents
+/// were replaced by an empty file, with exit status 0.
 #[test]
-fn a_finished_run_that_is_repeated_leaves_everything_as_it_is() {
+fn repeating_a_finished_run_changes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let days = [
@@ -105,7 +105,7 @@ fn a_finished_run_that_is_repeated_leaves_everything_as_it_is() {
     assert_eq!(runs[1].run().status, 0);
     assert!(fs::read(out.join("1/kept/1.jsonl")).expect("kept").len() > 1_000);
     let before = contents(folder.path());
-    // Yesterday's run is known as well, and a copy of an input is the same input.
+    // Yesterday's run is known as well, and a copy of an input counts as the same input.
     fs::copy(&days[0], path("copy")).and_then(|_| fs::rename(path("copy"), &days[0])).expect("copied");
     for (command, letters) in [(&runs[1], false), (&runs[0], true)] {
         let again = command.run();
@@ -123,12 +123,12 @@ fn a_finished_run_that_is_repeated_leaves_everything_as_it_is() {
         changed.iter().map(|x| x.0).collect::<Vec<_>>()
     );
 
-    // With a table that does not have these pages it is done again.
+    // With a table without these pages, the run is done again.
     let other = Command::new(&out.join("1"), &path("other"), &[], &[&days[0]]);
     let documents = other.documents();
     assert_eq!(other.run().status, 3);
     assert!(other.documents() == documents);
-    // Another input, or another setting, is another run.
+    // Another input or another setting makes another run.
     write(folder.path(), "2.jsonl", documents_of_equal_size(&days[1]));
     let replaced = runs[1].run();
     assert!(replaced.status == 0 && !replaced.stderr.contains("already done"), "{}", replaced.stderr);
@@ -138,13 +138,13 @@ fn a_finished_run_that_is_repeated_leaves_everything_as_it_is() {
     assert!(refused.status == 1 && refused.stderr.contains("would be overwritten"), "{}", refused.stderr);
 }
 
-/// The same lines in another order.
+/// Returns the same lines in another order.
 fn documents_of_equal_size(path: &Path) -> String {
     let text = fs::read_to_string(path).expect("a file");
     text.lines().rev().fold(String::new(), |all, line| all + line + "\n")
 }
 
-/// Whoever repeats a run gets its outputs, or an error: never status 0 without them.
+/// A repeated run produces its outputs or an error: never status 0 without them.
 #[test]
 fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -174,7 +174,7 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     let again = dedup_files(&options, &[&input]);
     assert_eq!((again.status, again.stdout.as_str()), (1, ""), "{}", again.stderr);
     assert!(again.stderr.contains("standard output"), "{}", again.stderr);
-    // Verdicts alone on standard output have nothing to lose: they say what the table has, as before.
+    // Verdicts on standard output have nothing to lose: they report the table's contents, as before.
     let table = path("verdicts");
     let kinds = |run: Run| run.verdicts().iter().map(|verdict| verdict["kind"].clone()).collect::<Vec<_>>();
     let first = kinds(dedup_files(&["--table", name(&table)], &[&input]));
@@ -182,10 +182,11 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     assert!(first.contains(&json!("UNIQUE")) && second.iter().all(|kind| kind == "EXACT_DUPLICATE"));
 }
 
-/// A finished run was repeated with another spelling of an input or output, or with one more option. Each page was
-/// compared with itself, and the documents that stayed were replaced by none, with exit status 0.
+/// A finished run was repeated with another spelling of an input or output, or with an additional option.
+/// Each page was compared with itself, and the kept documents were replaced by an empty file, with exit
+/// status 0.
 #[test]
-fn a_finished_run_that_is_repeated_in_other_words_empties_no_output() {
+fn repeating_a_finished_run_in_another_spelling_empties_no_output() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     for (file, numbers) in [("a.jsonl", 0..9), ("b.jsonl", 9..18), ("c.jsonl", 18..21)] {
@@ -234,18 +235,18 @@ fn a_finished_run_that_is_repeated_in_other_words_empties_no_output() {
             told(&run)
         );
     }
-    // What went to standard output cannot be written again.
+    // Documents on standard output cannot be written again.
     let run = in_folder("dedup a.jsonl --table P --keep -");
     assert!(run.status.success() && run.stdout.len() > 1_000);
     for again in ["--keep -", "--keep - --prefer longest", "--keep /dev/stdout"] {
         let run = in_folder(&format!("dedup a.jsonl --table P {again}"));
         assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{again}: {}", told(&run));
     }
-    // Other inputs may be written where those of an earlier run were.
+    // Other inputs may use the output paths of an earlier run.
     assert!(in_folder("dedup b.jsonl --table P --keep k.jsonl").status.success());
 }
 
-/// Marks of a table survive whatever else writes it.
+/// A table keeps its marks of finished runs, whatever else writes it.
 #[test]
 fn marks_of_runs_stay_in_a_table_that_is_compacted_merged_or_moved() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -273,7 +274,7 @@ fn marks_of_runs_stay_in_a_table_that_is_compacted_merged_or_moved() {
     }
 }
 
-/// A run that was not through, with what it left: killed at its last checkpoint, or later.
+/// Starts a run that saves a checkpoint as often as possible.
 fn start(command: &Command, checkpoints: &Path) -> Child {
     leitong()
         .args(&command.arguments)
@@ -289,12 +290,13 @@ fn ended(mut child: Child) -> (Option<i32>, String) {
     (child.wait().expect("it ends").code(), told)
 }
 
-/// Between saving the table and its end a run can be killed at every step. A repetition emptied the outputs.
+/// Between saving the table and its end, a run can be killed at every step. A repetition emptied the outputs.
 #[test]
-fn a_run_that_is_killed_while_it_ends_has_the_outputs_of_one_that_is_not() {
+fn a_run_killed_at_its_end_can_be_repeated_to_the_same_outputs() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    // What nobody reads makes documents long, so that a few fill a batch, after which there may be a checkpoint.
+    // An unused field makes documents long, so that a few fill a batch, after which there may be a
+    // checkpoint.
     let padded =
         |lines: String| lines.replace("}\n", &format!(",\"padding\":\"{}\"}}\n", "y".repeat(40_000)));
     let before = write(folder.path(), "before.jsonl", documents(1_000..1_060));
@@ -345,7 +347,7 @@ fn a_run_that_is_killed_while_it_ends_has_the_outputs_of_one_that_is_not() {
             copy(kept, original);
         }
         assert_whole("killed before the table was saved", ended(start(&command, &checkpoints)), false);
-        // The same without a checkpoint: the outputs are whole, and the table is that of before.
+        // The same without a checkpoint: the outputs are complete, and the table is the earlier one.
         copy(&path("kept.table"), &table);
         let _ = fs::remove_file(table.join("checkpoint.mark"));
         let again = command.run();
@@ -357,10 +359,10 @@ fn a_run_that_is_killed_while_it_ends_has_the_outputs_of_one_that_is_not() {
     }
 }
 
-/// A script was restarted that has a folder of checkpoints for each day: the first day, which was done, took away what the
-/// checkpoint of the second day needed, and the second day could not go on.
+/// A script with a folder of checkpoints per day was restarted. The first day, which was done, deleted files
+/// that the checkpoint of the second day needed, and the second day could not continue.
 #[test]
-fn a_finished_run_that_is_repeated_leaves_the_checkpoints_of_others_usable() {
+fn repeating_a_finished_run_leaves_other_checkpoints_usable() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let padded =
@@ -395,10 +397,10 @@ fn a_finished_run_that_is_repeated_leaves_the_checkpoints_of_others_usable() {
     }
 }
 
-/// A run over pages of another form ends with status 1. Its table was saved: with the right settings, the pages that
-/// had been read by chance were compared with themselves.
+/// A run over pages of another format ends with status 1. Its table was saved: with the right settings, the
+/// pages that had been read by chance were compared with themselves.
 #[test]
-fn a_run_that_finds_hardly_any_page_saves_no_table() {
+fn a_run_with_hardly_any_page_saves_no_table() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let line = |number: usize| {
@@ -424,7 +426,7 @@ fn a_run_that_finds_hardly_any_page_saves_no_table() {
     assert_eq!(fs::read_to_string(&keep).expect("kept").lines().count(), 60, "{}", run.stderr);
 }
 
-/// Replaces `path` by other lines of the same size, which were written at the same time.
+/// Replaces `path` with other lines of the same size and the same modification time.
 fn replace(path: &Path, in_place: bool) {
     let modified = fs::metadata(path).expect("a file").modified().expect("a time");
     let lines = documents_of_equal_size(path);
@@ -435,7 +437,7 @@ fn replace(path: &Path, in_place: bool) {
     fs::rename(&target, path).expect("renamed");
 }
 
-/// An input was replaced between its two readings: documents were kept that nobody had decided on.
+/// An input was replaced between its two readings: documents were kept that had no verdict.
 #[test]
 fn an_input_that_is_replaced_between_its_two_readings_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -459,7 +461,8 @@ fn an_input_that_is_replaced_between_its_two_readings_is_an_error() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        // Verdicts are more than a pipe holds, so the first reading is under way until all of them are read here.
+        // The verdicts exceed the capacity of a pipe, so the first reading is in progress until all of them
+        // are read here.
         let mut verdicts = fs::File::open(&fifo).expect("the pipe is opened");
         verdicts.read_exact(&mut [0]).expect("a first verdict");
         match change {
@@ -486,7 +489,7 @@ fn an_input_that_is_replaced_between_its_two_readings_is_an_error() {
     }
 }
 
-/// A checkpoint went on with another file of the same size, which nobody had read from the beginning.
+/// A checkpoint continued with another file of the same size, which had not been read from the beginning.
 #[test]
 fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damaged() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -527,7 +530,7 @@ fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damag
         .and_then(|file| file.set_modified(modified + std::time::Duration::from_secs(1)))
         .expect("set");
     refused("whose input 1 was");
-    // With the former file it goes on.
+    // With the original file it continues.
     fs::rename(path("former"), &input).expect("renamed");
     fs::File::options().write(true).open(&input).and_then(|file| file.set_modified(modified)).expect("set");
     let (status, told) = ended(start(&command, &checkpoints));
@@ -536,7 +539,7 @@ fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damag
 
 /// A table under other settings of `corpus.*` made all pages new, with exit status 0.
 #[test]
-fn another_setting_of_corpora_is_refused_by_all_that_use_a_table() {
+fn every_user_of_a_table_refuses_another_setting_of_corpora() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let by_host = write(folder.path(), "host.toml", "[corpus]\nby = \"host\"\n");

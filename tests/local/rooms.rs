@@ -1,6 +1,6 @@
-//! The modules of each crate build on one another in the order of its `lib.rs`: no module uses one that is listed
-//! below it. Crates build on one another in the order of [`CRATES`]. This test reads the sources, so nobody has to
-//! remember that.
+//! The modules of each crate build on each other in the order of its `lib.rs`: no module uses one that is
+//! listed below it. Crates build on each other in the order of [`CRATES`]. This test reads the sources, so
+//! nobody has to remember that.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn used(code: &str, start: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_module_of_the_program_uses_one_below_it() {
+fn no_module_uses_one_listed_below_it() {
     let source = root().join("src");
     let modules = modules(&source);
     assert!(modules.len() > 12, "{modules:?}");
@@ -51,7 +51,7 @@ fn no_module_of_the_program_uses_one_below_it() {
 }
 
 #[test]
-fn no_crate_uses_one_below_it() {
+fn no_crate_uses_one_listed_below_it() {
     let mut climbs = Vec::new();
     for (at, name) in CRATES.iter().enumerate() {
         let manifest = std::fs::read_to_string(root().join(name).join("Cargo.toml")).expect("a manifest");

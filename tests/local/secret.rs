@@ -1,5 +1,4 @@
-//! Fingerprints that a secret keys: whoever lacks it can't
-//! make one page the near-duplicate of another.
+//! Fingerprints keyed by a secret: nobody without it can make one page the near-duplicate of another.
 
 use std::path::Path;
 
@@ -30,18 +29,17 @@ fn keyed(secret: &str) -> Resources {
     Resources { secret: Some(Secret::new(secret).expect("long enough")), ..Resources::default() }
 }
 
-/// A word that nobody uses.
+/// Returns a made-up word.
 fn word(number: u64) -> String {
     let mut x = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x ^= x >> 29;
     (0..8).map(|at| char::from(b'a' + (x >> (8 * at) & 255) as u8 % 26)).collect()
 }
 
-/// A text of 200 words whose SimHash is that of another text it shares no
-/// word with: of twenty thousand made-up words those whose hashes agree
-/// with it most. It takes a moment, and nothing but the public hash.
+/// A text of 200 words has the SimHash of another text with which it shares no word: the words, out of twenty
+/// thousand made-up ones, whose hashes agree with it most. This takes a moment, and only the public hash.
 #[test]
-fn a_collision_made_without_the_secret_is_none_with_it() {
+fn a_collision_made_without_the_secret_fails_with_it() {
     let segmenter = segmenter();
     let mut config = Config::default().simhash;
     (config.near.candidates, config.near.confirm) = (Candidates::Blocks, Confirm::None);
@@ -103,8 +101,8 @@ fn near_pages_stay_near_with_a_secret() {
                 assert!(compared(&**detector, &page).near, "{name}, text {seed}: a page is near itself");
             }
         }
-        // Detectors that sample a text by its hashes may take another
-        // sample: of a copy at their threshold either may err.
+        // Detectors that sample a text by its hashes may take another sample, and either may err on a copy at
+        // their threshold.
         assert!(
             near[0].abs_diff(near[1]) <= 2 && far[0].abs_diff(far[1]) <= 2,
             "{name}: {near:?} of 6 copies near, {far:?} of 6 others far, without and with a secret"
@@ -117,9 +115,9 @@ fn near_pages_stay_near_with_a_secret() {
     }
 }
 
-/// Whatever of a fingerprint or its keys is a hash is another one.
+/// Every hash in a fingerprint or its keys differs.
 #[test]
-fn no_hash_of_any_detector_stays() {
+fn a_secret_changes_every_hash_of_every_detector() {
     let segmenter = segmenter();
     let text: String =
         (0..40).map(|i| format!("{} {} {} {}. ", word(i % 9), word(i % 5), word(i % 7), word(i))).collect();
@@ -149,7 +147,7 @@ fn dedup(config: &Path, secret: Option<&str>, table: Option<&Path>) -> Run {
     command.arg("dedup").arg("--config").arg(config).env_remove("FINGERPRINTS");
     command.envs(secret.map(|secret| ("FINGERPRINTS", secret)));
     table.map(|table| command.arg("--table").arg(table));
-    Run::of(command.arg("examples/pages.jsonl").output().expect("the program starts"))
+    Run::from_output(command.arg("examples/pages.jsonl").output().expect("the program starts"))
 }
 
 #[test]
@@ -160,7 +158,7 @@ fn the_secret_comes_from_the_environment_and_is_shown_nowhere() {
     let table = folder.path().join("table");
     let one = dedup(&config, Some(SECRET), Some(&table));
     assert_eq!(one.status, open.status, "{}", one.stderr);
-    // The same verdicts, by other fingerprints, digests and hashes.
+    // The same verdicts, with other fingerprints, digests and hashes.
     for (keyed, open) in one.verdicts().iter().zip(open.verdicts()) {
         assert_eq!(keyed["kind"], open["kind"], "{keyed}");
         assert_eq!(keyed["canonical_page_id"], open["canonical_page_id"]);
@@ -169,13 +167,13 @@ fn the_secret_comes_from_the_environment_and_is_shown_nowhere() {
             assert!(keyed[field] != open[field] || open[field].is_null(), "{field}: {keyed}");
         }
     }
-    // A table of one secret is refused with another, and without any.
+    // A table made with one secret is refused with another, and without any.
     let other = dedup(&config, Some("another secret of these tests"), Some(&table));
     assert_eq!(other.status, 1, "{}", other.stderr);
     let shown = |run: &Run| [run.stdout.contains(SECRET), run.stderr.contains(SECRET)];
     assert_eq!([shown(&one), shown(&other)], [[false; 2]; 2]);
 
-    // What is wrong with it is said by the variable's name.
+    // Errors mention the variable, not its value.
     for (secret, problem) in [
         (None, "fingerprint.secret_env = \"FINGERPRINTS\": is not set"),
         (Some("pass4711word"), "fingerprint.secret_env = \"FINGERPRINTS\": 12 bytes are too few"),
@@ -187,7 +185,7 @@ fn the_secret_comes_from_the_environment_and_is_shown_nowhere() {
     }
 }
 
-/// Nor does `config check` show it, which shows the hash that follows from it.
+/// `config check` does not show the secret; it shows the hash derived from it.
 #[test]
 fn checking_the_configuration_shows_no_secret() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -195,7 +193,7 @@ fn checking_the_configuration_shows_no_secret() {
     let check = |secret: &str| {
         let mut command = leitong();
         command.args(["config", "check"]).arg(&config).env("FINGERPRINTS", secret).env("RUST_LOG", "trace");
-        Run::of(command.output().expect("the program starts"))
+        Run::from_output(command.output().expect("the program starts"))
     };
     let (one, other) = (check(SECRET), check("another secret of these tests"));
     assert_eq!((one.status, other.status), (0, 0), "{}", one.stderr);

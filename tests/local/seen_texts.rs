@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::common::{article, dedup_files, name, page, run, write};
 
-/// A text of sentences that have no five words in common.
+/// Returns a text of sentences that have no five words in common.
 fn story(sentences: usize) -> String {
     let verbs = ["carried", "painted", "measured", "followed", "repaired", "counted", "watched", "sheltered"];
     let things =
@@ -25,7 +25,7 @@ fn story(sentences: usize) -> String {
     (0..sentences).map(sentence).collect()
 }
 
-/// The same characters with every second space left out, so that most words are others.
+/// Returns the same characters without every second space, which changes most words.
 fn glued(text: &str) -> String {
     let mut spaces = 0;
     let keeps = |c: &char| {
@@ -48,7 +48,7 @@ fn judged(arguments: &[&str], texts: &[String]) -> Vec<Value> {
 /// White space decides where words end. Two pages with one `text_digest` had fingerprints that were not near,
 /// and the second one was UNIQUE.
 #[test]
-fn a_text_whose_spaces_are_lost_is_an_exact_duplicate() {
+fn a_text_without_its_spaces_is_an_exact_duplicate() {
     let text = story(12);
     let verdicts = judged(&[], &[text.clone(), glued(&text)]);
     assert_eq!(verdicts[0]["text_digest"], verdicts[1]["text_digest"]);
@@ -60,10 +60,10 @@ fn a_text_whose_spaces_are_lost_is_an_exact_duplicate() {
     assert_eq!(verdicts[1]["evidence"]["equal_text"], Value::Null);
 }
 
-/// A page that had joined a cluster was no centroid, so a copy of it that was not near the first page founded
-/// a cluster of its own.
+/// A page that had joined a cluster was not a centroid, so a copy of it that was not near the first page
+/// founded a new cluster.
 #[test]
-fn a_text_of_a_page_that_joined_is_a_near_duplicate_with_equal_text() {
+fn the_text_of_a_page_that_joined_a_cluster_is_found_again() {
     let first = story(40);
     let member = format!("{first}A later edition adds one more sentence about the ferry.");
     let verdicts = judged(&[], &[first, member.clone(), glued(&member), article(3, 12)]);
@@ -72,14 +72,14 @@ fn a_text_of_a_page_that_joined_is_a_near_duplicate_with_equal_text() {
     assert_eq!(verdicts[2]["cluster_id"], verdicts[0]["cluster_id"]);
     assert_eq!(verdicts[1]["evidence"]["equal_text"], Value::Null);
     assert_eq!(verdicts[2]["evidence"]["equal_text"], true);
-    // Distance, relation and shares are those of the two texts as they are.
+    // Distance, relation and shares compare the two actual texts.
     assert!(verdicts[2]["distance"].is_number() && verdicts[2]["share"].is_number(), "{}", verdicts[2]);
 }
 
-/// What is known of texts has to survive wherever a table is kept: in its file, in blocks, exported and
-/// imported, merged, compacted.
+/// Known texts must survive in every form of a table: in its file, in blocks, exported and imported, merged,
+/// compacted.
 #[test]
-fn texts_are_known_wherever_a_table_is_kept() {
+fn texts_are_known_in_every_form_of_a_table() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |file: &str| name(&folder.path().join(file)).to_owned();
     let first = story(40);

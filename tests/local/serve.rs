@@ -1,4 +1,4 @@
-//! `leitong serve`: the verdicts of `dedup` over HTTP, kept whatever is killed when.
+//! `leitong serve`: the verdicts of `dedup` over HTTP, which survive any kill.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,22 +30,22 @@ fn lines(pages: &[Value]) -> String {
     pages.iter().map(|page| format!("{page}\n")).collect()
 }
 
-/// Old centroids in blocks of 32 on disk.
+/// Old centroids on disk, in blocks of 32.
 const ON_DISK: &str = "[table]\non_disk = true\nblock_centroids = 32\n";
 
-/// The same pages in the same order, through every door, and with a restart in between.
+/// The same pages in the same order, over every endpoint, and with a restart in between.
 #[test]
-fn verdicts_are_those_of_dedup() {
-    assert_verdicts_are_those_of_dedup("");
+fn serve_gives_the_verdicts_of_dedup() {
+    assert_same_verdicts_as_dedup("");
 }
 
 #[test]
-fn with_old_centroids_on_disk_they_are_too() {
-    assert_verdicts_are_those_of_dedup(ON_DISK);
+fn serve_on_disk_gives_the_verdicts_of_dedup() {
+    assert_same_verdicts_as_dedup(ON_DISK);
 }
 
 #[track_caller]
-fn assert_verdicts_are_those_of_dedup(settings: &str) {
+fn assert_same_verdicts_as_dedup(settings: &str) {
     let mut pages = sample_pages();
     pages.extend((0..120).map(|number| page(&format!("p{number}"), &article(number % 37, 25))));
     let expected = run_with_input(["dedup", "-"], lines(&pages)).verdicts();
@@ -59,7 +59,7 @@ fn assert_verdicts_are_those_of_dedup(settings: &str) {
         let mut client = server.connect();
         let (first, rest) = part.split_at(5);
         for page in first {
-            // What is looked up is what is decided then.
+            // A look-up predicts the decision.
             let preview = client.look_up(page);
             let stored = client.store(page);
             assert_eq!((preview.status, stored.status), (200, 200), "{}", preview.body);
@@ -71,7 +71,7 @@ fn assert_verdicts_are_those_of_dedup(settings: &str) {
         let (array, ndjson) = rest.split_at(rest.len() / 2);
         found.extend(verdicts(&client.store(&json!(array))));
         found.extend(verdicts(&client.post("/v1/pages", "application/x-ndjson", lines(ndjson))));
-        // A stop keeps all of it, and so does a kill.
+        // A stop loses nothing, and neither does a kill.
         if round % 2 == 0 {
             server.stop()
         } else {
@@ -81,7 +81,7 @@ fn assert_verdicts_are_those_of_dedup(settings: &str) {
     common::assert_same("serve and dedup", &placeless(&found), &placeless(&expected));
     let numbers: Vec<u64> = found.iter().filter_map(|verdict| verdict["source"]["line"].as_u64()).collect();
     assert!(numbers.iter().copied().eq(1..=pages.len() as u64));
-    // The table is the one that `dedup` goes on with, once the server has ended in order.
+    // `dedup` can continue with the table after the server has ended cleanly.
     let table = folder.path().to_str().expect("UTF-8");
     let dedup = |pages: &[Value]| {
         run_with_input([&["dedup", "-", "--table", table][..], &more[..]].concat(), lines(pages))
@@ -111,7 +111,7 @@ fn a_look_up_changes_nothing_and_says_what_is_near() {
         assert_eq!(answer.body["as_of"], json!({ "log_partition": 0, "log_offset": 0 }));
     }
     client.store(&page("a", &text));
-    // A look-up needs neither url nor id.
+    // A look-up needs neither URL nor id.
     let answer = client.post("/v1/lookup?top=3", "application/json", json!({ "text": near }).to_string());
     let Value::Object(verdict) = &answer.body["verdict"] else { panic!("{}", answer.body) };
     assert_eq!((&verdict["kind"], &verdict["canonical_page_id"]), (&json!("NEAR_DUPLICATE"), &json!("a")));
@@ -132,7 +132,7 @@ fn a_look_up_changes_nothing_and_says_what_is_near() {
         assert_eq!(answer.body["verdict"]["kind"], "UNIQUE", "{query}");
     }
     assert_eq!(client.get("/v1/pages/a").status, 200);
-    // Nothing was stored under the url that a look-up named.
+    // Nothing was stored under the URL that a look-up named.
     assert_eq!(client.get("/v1/pages/b").status, 404);
     server.stop();
 }
@@ -162,7 +162,7 @@ fn bodies_come_in_any_charset_and_coding() {
         let plain = format!("text/plain;charset={label}");
         assert_eq!(kind(&mut client, &plain, "", &text), "EXACT_DUPLICATE", "{plain}");
     }
-    // A charset that is wrong, or is none, is not believed.
+    // A wrong or unknown charset is ignored.
     for wrong in ["text/html; charset=gbk", "text/html; charset=latin1", "text/html; charset=nonsense"] {
         assert_eq!(kind(&mut client, wrong, "", html.as_bytes()), "EXACT_DUPLICATE", "{wrong}");
     }
@@ -176,7 +176,7 @@ fn bodies_come_in_any_charset_and_coding() {
         kind(&mut client, "application/json", "Content-Encoding: zstd\r\n", &packed),
         "EXACT_DUPLICATE"
     );
-    // A page whose body is the request's is stored under the url that the query names.
+    // A page sent as the request's body is stored under the URL in the query.
     let stored = client.post("/v1/pages?url=https%3A%2F%2Fc%2F%E4%BD%A0&id=c%20d", "text/html", &html);
     assert_eq!(stored.body["verdict"]["url"], "https://c/你", "{}", stored.body);
     assert_eq!(client.get("/v1/pages/c%20d").body["verdict"], stored.body["verdict"]);
@@ -207,7 +207,7 @@ fn clusters_have_members_with_their_evidence() {
     };
     check(&mut client);
     server.stop();
-    // It is all there after a restart.
+    // Everything is there after a restart.
     let server = Server::start(folder.path(), &[]);
     let cluster = server.connect().get(&path).body;
     assert_eq!((&cluster["canonical"]["page_id"], &cluster["members_kept"]), (&json!("a"), &json!(8)));
@@ -218,7 +218,7 @@ fn clusters_have_members_with_their_evidence() {
     server.stop();
 }
 
-/// Small numbers from a seed.
+/// Small random numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -228,7 +228,7 @@ impl Dice {
     }
 }
 
-/// Stores pages one after the other until the connection breaks; those that were answered.
+/// Stores one page after another until the connection breaks; returns the pages that were answered.
 fn store_until_killed(
     address: &str,
     client_number: u64,
@@ -263,11 +263,11 @@ fn no_answered_page_is_lost_whatever_is_killed_when() {
 }
 
 #[test]
-fn nor_is_one_with_old_centroids_on_disk() {
+fn no_answered_page_is_lost_from_a_table_on_disk() {
     assert_no_answered_page_is_lost(ON_DISK, 8);
 }
 
-/// `kill -9` at random moments, while several clients store; the seeds are printed.
+/// Kills the server (`kill -9`) at random moments while several clients store; prints the seeds.
 #[track_caller]
 fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
     let seed = seed("SERVE_SEED");
@@ -321,12 +321,12 @@ fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
     assert!(!table.join("journal.leitong").exists());
 }
 
-/// A block that is damaged while the server is down: no verdict goes out that could be wrong, and what
-/// was in the journal by then gets its verdict once the file is whole again.
+/// A block is damaged while the server is down: no verdict that could be wrong is sent, and pages already in
+/// the journal get their verdicts once the file is repaired.
 #[test]
 fn a_damaged_block_stops_verdicts_and_loses_no_page() {
     let folder = folder();
-    // Nobody else is to find it first.
+    // The background check must not find it first.
     let config = common::write(folder.path(), "serve.toml", format!("{ON_DISK}check_mib_per_second = 0\n"));
     let more = ["--config", config.to_str().expect("UTF-8")];
     let table = folder.path().join("table");
@@ -348,7 +348,7 @@ fn a_damaged_block_stops_verdicts_and_loses_no_page() {
         let detail = refused.body["detail"].as_str().expect("a text");
         assert!(detail.contains("damaged at byte 0"), "{detail}");
     }
-    // An orchestrator is to send nothing more here, and not to restart what a restart does not mend.
+    // An orchestrator should stop sending requests, but not restart: a restart does not repair this.
     let ready = client.get("/readyz");
     assert_eq!(ready.status, 503, "{}", ready.body);
     assert!(ready.body.as_str().is_some_and(|why| why.contains("damaged at byte 0")), "{}", ready.body);
@@ -364,9 +364,9 @@ fn a_damaged_block_stops_verdicts_and_loses_no_page() {
     server.stop();
 }
 
-/// The results of a batch are those of one look-up after the other.
+/// The results of a batch equal those of single look-ups.
 #[test]
-fn a_batch_of_look_ups_gives_what_single_ones_give() {
+fn a_batch_of_look_ups_equals_single_ones() {
     let folder = folder();
     let server = Server::start(folder.path(), &[]);
     let mut client = server.connect();
@@ -401,9 +401,9 @@ fn a_batch_of_look_ups_gives_what_single_ones_give() {
     server.stop();
 }
 
-/// A page is found by its url as well, and probes and scrapers ask where clients do.
+/// A page can be found by its URL as well, and health probes and scrapers use the same port as clients.
 #[test]
-fn pages_are_found_by_url_and_the_server_is_watched_at_its_own_port() {
+fn pages_are_found_by_url_and_probes_use_the_same_port() {
     let folder = folder();
     let server = Server::start(folder.path(), &[]);
     let mut client = server.connect();
@@ -427,19 +427,19 @@ fn pages_are_found_by_url_and_the_server_is_watched_at_its_own_port() {
         assert!(metrics.lines().any(|known| known == line), "{line}: {metrics}");
     }
     server.stop();
-    // Verdicts by url are kept over a restart, as those by id are.
+    // Verdicts by URL survive a restart, like those by id.
     let server = Server::start(folder.path(), &[]);
     assert_eq!(server.connect().get(&format!("/v1/pages?{query}")).body, by_id.body);
     server.stop();
 }
 
 #[test]
-fn one_process_has_the_folder() {
+fn only_one_process_can_use_the_folder() {
     let folder = folder();
     let server = Server::start(folder.path(), &[]);
     let mut second = common::leitong();
     second.arg("serve");
-    let refused = Server::of(second, folder.path()).err().expect("refused");
+    let refused = Server::try_start(second, folder.path()).err().expect("refused");
     assert!(refused.contains("another run is using this table"), "{refused}");
     let table = folder.path().to_str().expect("UTF-8");
     assert_eq!(run_with_input(["dedup", "-", "--table", table], "").status, 1);
@@ -456,7 +456,7 @@ fn killed_after_three_batches(table: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn torn_journals_are_cut_and_damaged_ones_refused() {
+fn torn_journals_are_truncated_and_damaged_ones_refused() {
     let folder = folder();
     let table = folder.path();
     let journal = table.join("journal.leitong");
@@ -465,7 +465,7 @@ fn torn_journals_are_cut_and_damaged_ones_refused() {
         std::fs::write(&journal, bytes).expect("written");
         let mut command = common::leitong();
         command.arg("serve");
-        Server::of(command, table)
+        Server::try_start(command, table)
     };
     let server = started(&good[..good.len() - 5]).unwrap_or_else(|stderr| panic!("{stderr}"));
     let mut client = server.connect();
@@ -483,11 +483,11 @@ fn torn_journals_are_cut_and_damaged_ones_refused() {
         assert!(refused.contains("journal.leitong: damaged at byte"), "byte {at}: {refused}");
         assert_eq!(std::fs::read(&journal).expect("a journal"), bad, "left as it is");
     }
-    // Other settings, and a journal that goes on where no table ends.
+    // Other settings, and a journal that does not continue at the table's end.
     std::fs::write(&journal, &good).expect("written");
     let mut other = common::leitong();
     other.args(["serve", "--detector", "paragraph"]);
-    let refused = Server::of(other, table).err().expect("refused");
+    let refused = Server::try_start(other, table).err().expect("refused");
     assert!(refused.contains("made with other settings"), "{refused}");
     Server::start(table, &[]).stop();
     let later = killed_after_three_batches(table);
@@ -496,14 +496,14 @@ fn torn_journals_are_cut_and_damaged_ones_refused() {
     assert!(refused.contains("begins at offset 3, and the saved table beside it ends at 0"), "{refused}");
 }
 
-/// A limit on the size of files is as good as a full disk.
+/// A limit on the size of files simulates a full disk.
 #[test]
-fn on_a_full_disk_nothing_is_said_to_be_stored() {
+fn on_a_full_disk_no_page_is_reported_as_stored() {
     let folder = folder();
     let program = env!("CARGO_BIN_EXE_leitong");
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" serve \"$@\"", program]);
-    let server = Server::of(command, folder.path()).unwrap_or_else(|stderr| panic!("{stderr}"));
+    let server = Server::try_start(command, folder.path()).unwrap_or_else(|stderr| panic!("{stderr}"));
     let mut client = server.connect();
     let mut stored = Vec::new();
     let refused = loop {
@@ -517,7 +517,7 @@ fn on_a_full_disk_nothing_is_said_to_be_stored() {
     };
     assert_eq!((refused.status, refused.problem()), (503, "not-durable"), "{}", refused.body);
     assert!(refused.head.to_ascii_lowercase().contains("retry-after"), "{}", refused.head);
-    // Look-ups go on, and what was answered is there after a start with room.
+    // Look-ups continue, and answered pages are there after a start with room.
     assert_eq!(client.look_up(&page("x", &article(0, 20))).body["verdict"]["kind"], "EXACT_DUPLICATE");
     assert_eq!(client.get(&format!("/v1/pages/p{}", stored.len())).status, 404);
     server.kill();
@@ -530,7 +530,7 @@ fn on_a_full_disk_nothing_is_said_to_be_stored() {
 }
 
 #[test]
-fn unusable_arguments_are_told() {
+fn unusable_arguments_are_reported() {
     let folder = folder();
     let table = folder.path().to_str().expect("UTF-8");
     for (more, says) in [

@@ -1,11 +1,11 @@
-//! The documentation as a site: every page is in a table of contents, every link leads somewhere,
-//! and every test that a guarantee names is there. `make site` builds it; nothing here needs mdbook.
+//! The documentation as a site: every page is in a table of contents, every link leads somewhere, and every
+//! test named by a guarantee exists. `make site` builds it; nothing here needs mdbook.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Both books: the folder of each, below the repository.
+/// The folder of each book.
 const BOOKS: [&str; 2] = ["docs", "docs/zh"];
 
 fn read(path: impl AsRef<Path>) -> String {
@@ -13,7 +13,7 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All Markdown files in `folder`, those of folders below it as well.
+/// Returns all Markdown files in `folder` and its subfolders.
 fn pages(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -27,12 +27,12 @@ fn pages(folder: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Whether a line opens or closes a block of code.
+/// Returns true if a line opens or closes a block of code.
 fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// The text without blocks of code and code within lines: nothing in there is a link or a heading.
+/// Returns the text without code blocks and inline code, which contain no links or headings.
 fn prose(text: &str) -> String {
     let mut in_code = false;
     let mut out = String::new();
@@ -47,14 +47,14 @@ fn prose(text: &str) -> String {
     out.split('`').step_by(2).collect::<Vec<_>>().join("·")
 }
 
-/// The targets of `[text](target)`, which may stand on several lines, and of pictures.
+/// Returns the targets of `[text](target)`, which may span several lines, and of pictures.
 fn links(text: &str) -> Vec<String> {
     let prose = prose(text);
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
     targets.map(|(target, _)| target.to_owned()).collect()
 }
 
-/// The anchors of a page: of its headings, as GitHub and mdBook make them, and those set by hand.
+/// Returns the anchors of a page: those of its headings, as GitHub and mdBook build them, and explicit ones.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut in_code = false;
     let mut found = BTreeSet::new();
@@ -72,7 +72,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Without `.` and `..`.
+/// Removes `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -145,10 +145,10 @@ fn links_and_headings_are_recognised() {
 
 /// A guarantee is as good as its test.
 #[test]
-fn every_test_that_a_guarantee_names_is_there() {
+fn every_test_named_by_a_guarantee_exists() {
     for (page, least) in [("docs/guarantees.md", 17)] {
         let text = read(page);
-        // The last section says what is only measured.
+        // The last section lists what is only measured.
         let sections: Vec<&str> = text.split("\n## ").skip(1).collect();
         let Some((_, guarantees)) = sections.split_last() else { panic!("{page}: no guarantee") };
         assert!(guarantees.len() >= least, "{page}: {} guarantees", guarantees.len());
@@ -160,7 +160,8 @@ fn every_test_that_a_guarantee_names_is_there() {
                 let source = read(format!("{file}.rs"));
                 let declared = source.split(&format!("fn {test}(")).next().filter(|before| *before != source);
                 let before = declared.unwrap_or_else(|| panic!("{page}: {file}.rs has no test {test}"));
-                // Right above it, perhaps with attributes between; proptest's stand within a macro.
+                // The attribute is directly above, perhaps among others; tests of proptest are within a
+                // macro.
                 let above: Vec<&str> = before.lines().rev().take(6).collect();
                 assert!(
                     above.iter().any(|line| line.contains("#[test]")),
@@ -171,10 +172,10 @@ fn every_test_that_a_guarantee_names_is_there() {
     }
 }
 
-/// Pictures are looked at in the light and in the dark, by people who may not see them, and are no
-/// way for anything else to be loaded.
+/// Pictures must work in light and dark mode and for people who cannot see them, and must not load anything
+/// else.
 #[test]
-fn pictures_of_the_pages_need_nothing_else() {
+fn pictures_are_self_contained_and_readable() {
     let drawings =
         ["way-of-a-page", "two-stages", "cluster"].map(|name| [name.to_owned(), format!("{name}.zh")]);
     for name in drawings.concat().into_iter().chain(["quality-and-speed".to_owned()]) {
@@ -189,9 +190,9 @@ fn pictures_of_the_pages_need_nothing_else() {
     }
 }
 
-/// What docs/upgrading.md says of formats is what the program goes by.
+/// The table of formats in docs/upgrading.md must agree with the program.
 #[test]
-fn the_table_of_formats_says_what_the_program_does() {
+fn the_table_of_formats_agrees_with_the_program() {
     use leitong::formats::{FORMATS, VERDICT, Versions};
     let page = read("docs/upgrading.md");
     let rows: Vec<Vec<&str>> = page
@@ -210,9 +211,9 @@ fn the_table_of_formats_says_what_the_program_does() {
     assert!(page.contains(&format!("Verdicts have version {VERDICT}, ")));
 }
 
-/// Readers of either language find the page in the other one.
+/// Every page links to its version in the other language.
 #[test]
-fn chinese_pages_and_english_ones_lead_to_each_other() {
+fn chinese_and_english_pages_link_to_each_other() {
     let mut checked = 0;
     for page in pages(Path::new("docs/zh")) {
         let name = page.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
@@ -231,9 +232,9 @@ fn chinese_pages_and_english_ones_lead_to_each_other() {
     assert!(checked >= 3, "{checked} pages");
 }
 
-/// The Chinese reference of verdicts knows what the schema knows.
+/// The Chinese reference of verdicts covers the schema.
 #[test]
-fn the_chinese_reference_names_every_field_and_word() {
+fn the_chinese_reference_covers_every_field_and_value() {
     let schema: serde_json::Value = serde_json::from_str(&read("docs/verdict.schema.json")).expect("JSON");
     let page = read("docs/zh/concepts.md");
     let fields = schema["properties"].as_object().expect("fields");

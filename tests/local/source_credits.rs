@@ -1,7 +1,7 @@
-//! What verdicts say of a page's source: publisher, authors, date, canonical link, site, language.
+//! Source credits in verdicts: publisher, authors, date, canonical link, site, language.
 //!
-//! Pages are small and hand-written; each has one trap. `tools/measure/credits.py` measures how
-//! often real pages are read rightly (`make quality`).
+//! Pages are small and hand-written; each has one trap. `tools/measure/credits.py` measures how often real
+//! pages are read correctly (`make quality`).
 
 use leitong::config::Config;
 use leitong::pipeline::document;
@@ -19,7 +19,7 @@ const SENTENCES: &str = "<p>今年头采茶比往年晚了九天，茶农说，�
     <p>合作社的账本上写着，南坡减产两成，价格却比去年高出三成，来收茶的人天没亮就排起了队，一直排到村口的石桥边。</p>\
     <p>“再冷的春天我们也见过，”村里最年长的茶农说，“茶树比人恢复得快，等五月的雨一来，新叶又会铺满山坡。”</p>";
 
-/// What a page says that was fetched in November 2026.
+/// Returns the credits of a page that was fetched in November 2026.
 fn credits_of(page: Page) -> Credits {
     let fetched_at = Timestamp::from_rfc3339("2026-11-21T08:00:00Z");
     let page = Page { fetched_at, ..page };
@@ -32,7 +32,7 @@ fn credits(html: &str) -> Credits {
     credits_of(Page::html("https://a.example/tea/1.html", html))
 }
 
-/// A page in Chinese with these parts.
+/// Returns a page in Chinese with these parts.
 fn chinese(head: &str, under_title: &str, after: &str) -> String {
     format!(
         "<html lang=\"zh-cn\"><head><title>头采茶晚了九天_山野茶讯</title>{head}</head><body>\
@@ -47,7 +47,7 @@ fn published(credits: &Credits) -> String {
 }
 
 #[test]
-fn a_page_says_all_of_it() {
+fn all_credits_of_a_page_are_found() {
     let html = chinese(
         "<meta property=\"og:site_name\" content=\"山野茶讯\"><link rel=\"canonical\" href=\"/tea/original.html\">",
         "2026年11月20日 08:30 来源：<a href=\"http://b.example/\">《农民日报》</a> 作者：李春山",
@@ -65,7 +65,7 @@ fn a_page_says_all_of_it() {
     assert_eq!(credits(&html), expected);
 }
 
-/// The line stands outside of the main text, where extraction rightly drops it.
+/// The line is outside of the main text, and extraction rightly drops it.
 #[test]
 fn credit_lines_are_found_in_what_extraction_drops() {
     for line in ["来源：新华社", "（来源：新华社）", "稿源：新华社 编辑：张迪", "文章来源： 新华社 | 阅读 12"]
@@ -81,17 +81,17 @@ fn credit_lines_are_found_in_what_extraction_drops() {
 }
 
 #[test]
-fn a_credit_line_that_the_text_quotes_is_none() {
+fn a_quoted_credit_line_does_not_count() {
     let quoted = SENTENCES.replace("茶树比人恢复得快", "那篇文章末尾写着来源：新华社，可新华社从没登过");
     let html = chinese("", "2026-11-20", "").replace(SENTENCES, &quoted);
     assert_eq!(credits(&html).publisher, None);
-    // The page's own line counts, wherever the quotation stands.
+    // The page's own line counts, wherever the quotation is.
     let html = chinese("", "2026-11-20 来源：农民日报", "").replace(SENTENCES, &quoted);
     assert_eq!(credits(&html).publisher.as_deref(), Some("农民日报"));
 }
 
 #[test]
-fn sources_of_pictures_and_empty_fields_are_none() {
+fn sources_of_pictures_and_empty_fields_do_not_count() {
     for line in [
         "图片来源：视觉中国",
         "来源：  | 发布时间：2026-11-20",
@@ -129,7 +129,7 @@ fn reprints_in_english_name_where_they_come_from() {
 }
 
 #[test]
-fn zones_are_kept_as_they_are_said() {
+fn time_zones_are_kept_as_stated() {
     for (said, expected) in [
         ("2026-11-20T08:30:00+08:00", "2026-11-20T08:30:00+08:00"),
         ("2026-11-20T08:30:00Z", "2026-11-20T08:30:00Z"),
@@ -146,19 +146,19 @@ fn zones_are_kept_as_they_are_said() {
     }
 }
 
-/// A date after the page was fetched cannot be its date; the next one may be.
+/// A date after the fetch cannot be the page's date; the next one may be.
 #[test]
-fn dates_in_the_future_give_way() {
+fn dates_in_the_future_are_skipped() {
     let meta = "<meta name=\"pubdate\" content=\"2027-05-01\">";
     assert_eq!(published(&credits(&chinese(meta, "2026-11-20 08:30 来源：新华社", ""))), "2026-11-20T08:30");
     assert_eq!(published(&credits(&chinese(meta, "", ""))), "");
-    // Where the page stands may be a day ahead.
+    // The page's time zone may be a day ahead.
     let meta = "<meta name=\"pubdate\" content=\"2026-11-22 01:00\">";
     assert_eq!(published(&credits(&chinese(meta, "", ""))), "2026-11-22T01:00");
 }
 
 #[test]
-fn linked_data_and_time_elements_say_when() {
+fn dates_are_found_in_linked_data_and_time_elements() {
     let linked = "<script type=\"application/ld+json\">{\"@type\":\"NewsArticle\",\"datePublished\":\"2026-11-19T07:00:00+08:00\",\
         \"author\":[{\"@type\":\"Person\",\"name\":\"李春山\"}],\"publisher\":{\"@type\":\"Organization\",\"name\":\"山野茶讯\"},\
         \"review\":{\"author\":\"A Reader\",\"datePublished\":\"2020-01-01\"}}</script>";
@@ -193,7 +193,7 @@ fn texts_without_markup_have_credit_lines_too() {
     assert_eq!(found.language.as_deref(), Some("zh"));
 }
 
-/// All lengths are bounded, and what is too long is no name.
+/// All lengths are bounded, and an overlong text is not a name.
 #[test]
 fn hostile_lengths_stay_within_the_limits() {
     let long = "茶".repeat(50_000);
@@ -223,7 +223,7 @@ fn hostile_lengths_stay_within_the_limits() {
 }
 
 #[test]
-fn verdicts_and_extraction_have_them_unless_they_are_switched_off() {
+fn verdicts_and_extraction_have_credits_unless_switched_off() {
     let html = chinese("", "2026-11-20 来源：农民日报", "");
     let line = format!(
         "{}\n",
@@ -252,7 +252,7 @@ fn verdicts_and_extraction_have_them_unless_they_are_switched_off() {
 }
 
 #[test]
-fn a_program_that_embeds_it_has_them_in_its_verdicts() {
+fn an_embedding_program_has_credits_in_its_verdicts() {
     let mut deduplicator = Deduplicator::new(&Config::default()).expect("defaults");
     let verdict = deduplicator.decide(Page::html("https://a.example/1", chinese("", "来源：农民日报", "")));
     let credits = verdict.credits.as_ref().expect("the page says something");
@@ -261,7 +261,7 @@ fn a_program_that_embeds_it_has_them_in_its_verdicts() {
 }
 
 #[test]
-fn pages_that_say_nothing_have_null() {
+fn pages_without_credits_have_null() {
     let text = "The ferry sails again from Monday on, and those who live on the islands come to see it.";
     let verdict = &dedup(format!("{}\n", json!({ "url": "urn:x", "text": text }))).verdicts()[0];
     assert_eq!(verdict["credits"], Value::Null);

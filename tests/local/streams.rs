@@ -1,6 +1,5 @@
-//! Standard output and standard error as they may be: closed, full,
-//! a terminal. Verdicts never depend on who reads the messages, and
-//! nothing that a page or a file name holds steers a terminal.
+//! Standard output and standard error in every state: closed, full, a terminal. Verdicts never depend on the
+//! readers of messages, and nothing in a page or a file name controls a terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
@@ -8,16 +7,16 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common::{Run, article, leitong, page, run, run_with_input, write};
 
-/// What a shell says of a program that writing to a closed pipe has ended.
+/// The exit status that a shell reports for a program that wrote to a closed pipe.
 const CLOSED_PIPE: i32 = 141;
-/// What would change the colour, the title and the lines of a terminal.
+/// Characters that would change a terminal's colour, title and lines.
 const CONTROLS: &str = "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J\u{202e}back";
 
 fn full() -> File {
     OpenOptions::new().write(true).open("/dev/full").expect("Linux has it")
 }
 
-/// The writing end of a pipe that nobody reads.
+/// Returns the writing end of a pipe without a reader.
 fn closed() -> std::io::PipeWriter {
     std::io::pipe().expect("a pipe").1
 }
@@ -28,16 +27,16 @@ fn output(command: &mut Command) -> Output {
 
 /// Runs the program with its messages going to `stderr`.
 fn with_stderr(stderr: impl Into<Stdio>, arguments: &[&str]) -> Run {
-    Run::of(output(leitong().args(arguments).stdout(Stdio::piped()).stderr(stderr)))
+    Run::from_output(output(leitong().args(arguments).stdout(Stdio::piped()).stderr(stderr)))
 }
 
 /// Runs the program with its results going to `stdout`.
 fn with_stdout(stdout: impl Into<Stdio>, arguments: &[&str]) -> Run {
-    Run::of(output(leitong().args(arguments).stdout(stdout).stderr(Stdio::piped())))
+    Run::from_output(output(leitong().args(arguments).stdout(stdout).stderr(Stdio::piped())))
 }
 
-/// A dead letter, progress and the summary went to standard error by `eprintln!`,
-/// which panics where that cannot be written: exit status 101, no verdicts, no table.
+/// A dead letter, progress and the summary went to standard error by `eprintln!`, which panics if that cannot
+/// be written: exit status 101, no verdicts, no table.
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "only Linux has /dev/full")]
 fn dedup_needs_no_standard_error() {
@@ -108,9 +107,9 @@ fn a_full_standard_output_is_an_error_with_a_message() {
     }
 }
 
-/// As in `leitong dedup pages.jsonl | head -n 1`: the first line is read, then the reader is gone.
+/// As in `leitong dedup pages.jsonl | head -n 1`: the first line is read, then the reader exits.
 #[test]
-fn a_reader_may_go_away_amid_the_run() {
+fn a_reader_may_go_away_during_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages: String = (0..2_000).map(|i| page(&i.to_string(), &article(i, 12))).collect();
     let input = write(folder.path(), "pages.jsonl", pages);
@@ -139,8 +138,7 @@ fn a_reader_may_go_away_amid_the_run() {
     );
 }
 
-/// No character that a terminal obeys; line ends and the
-/// escapes of our own colours are taken out before.
+/// Checks that no character controls a terminal, apart from line ends and the escapes of our own colours.
 #[track_caller]
 fn assert_harmless(what: &str, text: &str) {
     let obeyed = |c: char| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
@@ -187,7 +185,7 @@ fn compare_shows_titles_of_pages_harmlessly() {
     assert_harmless("compare", &run.stdout);
 }
 
-/// Text that goes to a file is exact; what a page holds does not steer a terminal.
+/// Text that goes to a file is exact; text on a terminal cannot control it.
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "other systems' script takes other options")]
 fn extract_is_exact_in_a_pipe_and_harmless_on_a_terminal() {
@@ -196,7 +194,7 @@ fn extract_is_exact_in_a_pipe_and_harmless_on_a_terminal() {
     let file = write(folder.path(), "page.txt", &text);
     let piped = run(["extract".as_ref(), file.as_os_str()]);
     assert!(piped.stdout.contains("\u{1b}[31m"), "{:?}", piped.stdout);
-    // util-linux' `script` runs a command on a terminal of its own.
+    // The `script` command of util-linux runs a command on a separate terminal.
     let program = leitong().get_program().to_owned();
     let command = format!("'{}' extract '{}'", program.to_str().expect("UTF-8"), file.display());
     let shown = output(Command::new("script").args(["-qec", &command, "/dev/null"]).stdin(Stdio::null()));
@@ -206,7 +204,7 @@ fn extract_is_exact_in_a_pipe_and_harmless_on_a_terminal() {
 }
 
 #[test]
-fn good_runs_stay_as_they_were() {
+fn successful_runs_print_the_same_as_before() {
     let run = run_with_input(["dedup", "-"], page("a", &article(1, 20)));
     assert_eq!((run.status, run.verdicts().len()), (0, 1));
     assert!(run.stderr.contains("1 records in"), "{}", run.stderr);

@@ -1,4 +1,4 @@
-//! `--table DIR` makes one stream of several runs.
+//! `--table DIR` turns several runs into one stream.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn other_settings_are_refused() {
         );
         assert_eq!(run.stdout, "");
     }
-    // Threads and limits are no such settings.
+    // Threads and limits may differ.
     let limits =
         common::write(folder.path(), "limits.toml", "[pipeline]\nthreads = 1\n[page]\nbytes_max = 2000\n");
     let run = with_table(folder.path(), &input, &["--config", limits.to_str().expect("UTF-8")]);
@@ -103,7 +103,7 @@ fn two_runs_do_not_share_a_table() {
 }
 
 #[test]
-fn expiry_goes_by_the_pages_times() {
+fn expiry_uses_the_times_of_pages() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = common::write(folder.path(), "expiry.toml", "[expiry]\nmax_age_days = 7\n");
     let dated = |id: &str, date: &str| {
@@ -150,7 +150,7 @@ fn hosts_may_be_corpora() {
 }
 
 #[test]
-fn a_table_says_what_it_holds() {
+fn a_table_reports_its_contents() {
     let folder = tempfile::tempdir().expect("a folder");
     let table = folder.path().join("table");
     let table_name = table.to_str().expect("a name");
@@ -192,7 +192,7 @@ fn a_table_says_what_it_holds() {
     assert!(damaged.stderr.contains("restore the file from a backup"), "{}", damaged.stderr);
 }
 
-/// The pages of the articles with these numbers, each twice.
+/// Returns the pages of the articles with these numbers, each twice.
 fn twice(numbers: std::ops::Range<usize>, name: &str) -> String {
     let both =
         |number: usize| ["a", "b"].map(|copy| page(&format!("{name}{copy}{number}"), &article(number, 25)));
@@ -200,13 +200,13 @@ fn twice(numbers: std::ops::Range<usize>, name: &str) -> String {
 }
 
 #[test]
-fn merged_tables_know_the_pages_of_all() {
+fn a_merged_table_knows_the_pages_of_all_its_parts() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let on_disk =
         common::write(folder.path(), "disk.toml", "[table]\non_disk = true\nblock_centroids = 32\n");
     let on_disk = on_disk.to_str().expect("UTF-8");
-    // Tuesday's articles 15 to 19 are Monday's as well; Wednesday has none.
+    // Tuesday's articles 15 to 19 are also Monday's; Wednesday has no common ones.
     let parts =
         [("monday", twice(0..20, "m")), ("tuesday", twice(15..90, "t")), ("wednesday", String::new())];
     let made: Vec<_> = parts
@@ -230,7 +230,7 @@ fn merged_tables_know_the_pages_of_all() {
         assert!(merged.stdout.starts_with("90 centroids from 3 tables; 5 clusters"), "{}", merged.stdout);
         assert_eq!(run(["table", "verify", &all]).status, 0);
 
-        // Its centroids are those of one run, with the places that they have there.
+        // Its centroids are those of a single run, with their places there.
         let exported = |table: &str| run(["table", "export", table]).verdicts();
         let (is, expected) = (exported(&all), exported(&path("whole")));
         assert_eq!(is.len(), 90);
@@ -239,7 +239,7 @@ fn merged_tables_know_the_pages_of_all() {
                 assert_eq!(is[field], expected[field], "{field}");
             }
         }
-        // Each cluster of a part is found again under the name that it has now.
+        // Each cluster of a part is found under its new name.
         let renamed = std::fs::read_to_string(&renamed).expect("lines");
         let renamed: Vec<Value> =
             renamed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -255,7 +255,7 @@ fn merged_tables_know_the_pages_of_all() {
                 assert_eq!(line["joined"] == true, now["page_id"] != verdict["page_id"]);
             }
         }
-        // And a run with it knows all pages.
+        // A run with it knows all pages.
         let again = [&["dedup", "-", "--table", &all][..], more].concat();
         let again = run_with_input(again, twice(0..90, "x"));
         assert!(
@@ -267,7 +267,7 @@ fn merged_tables_know_the_pages_of_all() {
 }
 
 #[test]
-fn what_cannot_be_merged_leaves_nothing() {
+fn a_failed_merge_leaves_no_table() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (one, two, out) = (path("one"), path("two"), path("out"));
@@ -306,7 +306,7 @@ fn what_cannot_be_merged_leaves_nothing() {
     refused(&[&one, &two], 1, "restore the file from a backup");
     std::fs::write(&file, good).expect("written");
 
-    // What a kill has left is named, and so is a table that is there.
+    // Files left by a kill are named, and so is an existing table.
     std::fs::create_dir(format!("{out}.part")).expect("a folder");
     let left = run(["table", "merge", "--output", &out, &one, &two]);
     assert!(left.status == 1 && left.stderr.contains("remove it and try again"), "{}", left.stderr);
@@ -316,8 +316,9 @@ fn what_cannot_be_merged_leaves_nothing() {
     assert!(there.status == 1 && there.stderr.contains("already exists"), "{}", there.stderr);
 }
 
-/// Pages in which everything happens that a table remembers: copies, series, articles on several pages, urls that are
-/// crawled again, withdrawn pages (with `recrawls`, since they are refused without), several corpora, times that go back.
+/// Returns pages that cause everything a table remembers: copies, series, articles on several pages, URLs
+/// that are crawled again, withdrawn pages (with `recrawls`; refused without), several corpora, times that go
+/// backwards.
 fn eventful(seed: u64, numbers: std::ops::Range<u64>, recrawls: bool) -> String {
     let line = |number: u64| {
         let dice = |sides: u64, salt: u64| {
@@ -348,9 +349,9 @@ fn eventful(seed: u64, numbers: std::ops::Range<u64>, recrawls: bool) -> String 
     numbers.map(line).collect()
 }
 
-/// What is exported and imported decides as the table that it was, byte by byte, whatever it holds.
+/// An exported and imported table decides as the original does, byte by byte, whatever it holds.
 #[test]
-fn an_imported_table_is_the_one_that_was_exported() {
+fn an_imported_table_equals_the_exported_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let settings = [
@@ -420,7 +421,7 @@ fn an_imported_table_is_the_one_that_was_exported() {
 }
 
 #[test]
-fn lines_that_are_no_whole_table_are_refused() {
+fn incomplete_exports_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (table, out) = (path("table"), path("out"));
@@ -464,14 +465,14 @@ fn an_empty_table_is_exported_and_imported() {
     assert_eq!((imported.status, imported.stdout.as_str()), (0, "0 centroids\n"), "{}", imported.stderr);
 }
 
-/// A save that failed left its file behind, which took the room that was left on the disk.
+/// A failed save left its file behind, which took the remaining disk space.
 #[test]
 fn a_save_that_fails_or_is_killed_leaves_no_file_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     let new = |name: &str| folder.path().join(format!("{name}.leitong.new"));
     let table = leitong::Table::open(folder.path()).expect("a folder");
     let deduplicator = leitong::Deduplicator::new(&leitong::Config::default()).expect("settings");
-    // The file cannot get its name.
+    // The file cannot be renamed to its final name.
     std::fs::create_dir_all(folder.path().join("centroids.leitong/taken")).expect("a folder");
     table.save(&deduplicator).expect_err("the name is taken");
     assert!(!new("centroids").exists());

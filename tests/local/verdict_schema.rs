@@ -1,5 +1,5 @@
-//! The documents that consumers go by, `docs/verdict.schema.json`
-//! and `docs/asyncapi.yaml`, against what the program writes.
+//! The documents for consumers, `docs/verdict.schema.json` and `docs/asyncapi.yaml`, checked against the
+//! program's output.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn assert_fits(validator: &Validator, verdicts: &[Value]) {
     }
 }
 
-/// Verdicts of every kind, relation and place that a run can come to.
+/// Returns verdicts of every kind, relation and place that a run can produce.
 fn verdicts() -> Vec<Value> {
     let mut all = run(["dedup", "examples/pages.jsonl"]).verdicts();
     all.extend(run(["dedup", "--detector", "agglomerate-term", "examples/pages.jsonl"]).verdicts());
@@ -71,14 +71,14 @@ fn verdicts_fit_their_schema() {
     assert_fits(&validator(), &verdicts);
     let kinds: BTreeSet<&str> = verdicts.iter().filter_map(|verdict| verdict["kind"].as_str()).collect();
     assert_eq!(kinds.len(), Kind::ALL.len(), "{kinds:?}");
-    // A verdict of a topic differs in its place alone.
+    // A verdict of a topic differs only in its place.
     let mut of_topic = verdicts[0].clone();
     of_topic["source"] = json!({ "topic": "leitong.pages", "partition": 0, "offset": 7, "epoch": 0 });
     assert_fits(&validator(), &[of_topic]);
 }
 
 #[test]
-fn what_is_no_verdict_does_not_fit() {
+fn invalid_verdicts_do_not_fit_the_schema() {
     let validator = validator();
     let verdicts = verdicts();
     let unique = verdicts.iter().find(|verdict| verdict["kind"] == "UNIQUE").expect("one");
@@ -105,7 +105,7 @@ fn what_is_no_verdict_does_not_fit() {
 }
 
 #[test]
-fn the_schema_knows_all_names() {
+fn the_schema_covers_all_names() {
     let schema = schema();
     let known = |field: &str| -> BTreeSet<String> {
         let names = schema["properties"][field]["enum"].as_array().expect("names").iter();
@@ -116,7 +116,7 @@ fn the_schema_knows_all_names() {
 }
 
 #[test]
-fn the_asyncapi_document_says_what_messages_have() {
+fn the_asyncapi_document_describes_the_messages() {
     let api: Value = serde_saphyr::from_str(&document("asyncapi.yaml")).expect("YAML");
     let config = leitong::Config::default().kafka;
     let channels = &api["channels"];
@@ -134,7 +134,7 @@ fn the_asyncapi_document_says_what_messages_have() {
     assert_eq!(of(verdict_headers::KIND), &json!(Kind::ALL.map(Kind::as_str)));
     assert_eq!(of(verdict_headers::VERSION), &json!([FORMAT_VERSION.to_string()]));
     assert_eq!(verdict["payload"]["schema"]["$ref"], "verdict.schema.json");
-    // Every reference within the document leads somewhere.
+    // Every reference within the document resolves.
     for pointer in document("asyncapi.yaml").split("\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert!(api.pointer(pointer).is_some(), "{pointer}");
     }
@@ -142,7 +142,7 @@ fn the_asyncapi_document_says_what_messages_have() {
 
 /// `select(.kind == "UNIQUE")`, as the README had it, lost every page that was crawled again.
 #[test]
-fn the_readmes_selection_keeps_recrawls() {
+fn the_documented_selection_keeps_recrawls() {
     let readme = std::fs::read_to_string("README.md").expect("the README");
     assert!(readme.contains("select(.kind == \"UNIQUE\" or .same_url)"));
     let [first, second] = [article(5, 30), article(6, 30)];

@@ -1,9 +1,8 @@
-//! Walls: pages that show a reason in place of content are
-//! told, and pages that only speak of such things are not.
+//! Walls: pages that show a notice instead of content are recognised; pages that only write about such
+//! notices are not.
 //!
-//! The pages stand in `tests/data/walls`, all written for this:
-//! `learned_from.txt` was in sight while the rules were written, `held_back.txt`
-//! was not, `content.txt` holds short texts that must stay content.
+//! The pages are in `tests/data/walls`, all written for this test: `learned_from.txt` was visible while the
+//! rules were written, `held_back.txt` was not, and `content.txt` holds short texts that must stay content.
 
 use leitong_text::extract::{Document, ExtractConfig, Extractor, Wall};
 use serde_json::{Value, json};
@@ -17,7 +16,7 @@ struct Page {
 }
 
 impl Page {
-    /// As a line of a file of pages.
+    /// Returns the page as a line of a file of pages.
     fn line(&self) -> Value {
         let body =
             self.html.strip_prefix("{text}").map_or(("html", self.html.as_str()), |text| ("text", text));
@@ -40,7 +39,7 @@ fn pages(file: &str) -> Vec<Page> {
     pages.map(|(head, html)| Page { name: name(head), html: html.to_owned() }).collect()
 }
 
-/// Names of the pages that are no walls, and how many there are in all.
+/// Returns the names of the pages that are not walls, and the number of all pages.
 fn content_of(file: &str) -> (Vec<String>, usize) {
     let mut extractor = Extractor::new(&ExtractConfig::default());
     let pages = pages(file);
@@ -49,7 +48,7 @@ fn content_of(file: &str) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn walls_are_told() {
+fn walls_are_recognised() {
     let (missed, all) = content_of("learned_from.txt");
     assert!(all > 60 && missed.is_empty(), "{missed:?} of {all}");
     let (missed, all) = content_of("held_back.txt");
@@ -57,7 +56,7 @@ fn walls_are_told() {
 }
 
 #[test]
-fn texts_that_speak_of_walls_stay_content() {
+fn texts_about_walls_stay_content() {
     let mut extractor = Extractor::new(&ExtractConfig::default());
     for page in pages("content.txt") {
         assert_eq!(page.wall(&mut extractor), None, "{}", page.name);
@@ -66,7 +65,7 @@ fn texts_that_speak_of_walls_stay_content() {
 
 /// A long text stays content whatever its title and its headings say.
 #[test]
-fn a_page_with_a_text_is_no_wall() {
+fn a_page_with_a_text_is_not_a_wall() {
     let mut extractor = Extractor::new(&ExtractConfig::default());
     let text = common::article(3, 30);
     for page in pages("learned_from.txt").iter().filter(|page| page.html.contains("</body>")) {
@@ -75,10 +74,10 @@ fn a_page_with_a_text_is_no_wall() {
     }
 }
 
-/// Phrases are compared with one another, so that a page of
-/// nothing else would take minutes if all of it were read.
+/// Phrases are compared with each other, so a page that only repeats them would take minutes if all of it
+/// were read.
 #[test]
-fn endless_repetitions_take_no_time() {
+fn endless_repetitions_are_fast() {
     let mut extractor = Extractor::new(&ExtractConfig::default());
     let phrases = "404 not found error ".repeat(100_000);
     for html in [
@@ -132,7 +131,7 @@ fn walls_are_undecidable_in_every_command() {
 }
 
 #[test]
-fn listings_are_undecidable_where_the_configuration_says_so() {
+fn listings_are_undecidable_if_configured() {
     let folder = tempfile::tempdir().expect("a folder");
     let listing = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kinds/listing-zh.html");
     let html = std::fs::read_to_string(listing).expect("a page");

@@ -1,5 +1,5 @@
-//! `.github`: workflows run what the Makefile has, and Dependabot watches every list of dependencies. That GitHub
-//! understands the workflows, `make workflows` checks.
+//! `.github`: workflows run targets of the Makefile, and Dependabot watches every list of dependencies. `make
+//! workflows` checks that GitHub understands the workflows.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ fn yaml(path: impl AsRef<Path>) -> Value {
     serde_saphyr::from_str(&read(path)).expect("YAML")
 }
 
-/// The names of everything in a folder of the repository.
+/// Returns the names of everything in a folder of the repository.
 fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("a folder");
     entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect()
@@ -42,7 +42,8 @@ fn workflows_run_targets_that_the_makefile_has() {
     assert!(run.len() >= 7, "{run:?}: are the commands recognised?");
 }
 
-/// Folders of the repository that have a file which Dependabot understands, with its word for the kind of file.
+/// Finds folders of the repository with a file that Dependabot understands, and Dependabot's name for that
+/// kind of file.
 fn manifests(folder: &Path, found: &mut BTreeSet<(String, String)>) {
     let shown = folder.to_str().expect("UTF-8").to_owned();
     for name in names(&shown) {

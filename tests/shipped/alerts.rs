@@ -1,5 +1,4 @@
-//! Alerts, their runbook, the dashboard and the metrics
-//! name the same things, and each rule is tried.
+//! Alerts, their runbook, the dashboard and the metrics use the same names, and each rule is tested.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +9,7 @@ use crate::common::prometheus_tool;
 use crate::compose::yaml;
 use crate::image::{ROOT, read};
 
-/// Rules of one kind, `alert` or `record`.
+/// Returns the rules of one kind, `alert` or `record`.
 fn rules(kind: &str) -> Vec<Value> {
     let alerts = yaml("deploy/alerts.yml");
     let groups = alerts["groups"].as_array().expect("groups");
@@ -22,7 +21,7 @@ fn name(rule: &Value) -> &str {
     rule["alert"].as_str().or(rule["record"].as_str()).expect("a name")
 }
 
-/// The metrics and recorded series that a query names; the latter have colons.
+/// Returns the metrics and recorded series in a query; names of the latter contain colons.
 fn metrics_in(query: &str) -> BTreeSet<String> {
     let words = query.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));
     words
@@ -31,8 +30,8 @@ fn metrics_in(query: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// A series that is recorded, or a metric that the worker exports, if need be as one of the series
-/// of a histogram.
+/// Returns true for a recorded series, or for a metric that the worker exports, possibly as a series of a
+/// histogram.
 fn is_exported(series: &str) -> bool {
     if series.contains(':') {
         return rules("record").iter().any(|rule| name(rule) == series);
@@ -45,7 +44,7 @@ fn is_exported(series: &str) -> bool {
     })
 }
 
-/// The section of docs/operations.md about alerts.
+/// Returns the section of docs/operations.md about alerts.
 fn runbook() -> String {
     let page = read("docs/operations.md");
     let section = page.split("\n## Alerts\n").nth(1).expect("a section about alerts");
@@ -72,7 +71,7 @@ fn every_alert_has_a_runbook_entry_and_every_entry_an_alert() {
 }
 
 #[test]
-fn queries_name_metrics_that_there_are() {
+fn queries_use_existing_metrics() {
     let mut queries: Vec<(String, String)> = [rules("record"), rules("alert")]
         .iter()
         .flatten()
@@ -96,7 +95,7 @@ fn queries_name_metrics_that_there_are() {
 }
 
 #[test]
-fn each_rule_fires_when_it_should_and_only_then() {
+fn each_rule_fires_exactly_when_it_should() {
     for arguments in [["check", "rules", "deploy/alerts.yml"], ["test", "rules", "deploy/tests/alerts.yml"]] {
         let run = prometheus_tool("promtool").args(arguments).current_dir(ROOT).output().expect("it starts");
         let said = String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
@@ -120,9 +119,9 @@ fn each_rule_fires_when_it_should_and_only_then() {
     }
 }
 
-/// The operations at the end of a recorded name say what its query does, the level which labels are left.
+/// The operations at the end of a recorded name describe its query; the level lists the remaining labels.
 #[test]
-fn recorded_series_are_named_by_convention_listed_and_tried() {
+fn recorded_series_are_named_by_convention_listed_and_tested() {
     let page = runbook();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let listed: Vec<&str> = rows.map(|(series, _)| series).collect();

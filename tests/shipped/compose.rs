@@ -1,5 +1,5 @@
-//! `docker-compose.yml`: all that it names is in the
-//! repository or in the image, and what it runs is understood.
+//! `docker-compose.yml`: everything that it refers to is in the repository or in the image, and its commands
+//! are valid.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -23,7 +23,7 @@ fn strings(value: &Value) -> Vec<&str> {
     value.as_array().into_iter().flatten().map(|item| item.as_str().expect("a string")).collect()
 }
 
-/// Files of the repository that a container sees, with where.
+/// Returns the files of the repository that a container sees, with their place.
 fn mounts(service: &Value) -> Vec<(String, String)> {
     let volumes = strings(&service["volumes"]).into_iter();
     let files = volumes.filter_map(|volume| volume.strip_prefix("./").and_then(|rest| rest.split_once(':')));
@@ -31,7 +31,7 @@ fn mounts(service: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_the_compose_file_names_is_there() {
+fn the_compose_file_refers_to_existing_files() {
     for (name, service) in services() {
         for (file, _) in mounts(&service) {
             assert!(Path::new(ROOT).join(&file).exists(), "{name}: ./{file} is not in the repository");
@@ -56,7 +56,7 @@ fn what_the_compose_file_names_is_there() {
     }
 }
 
-/// Arguments that contain paths of a container's file system must mean something there.
+/// Arguments that contain paths of a container's file system must exist there.
 #[test]
 fn commands_find_their_files_where_they_are_mounted() {
     let image = read("deploy/Dockerfile");
@@ -71,15 +71,14 @@ fn commands_find_their_files_where_they_are_mounted() {
         };
         let arguments = strings(&command);
         let mounts = mounts(service);
-        // As the container sees it, but with the file of the repository.
+        // The container's path, with the file of the repository.
         let there = arguments.iter().map(|argument| {
             let mount = mounts.iter().find(|(_, place)| place == argument);
             assert!(mount.is_some() || !argument.starts_with('/'), "{name}: {argument} is not mounted");
             mount.map_or((*argument).to_owned(), |(file, _)| format!("{ROOT}/{file}"))
         });
         let there: Vec<String> = there.collect();
-        // Nobody listens on port 1: the program understands
-        // what it is told, and says that there is no broker.
+        // Nobody listens on port 1. The program accepts its arguments and reports that there is no broker.
         let mut more = vec![];
         if there[0] == "run" {
             more.extend(["--admin", "127.0.0.1:0"]);
@@ -95,7 +94,7 @@ fn commands_find_their_files_where_they_are_mounted() {
         started.push((name.clone(), child));
     }
     for (name, child) in started {
-        let run = common::Run::of(child.wait_with_output().expect("it ends"));
+        let run = common::Run::from_output(child.wait_with_output().expect("it ends"));
         assert_eq!(run.status, 1, "{name}: {}{}", run.stdout, run.stderr);
         assert!(run.stderr.contains("no answer from kafka.bootstrap_servers"), "{name}: {}", run.stderr);
     }

@@ -1,5 +1,4 @@
-//! Configurations as a new operator gets them wrong:
-//! `leitong config check` says so before anything runs.
+//! Mistakes of new operators in configurations: `leitong config check` reports them before anything runs.
 
 use crate::common::{Run, article, run, write};
 
@@ -9,9 +8,9 @@ fn check(text: &str) -> Run {
     run(["config".as_ref(), "check".as_ref(), file.as_os_str()])
 }
 
-/// All of these were called right.
+/// `config check` accepted all of these.
 #[test]
-fn config_check_finds_what_run_or_brokers_refuse() {
+fn config_check_finds_settings_that_run_or_brokers_refuse() {
     let cases: [(&str, &[&str]); 14] = [
         (
             "[kafka.properties]\n\"linger.ms\" = 5\n\"sesion.timeout.ms\" = 9000\n",
@@ -90,7 +89,7 @@ fn config_check_shows_no_secret() {
 }
 
 #[test]
-fn config_check_passes_what_is_right() {
+fn config_check_accepts_good_configurations() {
     let secure = "[kafka]\nbootstrap_servers = \"one:9093, [::1]:9093,SASL_SSL://three\"\n[kafka.properties]\n\
                   \"security.protocol\" = \"SASL_SSL\"\n\"sasl.mechanism\" = \"SCRAM-SHA-512\"\n\"sasl.username\" = \"lei\"\n\
                   \"sasl.password\" = \"hunter2\"\n[admin]\naddress = \"\"\n";
@@ -100,20 +99,20 @@ fn config_check_passes_what_is_right() {
         let check = check(text);
         assert_eq!((check.status, check.stderr.as_str()), (0, ""), "{text}");
     }
-    // A detector for comparison is right for `dedup` and `eval`.
+    // A detector for comparison is valid for `dedup` and `eval`.
     let baseline = check("detector = \"shingle\"\n");
     assert_eq!(baseline.status, 0, "{}", baseline.stderr);
     assert!(baseline.stdout.contains("not for `leitong run`"), "{}", baseline.stdout);
 }
 
-/// Colour codes went into files and pipes.
+/// Colour codes were written into files and pipes.
 #[test]
 fn redirected_output_has_no_colours() {
     let run = run(["topics", "check", "--config", "deploy/leitong.toml"]);
     assert!(run.stderr.contains("WARN") && !run.stderr.contains('\u{1b}'), "{:?}", run.stderr);
 }
 
-/// `compare` printed JSON in lines of 200 columns, and not what differs between the texts.
+/// `compare` printed JSON in lines of 200 columns, without the differences between the texts.
 #[test]
 fn compare_fits_a_terminal_and_shows_what_differs() {
     let folder = tempfile::tempdir().expect("a folder");

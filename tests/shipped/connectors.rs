@@ -1,5 +1,5 @@
-//! `examples/connectors`: each file can be parsed, readers are `read_committed`, and every field of a verdict or a page
-//! that a file names exists. `tests/kafka/connectors` runs the connectors that can be installed.
+//! `examples/connectors`: each file can be parsed, readers are `read_committed`, and every field of a verdict
+//! or a page that a file uses exists. `tests/kafka/connectors` runs the connectors that can be installed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::image::{ROOT, read};
 
 const FOLDER: &str = "examples/connectors";
 
-/// The names and contents of all configurations.
+/// Returns the names and contents of all configurations.
 fn files() -> Vec<(String, String)> {
     let entries = std::fs::read_dir(Path::new(ROOT).join(FOLDER)).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
@@ -20,7 +20,7 @@ fn files() -> Vec<(String, String)> {
         .collect()
 }
 
-/// The paths among these (such as `credits.publisher`) that no verdict has.
+/// Returns those of these paths (such as `credits.publisher`) that no verdict has.
 fn unknown<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let schema: Value = serde_json::from_str(&read("docs/verdict.schema.json")).expect("JSON");
     let is_known = |path: &str| {
@@ -33,7 +33,7 @@ fn unknown<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     paths.into_iter().filter(|path| !is_known(path)).collect()
 }
 
-/// The paths of verdicts that SQL takes fields by: `verdict->'a'->>'b'` or `JSONExtract…(raw, 'a', 'b'`.
+/// Returns the paths of verdict fields in SQL: `verdict->'a'->>'b'` or `JSONExtract…(raw, 'a', 'b'`.
 fn paths_of_sql(sql: &str) -> BTreeSet<String> {
     let quoted =
         |text: &str| -> Vec<String> { text.split('\'').skip(1).step_by(2).map(str::to_owned).collect() };
@@ -44,13 +44,13 @@ fn paths_of_sql(sql: &str) -> BTreeSet<String> {
     let extracts = sql.split("(raw, ").skip(1).map(|rest| {
         let fields =
             quoted(&rest[..rest.find(") ").or(rest.find("))")).or(rest.find("),")).unwrap_or(rest.len())]);
-        // The last one may be the type that is wanted.
+        // The last argument may be the requested type.
         fields.into_iter().filter(|field| !field.starts_with("Nullable(")).collect::<Vec<_>>().join(".")
     });
     arrows.chain(extracts).collect()
 }
 
-/// The paths of the fields in a mapping of an index.
+/// Collects the paths of the fields in a mapping of an index.
 fn paths_of_mapping(properties: &Value, before: &str, paths: &mut BTreeSet<String>) {
     for (name, field) in properties.as_object().expect("fields") {
         let path = format!("{before}{name}");
@@ -61,7 +61,7 @@ fn paths_of_mapping(properties: &Value, before: &str, paths: &mut BTreeSet<Strin
     }
 }
 
-/// The fields that a sink of Kafka Connect names; the table of PostgreSQL must have its columns.
+/// Returns the fields used by a sink of Kafka Connect; the table of PostgreSQL must have its columns.
 fn fields_of_sink(name: &str, text: &str) -> BTreeSet<String> {
     let connector: Value = serde_json::from_str(text).expect("JSON");
     let config = &connector["config"];
@@ -77,7 +77,7 @@ fn fields_of_sink(name: &str, text: &str) -> BTreeSet<String> {
     BTreeSet::from([key.to_owned()])
 }
 
-/// The number of fields of a page that a pipeline of Redpanda Connect sets; each must exist.
+/// Counts the fields of a page that a pipeline of Redpanda Connect sets; each must exist.
 fn fields_of_pipeline(config: &Value) -> usize {
     let openapi: Value = serde_saphyr::from_str(&read("docs/openapi.yaml")).expect("YAML");
     let page = &openapi["components"]["schemas"]["Page"]["properties"];

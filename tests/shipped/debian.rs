@@ -1,4 +1,4 @@
-//! The Debian package: dpkg itself installs it, into a folder, and what it installs works.
+//! The Debian package: dpkg installs it into a folder, and the installed files work.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -13,15 +13,16 @@ fn run(program: &str, arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn said(program: &str, arguments: &[&str]) -> String {
+fn stdout_of(program: &str, arguments: &[&str]) -> String {
     let run = run(program, arguments);
-    let [stdout, stderr] = [&run.stdout, &run.stderr].map(|said| String::from_utf8_lossy(said).into_owned());
+    let [stdout, stderr] =
+        [&run.stdout, &run.stderr].map(|output| String::from_utf8_lossy(output).into_owned());
     assert!(run.status.success(), "{program} {arguments:?}: {stdout}{stderr}");
     stdout
 }
 
 #[test]
-fn the_debian_package_installs_what_works() {
+fn the_debian_package_installs_working_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (output, system) = (path("packages"), path("system"));
@@ -34,22 +35,21 @@ fn the_debian_package_installs_what_works() {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let package = String::from_utf8_lossy(&made.stdout).trim_end().to_owned();
 
-    let field = |name: &str| said("dpkg-deb", &["--field", &package, name]).trim_end().to_owned();
+    let field = |name: &str| stdout_of("dpkg-deb", &["--field", &package, name]).trim_end().to_owned();
     assert_eq!((field("Package"), field("Version")), ("leitong".into(), env!("CARGO_PKG_VERSION").into()));
     assert!(package.ends_with(&format!("leitong_{}_{}.deb", field("Version"), field("Architecture"))));
     for needed in ["libc6 (>= ", "libssl3"] {
         assert!(field("Depends").contains(needed), "{}", field("Depends"));
     }
 
-    // A system of its own, in which nothing is known to be installed. Scripts, which would run there,
-    // are not in the package.
+    // A separate system with no installed packages. The package has no scripts, which would run there.
     for file in ["var/lib/dpkg/info", "var/lib/dpkg/updates"] {
         std::fs::create_dir_all(Path::new(&system).join(file)).expect("a folder");
     }
     std::fs::write(Path::new(&system).join("var/lib/dpkg/status"), "").expect("written");
     let root = format!("--root={system}");
     let dpkg = |arguments: &[&str]| {
-        said(
+        stdout_of(
             "dpkg",
             &[&[&*root, "--force-not-root", "--force-depends", "--log=/dev/null"], arguments].concat(),
         )
@@ -73,7 +73,7 @@ fn the_debian_package_installs_what_works() {
         assert!(installed.lines().any(|line| line == file), "{file} is not in\n{installed}");
     }
     let program = format!("{system}/usr/bin/leitong");
-    let verdicts = said(&program, &["dedup", "examples/pages.jsonl"]);
+    let verdicts = stdout_of(&program, &["dedup", "examples/pages.jsonl"]);
     assert_eq!(verdicts.lines().count(), read("examples/pages.jsonl").lines().count());
     let example = format!("{system}/usr/share/doc/leitong/examples/example.toml");
     let checked = Command::new(&program)

@@ -1,5 +1,5 @@
-//! `deploy/Dockerfile`, step by step: the instructions that
-//! it uses, and `COPY` as the engine does it.
+//! Parses `deploy/Dockerfile` step by step: the instructions that it uses, and `COPY` with the engine's
+//! semantics.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(crate) enum Step {
     Run(String),
     Workdir(String),
     User(String),
-    /// In the form of a list.
+    /// The entry point, in list form.
     Entrypoint(Vec<String>),
     Cmd(Vec<String>),
     Expose(String),
@@ -27,13 +27,13 @@ pub(crate) enum Step {
 /// One stage.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    /// The image that it begins with.
+    /// The image that the stage starts from.
     pub(crate) base: String,
     pub(crate) name: Option<String>,
     pub(crate) steps: Vec<Step>,
 }
 
-/// The stages of a Dockerfile.
+/// Returns the stages of a Dockerfile.
 pub(crate) fn stages(text: &str) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::new();
     for line in instructions(text) {
@@ -65,7 +65,7 @@ pub(crate) fn stages(text: &str) -> Vec<Stage> {
     stages
 }
 
-/// One line each, without comments.
+/// Returns the instructions, one line each, without comments.
 fn instructions(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut continued = false;
@@ -80,8 +80,8 @@ fn instructions(text: &str) -> Vec<String> {
     lines
 }
 
-/// `COPY` from `context` into `folder`: a folder's contents go into the target, a file
-/// becomes the target or goes into it where it ends in a slash or there are several.
+/// Performs `COPY` from `context` into `folder`. A folder's contents go into the target. A file becomes the
+/// target, or goes into it if the target ends in a slash or there are several files.
 pub(crate) fn copy(context: &Path, folder: &Path, sources: &[String], target: &str) {
     let several = sources.len() > 1 || target.ends_with('/');
     let target = folder.join(target.trim_end_matches('/'));

@@ -1,15 +1,15 @@
-//! `.dockerignore` as the engine reads it: which files of the repository reach the build.
+//! Reads `.dockerignore` as the engine does: which files of the repository reach the build.
 //!
-//! Patterns are taken in order and the last one that fits decides; a pattern
-//! that fits a folder fits all in it. Of the patterns' language only what our
-//! file uses is read: names, `*` alone, `**/NAME`, and `!` for an exception.
+//! Patterns are applied in order, and the last match decides. A pattern that matches a folder matches
+//! everything in it. Only the part of the pattern language that our file uses is supported: names, a single
+//! `*`, `**/NAME`, and `!` for an exception.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rules of one file.
 pub(crate) struct Ignore {
-    /// Pattern, and whether it is an exception.
+    /// Pattern, and true for an exception.
     rules: Vec<(String, bool)>,
 }
 
@@ -32,7 +32,7 @@ impl Ignore {
         Self { rules }
     }
 
-    /// Whether a file at this path, relative to the context, is left out.
+    /// Returns true if the file at this path, relative to the context, is left out.
     pub(crate) fn leaves_out(&self, path: &str) -> bool {
         let fits = |pattern: &str| {
             let parts: Vec<&str> = path.split('/').collect();
@@ -46,14 +46,14 @@ impl Ignore {
         last.is_some_and(|(_, exception)| !exception)
     }
 
-    /// Whether there may be files in this folder that are not left out.
+    /// Returns true if this folder may contain files that are not left out.
     fn may_descend(&self, folder: &str) -> bool {
         let inside = |pattern: &String| pattern.starts_with(&format!("{folder}/"));
         !self.leaves_out(folder)
             || self.rules.iter().any(|(pattern, exception)| *exception && inside(pattern))
     }
 
-    /// Copies all of `root` that is not left out to `context`.
+    /// Copies everything in `root` that is not left out to `context`.
     pub(crate) fn copy(&self, root: &Path, context: &Path) {
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
@@ -75,7 +75,7 @@ impl Ignore {
 }
 
 #[test]
-fn the_last_rule_that_fits_decides() {
+fn the_last_matching_rule_decides() {
     let ignore = Ignore::read("# a comment\n*\n!src\n!examples/pages.jsonl\n**/target\n");
     let kept = ["src/lib.rs", "examples/pages.jsonl"];
     let left_out = ["README.md", "examples/other", "srcs", "src/target/x", ".git/config"];

@@ -1,10 +1,10 @@
-//! The image builds from what is in the repository.
+//! The image builds from the files in the repository.
 //!
-//! The image could not be built: the program includes the sample pages, and they were in none of
-//! its layers. Nobody noticed, since no container engine had built it. So the Dockerfile's steps are
-//! taken here on exactly its context: only the release build is a check. `make image` takes them with a
-//! container engine, and leaves the check out. Packages that the program's own build has not needed, such
-//! as those of optional features, are downloaded.
+//! The image could not be built: the program includes the sample pages, but none of its layers had them.
+//! Nobody noticed, since no container engine had built it. So this test performs the Dockerfile's steps on
+//! exactly its context; only the release build is replaced by a check. `make image` performs them with a
+//! container engine. Packages that the program's own build did not need, such as those of optional features,
+//! are downloaded.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn run(command: &str, folder: &Path) {
         let words: Vec<&str> = part.split_whitespace().collect();
         let mut arguments: Vec<&str> = words[1..].to_vec();
         if words[..2] == ["cargo", "fetch"] {
-            // Packages of other systems need not be there.
+            // Packages for other systems need not be available.
             arguments.extend(["--target", &host]);
         } else if words[..2] == ["cargo", "build"] {
             assert!(words.contains(&"--locked") && words.contains(&"--release"), "{part}");
@@ -41,7 +41,7 @@ fn run(command: &str, folder: &Path) {
         }
         let mut command = Command::new(words[0]);
         command.args(arguments).current_dir(folder).env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS");
-        // Cargo tells a test of its package. To some build scripts that would be a change, and much be built again.
+        // Cargo sets variables about a test's package. Some build scripts would rebuild much if they changed.
         let told = |name: &str| {
             name == "OUT_DIR" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
         };
@@ -53,8 +53,9 @@ fn run(command: &str, folder: &Path) {
     }
 }
 
-/// Gives the crates in `context` a version of their own. Cargo tells packages of one target folder by name, version and
-/// place in the workspace, so it would take these copies for the crates themselves, and compile those again after the test.
+/// Gives the crates in `context` a different version. Cargo identifies packages of one target folder by name,
+/// version and place in the workspace. It would take these copies for the crates themselves, and compile those
+/// again after the test.
 fn give_another_version(context: &Path) {
     let version = |version| format!("version = \"{version}\"");
     let (today, other) = (version(env!("CARGO_PKG_VERSION")), version("0.0.0-image"));
@@ -115,7 +116,7 @@ fn the_image_runs_the_program_and_not_as_root() {
     let toolchain = read("rust-toolchain.toml");
     let version = build.base.strip_prefix("rust:").and_then(|tag| tag.split('-').next()).expect("a version");
     assert!(toolchain.contains(&format!("\"{version}\"")), "the image builds with {version}:\n{toolchain}");
-    // OpenSSL is linked against that of the stage that builds.
+    // OpenSSL is linked against the version of the build stage.
     let debian = build.base.rsplit('-').next().expect("a release");
     assert!(system.base.contains(debian), "{} and {}", build.base, system.base);
 
@@ -142,8 +143,7 @@ fn the_image_runs_the_program_and_not_as_root() {
         _ => None,
     });
     let user = user.expect("a user of its own");
-    // A number, so that an orchestrator can tell that it is
-    // not root without looking into the image.
+    // A number, so an orchestrator sees that it is not root without reading the image.
     let id: u32 = user.split(':').next().expect("an id").parse().expect("a number");
     assert!(id >= 1000, "{user}");
 }

@@ -1,5 +1,5 @@
-//! The Helm chart, and the kustomize base that is rendered from it: Kubernetes' own schema takes
-//! each object, and what no schema knows holds, too: who selects whom, ports, probes, commands.
+//! The Helm chart, and the kustomize base that is rendered from it. Each object fits Kubernetes' own schema,
+//! and so do rules beyond schemas: selectors, ports, probes, commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ use crate::compose::yaml;
 use crate::image::{ROOT, read};
 
 const CHART: &str = "deploy/helm/leitong";
-/// All that the chart has, switched on; and each value that only some installations set.
+/// Switches on everything in the chart, and sets each value that only some installations set.
 const EVERYTHING: &str = r#"{
     "imagePullSecrets": [{"name": "registry"}],
     "role": "fingerprint",
@@ -33,14 +33,14 @@ const EVERYTHING: &str = r#"{
     "prometheusRule": {"enabled": true, "labels": {"release": "prometheus"}},
     "keda": {"enabled": true, "authentication": "kafka"}
 }"#;
-/// Kinds of operators, whose schemas are not Kubernetes' own.
+/// Kinds of operators, whose schemas are not part of Kubernetes.
 const OF_OPERATORS: [&str; 3] = ["ServiceMonitor", "PrometheusRule", "ScaledObject"];
 
 fn tools() -> PathBuf {
     Path::new(ROOT).join("target/tools/kubernetes")
 }
 
-/// What helm or kubectl writes.
+/// Runs helm or kubectl, and returns its output.
 fn tool(name: &str, arguments: &[&str]) -> String {
     let run = Command::new(tools().join(name)).args(arguments).current_dir(ROOT).output();
     let run = run.unwrap_or_else(|error| {
@@ -55,19 +55,19 @@ fn objects(manifests: &str) -> Vec<Value> {
     objects.into_iter().filter(|object| !object.is_null()).collect()
 }
 
-/// The chart with its own values.
+/// Returns the chart with its default values.
 fn base() -> Vec<Value> {
     objects(&tool("helm", &["template", "leitong", CHART]))
 }
 
-/// The chart under another name, with all that it has.
+/// Returns the chart under another name, with everything switched on.
 fn everything() -> Vec<Value> {
     let folder = tempfile::tempdir().expect("a folder");
     let values = write(folder.path(), "values.json", EVERYTHING);
     objects(&tool("helm", &["template", "crawl", CHART, "--values", values.to_str().expect("UTF-8")]))
 }
 
-/// The installation that users copy.
+/// Returns the installation that users copy.
 fn example() -> Vec<Value> {
     objects(&tool("kubectl", &["kustomize", "deploy/kubernetes/example"]))
 }
@@ -76,14 +76,14 @@ fn of_kind<'a>(objects: &'a [Value], kind: &str) -> &'a Value {
     objects.iter().find(|object| object["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
 }
 
-/// The Service that names the workers, for the StatefulSet and for metrics.
+/// Returns the Service that names the workers, for the StatefulSet and for metrics.
 fn workers_service(objects: &[Value]) -> &Value {
     let name = &of_kind(objects, "StatefulSet")["spec"]["serviceName"];
     let mut services = objects.iter().filter(|object| object["kind"] == "Service");
     services.find(|service| service["metadata"]["name"] == *name).expect("a Service of the workers")
 }
 
-/// What runs: workers, and the job that creates topics.
+/// Returns the pod templates: of the workers, and of the job that creates topics.
 fn pod_templates(objects: &[Value]) -> [&Value; 2] {
     ["StatefulSet", "Job"].map(|kind| &of_kind(objects, kind)["spec"]["template"])
 }
@@ -92,7 +92,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Holds a file against what it is made from, or writes it anew.
+/// Compares a file with what it is generated from, or writes it again.
 fn is_committed(path: &str, expected: &str) {
     if std::env::var("LEITONG_GOLDEN").is_ok_and(|value| value == "write") {
         fs::write(Path::new(ROOT).join(path), expected).expect("written");
@@ -105,7 +105,7 @@ fn is_committed(path: &str, expected: &str) {
 }
 
 #[test]
-fn what_is_committed_is_what_the_chart_renders() {
+fn committed_manifests_equal_the_rendered_chart() {
     let render = |more: &[&str]| tool("helm", &[&["template", "leitong", CHART], more].concat());
     let shown = |name: &str| format!("templates/{name}.yaml");
     let monitoring = [
@@ -131,18 +131,18 @@ fn what_is_committed_is_what_the_chart_renders() {
 }
 
 #[test]
-fn helm_finds_no_fault_in_the_chart() {
+fn helm_lint_accepts_the_chart() {
     tool("helm", &["lint", "--strict", CHART]);
 }
 
-/// The schemas of one version of Kubernetes, which know no fields but their own.
+/// The schemas of one version of Kubernetes; unknown fields are errors.
 struct Schemas {
     version: &'static str,
     definitions: serde_json::Map<String, Value>,
 }
 
 impl Schemas {
-    fn of(version: &'static str) -> Self {
+    fn load(version: &'static str) -> Self {
         let path = tools().join(format!("{version}.json"));
         let text = fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{}: {error}: `make all-tools` fetches it", path.display()));
@@ -151,7 +151,7 @@ impl Schemas {
         Self { version, definitions }
     }
 
-    /// What a schema needs, with what that needs.
+    /// Returns the definitions that a schema refers to, directly or indirectly.
     fn with_all_that_it_needs(&self, name: &str) -> serde_json::Map<String, Value> {
         let mut found = serde_json::Map::new();
         let mut wanted = vec![name.to_owned()];
@@ -167,7 +167,7 @@ impl Schemas {
         found
     }
 
-    /// What is wrong with an object of one of Kubernetes' own kinds.
+    /// Returns the errors of an object of one of Kubernetes' own kinds.
     fn faults(&self, object: &Value) -> Vec<String> {
         let (group, version) = object["apiVersion"]
             .as_str()
@@ -186,10 +186,10 @@ impl Schemas {
 }
 
 #[test]
-fn kubernetes_takes_each_object() {
+fn kubernetes_accepts_each_object() {
     let all: Vec<Value> = [base(), everything(), example()].concat();
     for version in ["v1.30", "v1.37"] {
-        let schemas = Schemas::of(version);
+        let schemas = Schemas::load(version);
         let mut kinds = BTreeSet::new();
         for object in all.iter().filter(|object| object["kind"].as_str().is_some_and(of_kubernetes)) {
             kinds.insert(object["kind"].as_str().expect("a kind"));
@@ -198,7 +198,7 @@ fn kubernetes_takes_each_object() {
             assert_eq!(schemas.faults(object), [""; 0], "{version}: {} {name}", object["kind"]);
         }
         assert_eq!(kinds.len(), 6, "{kinds:?}");
-        // The schema finds what is wrong.
+        // The schema finds mistakes.
         let right = of_kind(&all, "StatefulSet");
         let faults_of = |pointer: &str, wrong: Value| {
             let mut object = right.clone();
@@ -213,7 +213,7 @@ fn kubernetes_takes_each_object() {
     }
 }
 
-/// Reads an object, and says what is wrong with it.
+/// Checks an object of an operator, and prints its errors.
 const CHECK: &str = r#"
 import { readFileSync } from "node:fs";
 const object = JSON.parse(readFileSync(0, "utf8"));
@@ -247,7 +247,7 @@ fn faults_of_operators_object(object: &Value) -> String {
 }
 
 #[test]
-fn operators_take_their_objects() {
+fn operators_accept_their_objects() {
     let objects = everything();
     for kind in OF_OPERATORS {
         assert_eq!(faults_of_operators_object(of_kind(&objects, kind)), "", "{kind}");
@@ -266,14 +266,14 @@ fn of_kubernetes(kind: &str) -> bool {
     !OF_OPERATORS.contains(&kind)
 }
 
-/// Whether a selector's labels are all among those of an object.
+/// Returns true if all labels of a selector are among those of an object.
 fn selects(selector: &Value, labels: &Value) -> bool {
     let wanted = selector.as_object().expect("labels");
     !wanted.is_empty() && wanted.iter().all(|(name, value)| labels[name] == *value)
 }
 
 #[test]
-fn who_selects_pods_finds_them() {
+fn selectors_find_their_pods() {
     for objects in [base(), everything(), example()] {
         let workers = of_kind(&objects, "StatefulSet");
         let [worker, topics] = pod_templates(&objects).map(|template| &template["metadata"]["labels"]);
@@ -288,7 +288,7 @@ fn who_selects_pods_finds_them() {
         for selector in only_workers {
             assert!(selects(selector, worker) && !selects(selector, topics), "{selector}");
         }
-        // Both need their way to the brokers.
+        // Both need access to the brokers.
         let policy = &of_kind(&objects, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"];
         assert!(selects(policy, worker) && selects(policy, topics), "{policy}");
         for object in &objects {
@@ -298,7 +298,7 @@ fn who_selects_pods_finds_them() {
     for objects in [everything(), example()] {
         let (monitor, service) = (of_kind(&objects, "ServiceMonitor"), workers_service(&objects));
         assert!(selects(&monitor["spec"]["selector"]["matchLabels"], &service["metadata"]["labels"]));
-        // The alerts of deploy/alerts.yml ask for this job.
+        // The alerts of deploy/alerts.yml select this job.
         let label = monitor["spec"]["jobLabel"].as_str().expect("a label");
         assert_eq!(service["metadata"]["labels"][label], "leitong");
         assert_eq!(of_kind(&objects, "PrometheusRule")["spec"], yaml("deploy/alerts.yml"));
@@ -314,8 +314,7 @@ fn worker_spec(objects: &[Value]) -> &Value {
     &of_kind(objects, "StatefulSet")["spec"]["template"]["spec"]
 }
 
-/// The file of the volume of a configuration that a pod has,
-/// with variables as the program would see them.
+/// Returns the configuration file of the volume mounted in a pod, with variables as the program sees them.
 fn configuration<'a>(objects: &'a [Value], pod: &Value) -> &'a str {
     let volume = list(&pod["volumes"]).iter().find(|volume| volume["name"] == "config").expect("a volume");
     let name = &volume["configMap"]["name"];
@@ -324,7 +323,7 @@ fn configuration<'a>(objects: &'a [Value], pod: &Value) -> &'a str {
     map.unwrap_or_else(|| panic!("no ConfigMap {name}"))["data"]["leitong.toml"].as_str().expect("a file")
 }
 
-/// The configuration of the workers, read.
+/// Returns the parsed configuration of the workers.
 fn config(objects: &[Value]) -> Config {
     let text = configuration(objects, worker_spec(objects));
     let folder = tempfile::tempdir().expect("a folder");
@@ -393,12 +392,12 @@ fn look_ups_are_served_where_clients_find_them() {
     let ingress = list(&of_kind(&objects, "NetworkPolicy")["spec"]["ingress"]);
     let rule = ingress.iter().find(|rule| rule["ports"][0]["port"] == "api").expect("a rule");
     assert_eq!(rule["from"][0]["namespaceSelector"]["matchLabels"]["team"], "index");
-    // The topics' job reads a configuration of its own, which needs none of it.
+    // The topics' job reads a separate configuration, which does not need it.
     assert!(!configuration(&objects, pod_templates(&objects)[1].get("spec").expect("a pod")).contains(text));
 }
 
 #[test]
-fn pods_are_shut_in_and_given_time_to_stop() {
+fn pods_are_sandboxed_and_given_time_to_stop() {
     let stop = read("src/worker/stop.rs");
     let seconds = stop.split_once("STOP_TIMEOUT: Duration = Duration::from_secs(").expect("the constant").1;
     let seconds: u64 = seconds.split(')').next().expect("a number").parse().expect("a number");
@@ -431,9 +430,9 @@ fn gibibytes(quantity: &Value) -> f64 {
     quantity.strip_suffix("Gi").expect("Gi").parse().expect("a number")
 }
 
-/// The sums of docs/operations.md, from the settings.
+/// The sums of docs/operations.md, computed from the settings.
 #[test]
-fn pods_have_the_room_that_the_settings_ask_for() {
+fn pods_have_the_resources_that_the_settings_need() {
     let objects = base();
     let config = config(&objects);
     let centroids = config.expiry.centroids_max as f64;
@@ -450,14 +449,14 @@ fn pods_have_the_room_that_the_settings_ask_for() {
     let claim = &of_kind(&objects, "StatefulSet")["spec"]["volumeClaimTemplates"][0];
     let disk = gibibytes(&claim["spec"]["resources"]["requests"]["storage"]);
     assert!(disk > 2.0 * 250.0 * centroids / gib, "{disk} Gi");
-    // The folder of the configuration is the one that survives.
+    // The configured folder is the persistent one.
     let mounts = list(&worker_spec(&objects)["containers"][0]["volumeMounts"]);
     let mount = mounts.iter().find(|mount| mount["name"] == claim["metadata"]["name"]).expect("a mount");
     assert_eq!(config.kafka.snapshots.dir.as_deref(), mount["mountPath"].as_str().map(Path::new));
 }
 
 #[test]
-fn keda_asks_for_the_group_and_the_topic_of_the_workers() {
+fn keda_watches_the_group_and_the_topic_of_the_workers() {
     for objects in [everything(), example()] {
         let config = config(&objects);
         let scaled = &of_kind(&objects, "ScaledObject")["spec"];
@@ -472,9 +471,9 @@ fn keda_asks_for_the_group_and_the_topic_of_the_workers() {
     }
 }
 
-/// The containers' commands, with the files as they would be mounted.
+/// Runs the containers' commands, with the files as they would be mounted.
 #[test]
-fn the_program_understands_what_pods_run() {
+fn the_program_accepts_the_commands_of_pods() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut started, mut checked) = (Vec::new(), BTreeSet::new());
     for (which, objects) in [base(), everything()].iter().enumerate() {
@@ -503,7 +502,8 @@ fn the_program_understands_what_pods_run() {
                 command.spawn().expect("it starts")
             };
             if checked.insert(configuration(objects, pod).to_owned()) {
-                let check = Run::of(start(&["config", "check", file]).wait_with_output().expect("it ends"));
+                let check =
+                    Run::from_output(start(&["config", "check", file]).wait_with_output().expect("it ends"));
                 assert_eq!(check.status, 0, "{}{}", check.stdout, check.stderr);
             }
             let admin: &[&str] = if arguments[0] == "run" { &["--admin", "127.0.0.1:0"] } else { &[] };
@@ -511,8 +511,8 @@ fn the_program_understands_what_pods_run() {
         }
     }
     for (what, child) in started {
-        // Nobody listens on port 1: the program understands what it is told, and says so.
-        let run = Run::of(child.wait_with_output().expect("it ends"));
+        // Nobody listens on port 1. The program accepts its arguments and reports that.
+        let run = Run::from_output(child.wait_with_output().expect("it ends"));
         assert_eq!(run.status, 1, "{what}: {}{}", run.stdout, run.stderr);
         assert!(run.stderr.contains("no answer from kafka.bootstrap_servers"), "{what}: {}", run.stderr);
     }

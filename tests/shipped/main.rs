@@ -1,4 +1,5 @@
-//! What ships beside the program: crate, image, compose file, Debian package, systemd unit, Kubernetes, alerts, dashboard.
+//! Everything that ships around the program: crate, image, compose file, Debian package, systemd unit,
+//! Kubernetes, alerts, dashboard.
 
 mod alerts;
 #[path = "../common/mod.rs"]

@@ -1,7 +1,7 @@
-//! The crates as they are published: what each holds builds by itself, and nothing else is in it.
+//! The published crates: each builds from its own contents, and contains nothing else.
 //!
-//! `make package` builds them from that alone, which takes minutes. This asks Cargo for the lists only, and compares them
-//! with the files that the sources and build scripts name.
+//! `make package` builds them from their contents alone, which takes minutes. This test only asks Cargo for
+//! the lists, and compares them with the files that the sources and build scripts use.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::image::ROOT;
 /// Returns the files of a crate, as paths within its folder.
 fn listed(folder: &Path) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        // Files that are not committed yet are listed as well.
+        // Uncommitted files are listed as well.
         .args(["package", "--list", "--allow-dirty", "--locked", "--offline"])
         .current_dir(folder)
         .output()
@@ -22,8 +22,8 @@ fn listed(folder: &Path) -> BTreeSet<String> {
     String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }
 
-/// Returns the files whose text the compiler reads into this one when it builds the crate, and those that are modules of
-/// it in other folders.
+/// Returns the files that this one includes as text when the crate is built, and its modules in other
+/// folders.
 fn named_by(folder: &Path, file: &str) -> Vec<String> {
     let code = code(&folder.join(file)).replace("#[cfg(test)]\n#[path", "");
     let literal = |rest: &str| rest.strip_prefix('"')?.split_once('"').map(|(path, _)| path.to_owned());
@@ -47,7 +47,7 @@ fn plain(path: &Path) -> String {
 }
 
 #[test]
-fn each_crate_holds_all_that_it_is_built_from() {
+fn each_crate_contains_everything_it_is_built_from() {
     let mut all_named = BTreeSet::new();
     for name in CRATES {
         let folder = Path::new(ROOT).join(name);
@@ -59,7 +59,7 @@ fn each_crate_holds_all_that_it_is_built_from() {
         assert!(missing.is_empty(), "named by sources of {name}, and not in the crate: {missing:?}");
         let of = |folder: &str| listed.iter().filter(|file| file.starts_with(folder)).count();
         assert_eq!(of("src/"), walk(&folder.join("src")), "all of src of {name}");
-        // The build script names a folder; the compiler is not asked to read it.
+        // The build script reads a folder; the compiler does not.
         assert_eq!(
             of("proto/"),
             if name == "crates/base" { walk(&folder.join("proto")) } else { 0 },
@@ -80,7 +80,7 @@ fn walk(folder: &Path) -> usize {
 }
 
 #[test]
-fn the_crates_hold_nothing_else() {
+fn the_crates_contain_nothing_else() {
     // The first few are Cargo's own.
     let wanted = [
         ".cargo_vcs_info.json",

@@ -1,5 +1,5 @@
-//! The systemd unit: systemd's own tools take it, it is shut
-//! in, and what it says of the program is true.
+//! The systemd unit: systemd's own tools accept it, it is sandboxed, and its statements about the program are
+//! true.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,11 +10,11 @@ use crate::common::{Run, leitong, write};
 use crate::image::{ROOT, read};
 
 const UNIT: &str = "deploy/systemd/leitong@.service";
-/// What `systemd-analyze security` may find, in tenths: it calls 0 to 2 well shut in, and 9.6 a
-/// service without any sandbox.
+/// The maximum result of `systemd-analyze security`, in tenths: 0 to 2 counts as well sandboxed, a service
+/// without any sandbox has 9.6.
 const EXPOSURE_MAX: &str = "15";
 
-/// The settings of the unit; those of one name in the order in which they stand.
+/// Returns the settings of the unit; repeated ones in file order.
 fn settings() -> BTreeMap<String, Vec<String>> {
     let mut settings: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let unit = read(UNIT);
@@ -35,7 +35,7 @@ fn number(name: &str) -> u64 {
     setting(name).parse().unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The unit as it is installed, but for the program's place: systemd looks whether it is there.
+/// Writes the unit as installed, except for the program's path, because systemd checks that it exists.
 fn installed(folder: &Path, change: impl Fn(&str) -> String) -> PathBuf {
     let unit = read(UNIT);
     assert!(unit.contains("/usr/local/bin/leitong "), "{UNIT} runs another program");
@@ -52,8 +52,7 @@ fn systemd_analyze(arguments: &[&str], unit: &Path) -> Output {
     })
 }
 
-/// What `systemd-analyze verify` says of the unit; it warns
-/// of unknown settings and exits 0.
+/// Returns the output of `systemd-analyze verify`. It warns about unknown settings and exits with 0.
 fn complaints(unit: &Path) -> String {
     let run = systemd_analyze(&["verify", "--man=no"], unit);
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
@@ -79,7 +78,7 @@ fn systemd_understands_the_unit() {
 }
 
 #[test]
-fn the_unit_is_shut_in() {
+fn the_unit_is_sandboxed() {
     let folder = tempfile::tempdir().expect("a folder");
     let threshold = format!("--threshold={EXPOSURE_MAX}");
     let check = ["security", "--offline=true", "--no-pager", &threshold];
@@ -107,7 +106,7 @@ fn the_unit_allows_the_files_that_the_worker_opens() {
     assert!(number("LimitNOFILE") >= needed, "{needed} files");
 }
 
-/// The command of the unit with the example's files in place of those below /etc.
+/// Runs the unit's command with the example's files instead of those below /etc.
 fn start(config: &Path, state: &Path) -> Run {
     let command = setting("ExecStart");
     let arguments = command.strip_prefix("/usr/local/bin/leitong ").expect("the program");
@@ -127,11 +126,11 @@ fn start(config: &Path, state: &Path) -> Run {
         .env("KAFKA_BOOTSTRAP", "127.0.0.1:1")
         .env("STATE_DIRECTORY", state)
         .output();
-    Run::of(output.expect("it starts"))
+    Run::from_output(output.expect("it starts"))
 }
 
 #[test]
-fn the_example_starts_and_mistakes_are_not_started_again() {
+fn the_example_starts_and_wrong_configurations_do_not_restart() {
     let folder = tempfile::tempdir().expect("a folder");
     let state = folder.path().join("state");
     fs::create_dir(&state).expect("a folder");
@@ -140,7 +139,7 @@ fn the_example_starts_and_mistakes_are_not_started_again() {
     assert!(run.stderr.contains("no answer from kafka.bootstrap_servers"), "{}", run.stderr);
     assert!(!run.stderr.contains('\u{1b}'), "the journal gets no colours: {}", run.stderr);
 
-    // Brokers that are away come back, so the worker starts again; a wrong configuration stays wrong.
+    // Brokers come back, so the worker restarts; a wrong configuration stays wrong.
     assert_eq!(setting("Restart"), "always");
     let wrong = write(folder.path(), "wrong.toml", "[kafka]\nbootstrap = \"broker:9092\"\n");
     let run = start(&wrong, &state);

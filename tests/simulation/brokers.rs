@@ -1,4 +1,4 @@
-//! What brokers keep, and what they promise of it.
+//! Simulated brokers: what they store, and what they promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,26 +13,26 @@ pub(crate) enum Topic {
     DeadLetters,
 }
 
-/// A partition of a topic; the group's offsets of a log partition are written like one.
+/// A partition of a topic. The group's offsets of a log partition are written like one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     Topic(Topic, u32),
     Offsets,
 }
 
-/// A record that is sent.
+/// A record to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     pub(crate) key: Option<Vec<u8>>,
     pub(crate) value: Option<Vec<u8>>,
-    /// What its header says of the record of the log that it comes from.
+    /// The origin header: the record of the log that the message comes from.
     pub(crate) origin: Option<String>,
 }
 
-/// Whether a record counts.
+/// The state of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// Of the transaction of this number, which is open.
+    /// Part of the open transaction with this number.
     Open(u64),
     Committed,
     Aborted,
@@ -47,7 +47,7 @@ pub(crate) struct Stored {
     pub(crate) origin: Option<String>,
     pub(crate) timestamp_ms: i64,
     pub(crate) status: Status,
-    /// The number of its transaction; none in the log.
+    /// The number of its transaction; `None` in the log.
     pub(crate) transaction: Option<u64>,
 }
 
@@ -59,10 +59,10 @@ pub(crate) struct Partition {
     pub(crate) start: u64,
     /// Offsets of the records of open transactions.
     open: BTreeSet<u64>,
-    /// A new leader knows no more than this high watermark until that time.
+    /// A new leader knows only this high watermark until that time.
     stale: Option<(Time, u64)>,
-    /// Records before this offset were compacted, which a replica does with
-    /// what it knows to be committed only: no high watermark is ever below it.
+    /// Records before this offset were compacted. A replica compacts only what it knows to be committed, so
+    /// no high watermark is ever below this offset.
     compacted: u64,
 }
 
@@ -77,13 +77,13 @@ impl Partition {
         offset
     }
 
-    /// The offset up to which a consumer may read.
+    /// Returns the offset up to which a consumer may read.
     pub(crate) fn end(&self, now: Time, committed_only: bool) -> u64 {
         let high = match self.stale {
-            // A transaction whose marker is not below the high watermark is held back whole.
+            // A transaction whose marker is not below the high watermark is held back as a whole.
             Some((until, end)) if now < until => {
                 let before = self.records.get(..self.find(end)).unwrap_or_default();
-                let cut = before.iter().rev().take_while(|record| self.is_of_one_transaction(record, end));
+                let cut = before.iter().rev().take_while(|record| self.continues_transaction(record, end));
                 cut.last().map_or(end, |record| record.offset)
             }
             _ => self.next_offset,
@@ -94,32 +94,31 @@ impl Partition {
         self.open.first().map_or(high, |open| high.min(*open))
     }
 
-    /// A leader is elected that knows only this high watermark until
-    /// then, or a higher one if compaction or the start shows that it must.
+    /// Elects a leader that knows only this high watermark until then, or a higher one if compaction or the
+    /// log start requires it.
     pub(crate) fn elect(&mut self, until: Time, high_watermark: u64) {
         self.stale = Some((until, high_watermark.max(self.compacted).max(self.start)));
     }
 
-    /// Whether its leader does not know all that was committed.
+    /// Returns true if the leader does not know everything that was committed.
     pub(crate) fn is_stale(&self, now: Time) -> bool {
         self.stale.is_some_and(|(until, _)| now < until)
     }
 
-    /// Whether the transaction that wrote `record` goes on at `end` or behind it.
-    fn is_of_one_transaction(&self, record: &Stored, end: u64) -> bool {
+    /// Returns true if the transaction that wrote `record` continues at `end` or later.
+    fn continues_transaction(&self, record: &Stored, end: u64) -> bool {
         record.transaction.is_some_and(|transaction| {
             let behind = &self.records[self.find(end)..];
             behind.first().is_some_and(|next| next.transaction == Some(transaction))
         })
     }
 
-    /// The place of the first record at or behind `offset`.
+    /// Returns the index of the first record at or after `offset`.
     pub(crate) fn find(&self, offset: u64) -> usize {
         self.records.partition_point(|record| record.offset < offset)
     }
 
-    /// Ends what is open of the producer `id`: of an earlier
-    /// transaction as well, if its marker never came.
+    /// Ends everything open of the producer `id`, including an earlier transaction whose marker never came.
     fn mark(&mut self, id: usize, committed: bool) {
         let status = if committed { Status::Committed } else { Status::Aborted };
         for offset in self.open.clone() {
@@ -135,7 +134,7 @@ impl Partition {
         self.next_offset += 1; // the marker
     }
 
-    /// Deletes what stands before an offset, unless the leader does not know that it was committed.
+    /// Deletes the records before an offset, unless the leader does not know that they are committed.
     fn delete_before(&mut self, offset: u64, now: Time) -> Result<(), String> {
         if offset > self.end(now, false) {
             return Err(format!("offset {offset} is out of range"));
@@ -146,8 +145,8 @@ impl Partition {
         Ok(())
     }
 
-    /// Compacts everything before `end`: of each key the last committed
-    /// record stays. Aborted records go as well.
+    /// Compacts everything before `end`: the last committed record of each key stays. Aborted records are
+    /// removed as well.
     pub(crate) fn compact(&mut self, end: u64) {
         self.compacted = self.compacted.max(end);
         let mut last: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
@@ -163,27 +162,27 @@ impl Partition {
     }
 }
 
-/// The number of a producer's transaction.
+/// Returns the number of a producer's transaction.
 fn number_of(id: usize, transaction: u64) -> u64 {
     transaction * 1000 + id as u64
 }
 
-/// The producer of a transaction.
+/// Returns the producer of a transaction.
 fn producer_of(number: u64) -> usize {
     (number % 1000) as usize
 }
 
-/// Which markers never come, since their partition has no leader when the transaction ends.
+/// Markers that never come, because their partition has no leader when the transaction ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forgotten {
     None,
-    /// Some of those of aborted transactions.
+    /// Some markers of aborted transactions.
     Aborts,
-    /// Some of those of the changelog and of the group's offsets.
+    /// Some markers of the changelog and of the group's offsets.
     PositionsAndOffsets,
 }
 
-/// Where a transactional id is.
+/// The state of a transactional id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Empty,
@@ -194,7 +193,7 @@ enum State {
     },
 }
 
-/// The coordinator's knowledge of one transactional id, which is that of a log partition.
+/// The coordinator's state of one transactional id, which belongs to a log partition.
 pub(crate) struct Coordinator {
     pub(crate) epoch: u64,
     state: State,
@@ -202,11 +201,11 @@ pub(crate) struct Coordinator {
     number: u64,
     targets: Vec<Target>,
     pending_offset: Option<u64>,
-    /// The group's offset is not known, since the marker of a transaction that held one never came.
+    /// The group's offset is unknown, because the marker of a transaction that held one never came.
     hidden_offset: bool,
     last_ended: Option<bool>,
     began: Time,
-    /// By target and epoch: what was appended, by sequence number.
+    /// Appended offsets by sequence number, by target and epoch.
     appended: BTreeMap<(Topic, u32), (u64, Vec<u64>)>,
 }
 
@@ -222,7 +221,7 @@ pub(crate) enum Request {
         sequence: u64,
         records: Vec<Message>,
     },
-    /// The group's offset, by the process that is its member.
+    /// The group's offset, sent by the process that is its member.
     TxnOffsetCommit {
         offset: u64,
         process: usize,
@@ -232,13 +231,13 @@ pub(crate) enum Request {
     },
 }
 
-/// What a broker answers.
+/// A broker's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reply {
     Done,
     Epoch(u64),
     Appended(Vec<u64>),
-    /// Ask again: the last transaction is not ended yet.
+    /// Try again: the last transaction has not ended yet.
     Concurrent,
     Fenced,
     Invalid(&'static str),
@@ -248,14 +247,14 @@ pub(crate) enum Reply {
 pub(crate) struct Brokers {
     pub(crate) partitions: BTreeMap<(Topic, u32), Partition>,
     pub(crate) coordinators: Vec<Coordinator>,
-    /// By log partition: what the group of the cluster stage has committed.
+    /// The committed offset of the cluster stage's group, by log partition.
     pub(crate) committed: Vec<Option<u64>>,
-    /// By log partition: the process that the group has given it to.
+    /// The process that the group has assigned each log partition to.
     pub(crate) assigned: Vec<Option<usize>>,
-    /// Markers on their way: when, which coordinator, which target.
+    /// Markers on their way: time, coordinator, target.
     pub(crate) markers: Vec<(Time, usize, Target)>,
     pub(crate) forgotten: Forgotten,
-    /// The changelog is compacted, as an older version has made it.
+    /// The changelog is compacted, as an older version created it.
     pub(crate) compacted: bool,
     pub(crate) mistake: Option<Mistake>,
 }
@@ -298,7 +297,7 @@ impl Brokers {
         self.partitions.get_mut(&(topic, partition)).expect("a partition of the simulation")
     }
 
-    /// Deletes what stands in a changelog before an offset.
+    /// Deletes the records of a changelog before an offset.
     pub(crate) fn delete_changelog(&mut self, partition: u32, before: u64, now: Time) -> Result<(), String> {
         if self.compacted {
             return Err("the topic is compacted".to_owned());
@@ -306,8 +305,7 @@ impl Brokers {
         self.partition(Topic::Centroids, partition).delete_before(before, now)
     }
 
-    /// Serves a request of the producer of this epoch.
-    /// Markers arrive after delays that `delay` gives.
+    /// Serves a request of the producer of this epoch. Markers arrive after delays given by `delay`.
     pub(crate) fn serve(
         &mut self,
         id: usize,
@@ -403,7 +401,7 @@ impl Brokers {
         let number = number_of(id, coordinator.number);
         let (status, transaction) = (Status::Open(number), Some(number));
         let partition = self.partitions.get_mut(&place).expect("a partition of the simulation");
-        // All copies have it, so the leader knows by now what was committed.
+        // All replicas have it, so the leader now knows what was committed.
         partition.stale = None;
         let new: Vec<u64> = records
             .iter()
@@ -436,7 +434,7 @@ impl Brokers {
                     matches!(target, Target::Offsets | Target::Topic(Topic::Centroids, _))
                 }
             };
-            // The delays are drawn at random, so this is half of them.
+            // The delays are random, so this is half of them.
             if may_be_forgotten && at % (2 * MS) < MS {
                 coordinator.hidden_offset |=
                     target == Target::Offsets && coordinator.pending_offset.is_some();
@@ -444,7 +442,7 @@ impl Brokers {
                 self.markers.push((at, id, target));
             }
         }
-        self.settle(id);
+        self.end_if_written(id);
     }
 
     /// Writes the markers that are due.
@@ -467,17 +465,17 @@ impl Brokers {
                     partition.expect("a partition of the simulation").mark(id, commit);
                 }
             }
-            self.settle(id);
+            self.end_if_written(id);
         }
     }
 
-    /// What the group has committed; none where an open transaction hides it.
+    /// Returns the group's committed offset; `None` if an open transaction hides it.
     pub(crate) fn committed(&self, log_partition: usize) -> Option<Option<u64>> {
         (!self.coordinators[log_partition].hidden_offset).then_some(self.committed[log_partition])
     }
 
-    /// The cluster breaks down at the worst moment: transactions that hold an
-    /// offset are decided to be committed, and some of their markers never come.
+    /// Breaks down the cluster at the worst moment: transactions with an offset are decided as committed, and
+    /// some of their markers never come.
     pub(crate) fn break_down(&mut self, now: Time, delay: &mut dyn FnMut() -> Time) {
         self.forgotten = Forgotten::PositionsAndOffsets;
         for id in 0..self.coordinators.len() {
@@ -489,8 +487,8 @@ impl Brokers {
         self.forgotten = Forgotten::None;
     }
 
-    /// A transaction whose markers are all written has ended.
-    fn settle(&mut self, id: usize) {
+    /// Ends a transaction whose markers are all written.
+    fn end_if_written(&mut self, id: usize) {
         let coordinator = &mut self.coordinators[id];
         if let State::Prepared { commit } = coordinator.state
             && !self.markers.iter().any(|(_, of, _)| *of == id)
@@ -502,7 +500,7 @@ impl Brokers {
         }
     }
 
-    /// Gives up transactions that are open for longer than `timeout`.
+    /// Aborts transactions that are open for longer than `timeout`.
     pub(crate) fn expire(&mut self, now: Time, timeout: Time, delay: &mut dyn FnMut() -> Time) {
         for id in 0..self.coordinators.len() {
             let coordinator = &mut self.coordinators[id];

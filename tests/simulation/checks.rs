@@ -1,4 +1,4 @@
-//! What must hold in the end: one outcome a page, and the outcomes that the log gives.
+//! The final checks: one outcome per page, and the outcomes that follow from the log.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -32,9 +32,8 @@ pub(crate) fn detector() -> Arc<dyn Detector> {
     Arc::clone(DETECTOR.get_or_init(|| Arc::new(SimHash::new(&Config::default().simhash))))
 }
 
-/// Few centroids, and some that grow old; pages take the place of canonical ones. More of them on
-/// disk, so that there are blocks, and there founders stand for their clusters and no page is known
-/// again.
+/// Few centroids, some of which expire; pages replace canonical ones. On disk there are more centroids, so
+/// that there are blocks; there, founders represent their clusters, and recrawls are not recognised.
 pub(crate) fn rules(on_disk: bool) -> ClusterRules {
     let expiry = ExpiryConfig { max_age_days: Some(9), centroids_max: if on_disk { 45 } else { 12 } };
     let prefer = if on_disk { Vec::new() } else { vec![Preference::Longest] };
@@ -77,7 +76,7 @@ pub(crate) fn check(
     if seen.len() == count { Ok(()) } else { Err(format!("{} outcomes for {count} pages", seen.len())) }
 }
 
-/// What a `read_committed` consumer sees of verdicts and dead letters, by page.
+/// Returns the verdicts and dead letters that a `read_committed` consumer sees, by page.
 fn outcomes(brokers: &Brokers) -> Result<BTreeMap<Source, Vec<String>>, String> {
     let mut seen: BTreeMap<Source, Vec<String>> = BTreeMap::new();
     for ((topic, _), partition) in &brokers.partitions {
@@ -105,18 +104,18 @@ fn outcomes(brokers: &Brokers) -> Result<BTreeMap<Source, Vec<String>>, String> 
     Ok(seen)
 }
 
-/// What of a verdict in JSON is a function of the log, and hangs on what came before.
+/// Returns the fields of a verdict that are a function of the log, without fields that depend on earlier ids.
 fn stable_fields(verdict: &Value) -> String {
     let text = |name: &str| verdict[name].as_str().unwrap_or_default().to_owned();
     let mut recrawl = verdict["recrawl"].clone();
     if let Some(left) = recrawl["left_cluster_id"].as_str() {
-        // Without the log's name, which hangs on that of the topic.
+        // Without the log's name, which depends on the topic's name.
         recrawl["left_cluster_id"] = left[8..].into();
     }
     format!("{} of {}, {recrawl}", text("kind"), text("canonical_page_id"))
 }
 
-/// A partition of which nothing was read.
+/// Returns a partition from which nothing has been read.
 pub(crate) fn empty(log_partition: u32, log_partitions: u32, rules: &ClusterRules) -> LogPartition {
     let identity = Identity {
         log_partition,
@@ -136,7 +135,7 @@ pub(crate) fn empty(log_partition: u32, log_partitions: u32, rules: &ClusterRule
     })
 }
 
-/// The outcomes of a log, decided one by one.
+/// Replays a log record by record, and returns the outcomes.
 fn replay(
     brokers: &mut Brokers,
     log_partition: u32,

@@ -1,5 +1,4 @@
-//! A transactional client as librdkafka is one: it repeats
-//! what is not answered, under the same epoch.
+//! A transactional client that behaves like librdkafka: it repeats unanswered requests under the same epoch.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,7 +20,7 @@ use leitong_cluster::changelog::POSITION_KEY;
 
 /// Partitions of the verdict topic.
 pub(crate) const VERDICT_PARTITIONS: u32 = 2;
-/// How often a request is repeated.
+/// Maximum number of repetitions of a request.
 const REPETITIONS_MAX: u32 = 12;
 
 /// A client of one process, for one log partition.
@@ -29,8 +28,8 @@ pub(crate) struct SimClient {
     world: SimWorld,
     log_partition: u32,
     state: RefCell<State>,
-    /// Of the positions that were sent: number of the first centroid
-    /// that has not expired, and where in the log it was founded.
+    /// For each position sent: the number of the first unexpired centroid, and the log offset where it was
+    /// founded.
     positions: RefCell<Vec<(u64, Option<u64>)>>,
 }
 
@@ -53,7 +52,7 @@ impl SimClient {
         Self { world: world.clone(), log_partition, state: RefCell::default(), positions: RefCell::default() }
     }
 
-    /// Sends a request until it is answered, or given up.
+    /// Sends a request until it is answered or given up.
     fn call(&self, request: &Request) -> Result<Reply, RequestError> {
         let dead = || RequestError::Failed("this process is dead".to_owned());
         for _ in 0..REPETITIONS_MAX {
@@ -71,7 +70,7 @@ impl SimClient {
             match reply {
                 None => {
                     self.state.borrow_mut().disturbance.get_or_insert_with(|| format!("{fault:?}"));
-                    // Some time out before they are repeated, whatever became of them.
+                    // Some requests time out before they are repeated, whether they were served or not.
                     let (backoff, gives_up) = {
                         let mut shared = self.world.lock();
                         (shared.rng.below(150) * MS, shared.rng.once_in(6))
@@ -92,7 +91,7 @@ impl SimClient {
         Err(RequestError::Retriable("no answer".to_owned()))
     }
 
-    /// What comes back of a request, if anything.
+    /// Delivers a request; returns the answer, if one arrives.
     fn arrive(&self, request: &Request, fault: Fault) -> Option<Reply> {
         let (id, epoch) = (self.log_partition as usize, self.state.borrow().epoch);
         let shared = &mut *self.world.lock();
@@ -123,7 +122,7 @@ impl SimClient {
         }
     }
 
-    /// What mistakes make of a record of the changelog.
+    /// Changes a record of the changelog if a mistake requires it.
     fn mistaken(&self, topic: Topic, key: Option<&Vec<u8>>, value: Vec<u8>) -> Vec<u8> {
         let is_position = key.is_some_and(|key| key == POSITION_KEY);
         let mut positions = self.positions.borrow_mut();
@@ -162,7 +161,7 @@ impl SimClient {
         Ok(())
     }
 
-    /// Delivers all that was sent.
+    /// Delivers everything that was sent.
     fn deliver(&self) -> Result<(), RequestError> {
         let mut waiting: Vec<_> = std::mem::take(&mut self.state.borrow_mut().waiting).into_iter().collect();
         while !waiting.is_empty() {
@@ -187,7 +186,7 @@ impl SimClient {
     }
 }
 
-/// Partition and offset of the page that a dead letter is about.
+/// Returns partition and offset of the page that a dead letter is about.
 fn place_of(record: &Outgoing<'_>) -> String {
     let headers = record.headers.map(|headers| headers.iter().collect::<Vec<_>>()).unwrap_or_default();
     let value = |name: &str| {
@@ -197,7 +196,7 @@ fn place_of(record: &Outgoing<'_>) -> String {
     format!("{}@{}", value("__connect.errors.partition"), value("__connect.errors.offset"))
 }
 
-/// What the header of an outcome says of the record of the log that it comes from.
+/// Returns the origin header of an outcome: the record of the log that it comes from.
 fn origin_of(headers: &OwnedHeaders) -> Option<String> {
     let header = headers.iter().filter(|header| header.key == LOG_ORIGIN).last()?;
     Some(String::from_utf8_lossy(header.value?).into_owned())
@@ -256,7 +255,7 @@ impl TransactionClient for SimClient {
         let mut state = self.state.borrow_mut();
         let number = state.delivered.len();
         state.delivered.push(None);
-        // Dead letters name their page in headers, which the simulated brokers do not keep.
+        // Dead letters identify their page in headers, which the simulated brokers do not keep.
         let key = match topic {
             Topic::DeadLetters => Some(place_of(record).into_bytes()),
             _ => record.key.cloned(),
@@ -287,8 +286,8 @@ impl TransactionClient for SimClient {
         self.add(vec![Target::Offsets])?;
         self.call(&Request::TxnOffsetCommit { offset, process: *process })?;
         if self.world.mistake == Some(Mistake::OffsetBeforeDeliveries) {
-            // As it was once: the offset first, then the rest, and
-            // a failure of the latter is no reason not to commit.
+            // The former behaviour: the offset first, then the rest, whose failure does not prevent the
+            // commit.
             let _ = self.deliver();
         }
         Ok(())

@@ -1,30 +1,30 @@
-//! What may go wrong with a request, and how often.
+//! Faults of requests, and how often they occur.
 
 use super::{MS, Rng, SECOND, Time};
 
-/// What becomes of a request.
+/// The fault of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// It never arrives.
+    /// The request never arrives.
     LostRequest,
-    /// It is served, and the answer never arrives.
+    /// The request is served, and the answer never arrives.
     LostAnswer,
-    /// The connection breaks; it arrives later, after so long.
+    /// The connection breaks; the request arrives this much later.
     Late(Time),
-    /// It arrives twice, one after the other.
+    /// The request arrives twice, one after the other.
     Twice,
 }
 
-/// How often things go wrong.
+/// The frequency of faults.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Faults {
-    /// One request in so many; none at all where it is 0.
+    /// One request in this many has a fault; 0 means none.
     pub(crate) one_in: u64,
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// No faults.
     pub(crate) const NONE: Self = Self { one_in: 0 };
 
     pub(crate) fn draw(self, rng: &mut Rng) -> Fault {

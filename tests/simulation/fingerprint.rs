@@ -1,5 +1,4 @@
-//! A worker of the fingerprint role: the product's own
-//! session, over simulated pages and a simulated log.
+//! A worker of the fingerprint role: the product's own session, over simulated pages and a simulated log.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,12 +12,12 @@ use leitong_cluster::log::session::{Session, Ticket};
 use super::brokers::{Brokers, Status, Stored, Topic};
 use super::{Mistake, Rng, Time};
 
-/// The page topic, and what the group of the fingerprint stage has committed of it.
+/// The page topic, and the offsets that the fingerprint stage's group has committed.
 #[derive(Default)]
 pub(crate) struct Pages {
-    /// Offsets of the pages of each source partition, which have gaps.
+    /// Offsets of the pages of each source partition, with gaps.
     pub(crate) pages: Vec<Vec<u64>>,
-    /// How many texts they have.
+    /// Number of different texts.
     pub(crate) texts: u64,
     pub(crate) committed: BTreeMap<usize, u64>,
 }
@@ -40,20 +39,20 @@ pub(crate) fn append(brokers: &mut Brokers, log_partition: usize, bytes: Vec<u8>
     });
 }
 
-/// Of the detector `simhash`.
+/// Length of a fingerprint of the detector `simhash`.
 const FINGERPRINT_BYTES: usize = 162;
 
 /// A worker with its producer session.
 #[derive(Default)]
 pub(crate) struct Worker {
     pub(crate) session: Session,
-    /// The next page of each source partition that the worker believes to own.
+    /// The next page of each source partition that the worker believes it owns.
     pub(crate) next: BTreeMap<usize, u64>,
-    /// Sent and not yet appended, in order, by log partition.
+    /// Records sent and not yet appended, in order, by log partition.
     pub(crate) in_flight: Vec<VecDeque<(Vec<u8>, Ticket)>>,
-    /// Appended, and the answer is on its way.
+    /// Appended records whose answers are on their way.
     answers: VecDeque<Ticket>,
-    /// It does nothing, and others do not know it yet.
+    /// The worker does nothing, and others do not know it yet.
     pub(crate) frozen: bool,
 }
 
@@ -87,7 +86,7 @@ impl Worker {
             return;
         };
         let previous_offset = previous.filter(|_| mistake != Some(Mistake::NamesNoPredecessor));
-        // Crawlers' clocks differ, so timestamps rise and fall.
+        // Crawlers' clocks differ, so timestamps are not monotonic.
         let timestamp_ms = Some((offset * 10 + offset * 7 % 31) as i64);
         let sent = Sent { previous_offset, timestamp_ms, topic_id: None };
         let bytes = entry::encode(record(partition, offset, pages.texts), sent, "simhash");
@@ -97,8 +96,7 @@ impl Worker {
         }
     }
 
-    /// The oldest record in flight to one log partition is
-    /// appended; its answer may come later, or never.
+    /// Appends the oldest record in flight to one log partition. Its answer may come later, or never.
     pub(crate) fn append(&mut self, brokers: &mut Brokers, rng: &mut Rng, now: Time) {
         let log_partition = rng.index(self.in_flight.len());
         if let Some((bytes, ticket)) = self.in_flight[log_partition].pop_front() {
@@ -113,8 +111,8 @@ impl Worker {
         }
     }
 
-    /// The oldest record in flight is lost. The worker hears of it after
-    /// some of those behind it are appended: then it begins a new session.
+    /// Loses the oldest record in flight. The worker learns of it after some later records are appended, and
+    /// begins a new session.
     pub(crate) fn lose(
         &mut self,
         pages: &mut Pages,
@@ -131,7 +129,7 @@ impl Worker {
                 self.answer();
             }
             if rng.once_in(2) {
-                // Its own commits are still served until then.
+                // The brokers still accept its commits until then.
                 self.commit(pages);
             }
         }
@@ -151,18 +149,18 @@ impl Worker {
         }
     }
 
-    /// Everything that is in flight, for a zombie that sends it yet.
+    /// Returns everything in flight, for a zombie that still sends it.
     pub(crate) fn leftovers(self) -> Vec<VecDeque<Vec<u8>>> {
         self.in_flight.into_iter().map(|queue| queue.into_iter().map(|(bytes, _)| bytes).collect()).collect()
     }
 }
 
-/// A function of the page, as a corpus is.
+/// Returns the log partition of a page. It depends only on the page, as a corpus does.
 pub(crate) fn log_partition_of(partition: usize, offset: u64, log_partitions: usize) -> usize {
     (partition + offset as usize / 3) % log_partitions
 }
 
-/// The record of a page: of one of some texts, or of something that is no page.
+/// Returns the record of a page: with one of some texts, or with something that is not a page.
 pub(crate) fn record(partition: usize, offset: u64, texts: u64) -> LogRecord {
     let source = Place::Message { topic: "pages".into(), partition: partition as u32, offset, epoch: 0 };
     let number = partition as u64 * 1_000_003 + offset * 7919;
@@ -179,7 +177,7 @@ pub(crate) fn record(partition: usize, offset: u64, texts: u64) -> LogRecord {
     let text = number % texts;
     let mut rng = Rng::new(text + 1);
     let mut fingerprint: Vec<u8> = (0..FINGERPRINT_BYTES).map(|_| rng.below(256) as u8).collect();
-    // Terms of the sketch: enough for any demand.
+    // Terms of the sketch: enough for any required number of matches.
     fingerprint[8..10].copy_from_slice(&[1, 1]);
     let digest = TextDigest { digest: u128::from(text), chars: 100 + (offset * 7 % 13) as u32 };
     let is_withdrawn = number % 13 == 7;
@@ -191,7 +189,7 @@ pub(crate) fn record(partition: usize, offset: u64, texts: u64) -> LogRecord {
         corpus: "default".into(),
         fingerprint_hash: 1,
         fetched_at: None,
-        // Some days go by, so that centroids grow old.
+        // Some days pass, so that centroids expire.
         log_time: Timestamp::from_ms(offset as i64 * 6 * 3_600_000),
         passthrough: None,
         carried: None,

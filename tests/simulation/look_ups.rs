@@ -1,5 +1,5 @@
-//! Look-ups at any moment, of any process, zombies included: each answer is the
-//! one that the log gives up to the offset that the answer names.
+//! Look-ups at any moment in any process, zombies included: each answer must follow from the log up to the
+//! offset in the answer.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use leitong_cluster::log::entry;
 use leitong_cluster::verdict::Verdict;
 use leitong_cluster::{Asked, ClusterRules, Scratch};
 
-/// What was asked of the tables of one run, and what they have answered.
+/// The look-ups of one run, and their answers.
 pub(crate) struct LookUps {
-    /// Of its own, so that all else of a seed is as it was before there were look-ups.
+    /// A separate generator, so that a seed's run does not depend on look-ups.
     rng: Rng,
     scratch: Scratch,
     answers: Vec<Answer>,
-    /// Look-ups that were refused: the table is elsewhere, or nowhere yet.
+    /// Refused look-ups: the table is elsewhere, or not there yet.
     pub(crate) refused: usize,
 }
 
@@ -41,13 +41,12 @@ impl LookUps {
         Self { rng: Rng::new(seed ^ 0x1007), scratch: Scratch::default(), answers: Vec::new(), refused: 0 }
     }
 
-    /// How many were answered from a table that is held so.
+    /// Returns how many were answered from a table held in this way.
     pub(crate) fn answered(&self, held_as: HeldAs) -> usize {
         self.answers.iter().filter(|answer| answer.as_of.held_as == Some(held_as)).count()
     }
 
-    /// Now and then, one of so many processes, and a page of one of its partitions, as if it came
-    /// again.
+    /// Occasionally chooses one of the processes, and a page of one of its partitions, as if it came again.
     pub(crate) fn choose(
         &mut self,
         processes: usize,
@@ -69,12 +68,12 @@ impl LookUps {
         }
     }
 
-    /// Asks the tables of a process what the verdict on this page would be now.
+    /// Asks the tables of a process for the current verdict on this page.
     pub(crate) fn ask(&mut self, role: &Arc<ClusterRole<SimWorld>>, partition: u32, page: FingerprintRecord) {
         let (tables, now) = (WorkerTables::new(Arc::clone(role)), role.world.timestamp());
         match tables.look_up_in(partition, page.clone(), Asked::default(), now, &mut self.scratch) {
             Ok(LookedUp { verdict, as_of, .. }) => {
-                self.answers.push(Answer { page, now, as_of, verdict: said(&verdict) });
+                self.answers.push(Answer { page, now, as_of, verdict: timeless_fields(&verdict) });
             }
             Err(_) => self.refused += 1,
         }
@@ -120,10 +119,10 @@ impl Answer {
             let view = stage.view();
             let mut verdict = view.preview(page, Asked::default(), self.now, &mut Scratch::default()).0;
             if view.clusterer.position().log_generation == 0 {
-                // Nobody knows yet how its clusters will be named.
+                // The ids of its clusters are not known yet.
                 verdict.cluster_id = None;
             }
-            said(&verdict)
+            timeless_fields(&verdict)
         };
         let expected = state.reader().read(preview).expect("its owner is here");
         match expected == self.verdict {
@@ -136,8 +135,8 @@ impl Answer {
     }
 }
 
-/// What a verdict says, whenever and wherever it is said.
-fn said(verdict: &Verdict) -> String {
+/// Returns the fields of a verdict that do not depend on time and place.
+fn timeless_fields(verdict: &Verdict) -> String {
     let Verdict { kind, canonical_page_id, related_page_id, distance, cluster_id, .. } = verdict;
     let cluster = cluster_id.map(|id| id.log_offset);
     format!("{kind:?} of {canonical_page_id:?} in {cluster:?}, {distance:?}, related {related_page_id:?}")

@@ -17,7 +17,7 @@ use crate::kafka::ports::{Reader, Step};
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
 
-/// The simulation's topics are named as the default configuration names them.
+/// Returns the topic with this name in the default configuration.
 pub(crate) fn topic_of(name: &str) -> Topic {
     match name {
         "leitong.fingerprints" => Topic::Log,
@@ -27,7 +27,7 @@ pub(crate) fn topic_of(name: &str) -> Topic {
     }
 }
 
-/// The name of a topic.
+/// Returns the name of a topic.
 fn name_of(topic: Topic) -> &'static str {
     match topic {
         Topic::Log => "leitong.fingerprints",
@@ -37,7 +37,7 @@ fn name_of(topic: Topic) -> &'static str {
     }
 }
 
-/// Topic and partition of all that an owner writes to.
+/// Returns topic and partition of everything that an owner writes to.
 pub(crate) fn outputs(world: &SimWorld, log_partition: u32) -> Vec<(String, u32)> {
     let shared = world.lock();
     let all = shared.brokers.partitions.keys();
@@ -49,7 +49,7 @@ pub(crate) fn outputs(world: &SimWorld, log_partition: u32) -> Vec<(String, u32)
     written.map(|(topic, partition)| (name_of(*topic).to_owned(), *partition)).collect()
 }
 
-/// Where they hold records of open transactions.
+/// Returns the ranges in these partitions that hold records of open transactions.
 pub(crate) fn open_ranges(world: &SimWorld, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
     let mut ranges = Vec::new();
     if world.mistake == Some(Mistake::OverlooksOpenRecords) {
@@ -74,11 +74,11 @@ pub(crate) struct SimReader {
     name: String,
     partition: u32,
     next: AtomicU64,
-    /// It has said that it is at this end; the largest number: at none.
-    said_end: AtomicU64,
-    /// Records since it began.
+    /// The end that it has already reported; the maximum if none.
+    reported_end: AtomicU64,
+    /// Number of records since it began.
     read: AtomicU64,
-    /// What is not committed is seen as well.
+    /// Uncommitted records are visible as well.
     uncommitted: bool,
 }
 
@@ -90,7 +90,7 @@ impl SimReader {
             name: format!("{topic}[{partition}]"),
             partition,
             next: AtomicU64::new(0),
-            said_end: AtomicU64::new(NO_END),
+            reported_end: AtomicU64::new(NO_END),
             read: AtomicU64::new(0),
             uncommitted: false,
         })
@@ -109,7 +109,7 @@ impl SimReader {
         }
     }
 
-    /// A broker that is asked may be away for a while.
+    /// Contacts a broker, which may be unavailable for a while.
     fn ask(&self) -> anyhow::Result<()> {
         if !self.world.sleep(self.world.latency()) {
             bail!("this process is dead");
@@ -125,7 +125,7 @@ impl SimReader {
         Ok(())
     }
 
-    /// Where the partition ends. A leader that does not know yet says so (KIP-207).
+    /// Returns the partition's end. A leader that does not know it yet says so (KIP-207).
     fn known_end(&self) -> anyhow::Result<u64> {
         self.ask()?;
         let shared = &mut *self.world.lock();
@@ -138,7 +138,7 @@ impl SimReader {
         Ok(partition.end(now, !uncommitted))
     }
 
-    /// The next record that is there, if any, and the end of what may be read.
+    /// Returns the next record, if any, and the end of what may be read.
     fn take(&self) -> anyhow::Result<(Option<OwnedMessage>, u64)> {
         let shared = &mut *self.world.lock();
         let now = shared.now;
@@ -185,13 +185,13 @@ impl SimReader {
         Ok((None, end))
     }
 
-    /// Only who is in doubt reads the topics of outcomes.
+    /// Returns true if a mistake hides the topics of outcomes, which only an owner in doubt reads.
     fn sees_nothing(&self) -> bool {
         let blind = [Mistake::OffsetBeforeDeliveries, Mistake::SameProducerAfterRepetition].map(Some);
         blind.contains(&self.world.mistake) && matches!(self.topic, Topic::Verdicts | Topic::DeadLetters)
     }
 
-    /// What mistakes make of a position record.
+    /// Changes a position record if a mistake requires it.
     fn mistaken(&self, key: Option<&[u8]>, value: Vec<u8>) -> Vec<u8> {
         let mistake = self.world.mistake;
         if self.topic != Topic::Centroids || key != Some(POSITION_KEY) {
@@ -213,7 +213,7 @@ impl SimReader {
         u64::from(self.read.load(Relaxed) > 3)
     }
 
-    /// Whether it is a record of the changelog whose key ends so.
+    /// Returns true for a record of the changelog whose key has this suffix.
     fn ends_with(&self, record: &OwnedMessage, suffix: &[u8]) -> bool {
         self.topic == Topic::Centroids && Message::key(record).is_some_and(|key| key.ends_with(suffix))
     }
@@ -232,7 +232,7 @@ impl SimReader {
 impl Reader for SimReader {
     fn begin(&self, offset: u64) -> anyhow::Result<()> {
         self.next.store(offset, Relaxed);
-        self.said_end.store(NO_END, Relaxed);
+        self.reported_end.store(NO_END, Relaxed);
         self.read.store(0, Relaxed);
         Ok(())
     }
@@ -246,15 +246,15 @@ impl Reader for SimReader {
                 if self.skips(&message) {
                     continue;
                 }
-                self.said_end.store(NO_END, Relaxed);
+                self.reported_end.store(NO_END, Relaxed);
                 return Ok(Step::Record(message));
             }
-            // What comes from a broker takes its time.
+            // Records from a broker take some time.
             if !self.world.sleep(self.world.latency()) {
                 bail!("this process is dead");
             }
-            if self.said_end.load(Relaxed) != end {
-                self.said_end.store(end, Relaxed);
+            if self.reported_end.load(Relaxed) != end {
+                self.reported_end.store(end, Relaxed);
                 return Ok(Step::End);
             }
             let now = self.world.lock().now;

@@ -1,4 +1,4 @@
-//! One run: actors and events in simulated time, a while of faults, then rest and the checks.
+//! One run: actors and events in simulated time, a period of faults, then quiet and the checks.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -26,17 +26,17 @@ use leitong_cluster::ClusterRules;
 
 const SOURCE_PARTITIONS: usize = 3;
 const LOG_PARTITIONS: u32 = 2;
-/// Words of an actor's stack: a megabyte, of which little is ever touched.
+/// Words of an actor's stack: a megabyte, little of which is ever touched.
 const STACK_WORDS: usize = 0x2_0000;
 /// Kafka's `transaction.timeout.ms`.
 const TRANSACTION_TIMEOUT: Time = 10 * SECOND;
-/// How often a process looks at what has expired of the changelog.
+/// Interval at which a process checks for expired records of the changelog.
 const DELETE_INTERVAL: Duration = Duration::from_secs(2);
-/// Processes alive at a time.
+/// Maximum number of processes at a time.
 const PROCESSES_MAX: usize = 3;
-/// For how long a revoked partition is waited for.
+/// Maximum wait for a revoked partition.
 const REVOKE_TIMEOUT: Time = 12 * SECOND;
-/// How long the drain may take when nothing goes wrong any more.
+/// Maximum time of the drain without further faults.
 const DRAIN_MAX: Time = 400 * SECOND;
 
 /// The product's code on a stack of its own.
@@ -50,9 +50,9 @@ struct Instance {
     role: Arc<ClusterRole<SimWorld>>,
     health: Arc<Health>,
     stop: Stop,
-    /// By log partition, with the number of the actor.
+    /// The owners by log partition, with the number of the actor.
     owners: BTreeMap<u32, (Stop, u64)>,
-    /// Of all owners that there ever were.
+    /// The stop flags of all owners so far.
     stops: Vec<Stop>,
 }
 
@@ -63,7 +63,7 @@ struct Move {
     at_latest: Time,
 }
 
-/// What one run needs.
+/// The state of one run.
 pub(crate) struct Run {
     shared: Arc<Mutex<Shared>>,
     start: Instant,
@@ -71,7 +71,7 @@ pub(crate) struct Run {
     mistake: Option<Mistake>,
     standby: bool,
     snapshots: bool,
-    /// Old centroids are on disk.
+    /// True if old centroids are on disk.
     on_disk: bool,
     records_max: usize,
     folder: tempfile::TempDir,
@@ -79,7 +79,7 @@ pub(crate) struct Run {
     next_actor: u64,
     instances: BTreeMap<usize, Instance>,
     moves: Vec<Move>,
-    /// Owners that learn later that their partition is lost.
+    /// Owners that will learn that their partition is lost, and when.
     informed: Vec<(Time, Stop)>,
     pages: Pages,
     workers: Vec<Worker>,
@@ -89,12 +89,12 @@ pub(crate) struct Run {
     next_event: Time,
 }
 
-/// What a run came to.
+/// The result of a run.
 pub(crate) struct Outcome {
     pub(crate) result: Result<(), String>,
     pub(crate) steps: u64,
     pub(crate) trace: Vec<String>,
-    /// Look-ups that owners have answered, standbys, and nobody.
+    /// Look-ups answered by owners, answered by standbys, and refused.
     pub(crate) look_ups: [usize; 3],
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn run(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: boo
 impl Run {
     fn new(seed: u64, mistake: Option<Mistake>, traced: bool) -> Self {
         let mut rng = Rng::new(seed);
-        // Not drawn, so that all else of a seed is as it was before tables were on disk.
+        // Not drawn, so that a seed's run does not depend on tables on disk.
         let on_disk = seed % 4 == 3;
         let faults = Faults { one_in: [0, 15, 40, 100][rng.index(4)] };
         let mut shared = Shared {
@@ -130,7 +130,7 @@ impl Run {
             trace: Vec::new(),
             traced,
         };
-        // An older version has made the topic, or this one.
+        // The topic was created by an older version or by this one.
         shared.brokers.compacted = rng.once_in(2);
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -199,7 +199,7 @@ impl Run {
             self.step();
             if self.on_disk && self.rng.once_in(200) {
                 self.restart_halted();
-                // Where nothing else goes wrong blocks fill, and are taken up by the next process.
+                // If nothing else goes wrong, blocks fill, and the next process takes them over.
                 if kills_left > 0 && self.rng.once_in(3) {
                     kills_left -= 1;
                     self.kill_any();
@@ -213,7 +213,7 @@ impl Run {
         self.look_ups.check(brokers, LOG_PARTITIONS, &rules)
     }
 
-    /// The next actor goes on, or time goes by until the next event.
+    /// Lets the next actor continue, or advances time to the next event.
     fn step(&mut self) {
         let next = self.actors.iter().min_by_key(|(number, actor)| (actor.wake, **number));
         let (number, wake) = next.map_or((None, Time::MAX), |(number, actor)| (Some(*number), actor.wake));
@@ -230,7 +230,7 @@ impl Run {
         }
     }
 
-    /// Somebody asks one of the processes, between any two steps of its owners.
+    /// Sends a look-up to one of the processes, between any two steps of its owners.
     fn look_up(&mut self) {
         let roles: Vec<_> = self.instances.values().map(|instance| Arc::clone(&instance.role)).collect();
         let chosen = self.look_ups.choose(
@@ -243,7 +243,7 @@ impl Run {
         }
     }
 
-    /// Lets time go by for the brokers.
+    /// Advances time for the brokers.
     fn advance(&mut self, until: Time) {
         let shared = &mut *self.lock();
         shared.now = shared.now.max(until);
@@ -263,7 +263,7 @@ impl Run {
         let due: Vec<LateDeletion> = due;
         for LateDeletion { log_partition, before, .. } in due {
             shared.trace(|| format!("late: changelog {log_partition}: delete before {before}"));
-            // Who has asked is not told.
+            // The requester gets no answer.
             let _ = shared.brokers.delete_changelog(log_partition, before, now);
         }
         let rng = &mut shared.rng;
@@ -351,7 +351,7 @@ impl Run {
         self.lock().trace(|| format!("process {process} is killed"));
         let Some(instance) = self.instances.remove(&process) else { return };
         self.leave_disks(instance.role.world.machine);
-        // So that its code comes to an end; nothing that it does has any effect.
+        // Lets its code end; nothing that it does has any effect.
         instance.stop.request();
         instance.stops.iter().for_each(Stop::request);
         let shared = &mut *self.lock();
@@ -362,8 +362,8 @@ impl Run {
         }
     }
 
-    /// What a process that is killed leaves on its machine's disk: all that it has written, or what
-    /// a loss of power leaves of it, and now and then a bit that is another one.
+    /// Decides what a killed process leaves on its machine's disk: everything that it has written, or what a
+    /// loss of power leaves of that, occasionally with a flipped bit.
     fn leave_disks(&mut self, machine: usize) {
         let mut disks: Vec<_> = {
             let shared = self.lock();
@@ -393,7 +393,7 @@ impl Run {
         self.lock().disks.extend(disks);
     }
 
-    /// An operator looks after processes whose tables on disk cannot be read: starts them again.
+    /// Restarts processes whose tables on disk cannot be read, as an operator would.
     fn restart_halted(&mut self) {
         let is_halted = |instance: &Instance| {
             instance
@@ -414,7 +414,7 @@ impl Run {
         }
     }
 
-    /// The group gives a partition to a process.
+    /// Assigns a partition to a process.
     fn assign(&mut self, partition: u32, process: usize) {
         self.lock().brokers.assigned[partition as usize] = Some(process);
         self.lock().trace(|| format!("log {partition} is assigned to process {process}"));
@@ -429,7 +429,7 @@ impl Run {
         }
     }
 
-    /// The group takes a partition from whoever has it: in peace, or because that one seems dead.
+    /// Revokes a partition from its process: normally, or because the process seems dead.
     fn revoke(&mut self, partition: u32, in_peace: bool) {
         if self.moves.iter().any(|moving| moving.partition == partition) {
             return;
@@ -444,7 +444,7 @@ impl Run {
             }
             Some((stop, _)) => {
                 self.lock().brokers.assigned[partition as usize] = None;
-                // It goes on as a zombie until it hears of it.
+                // It continues as a zombie until it learns of the loss.
                 self.informed.push((now + self.rng.below(8 * SECOND), stop));
                 let at_latest = now + self.rng.below(2 * SECOND);
                 self.moves.push(Move { partition, actor: None, at_latest });
@@ -471,7 +471,7 @@ impl Run {
         due.iter().for_each(|(_, stop)| stop.request());
     }
 
-    /// Something happens.
+    /// Triggers a random event.
     fn event(&mut self) {
         let now = self.now();
         match self.rng.below(1000) {
@@ -489,7 +489,7 @@ impl Run {
                 let in_peace = self.rng.once_in(2);
                 self.revoke(partition, in_peace);
             }
-            // Blocks are to fill now and then, so tables on disk are killed less often.
+            // Blocks should fill occasionally, so tables on disk are killed less often.
             976..980 if !self.on_disk || self.rng.once_in(6) => {
                 self.kill_any();
             }
@@ -511,14 +511,14 @@ impl Run {
                 let shared = &mut *self.shared.lock().expect("nothing panics while it has it");
                 let is_compacted = shared.brokers.compacted;
                 let centroids = shared.brokers.partition(Topic::Centroids, partition);
-                // The active segment is never compacted: what is open is in it.
+                // The active segment is never compacted; open transactions are in it.
                 let end = self.rng.below(centroids.end(now, true) + 1);
                 if is_compacted {
                     centroids.compact(end);
                 }
             }
             994..998 => {
-                // A leader is elected that knows only a part of what was committed.
+                // The elected leader knows only a part of what was committed.
                 let partition = self.rng.below(u64::from(LOG_PARTITIONS)) as u32;
                 let topic = if self.rng.once_in(3) { Topic::Log } else { Topic::Centroids };
                 let (back, until) = (self.rng.below(30), now + self.rng.below(20 * SECOND));
@@ -534,7 +534,7 @@ impl Run {
             }
             _ => self.lose_worker(),
         }
-        // What nobody owns is given to somebody.
+        // Partitions without an owner are assigned.
         for partition in 0..LOG_PARTITIONS {
             let owner = self.lock().brokers.assigned[partition as usize];
             if owner.is_none() && self.rng.once_in(100) {
@@ -562,14 +562,13 @@ impl Run {
         }
     }
 
-    /// The group gives a source partition to another
-    /// worker, or a new one. Who had it may not know yet.
+    /// Moves a source partition to another or a new worker. The former one may not know it yet.
     fn rebalance_pages(&mut self) {
         let partition = self.rng.index(SOURCE_PARTITIONS);
         if let Some(old) = self.source_owners[partition].take()
             && let Some(worker) = self.workers.get_mut(old)
         {
-            // A member that answers gives it back; a frozen one is only taken off the list.
+            // A responsive member gives it back; a frozen one is only removed from the list.
             if !worker.frozen {
                 if self.rng.once_in(2) {
                     worker.commit(&mut self.pages);
@@ -587,8 +586,8 @@ impl Run {
         }
     }
 
-    /// A worker of the fingerprint stage is killed or frozen.
-    /// What it has sent may still arrive, long after.
+    /// Kills or freezes a worker of the fingerprint stage. Records that it has sent may still arrive, long
+    /// after.
     fn lose_worker(&mut self) {
         let count = self.workers.len();
         let lost = self.rng.index(count);
@@ -596,8 +595,7 @@ impl Run {
         let shared = Arc::clone(&self.shared);
         let Some(worker) = self.workers.get_mut(lost) else { return };
         if worker.frozen {
-            // It wakes up: some of what it had in flight is
-            // appended before it learns what it has lost.
+            // It wakes up. Some of its records in flight are appended before it learns what it has lost.
             let brokers = &mut shared.lock().expect("nothing panics while it has it").brokers;
             for _ in 0..self.rng.below(6) {
                 worker.append(brokers, &mut self.rng, now);
@@ -638,7 +636,7 @@ impl Run {
         self.leftovers.retain(|leftovers| leftovers.iter().any(|queue| !queue.is_empty()));
     }
 
-    /// No more faults: what is on its way arrives, one worker and one process each finish the work.
+    /// Ends all faults: everything on its way arrives, and one worker and one process finish the work.
     fn heal(&mut self) {
         let now = self.now();
         self.next_event = Time::MAX;

@@ -1,8 +1,8 @@
-//! Slow without optimisation, so `cargo test` runs a little of it and `make simulation` all.
+//! Slow without optimisation: `cargo test` runs only a part, `make simulation` all of it.
 //!
-//! `LEITONG_SIMULATE_SEED` begins elsewhere, `LEITONG_SIMULATE_RUNS` and
-//! `LEITONG_SIMULATE_SECONDS` (of real time) go on for longer; `make simulate` sets them.
-//! `LEITONG_SIMULATE_TRACE` names a file for all requests of a run that fails.
+//! `LEITONG_SIMULATE_SEED` sets the first seed. `LEITONG_SIMULATE_RUNS` and `LEITONG_SIMULATE_SECONDS` (of
+//! real time) run for longer; `make simulate` sets them. `LEITONG_SIMULATE_TRACE` names a file for all
+//! requests of a failed run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ fn from_environment(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
-/// A run that may find out by a panic that something is wrong.
+/// Runs a seed; a panic counts as a failure.
 fn outcome(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: bool) -> Outcome {
     let outcome = catch_unwind(AssertUnwindSafe(|| run(seed, seconds, mistake, traced)));
     outcome.unwrap_or_else(|panic| {
@@ -25,7 +25,7 @@ fn outcome(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: bool) -> O
     })
 }
 
-/// The shortest run of the seed that still fails, with the end of its trace.
+/// Returns the shortest run of the seed that still fails, with the end of its trace.
 fn shrunk(seed: u64, wrong: &str) -> String {
     let (mut low, mut high) = (0, SECONDS);
     while low + 1 < high {
@@ -46,9 +46,9 @@ fn shrunk(seed: u64, wrong: &str) -> String {
 }
 
 #[test]
-fn exactly_one_outcome_whatever_happens() {
-    // Fixed seeds, then fresh ones: `make test` takes some of
-    // both, `make simulate` fresh ones for as long as one likes.
+fn every_page_has_exactly_one_outcome_whatever_happens() {
+    // Fixed seeds, then new ones: `make test` runs some of both, `make simulate` new ones for any length of
+    // time.
     let seconds = from_environment("LEITONG_SIMULATE_SECONDS").unwrap_or(0);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time");
     let fresh = u64::try_from(now.as_micros()).expect("a seed");
@@ -119,7 +119,7 @@ fn mistakes_are_found() {
         Mistake::CommitsWhatWasLeftOpen,
         Mistake::OverlooksOpenRecords,
     ];
-    // A net below catches this: the committed offset after a take-over.
+    // Another check catches this: the committed offset after a take-over.
     const SURVIVED: [Mistake; 1] = [Mistake::TrustsLostAnswers];
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -138,7 +138,7 @@ fn mistakes_are_found() {
 }
 
 #[test]
-fn tables_on_disk_are_taken_up_again() {
+fn tables_on_disk_are_reused() {
     let (mut begun, mut taken_up) = (0, 0);
     for seed in [3, 7, 11, 15] {
         let outcome = outcome(seed, SECONDS, None, true);

@@ -22,7 +22,7 @@ use leitong_cluster::log::identity::{Replaced, TopicIds};
 use leitong_store::blocks::StoreOptions;
 use leitong_store::blocks::sim::SimFolder;
 
-/// When the simulated clocks begin.
+/// Start of the simulated clocks.
 pub(crate) const EPOCH_MS: i64 = 1_700_000_000_000;
 
 /// A process of a worker.
@@ -31,7 +31,7 @@ pub(crate) struct Process {
     pub(crate) frozen_until: Time,
 }
 
-/// A request that arrives after its sender has given it up.
+/// A request that arrives after its sender has given up on it.
 pub(crate) struct Late {
     pub(crate) at: Time,
     pub(crate) id: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Late {
     pub(crate) request: Request,
 }
 
-/// A request to delete records of the changelog that arrives after its sender has given it up.
+/// A request to delete records of the changelog that arrives after its sender has given up on it.
 pub(crate) struct LateDeletion {
     pub(crate) at: Time,
     pub(crate) log_partition: u32,
@@ -58,7 +58,7 @@ pub(crate) struct Shared {
     pub(crate) faults: Faults,
     /// The folders of tables on disk, by machine and partition of the log.
     pub(crate) disks: BTreeMap<(usize, u32), SimFolder>,
-    /// One line a request, for comparing runs and for reading a failure.
+    /// One line per request, to compare runs and to analyse a failure.
     pub(crate) trace: Vec<String>,
     pub(crate) traced: bool,
 }
@@ -77,11 +77,11 @@ impl Shared {
 pub(crate) struct SimWorld {
     pub(crate) shared: Arc<Mutex<Shared>>,
     pub(crate) process: usize,
-    /// Whose disk it has; no other process has it meanwhile.
+    /// The machine whose disk the process has; no other process has it meanwhile.
     pub(crate) machine: usize,
     /// The instant at which the simulation began.
     pub(crate) start: Instant,
-    /// Built into its ports.
+    /// The mistake built into its ports.
     pub(crate) mistake: Option<Mistake>,
 }
 
@@ -90,7 +90,7 @@ impl SimWorld {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets `time` go by. False: the process is dead, and nothing that it does has any effect.
+    /// Advances `time`. Returns false if the process is dead; nothing that it does then has any effect.
     #[expect(
         deprecated,
         reason = "the product's code in between knows nothing of generators and their scopes"
@@ -121,7 +121,7 @@ impl SimWorld {
         }
     }
 
-    /// The way to a broker and back, mostly short.
+    /// Returns a random delay to a broker and back, usually short.
     pub(crate) fn latency(&self) -> Time {
         let mut shared = self.lock();
         if shared.rng.once_in(50) { shared.rng.below(80) * MS } else { 200 + shared.rng.below(2 * MS) }
@@ -129,7 +129,7 @@ impl SimWorld {
 }
 
 impl SimWorld {
-    /// Asks a broker, which may be away.
+    /// Contacts a broker, which may be unavailable.
     fn ask(&self, what: &str) -> anyhow::Result<()> {
         if !self.sleep(self.latency()) {
             bail!("this process is dead");
@@ -141,8 +141,8 @@ impl SimWorld {
         Ok(())
     }
 
-    /// The offset behind the first centroid that stands at `offset` or behind it.
-    fn behind_next_centroid(&self, log_partition: u32, offset: u64) -> anyhow::Result<u64> {
+    /// Returns the offset after the first centroid at or after `offset`.
+    fn after_next_centroid(&self, log_partition: u32, offset: u64) -> anyhow::Result<u64> {
         let reader = self.reader("leitong.centroids", log_partition)?;
         reader.begin(offset)?;
         while let Step::Record(record) = reader.next(Duration::ZERO)? {
@@ -195,7 +195,7 @@ impl World for SimWorld {
 
     fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()> {
         let before = match self.mistake {
-            Some(Mistake::DeletesUnexpired) => self.behind_next_centroid(log_partition, before)?,
+            Some(Mistake::DeletesUnexpired) => self.after_next_centroid(log_partition, before)?,
             _ => before,
         };
         if !self.sleep(self.latency()) {
@@ -258,7 +258,7 @@ impl World for SimWorld {
         Ok(())
     }
 
-    /// One after the other, in either order: the two have nothing but brokers in common.
+    /// One after the other, in either order: the two share nothing but brokers.
     fn both<A: Send, B>(&self, beside: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B) {
         if self.lock().rng.once_in(2) {
             let here = here();

@@ -19,8 +19,7 @@ impl Crawler {
         Self::start_with(installation, 0, move || pages_per_second)
     }
 
-    /// Begins with `backlog` pages at once; then as many a
-    /// second as are asked for, which may change.
+    /// Starts with `backlog` pages at once; then writes as many per second as requested, which may change.
     pub(crate) fn start_with(
         installation: &Installation,
         backlog: usize,
@@ -35,7 +34,7 @@ impl Crawler {
             while !stopped.load(Ordering::Relaxed) {
                 let i = written.len();
                 let page = Row::page((i % 3) as i32, &format!("p{i}"), &article(i * 7 % 300, 15));
-                // Of use where the configuration has corpora by header.
+                // Used if the configuration has corpora by header.
                 let corpus = ["甲", "乙", "丙", "丁"][i % 4];
                 let row = Row { headers: vec![("corpus".into(), Some(corpus.into()))], ..page };
                 topics::send(&producer, &topic, &row);
@@ -50,7 +49,7 @@ impl Crawler {
         Self { stop, thread }
     }
 
-    /// All pages that were written.
+    /// Stops the crawler, and returns all pages that were written.
     pub(crate) fn stop(self) -> Vec<Row> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().expect("all pages are written")

@@ -1,10 +1,10 @@
-//! Java's side of the tests: Java with the jars that `tools/test-tools.sh` has fetched.
+//! Java with the jars that `tools/test-tools.sh` has fetched.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Java with the jars of a `pom.xml`, which are in `target/<folder>`.
+/// Returns a command for Java with the jars of a `pom.xml`, which are in `target/<folder>`.
 pub(crate) fn java(pom: &str, folder: &str) -> Command {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").join(folder);
     let pom_of = |path: &Path| fs::read_to_string(path.join("pom.xml")).unwrap_or_default();

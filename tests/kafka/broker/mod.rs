@@ -1,6 +1,6 @@
-//! Apache Kafka itself for the tests: `make broker-tools` fetches it into `target/kafka`. It is started
-//! on free loopback ports, and killed with the test process. `KAFKA_BOOTSTRAP` names another cluster,
-//! for tests that need no broker of their own.
+//! Apache Kafka for the tests: `make broker-tools` fetches it into `target/kafka`. It listens on free
+//! loopback ports, and is killed with the test process. `KAFKA_BOOTSTRAP` names another cluster, for tests
+//! that do not need their own broker.
 
 pub(crate) mod crawler;
 pub(crate) mod jars;
@@ -32,21 +32,21 @@ struct Node {
 
 struct Running {
     child: Child,
-    /// Kills the broker and removes its data when its standard input
-    /// closes: whatever ends the test process ends the broker.
+    /// Kills the broker and removes its data when its standard input closes, that is, however the test
+    /// process ends.
     watchdog: Child,
 }
 
-/// One more listener of a broker, for clients that are told to connect to another port: a proxy's.
+/// An additional listener of a broker, for clients that are sent to another port: a proxy's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Proxied {
-    /// Where the broker listens.
+    /// The port on which the broker listens.
     pub(crate) port: u16,
-    /// What it tells the clients that come in there.
+    /// The port that the broker advertises to the clients of this listener.
     pub(crate) advertised: u16,
 }
 
-/// Brokers to talk to: those of `KAFKA_BOOTSTRAP`, or one that all tests of this binary share.
+/// Returns the address of the brokers: `KAFKA_BOOTSTRAP`, or a cluster that all tests of this binary share.
 pub(crate) fn bootstrap() -> String {
     static SHARED: OnceLock<Brokers> = OnceLock::new();
     match std::env::var("KAFKA_BOOTSTRAP") {
@@ -61,8 +61,8 @@ impl Brokers {
         Self::start_with(&vec![Vec::new(); count], "")
     }
 
-    /// Starts a broker for each entry, which holds its further
-    /// listeners; `more` are properties that replace the tests' own.
+    /// Starts a broker for each entry, which lists its additional listeners; `more` are properties that
+    /// replace the defaults of the tests.
     pub(crate) fn start_with(proxied: &[Vec<Proxied>], more: &str) -> Self {
         let count = proxied.len();
         let folder = tempfile::tempdir().expect("a folder");
@@ -114,13 +114,13 @@ impl Brokers {
         brokers
     }
 
-    /// For clients.
+    /// Returns the bootstrap address for clients.
     pub(crate) fn bootstrap(&self) -> String {
         let servers: Vec<String> = self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
         servers.join(",")
     }
 
-    /// `kill -9`.
+    /// Kills a broker (`kill -9`).
     pub(crate) fn kill(&mut self, i: usize) {
         if let Some(mut running) = self.nodes[i].running.take() {
             running.child.kill().expect("killed");
@@ -136,29 +136,29 @@ impl Brokers {
         self.wait_until_up(i);
     }
 
-    /// `kill -9` of all.
+    /// Kills all brokers (`kill -9`).
     pub(crate) fn kill_all(&mut self) {
         (0..self.nodes.len()).for_each(|i| self.kill(i));
     }
 
-    /// Starts all again. One alone would wait for the others.
+    /// Restarts all brokers. A single one would wait for the others.
     pub(crate) fn restart_all(&mut self) {
         (0..self.nodes.len()).for_each(|i| self.spawn(i));
         (0..self.nodes.len()).for_each(|i| self.wait_until_up(i));
     }
 
-    /// Sends a signal to a broker by name.
+    /// Sends a signal, given by name, to a broker.
     pub(crate) fn signal(&self, i: usize, name: &str) {
         let running = self.nodes[i].running.as_ref().expect("it runs");
         let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", running.child.id())]).status();
         assert!(sent.expect("sh starts").success());
     }
 
-    /// Whether all brokers have all of a topic.
+    /// Returns true if all brokers have all of a topic.
     pub(crate) fn in_sync(&self, topic: &str) -> bool {
         let client: BaseConsumer =
             ClientConfig::new().set("bootstrap.servers", self.bootstrap()).create().expect("a client");
-        // Asked again by whoever waits: a broker that has just come back may leave a request unanswered.
+        // The caller repeats this: a broker that has just come back may leave a request unanswered.
         let asked = client.fetch_metadata(Some(topic), Duration::from_secs(10));
         let Ok(metadata) = asked else { return false };
         let partitions = metadata.topics()[0].partitions();
@@ -208,12 +208,12 @@ impl Drop for Brokers {
     }
 }
 
-/// Java with Kafka's classes.
+/// Returns a command for Java with Kafka's classes.
 pub(crate) fn java() -> Command {
     jars::java("tests/kafka/broker/pom.xml", "kafka")
 }
 
-/// Lets time pass, where the test is about what happens in the meantime: never to wait for an event.
+/// Lets time pass, for tests about what happens in the meantime. Never use it to wait for an event.
 pub(crate) fn pause(ms: u64) {
     crate::common::wait::pause(Duration::from_millis(ms));
 }

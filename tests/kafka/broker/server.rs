@@ -1,25 +1,25 @@
-//! Servers of others that tests run beside workers.
+//! Other programs' servers that tests run next to workers.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// `nobody` everywhere.
+/// The user id of `nobody`, the same everywhere.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// A server, which ends with this, or with the test process, however that ends.
+/// A server. It ends when dropped, or with the test process, however that ends.
 pub(crate) struct Server(Child);
 
 impl Server {
-    /// Starts `command`, whose output goes to the file `said`. `signal` ends it.
-    pub(crate) fn start(command: &Command, said: &Path, signal: &str) -> Self {
-        Self(until_input_closes(command, said, signal).spawn().expect("sh starts"))
+    /// Starts `command`; its output goes to the file `log`. `signal` ends it.
+    pub(crate) fn start(command: &Command, log: &Path, signal: &str) -> Self {
+        Self(until_input_closes(command, log, signal).spawn().expect("sh starts"))
     }
 
-    /// The same for one that refuses to run as root.
-    pub(crate) fn start_not_as_root(command: &Command, said: &Path, signal: &str) -> Self {
-        Self(not_as_root(until_input_closes(command, said, signal)).spawn().expect("sh starts"))
+    /// Starts a server that refuses to run as root.
+    pub(crate) fn start_not_as_root(command: &Command, log: &Path, signal: &str) -> Self {
+        Self(not_as_root(until_input_closes(command, log, signal)).spawn().expect("sh starts"))
     }
 }
 
@@ -30,16 +30,16 @@ impl Drop for Server {
     }
 }
 
-fn until_input_closes(command: &Command, said: &Path, signal: &str) -> Command {
-    let said = File::create(said).expect("a file");
+fn until_input_closes(command: &Command, log: &Path, signal: &str) -> Command {
+    let log = File::create(log).expect("a file");
     let mut shell = Command::new("sh");
     shell
         .args(["-c", "\"$@\" < /dev/null & read line; kill -$0 $!; wait $!", signal])
         .arg(command.get_program())
         .args(command.get_args())
         .stdin(Stdio::piped())
-        .stdout(said.try_clone().expect("a file"))
-        .stderr(said);
+        .stdout(log.try_clone().expect("a file"))
+        .stderr(log);
     shell
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The command as [`NOBODY`], if this is root.
+/// Returns the command run as [`NOBODY`] if the current user is root.
 pub(crate) fn not_as_root(mut command: Command) -> Command {
     if is_root() {
         command.uid(NOBODY).gid(NOBODY);

@@ -1,4 +1,4 @@
-//! Pages in and verdicts out, as a crawler and a consumer do it.
+//! Writes pages and reads verdicts, as a crawler and a consumer do.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A page as JSON, for a partition.
+    /// Returns a page as JSON, for a partition.
     pub(crate) fn page(partition: i32, id: &str, text: &str) -> Self {
         let page = serde_json::json!({ "id": id, "url": format!("https://example.test/{id}"), "text": text });
         Self { partition, value: Some(page.to_string().into_bytes()), ..Self::default() }
@@ -41,7 +41,7 @@ impl Row {
     }
 }
 
-/// Writes messages, each to its partition, and waits until all are there.
+/// Writes messages, each to its partition, and waits until all are stored.
 pub(crate) fn produce(bootstrap: &str, topic: &str, rows: &[Row]) {
     let producer = producer(bootstrap);
     for row in rows {
@@ -88,7 +88,7 @@ pub(crate) fn send(producer: &BaseProducer, topic: &str, row: &Row) {
     producer.poll(Duration::ZERO);
 }
 
-/// All committed messages of a topic, from its beginning to its present end, by partition.
+/// Returns all committed messages of a topic, from its beginning to its current end, by partition.
 pub(crate) fn read_all(bootstrap: &str, topic: &str) -> Vec<Row> {
     let consumer: BaseConsumer = ClientConfig::new()
         .set("bootstrap.servers", bootstrap)
@@ -131,7 +131,7 @@ pub(crate) fn read_all(bootstrap: &str, topic: &str) -> Vec<Row> {
     rows
 }
 
-/// The names of all consumer groups that the brokers know.
+/// Returns the names of all consumer groups that the brokers know.
 pub(crate) fn groups(bootstrap: &str) -> Vec<String> {
     let client: BaseConsumer =
         ClientConfig::new().set("bootstrap.servers", bootstrap).create().expect("a client");
@@ -139,14 +139,14 @@ pub(crate) fn groups(bootstrap: &str) -> Vec<String> {
     groups.groups().iter().map(|group| group.name().to_owned()).collect()
 }
 
-/// Verdicts in the order of the log.
+/// Returns verdicts in the order of the log.
 pub(crate) fn verdicts(bootstrap: &str, topic: &str) -> Vec<Value> {
     let mut verdicts: Vec<Value> = read_all(bootstrap, topic).iter().map(Row::json).collect();
     verdicts.sort_by_key(|verdict| (verdict["log_partition"].as_u64(), verdict["log_offset"].as_u64()));
     verdicts
 }
 
-/// Where each verdict or dead letter comes from, with how often.
+/// Returns the page of each verdict or dead letter, with the number of outcomes.
 pub(crate) fn sources(verdicts: &[Value], dead_letters: &[Row]) -> BTreeMap<(i64, i64), u32> {
     let mut sources = BTreeMap::new();
     let places = verdicts.iter().map(|verdict| {

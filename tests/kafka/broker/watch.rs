@@ -1,5 +1,4 @@
-//! Reads verdicts as they come: when the last one of each
-//! log partition was seen, and that none comes twice.
+//! Reads verdicts as they arrive. Records when the last one of each log partition was seen, and duplicates.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,15 +20,15 @@ pub(crate) struct Watch {
 }
 
 struct Seen {
-    /// When the last verdict of each log partition came.
+    /// Time of the last verdict of each log partition.
     last: Vec<Instant>,
-    /// The longest time without one since [`Watch::begin`], by log partition.
+    /// The longest time without a verdict since [`Watch::begin`], by log partition.
     longest: Vec<Duration>,
-    /// Verdicts since then, by log partition.
+    /// Number of verdicts since then, by log partition.
     count: Vec<u64>,
     /// Partition and offset of each page with a verdict.
     places: HashSet<(u32, u64)>,
-    /// … and with two of them.
+    /// Partition and offset of each page with two verdicts.
     twice: Vec<(u32, u64)>,
 }
 
@@ -41,7 +40,7 @@ impl Watch {
             .set("isolation.level", "read_committed")
             .set("enable.auto.commit", "false")
             .set("auto.offset.reset", "error")
-            // It must not be slower to come back than what it watches.
+            // It must not reconnect more slowly than the workers that it watches.
             .set("reconnect.backoff.max.ms", "200")
             .set("topic.metadata.refresh.fast.interval.ms", "50")
             .set("fetch.wait.max.ms", "50")
@@ -77,26 +76,26 @@ impl Watch {
         Self { seen, stop, thread: Some(thread) }
     }
 
-    /// Counts from now on.
+    /// Restarts the counts.
     pub(crate) fn begin(&self) {
         let mut seen = lock(&self.seen);
         seen.longest.fill(Duration::ZERO);
         seen.count.fill(0);
     }
 
-    /// Verdicts of the log partition with the fewest, since [`Self::begin`].
+    /// Returns the number of verdicts of the log partition with the fewest, since [`Self::begin`].
     pub(crate) fn fewest(&self) -> u64 {
         lock(&self.seen).count.iter().copied().min().unwrap_or(0)
     }
 
-    /// The longest time without a verdict from any log partition, since [`Self::begin`].
+    /// Returns the longest time without a verdict from any log partition, since [`Self::begin`].
     pub(crate) fn longest(&self) -> Duration {
         let seen = lock(&self.seen);
         let silences = seen.last.iter().map(Instant::elapsed);
         silences.chain(seen.longest.iter().copied()).max().unwrap_or_default()
     }
 
-    /// Pages with a verdict.
+    /// Returns the number of pages with a verdict.
     pub(crate) fn pages(&self) -> usize {
         lock(&self.seen).places.len()
     }
@@ -109,7 +108,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // If it has panicked it has said so.
+        // The thread has already reported its own panic.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -1,4 +1,4 @@
-//! `leitong run` as an operator runs it: processes that can be stopped, killed and frozen.
+//! Runs `leitong run` as an operator does: processes that can be stopped, killed and frozen.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -13,19 +13,19 @@ use super::topics::{self, Row};
 use super::{HANG_LIMIT, wait_until};
 use crate::common::{self, Run, leitong};
 
-/// Topics and a configuration of a test's own.
+/// The topics and the configuration of one test.
 pub(crate) struct Installation {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) bootstrap: String,
     pub(crate) app: String,
-    /// What the configuration says of the brokers: `bootstrap`, or a proxy.
+    /// The configured brokers: `bootstrap`, or a proxy.
     workers_bootstrap: String,
     workers: AtomicU32,
 }
 
 impl Installation {
-    /// Makes topics for `name` with a configuration that ends in
-    /// `more`; three page partitions unless it says otherwise.
+    /// Creates topics for `name`, with a configuration that ends in `more`; three page partitions unless it
+    /// sets another number.
     pub(crate) fn new(bootstrap: &str, name: &str, more: &str) -> Self {
         let installation = Self::without_topics(bootstrap, name, more);
         let made = installation.leitong(&["topics", "create"]);
@@ -33,9 +33,8 @@ impl Installation {
         installation
     }
 
-    /// The same, with workers that reach the brokers through a proxy; the
-    /// name may be that of a variable in their environment, `${LIKE_THIS}`.
-    /// The test's own clients talk to the brokers directly.
+    /// Creates an installation whose workers reach the brokers through a proxy. `proxy` may be a variable in
+    /// their environment, `${LIKE_THIS}`. The test's own clients talk to the brokers directly.
     pub(crate) fn behind(proxy: &str, bootstrap: &str, name: &str, more: &str) -> Self {
         let mut installation = Self::new(bootstrap, name, more);
         installation.workers_bootstrap = proxy.to_owned();
@@ -58,7 +57,7 @@ impl Installation {
         installation
     }
 
-    /// Writes the configuration anew, with another end.
+    /// Writes the configuration again, with another end.
     pub(crate) fn configure(&self, more: &str) {
         let app = &self.app;
         let create =
@@ -72,12 +71,12 @@ impl Installation {
         std::fs::write(self.config(), text).expect("written");
     }
 
-    /// Has every instance that starts from now on follow the tables of others.
+    /// Lets every instance that starts from now on keep standby tables.
     pub(crate) fn keep_standbys(&self) {
         self.edit("[kafka]\n", "[kafka]\nstandby = true\n");
     }
 
-    /// Changes the first `from` of the configuration.
+    /// Replaces the first `from` in the configuration.
     pub(crate) fn edit(&self, from: &str, to: &str) {
         let text = std::fs::read_to_string(self.config()).expect("a configuration");
         assert!(text.contains(from), "{from}: {text}");
@@ -96,7 +95,7 @@ impl Installation {
     pub(crate) fn leitong(&self, arguments: &[&str]) -> Run {
         let output =
             leitong().args(arguments).arg("--config").arg(self.config()).output().expect("it starts");
-        Run::of(output)
+        Run::from_output(output)
     }
 
     pub(crate) fn produce(&self, rows: &[Row]) {
@@ -124,7 +123,7 @@ impl Installation {
         topics::read_all(&self.bootstrap, &self.topic("dead"))
     }
 
-    /// Waits until there are `count` verdicts and dead letters, and gives the verdicts.
+    /// Waits until there are `count` verdicts and dead letters, and returns the verdicts.
     #[track_caller]
     pub(crate) fn wait_for_verdicts(&self, count: usize) -> Vec<serde_json::Value> {
         let mut verdicts = Vec::new();
@@ -135,22 +134,22 @@ impl Installation {
         verdicts
     }
 
-    /// Starts `leitong run` with more arguments.
+    /// Starts `leitong run` with additional arguments.
     pub(crate) fn worker(&self, arguments: &[&str]) -> Worker {
         self.worker_with(arguments, &[])
     }
 
-    /// A worker that is ready, with its table from `source`.
+    /// Starts a worker and waits until it is ready; its table must come from `source`.
     #[track_caller]
     pub(crate) fn restored_worker(&self, source: &str, arguments: &[&str]) -> Worker {
         let worker = self.worker(arguments);
         worker.wait_until_ready();
-        let said = worker.said();
+        let said = worker.plain_log();
         assert!(said.contains(&format!("from={source}")), "{said}");
         worker
     }
 
-    /// Starts `leitong run` with more arguments, and more in its environment.
+    /// Starts `leitong run` with additional arguments and environment variables.
     pub(crate) fn worker_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Worker {
         self.start(leitong(), arguments, environment)
     }
@@ -162,7 +161,7 @@ impl Installation {
         self.start(command, arguments, &[])
     }
 
-    /// Starts `run` of a program with arguments of its own, such as those of a container engine.
+    /// Starts `run` of a program with its own arguments, such as those of a container engine.
     pub(crate) fn start(
         &self,
         mut program: Command,
@@ -185,19 +184,19 @@ impl Installation {
         Worker { child, log }
     }
 
-    /// Verdicts of the log by `leitong replay`.
+    /// Returns the verdicts of `leitong replay` on the log.
     pub(crate) fn replay(&self, more: &[&str]) -> Run {
         let output = leitong().arg("replay").arg("--config").arg(self.config()).args(more).output();
-        Run::of(output.expect("it starts"))
+        Run::from_output(output.expect("it starts"))
     }
 }
 
-/// Outcomes held against the pages that were written.
+/// The outcomes compared with the pages that were written.
 #[derive(Debug)]
 pub(crate) struct Tally {
     /// Partition and offset of pages with more than one outcome.
     pub(crate) twice: Vec<(i64, i64)>,
-    /// … and of those without any.
+    /// Partition and offset of pages without an outcome.
     pub(crate) lost: Vec<(i64, i64)>,
 }
 
@@ -210,14 +209,13 @@ impl std::fmt::Display for Tally {
 }
 
 impl Installation {
-    /// Which of `rows` have no outcome so far, or more than
-    /// one, as a `read_committed` consumer sees it.
+    /// Returns which of `rows` have no outcome so far, or more than one, for a `read_committed` consumer.
     pub(crate) fn tally(&self, rows: &[Row]) -> Tally {
         tally(&self.verdicts(), &self.dead_letters(), rows)
     }
 
-    /// What must hold whatever happened: one outcome for each of `rows` as a `read_committed`
-    /// consumer sees it, and verdicts equal to those of the log. Gives the verdicts.
+    /// Checks what must always hold: one outcome for each of `rows` for a `read_committed` consumer, and
+    /// verdicts equal to those of the log. Returns the verdicts.
     #[track_caller]
     pub(crate) fn assert_exactly_once(&self, rows: &[Row]) -> Vec<serde_json::Value> {
         let (verdicts, letters) = (self.verdicts(), self.dead_letters());
@@ -244,9 +242,9 @@ fn tally(verdicts: &[serde_json::Value], letters: &[Row], rows: &[Row]) -> Tally
     Tally { twice, lost }
 }
 
-/// The fields of verdicts that are the same whenever a log is read. Ids of clusters are not among
-/// them; so of these it must hold that each has one canonical page, in the order of the log, until a
-/// verdict says that its page takes the place of that one.
+/// Returns the fields of verdicts that are the same whenever a log is read. Ids of clusters are not among
+/// them. Instead, this checks that each id has one canonical page, in the order of the log, until a verdict
+/// says that its page replaces that one.
 fn checked_by_cluster(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
     let is_of_cluster = |verdict: &&serde_json::Value| {
         !verdict["cluster_id"].is_null() || !verdict["recrawl"]["left_cluster_id"].is_null()
@@ -270,12 +268,12 @@ fn checked_by_cluster(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> 
     verdicts.iter().map(common::stable_fields).collect()
 }
 
-/// Fast failure detection: a member that is gone is missed after 1.5 seconds.
-/// The last part of a configuration, to which more properties may be added.
-pub(crate) const MISSED_SOON: &str =
+/// Fast failure detection: a missing member is noticed after 1.5 seconds. Last part of a configuration, to
+/// which more properties may be added.
+pub(crate) const FAST_FAILURE_DETECTION: &str =
     "[kafka.properties]\n\"session.timeout.ms\" = 1500\n\"heartbeat.interval.ms\" = 300\n";
 
-/// A running worker; killed when dropped.
+/// A running worker. It is killed when dropped.
 pub(crate) struct Worker {
     child: Child,
     log: PathBuf,
@@ -286,13 +284,13 @@ impl Worker {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// The log, read when it is displayed: for messages of what is waited for.
+    /// The log, read when it is displayed: for messages about waiting.
     pub(crate) fn latest(&self) -> impl Display {
         std::fmt::from_fn(|formatter| formatter.write_str(&self.log()))
     }
 
-    /// The log, without colours.
-    pub(crate) fn said(&self) -> String {
+    /// Returns the log, without colours.
+    pub(crate) fn plain_log(&self) -> String {
         common::plain(&self.log())
     }
 
@@ -300,7 +298,7 @@ impl Worker {
         self.child.id()
     }
 
-    /// Sends a signal by name.
+    /// Sends a signal, given by name.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.pid())]).status();
         assert!(sent.expect("sh starts").success());
@@ -318,7 +316,7 @@ impl Worker {
         self.wait()
     }
 
-    /// Returns the exit status; 143 and the like if a signal has ended the worker, as in a shell.
+    /// Returns the exit status; as in a shell, 143 and similar if a signal has ended the worker.
     #[track_caller]
     pub(crate) fn wait(&mut self) -> i32 {
         let mut status = None;
@@ -330,7 +328,8 @@ impl Worker {
         status.code().or_else(|| Some(128 + status.signal()?)).expect("a code or a signal")
     }
 
-    /// Whether it has not ended, by itself or by a signal; until it is waited for, the system keeps it as a zombie.
+    /// Returns true if it has not ended; the system keeps an ended process as a zombie until it is waited
+    /// for.
     pub(crate) fn is_running(&self) -> bool {
         std::fs::read_to_string(format!("/proc/{}/status", self.pid()))
             .is_ok_and(|status| !status.contains("State:\tZ"))
@@ -341,9 +340,9 @@ impl Worker {
         wait_until(format_args!("{text:?} in the log:\n{}", self.latest()), || self.log().contains(text));
     }
 
-    /// Status and body of a path of the admin port.
+    /// Returns status and body of a path of the admin port.
     pub(crate) fn get(&self, path: &str) -> Option<(u16, String)> {
-        let log = self.said();
+        let log = self.plain_log();
         let address = log.split("admin port: http://").nth(1)?.split_whitespace().next()?.to_owned();
         let mut stream = TcpStream::connect(&address).ok()?;
         stream.set_read_timeout(Some(*HANG_LIMIT)).ok()?;
@@ -362,7 +361,7 @@ impl Worker {
         });
     }
 
-    /// The sum of a metric over all labels.
+    /// Returns the sum of a metric over all labels.
     pub(crate) fn metric(&self, name: &str) -> f64 {
         let (_, text) = self.get("/metrics").unwrap_or_default();
         let values = text.lines().filter(|line| {
@@ -371,7 +370,7 @@ impl Worker {
         values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     }
 
-    /// Resident memory in bytes.
+    /// Returns the resident memory in bytes.
     pub(crate) fn resident_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");

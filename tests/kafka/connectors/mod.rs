@@ -1,6 +1,6 @@
-//! The connector for PostgreSQL in `examples/connectors` as an operator uses it: Kafka Connect itself writes verdicts into
-//! PostgreSQL itself. `tests/shipped/connectors.rs` checks the fields of all connectors, including those that Maven does
-//! not have.
+//! The connector for PostgreSQL in `examples/connectors`, used as an operator would: a real Kafka Connect
+//! writes verdicts into a real PostgreSQL. `tests/shipped/connectors.rs` checks the fields of all connectors,
+//! including those that are not in Maven.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -18,7 +18,8 @@ use crate::common::{article, free_ports};
 
 const USER: &str = "crawl";
 
-/// A program of PostgreSQL: of the folder that `make all-tools` has found, or the system's.
+/// Returns a command for a program of PostgreSQL, from the folder that `make all-tools` has found, or the
+/// system's.
 fn postgresql(name: &str) -> Command {
     let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/postgresql").join(name);
     let program = if found.is_file() { found } else { PathBuf::from(name) };
@@ -52,13 +53,13 @@ impl PostgreSql {
         let mut server = postgresql("postgres");
         server.arg("-D").arg(&data).arg("-k").arg(&data);
         server.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-F"]);
-        let said = folder.join("database.log");
-        let started = Self { port, _server: Server::start_not_as_root(&server, &said, "QUIT") };
+        let log = folder.join("database.log");
+        let started = Self { port, _server: Server::start_not_as_root(&server, &log, "QUIT") };
         wait_until("PostgreSQL answers", || started.ask("postgres", "SELECT 1").is_ok());
         started
     }
 
-    /// What a statement gives, one line a row; or what is wrong with it.
+    /// Returns the rows of a statement, one line each, or the error.
     fn ask(&self, database: &str, sql: &str) -> Result<Vec<String>, String> {
         let asked = postgresql("psql")
             .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", USER, "-d", database])
@@ -72,16 +73,16 @@ impl PostgreSql {
     }
 }
 
-/// The contents of a file in `examples/connectors`.
+/// Returns the contents of a file in `examples/connectors`.
 fn example(name: &str) -> String {
     fs::read_to_string(Path::new("examples/connectors").join(name)).expect("an example")
 }
 
 #[test]
-fn verdicts_go_into_postgresql() {
+fn verdicts_are_written_into_postgresql() {
     let folder = tempfile::tempdir().expect("a folder");
     let installation = Installation::new(&bootstrap(), "connect", "");
-    // Each text comes from two pages, and a letter less common in code is in all of them.
+    // Each text comes from two pages, and all contain a letter that is unusual in code.
     let page = |i: usize| Row::page((i % 3) as i32, &format!("é/{i}"), &format!("{}'\"", article(i / 2, 12)));
     installation.produce(&(0..40).map(page).collect::<Vec<_>>());
     let _worker = installation.worker(&[]);
@@ -113,11 +114,11 @@ fn verdicts_go_into_postgresql() {
     let mut connect = java("tests/kafka/connectors/pom.xml", "connect");
     connect.arg("org.apache.kafka.connect.cli.ConnectStandalone");
     connect.arg(folder.path().join("connect.properties")).arg(folder.path().join("connector.json"));
-    let said = folder.path().join("connect.log");
-    let _connect = Server::start(&connect, &said, "KILL");
+    let log = folder.path().join("connect.log");
+    let _connect = Server::start(&connect, &log, "KILL");
 
     let mut verdicts = installation.wait_for_verdicts(40);
-    let failed = || fs::read_to_string(&said).unwrap_or_default();
+    let failed = || fs::read_to_string(&log).unwrap_or_default();
     wait_until("all verdicts are in the database", || {
         assert!(!failed().contains("unrecoverable exception"), "{}", failed());
         database.ask("crawl", "SELECT count(*) FROM verdicts").expect("a count") == ["40"]

@@ -13,11 +13,11 @@ use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
 use crate::common::article;
 
-/// What an indexer is to do with the pages of [`pages`].
+/// The expected actions of an indexer on the pages of [`pages`].
 const LINES: [&str; 6] =
     ["leave short TOO_SHORT", "skip copy first", "store again", "store first", "store other", "store 页面"];
 
-/// A verdict topic with a verdict of each kind, and some that were aborted.
+/// Returns a verdict topic with a verdict of each kind, and some aborted ones.
 fn verdicts() -> &'static Installation {
     static MADE: OnceLock<Installation> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -47,7 +47,7 @@ fn pages() -> Vec<Row> {
     ]
 }
 
-/// Writes a verdict into each partition that no reader may see.
+/// Writes a verdict into each partition and aborts the transaction.
 fn abort_verdicts(installation: &Installation) {
     let topic = installation.topic("verdicts");
     let timeout = *HANG_LIMIT;
@@ -77,7 +77,7 @@ fn abort_verdicts(installation: &Installation) {
     producer.abort_transaction(timeout).expect("aborted");
 }
 
-/// Has the consumer that the README's section `heading` is about read all verdicts, in two runs of one group.
+/// Runs the consumer in the README's section `heading` twice, as one group, until it has read all verdicts.
 fn reads_each_verdict_once(heading: &str) {
     let readme = std::fs::read_to_string(examples().join("consumers/README.md")).expect("the README");
     let section = readme.split("\n## ").find(|section| section.starts_with(heading)).expect(heading);

@@ -1,7 +1,8 @@
-//! The programs in `examples` by the commands of their READMEs, each in a copy of its folder below `target`.
+//! Runs the programs in `examples` by the commands of their READMEs, each in a copy of its folder below
+//! `target`.
 //!
-//! `make all-tools` makes the copies and runs the first command of each README there, which installs what the program
-//! needs. The tests run the others.
+//! `make all-tools` creates the copies and runs the first command of each README there, which installs the
+//! program's dependencies. The tests run the others.
 
 mod consumers;
 mod scrapy;
@@ -12,7 +13,7 @@ use std::process::{Command, Output};
 
 use crate::broker::HANG_LIMIT;
 
-/// A copy of an example's folder, with all that it needs.
+/// A copy of an example's folder, with its dependencies.
 struct Example {
     folder: PathBuf,
     /// The commands of its README, or of one section.
@@ -20,7 +21,7 @@ struct Example {
 }
 
 impl Example {
-    /// Finds the copy of a folder below `examples`; `readme` is where its commands stand.
+    /// Finds the copy of a folder below `examples`; `readme` contains its commands.
     #[track_caller]
     fn new(name: &str, readme: &str) -> Self {
         let example = Self::copied(name, name, readme);
@@ -76,7 +77,7 @@ fn is_copied(from: &Path, to: &Path) -> bool {
     })
 }
 
-/// `command` with what it takes in place of what the README says.
+/// Returns `command` with parts of it replaced.
 fn with(command: &str, replacements: &[(&str, &str)]) -> String {
     replacements.iter().fold(command.to_owned(), |command, (documented, ours)| {
         assert!(command.contains(documented), "{documented} in {command}");

@@ -37,7 +37,7 @@ fn scrapy_crawls_a_site_to_its_verdicts() {
     let mut worker = installation.worker(&[]);
     example.run(&crawl);
     installation.wait_for_verdicts(8);
-    // Once more: every page is a copy of its earlier crawl, or undecidable again.
+    // A second crawl: every page is a copy of its earlier crawl, or undecidable again.
     example.run(&crawl);
     let verdicts = installation.wait_for_verdicts(16);
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
@@ -59,7 +59,7 @@ fn scrapy_crawls_a_site_to_its_verdicts() {
         assert_eq!(said("/login.html", crawl), undecidable("WALL"));
         assert_eq!(said("/missing.html", crawl), undecidable("HTTP_STATUS"));
     }
-    // Whichever of the two comes first is the original.
+    // The one that comes first is the original.
     for pair in [["/news/river.html", "/mirror/river.html"], ["/zh/night-market.html", "/zh/reprint.html"]] {
         let [first, second] = if said(pair[0], 0).0 == "UNIQUE" { pair } else { [pair[1], pair[0]] };
         assert_eq!(said(first, 0).0, "UNIQUE");

@@ -1,4 +1,4 @@
-//! A corpus whose fingerprints are made by Spark or by a pool of processes, and clustered by a process or by the worker.
+//! A corpus fingerprinted by Spark or by a pool of processes, and clustered by a process or by the worker.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,8 @@ use crate::common::{article, assert_same, leitong};
 
 const DOCUMENTS: usize = 240;
 
-/// Documents in three files of Parquet: every third one is a near copy of the one before it, some have no text.
+/// Writes documents in three Parquet files: every third one is a near copy of the previous one, some have no
+/// text.
 fn documents(example: &Example) {
     let text = |at: usize| match at % 24 {
         7 => Value::Null,
@@ -28,7 +29,8 @@ fn documents(example: &Example) {
     example.run(&format!(".venv/bin/python -c {convert:?}"));
 }
 
-/// The example in a folder of its own, with our package as the repository builds it, and documents; and its commands.
+/// Installs the example in a separate folder, with our package as the repository builds it, and documents;
+/// returns it with its commands.
 fn installed(name: &str) -> (Example, Vec<String>) {
     let readme = std::fs::read_to_string(examples().join("spark/README.md")).expect("the README");
     let example = Example::copied("spark", name, &readme);
@@ -46,13 +48,13 @@ fn installed(name: &str) -> (Example, Vec<String>) {
     (example, commands)
 }
 
-/// The command of the README that runs this program.
+/// Returns the README's command that runs this program.
 fn command<'a>(commands: &'a [String], program: &str) -> &'a str {
     let mut found = commands.iter().filter(|command| command.contains(program));
     found.next().unwrap_or_else(|| panic!("{program} in {commands:?}"))
 }
 
-/// Rows of Parquet files, as JSON, in the order of the files.
+/// Returns the rows of Parquet files as JSON, in the order of the files.
 fn rows(example: &Example, path: &str) -> Vec<Value> {
     let print = "import json, pathlib, sys, pyarrow.parquet as parquet; path = pathlib.Path(sys.argv[1]); \
                  files = sorted(path.glob('*.parquet')) if path.is_dir() else [path]; \
@@ -62,7 +64,7 @@ fn rows(example: &Example, path: &str) -> Vec<Value> {
     out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// Verdicts of `leitong dedup` on the documents in the order of the records, as the files of verdicts have them.
+/// Returns the verdicts of `leitong dedup` on the documents, in the order and form of the files of verdicts.
 fn expected(example: &Example) -> Vec<Value> {
     let lines = std::fs::read_to_string(example.folder.join("documents.jsonl")).expect("it was written");
     let lines: Vec<&str> = lines.lines().collect();
@@ -83,7 +85,7 @@ fn expected(example: &Example) -> Vec<Value> {
     verdicts.map(|verdict| row(&verdict)).collect()
 }
 
-/// A verdict's row but for the id of its cluster, which differs from log to log.
+/// Returns a verdict's row without the id of its cluster, which differs from log to log.
 fn row(verdict: &Value) -> Value {
     let is_duplicate = match verdict.get("is_duplicate") {
         Some(is_duplicate) => is_duplicate.clone(),
@@ -95,7 +97,7 @@ fn row(verdict: &Value) -> Value {
             "canonical_page_id": verdict["canonical_page_id"] })
 }
 
-/// The verdicts in a file, after a look at whether they say something.
+/// Returns the verdicts in a file, after a check that they are not trivial.
 fn found(example: &Example, file: &str) -> Vec<Value> {
     let found: Vec<Value> = rows(example, file).iter().map(row).collect();
     let count = |kind: &str| found.iter().filter(|verdict| verdict["kind"] == kind).count();
@@ -117,7 +119,7 @@ fn a_pool_of_processes_and_the_worker_decide_as_dedup_does() {
     let topics = [installation.topic("log"), installation.topic("verdicts")];
     let publish = with(command(&commands, "publish.py"), &[("localhost:9092", &*installation.bootstrap)]);
     let publish = format!("{publish} --log {} --verdicts {}", topics[0], topics[1]);
-    // Two at once, of which one is killed at some point; then all of it once more.
+    // Two at once, one of which is killed at some point; then a complete run.
     let other = with(&publish, &[(" verdicts.parquet", " other.parquet")]);
     example.run(&format!("bash -c \"(timeout -s KILL 0.7 {other} || true) & {publish} && wait\""));
     let in_order = |file: &str| {

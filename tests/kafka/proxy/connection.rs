@@ -1,5 +1,4 @@
-//! One client's connection to one broker: a thread for each
-//! direction, which passes frames on, or not.
+//! One client's connection to one broker. One thread per direction passes frames on, or drops them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -24,11 +23,11 @@ pub(super) struct Connection {
 
 #[derive(Default)]
 struct State {
-    /// Responses that do not simply pass, by correlation id.
+    /// Responses that are not simply passed on, by correlation id.
     responses: BTreeMap<i32, Response>,
     /// Nothing passes to the client any more.
     silent: bool,
-    /// The broker has closed its side, or the client has.
+    /// The broker or the client has closed its side.
     ended: bool,
 }
 
@@ -37,9 +36,9 @@ enum Response {
     Lost,
     Late(u64),
     Cut,
-    /// There are two of them.
+    /// The response comes twice.
     Twice,
-    /// Nobody waits for it but the thread that delivered its request late.
+    /// Only the thread that delivered its request late waits for it.
     Awaited(Api, i16),
 }
 
@@ -66,7 +65,7 @@ impl Connection {
         });
         let responses = Arc::clone(&connection);
         thread::spawn(move || {
-            // Whatever ends one direction ends the other.
+            // If one direction ends, so does the other.
             let _ = responses.pass_responses();
             let _ = responses.client.shutdown(Shutdown::Both);
             let _ = responses.broker.shutdown(Shutdown::Both);
@@ -85,7 +84,7 @@ impl Connection {
     fn pass_requests(&self) -> io::Result<()> {
         while let Some(frame) = read_frame(&self.client)? {
             self.link.pass(frame.len());
-            let header = Header::of(&frame)
+            let header = Header::parse(&frame)
                 .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a request of Kafka's"))?;
             let fault = self.rules.decide(&header, self.slot);
             let correlation = header.correlation;
@@ -113,8 +112,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Breaks the client's side, and keeps the broker's
-    /// until it has got the request and answered it.
+    /// Breaks the client's side, and keeps the broker's side until it has received the request and answered
+    /// it.
     fn deliver_late(&self, header: &Header<'_>, frame: &[u8], ms: u64) -> io::Result<()> {
         {
             let mut state = self.lock();
@@ -140,7 +139,7 @@ impl Connection {
 
     fn pass_responses(&self) -> io::Result<()> {
         while let Some(frame) = read_frame(&self.broker)? {
-            let correlation = answered(&frame)
+            let correlation = correlation_id(&frame)
                 .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a response of Kafka's"))?;
             let fault = self.lock().responses.remove(&correlation);
             match fault {
@@ -156,7 +155,7 @@ impl Connection {
                     }
                     self.changed.notify_all();
                 }
-                // The second one finds nothing here, and the client has never asked for it.
+                // The second one finds nothing here; the client never requested it.
                 Some(Response::Twice) => {
                     self.deliver(&frame)?;
                     read_frame(&self.broker)?;

@@ -1,5 +1,4 @@
-//! The way between one slot of clients and one broker: what
-//! happens there happens to all its connections.
+//! The link between one slot of clients and one broker. Its faults affect all connections.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,13 +16,13 @@ pub(super) struct Link {
 struct State {
     frozen_until: Option<Instant>,
     bytes_per_second: Option<u64>,
-    /// Client's and broker's ends of the connections, by number.
+    /// The client's and the broker's end of each connection, by number.
     open: Vec<(u64, TcpStream, TcpStream)>,
     connections: u64,
 }
 
 impl Link {
-    /// Bytes stay where they are until then; what is under way arrives after it.
+    /// Holds all bytes back until then; bytes under way arrive after it.
     pub(super) fn freeze(&self, time: Duration) {
         self.lock().frozen_until = Some(Instant::now() + time);
     }
@@ -33,7 +32,7 @@ impl Link {
         self.changed.notify_all();
     }
 
-    /// None: as fast as it gets.
+    /// Limits the rate; `None` means no limit.
     pub(super) fn throttle(&self, bytes_per_second: Option<u64>) {
         self.lock().bytes_per_second = bytes_per_second;
     }
@@ -46,7 +45,7 @@ impl Link {
         }
     }
 
-    /// Waits until so many bytes may pass.
+    /// Waits until this many bytes may pass.
     pub(super) fn pass(&self, bytes: usize) {
         let mut state = self.lock();
         while let Some(left) =
@@ -62,7 +61,7 @@ impl Link {
         }
     }
 
-    /// Enters a connection; its number.
+    /// Registers a connection and returns its number.
     pub(super) fn opened(&self, client: &TcpStream, broker: &TcpStream) -> std::io::Result<u64> {
         let (client, broker) = (client.try_clone()?, broker.try_clone()?);
         let mut state = self.lock();

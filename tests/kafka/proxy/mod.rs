@@ -1,18 +1,18 @@
-//! A network that misbehaves, between workers and real brokers: proxies that know Kafka's frames.
+//! A faulty network between workers and real brokers: proxies that understand Kafka's frames.
 //!
 //! ```text
-//! worker of slot 0 ──► link (0, 0) ──► broker 0, listener PROXIED0 ─┐ tells it: go to link (0, b) for broker b
+//! worker of slot 0 ──► link (0, 0) ──► broker 0, listener PROXIED0 ─┐ tells it: go to link (0, b) for broker
+//! b
 //!                 └──► link (0, 1) ──► broker 1, listener PROXIED0 ─┘
 //! worker of slot 1 ──► link (1, 0) ──► broker 0, listener PROXIED1
 //! the tests' own clients ────────────► the brokers themselves
 //! ```
-//! Brokers tell clients the proxies' ports (`advertised.listeners`),
-//! so no response needs to be rewritten. Each slot has listeners of
-//! its own: what happens to a worker's network happens to no other.
+//! Brokers advertise the proxies' ports to clients (`advertised.listeners`), so no response needs to be
+//! rewritten. Each slot has its own listeners: faults of one worker's network affect no other.
 //!
-//! Faults of single requests ([`rules`]) are what a client sees when a connection breaks at that
-//! very moment. The one that matters most is a request that is under way when its connection
-//! breaks, and reaches the broker only after the client has sent it again ([`Fault::Late`]).
+//! Faults of single requests ([`rules`]) are what a client sees when a connection breaks at that moment. The
+//! most important one is a request that is under way when its connection breaks, and reaches the broker only
+//! after the client has sent it again ([`Fault::Late`]).
 
 mod connection;
 mod link;
@@ -36,15 +36,15 @@ pub(crate) use rules::{Fault, Rule, Rules};
 pub(crate) struct Network {
     pub(crate) brokers: Brokers,
     pub(crate) rules: Arc<Rules>,
-    /// By slot and broker.
+    /// The links by slot and broker.
     links: Vec<Vec<Arc<Link>>>,
-    /// What the clients of a slot are told.
+    /// The bootstrap address for the clients of each slot.
     bootstraps: Vec<String>,
 }
 
 impl Network {
-    /// Starts `count` brokers, each with `slots` listeners
-    /// behind proxies; `more` are properties of the brokers.
+    /// Starts `count` brokers, each with `slots` listeners behind proxies; `more` are properties of the
+    /// brokers.
     pub(crate) fn start(count: usize, slots: usize, seed: u64, more: &str) -> Self {
         let (advertised, behind) = (free_ports(count * slots), free_ports(count * slots));
         let place = |broker: usize, slot: usize| broker * slots + slot;
@@ -73,12 +73,12 @@ impl Network {
         Self { brokers: Brokers::start_with(&proxied, more), rules, links, bootstraps }
     }
 
-    /// Where the clients of a slot find the brokers.
+    /// Returns the bootstrap address for the clients of a slot.
     pub(crate) fn bootstrap(&self, slot: usize) -> &str {
         &self.bootstraps[slot]
     }
 
-    /// Nothing passes between a slot and a broker, or all of them, for a while.
+    /// Stops all traffic between a slot and a broker, or all of them, for a while.
     pub(crate) fn freeze(&self, slot: Option<usize>, broker: Option<usize>, time: Duration) {
         self.each(slot, broker, |link| link.freeze(time));
     }
@@ -88,12 +88,12 @@ impl Network {
         self.each(slot, broker, Link::reset);
     }
 
-    /// Bytes a second of each connection; none: as many as there are.
+    /// Limits each connection to this many bytes per second; `None` means no limit.
     pub(crate) fn throttle(&self, slot: Option<usize>, broker: Option<usize>, bytes_per_second: Option<u64>) {
         self.each(slot, broker, |link| link.throttle(bytes_per_second));
     }
 
-    /// All as it should be.
+    /// Ends all faults.
     pub(crate) fn heal(&self) {
         (0..self.links.len()).for_each(|slot| self.rules.set(slot, Vec::new()));
         self.each(None, None, |link| {
@@ -113,13 +113,13 @@ impl Network {
     }
 }
 
-/// Takes in connections at `port`, and passes them on to the broker at `behind`.
+/// Accepts connections at `port`, and forwards them to the broker at `behind`.
 fn listen(port: u16, behind: u16, link: &Arc<Link>, rules: &Arc<Rules>, slot: usize) {
     let listener = TcpListener::bind(("127.0.0.1", port)).expect("a free port");
     let (link, rules) = (Arc::clone(link), Arc::clone(rules));
     thread::spawn(move || {
         for client in listener.incoming() {
-            // Of a broker that is down the client sees a connection that ends at once.
+            // If the broker is down, the client sees a connection that ends at once.
             let (Ok(client), Ok(broker)) = (client, TcpStream::connect(("127.0.0.1", behind))) else {
                 continue;
             };

@@ -1,8 +1,8 @@
-//! Kafka's frames, as much of them as the proxy has to know: four bytes of length, then a header.
+//! Parses Kafka's frames as far as the proxy needs: four bytes of length, then a header.
 
 use std::io::{self, ErrorKind, Read};
 
-/// What a request asks for (`apiKey` in Kafka's message definitions).
+/// The kind of a request (`apiKey` in Kafka's message definitions).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Api(pub(crate) i16);
 
@@ -56,8 +56,8 @@ pub(crate) struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Of a frame with its length; none if it is none.
-    pub(crate) fn of(frame: &'a [u8]) -> Option<Self> {
+    /// Parses the header of a frame, which includes its length; `None` if it is not a request.
+    pub(crate) fn parse(frame: &'a [u8]) -> Option<Self> {
         let number = |at: usize| Some(i16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));
         let length = usize::try_from(number(12)?).unwrap_or(0);
         Some(Self {
@@ -69,17 +69,17 @@ impl<'a> Header<'a> {
     }
 }
 
-/// The correlation id that a response begins with, behind its length.
-pub(crate) fn answered(frame: &[u8]) -> Option<i32> {
+/// Returns the correlation id of a response, which follows its length.
+pub(crate) fn correlation_id(frame: &[u8]) -> Option<i32> {
     correlation(frame)
 }
 
 fn correlation(bytes: &[u8]) -> Option<i32> {
-    // A response has its length before it, a request its key and version: four bytes either way.
+    // Before the id, a response has its length, a request its key and version: four bytes either way.
     Some(i32::from_be_bytes(bytes.get(4..8)?.try_into().ok()?))
 }
 
-/// The error code of a response whose error stands right behind the time that it was throttled.
+/// Returns the error code of a response in which it directly follows the throttle time.
 pub(crate) fn error_code(api: Api, version: i16, frame: &[u8]) -> Option<i16> {
     let flexible = match api {
         Api::END_TXN | Api::ADD_OFFSETS_TO_TXN => version >= 3,
@@ -90,7 +90,7 @@ pub(crate) fn error_code(api: Api, version: i16, frame: &[u8]) -> Option<i16> {
     Some(i16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// The next frame, with its length; none at the end.
+/// Reads the next frame, with its length; `None` at the end.
 pub(crate) fn read_frame(mut stream: impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut frame = vec![0; 4];
     match stream.read_exact(&mut frame) {

@@ -1,6 +1,5 @@
-//! Which requests meet which fault. Rules can be changed while clients are
-//! at work; a generator with a seed decides which of the requests that a
-//! rule is about it strikes, and everything that was done is counted.
+//! Decides which requests meet which fault. Rules can be changed while clients are at work. A seeded
+//! generator chooses among the requests that match a rule, and everything that was done is counted.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,25 +8,23 @@ use std::time::Instant;
 use super::request::{Api, Header};
 use crate::dice::Rng;
 
-/// What happens to a request or to its response. Bytes of TCP are
-/// neither lost nor doubled by themselves, so most faults end the
-/// connection in some way, and the client asks again on the next one.
+/// The fault of a request or its response. TCP does not lose or duplicate bytes, so most faults end the
+/// connection in some way, and the client retries on the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The client's connection breaks, and the broker gets the request so many milliseconds later.
+    /// The client's connection breaks, and the broker gets the request this many milliseconds later.
     Late(u64),
-    /// The connection goes silent with this request:
-    /// nothing that the client sends arrives any more.
+    /// The connection goes silent with this request: nothing more from the client arrives.
     Lost,
-    /// The broker gets the request twice; the second response goes nowhere.
+    /// The broker gets the request twice; the second response is dropped.
     Twice,
     /// The broker gets the request, and the connection goes silent before its response.
     ResponseLost,
-    /// The response, and all behind it, comes so many milliseconds later.
+    /// The response, and everything after it, arrives this many milliseconds later.
     ResponseLate(u64),
-    /// The connection breaks instead of carrying the request.
+    /// The connection breaks before the request is passed on.
     CutBefore,
-    /// The connection breaks when the broker has answered, instead of carrying the response.
+    /// The connection breaks after the broker has answered, before the response is passed on.
     CutAfter,
 }
 
@@ -45,16 +42,16 @@ impl Fault {
     }
 }
 
-/// Requests, and what becomes of them.
+/// Requests, and their fault.
 #[derive(Debug, Clone)]
 pub(crate) struct Rule {
     pub(crate) api: Api,
-    /// The end of the client's id, `-cluster` for owners' producers; empty for all.
+    /// Suffix of the client's id, `-cluster` for owners' producers; empty for all clients.
     pub(crate) client: &'static str,
     pub(crate) fault: Fault,
-    /// One of so many requests, drawn at random.
+    /// One in this many requests, drawn at random.
     pub(crate) one_in: u64,
-    /// How often in all.
+    /// Total number of faults.
     pub(crate) times: u64,
 }
 
@@ -64,12 +61,12 @@ pub(crate) struct Rules {
 }
 
 struct State {
-    /// By slot.
+    /// The rules by slot.
     rules: BTreeMap<usize, Vec<Rule>>,
     dice: Rng,
-    /// By slot, and what was done.
+    /// Number of events by slot and kind.
     counts: BTreeMap<(usize, String), u64>,
-    /// What was done when, for those who look into a failure.
+    /// Events with their time, to analyse a failure.
     events: Vec<(Instant, usize, String)>,
 }
 
@@ -85,12 +82,12 @@ impl Rules {
         self.lock().rules.insert(slot, rules);
     }
 
-    /// Strikes that the present rules of a slot have left.
+    /// Returns the number of faults that the rules of a slot have left.
     pub(crate) fn left(&self, slot: usize) -> u64 {
         self.lock().rules.get(&slot).into_iter().flatten().map(|rule| rule.times).sum()
     }
 
-    /// What happens to a request.
+    /// Returns the fault for a request, if any.
     pub(super) fn decide(&self, header: &Header<'_>, slot: usize) -> Option<Fault> {
         let state = &mut *self.lock();
         let State { rules, dice, .. } = state;
@@ -107,17 +104,17 @@ impl Rules {
         Some(fault)
     }
 
-    /// Counts something that was done.
+    /// Counts an event.
     pub(super) fn count(&self, slot: usize, what: String, more: &str) {
         self.lock().count(slot, what, more);
     }
 
-    /// How often something was done to a slot.
+    /// Returns the number of events of a kind in a slot.
     pub(crate) fn counted(&self, slot: usize, what: &str) -> u64 {
         self.lock().counts.get(&(slot, what.to_owned())).copied().unwrap_or(0)
     }
 
-    /// All that was done to requests, with how often.
+    /// Returns the number of all faults of requests, by kind.
     pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         for ((_, what), count) in &self.lock().counts {
@@ -126,7 +123,7 @@ impl Rules {
         counts
     }
 
-    /// All that was done to a slot, in order, one a line, with the seconds since `began`.
+    /// Returns all events of a slot in order, one per line, with the seconds since `began`.
     pub(crate) fn events(&self, slot: usize, began: Instant) -> String {
         let state = self.lock();
         let line = |(at, _, what): &(Instant, usize, String)| {

@@ -20,7 +20,7 @@ fn transactional(bootstrap: &str) -> BaseProducer {
         .expect("a producer")
 }
 
-/// One transaction that holds one message.
+/// Sends one transaction with one message.
 fn transaction(producer: &BaseProducer, topic: &str, value: &str) {
     producer.begin_transaction().expect("begun");
     producer.send(BaseRecord::<(), str>::to(topic).payload(value)).expect("sent");
@@ -31,7 +31,7 @@ fn committed(network: &Network, topic: &str) -> usize {
     topics::read_all(&network.brokers.bootstrap(), topic).len()
 }
 
-/// What a late request does: it commits a transaction of which nobody has said that it is complete.
+/// Demonstrates the damage of a late request: it commits a transaction that nobody has declared complete.
 fn late_request_commits_half_a_transaction(network: &Network, topic: &str) {
     let counted = |what: &str| network.rules.counted(0, &format!("EndTxn {what}"));
     for late_ms in (0..).map(|attempt| 3000 << attempt) {
@@ -48,7 +48,8 @@ fn late_request_commits_half_a_transaction(network: &Network, topic: &str) {
         topics::flush(&producer);
         let readable = committed(network, topic);
         if counted("delivered late") > delivered {
-            // This machine is too busy: the request was there before all of this was done. Once more, later.
+            // The machine is too busy: the request arrived before all of this was done. Try again with a
+            // longer delay.
             wait_until("it is over", || counted("late and over") == counted("late"));
             continue;
         }
@@ -60,12 +61,12 @@ fn late_request_commits_half_a_transaction(network: &Network, topic: &str) {
 }
 
 #[test]
-fn clients_work_through_the_proxy_and_faults_strike_what_they_are_about() {
+fn clients_work_through_the_proxy_and_faults_hit_their_targets() {
     let network = Network::start(1, 1, 1, "");
     let direct = network.brokers.bootstrap();
     let installation = Installation::without_topics(&direct, "proxy", "");
     let topic = installation.topic("pages");
-    Admin::of(&installation).create_topic(&topic, 1, &[]);
+    Admin::new(&installation).create_topic(&topic, 1, &[]);
     let through = network.bootstrap(0);
     topics::produce(through, &topic, &[Row::page(0, "a", "甲")]);
     assert_eq!(topics::read_all(through, &topic).len(), 1);
@@ -98,7 +99,7 @@ fn clients_work_through_the_proxy_and_faults_strike_what_they_are_about() {
 
     late_request_commits_half_a_transaction(&network, &topic);
 
-    // A frozen link lets nothing pass, and then all of it.
+    // A frozen link passes nothing, and later everything.
     let before = committed();
     let began = Instant::now();
     network.freeze(Some(0), None, Duration::from_millis(700));

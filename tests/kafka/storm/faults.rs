@@ -1,36 +1,36 @@
-//! What a storm is made of: drawn by a generator, with how long it lasts.
+//! The faults of a storm, drawn at random, with their duration.
 
 use std::time::Duration;
 
 use crate::dice::Rng;
 use crate::proxy::{Api, Fault};
 
-/// Something that happens.
+/// A fault.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Trouble {
-    /// kill -9, and a new instance in its place.
+    /// kill -9, and a replacement instance.
     KillWorker,
-    /// SIGTERM, and a new instance in its place.
+    /// SIGTERM, and a replacement instance.
     TerminateWorker,
     /// SIGSTOP for a while.
     FreezeWorker(Duration),
     /// One instance more, or one less.
     AddOrRemove,
-    /// A worker sees no broker for a while.
+    /// A worker cannot reach any broker for a while.
     PartitionWorker(Duration),
-    /// A worker does not see one of the brokers for a while.
+    /// A worker cannot reach one of the brokers for a while.
     PartitionLink(Duration),
-    /// No worker sees one of the brokers for a while.
+    /// No worker can reach one of the brokers for a while.
     PartitionBroker(Duration),
     /// All connections of a worker break.
     ResetWorker,
     /// All connections of all workers to a broker break.
     ResetBroker,
-    /// A worker's connections become slow: bytes a second.
+    /// A worker's connections become slow: bytes per second.
     Throttle(u64, Duration),
     /// Requests of a worker meet a fault.
     Request(Api, &'static str, Fault),
-    /// The same when a worker has been killed, since a new one sends such requests.
+    /// Requests of a worker meet a fault after it was killed, since a new one sends such requests.
     RequestAtStart(Api, &'static str, Fault),
     /// kill -9 of a broker, and a restart after a while.
     KillBroker(Duration),
@@ -41,7 +41,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// What figures are collected by.
+    /// Returns the kind under which figures are collected.
     pub(super) fn kind(&self) -> String {
         let name = match self {
             Self::KillWorker => "worker killed",
@@ -94,8 +94,8 @@ impl Trouble {
     }
 }
 
-/// Requests that are sent all the time, with whose they
-/// are. Those of transactions come several times.
+/// Requests that are sent all the time, and the clients that send them. Those of transactions are listed
+/// several times.
 const AT_WORK: [(Api, &str); 12] = [
     (Api::END_TXN, "-cluster"),
     (Api::END_TXN, "-cluster"),
@@ -132,7 +132,7 @@ fn pick(dice: &mut Rng, among: &[(Api, &'static str)]) -> (Api, &'static str) {
 
 fn fault(dice: &mut Rng) -> Fault {
     match dice.roll(10) {
-        // From a millisecond to past the time-out of transactions; as many short ones as long ones.
+        // From a millisecond to beyond the timeout of transactions; as many short ones as long ones.
         0..4 => Fault::Late(1 << dice.roll(13)),
         4 => Fault::Lost,
         5 => Fault::ResponseLost,

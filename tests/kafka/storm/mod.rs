@@ -1,14 +1,13 @@
-//! A storm: workers of all roles over three brokers, and
-//! everything that can go wrong with them, drawn from a seed.
+//! A a_storm_of_faults_breaks_no_guarantee: workers of all roles with three brokers, and every fault that they can have, drawn from a seed.
 //!
 //! ```console
-//! $ make storm STORM_FAULTS=1000                     # as many faults; or STORM_SECONDS=3600
-//! $ make storm STORM_FAULTS=1000 STORM_SEED=4711     # the same faults in the same order
+//! $ make a_storm_of_faults_breaks_no_guarantee STORM_FAULTS=1000                     # as many faults; or STORM_SECONDS=3600
+//! $ make a_storm_of_faults_breaks_no_guarantee STORM_FAULTS=1000 STORM_SEED=4711     # the same faults in the same order
 //! ```
-//! A crawler writes all the time. Faults strike one after the other, or two at once; after each,
-//! verdicts of all log partitions have to go on. In the end every page has exactly one verdict, and
-//! the verdicts are those of `leitong replay`. The seed fixes what is drawn, not when each thread
-//! runs: a failure comes again with the same seed more often than not.
+//! A crawler writes all the time. Faults strike one after another, or two at once; after each, verdicts of
+//! all log partitions must continue. In the end every page has exactly one verdict, and the verdicts are
+//! those of `leitong replay`. The seed fixes the faults, not the scheduling of threads: a failure usually,
+//! but not always, recurs with the same seed.
 
 mod faults;
 
@@ -19,20 +18,20 @@ use std::time::{Duration, Instant};
 
 use crate::broker::crawler::Crawler;
 use crate::broker::watch::Watch;
-use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{HANG_LIMIT, pause, wait_until};
 use crate::dice::{Rng, from_environment};
 use crate::proxy::{Network, Rule};
 use faults::Trouble;
 
-/// What each slot runs. The last two come and go.
+/// The role of each slot. The last two come and go.
 const ROLES: [&str; 7] = ["fingerprint", "cluster", "all", "cluster", "fingerprint", "all", "cluster"];
 const LOG_PARTITIONS: usize = 2;
 const PAGES_PER_SECOND: u64 = 40;
-/// While requests of transactions meet faults: so many that one transaction follows the other.
+/// The rate while requests of transactions meet faults: transactions follow each other directly.
 const PAGES_PER_SECOND_MOST: u64 = 600;
-/// Failures are noticed soon, so that many fit into a run; and
-/// clients are back before what was under way has arrived.
+/// Failures are noticed soon, so that many fit into a run; and clients reconnect before requests under way
+/// have arrived.
 const SETTINGS: &str = "\"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n\"socket.timeout.ms\" = 3000\n\
                         \"reconnect.backoff.ms\" = 20\n\"reconnect.backoff.max.ms\" = 200\n";
 
@@ -41,13 +40,13 @@ struct Storm {
     dice: Rng,
     began: Instant,
     slots: Vec<Option<Worker>>,
-    /// What has to be put right again, and when.
+    /// Faults that must be ended, and when.
     open: Vec<(Instant, Undo)>,
     watch: Watch,
-    /// Pages a second.
+    /// Pages per second.
     rate: Arc<AtomicU64>,
     figures: BTreeMap<String, Figure>,
-    /// What happened, for those who look into a failure.
+    /// The events so far, to analyse a failure.
     story: Vec<String>,
     installation: Installation,
 }
@@ -60,7 +59,7 @@ struct Figure {
 
 #[derive(Debug, Clone, Copy)]
 enum Undo {
-    /// It passes by itself.
+    /// The fault ends without an action.
     Nothing,
     Continue(usize),
     Unthrottle(usize),
@@ -70,41 +69,48 @@ enum Undo {
 }
 
 #[test]
-fn storm() {
+fn a_storm_of_faults_breaks_no_guarantee() {
     let seed = from_environment("STORM_SEED", u64::from(std::process::id()));
     let seconds = from_environment("STORM_SECONDS", 0);
     let faults = from_environment("STORM_FAULTS", if seconds > 0 { u64::MAX } else { 12 });
     println!("STORM_SEED={seed} STORM_FAULTS={faults} STORM_SECONDS={seconds}");
-    let mut storm = Storm::start(seed);
-    let rate = Arc::clone(&storm.rate);
-    let crawler = Crawler::start_with(&storm.installation, 0, move || rate.load(Ordering::Relaxed));
-    wait_until("verdicts", || storm.watch.fewest() > 10);
+    let mut a_storm_of_faults_breaks_no_guarantee = Storm::start(seed);
+    let rate = Arc::clone(&a_storm_of_faults_breaks_no_guarantee.rate);
+    let crawler = Crawler::start_with(&a_storm_of_faults_breaks_no_guarantee.installation, 0, move || {
+        rate.load(Ordering::Relaxed)
+    });
+    wait_until("verdicts", || a_storm_of_faults_breaks_no_guarantee.watch.fewest() > 10);
     let deadline = (seconds > 0).then(|| Instant::now() + Duration::from_secs(seconds));
     let mut struck = 0;
     while struck < faults && deadline.is_none_or(|deadline| Instant::now() < deadline) {
         let before = struck;
-        struck += storm.strike(faults - struck);
+        struck += a_storm_of_faults_breaks_no_guarantee.strike(faults - struck);
         if before / 25 < struck / 25 {
             println!(
                 "{struck} faults, {} pages, {:.0} s",
-                storm.watch.pages(),
-                storm.began.elapsed().as_secs_f64()
+                a_storm_of_faults_breaks_no_guarantee.watch.pages(),
+                a_storm_of_faults_breaks_no_guarantee.began.elapsed().as_secs_f64()
             );
         }
     }
-    storm.calm();
+    a_storm_of_faults_breaks_no_guarantee.calm();
     let rows = crawler.stop();
-    storm.patiently("an outcome for each page", |storm| storm.watch.pages() >= rows.len());
-    for worker in storm.slots.iter_mut().flatten() {
+    a_storm_of_faults_breaks_no_guarantee.wait_for(
+        "an outcome for each page",
+        |a_storm_of_faults_breaks_no_guarantee| {
+            a_storm_of_faults_breaks_no_guarantee.watch.pages() >= rows.len()
+        },
+    );
+    for worker in a_storm_of_faults_breaks_no_guarantee.slots.iter_mut().flatten() {
         worker.signal("TERM");
     }
-    for worker in storm.slots.iter_mut().flatten() {
+    for worker in a_storm_of_faults_breaks_no_guarantee.slots.iter_mut().flatten() {
         assert_eq!(worker.wait(), 0, "{}", worker.log());
     }
-    let tally = storm.installation.tally(&rows);
+    let tally = a_storm_of_faults_breaks_no_guarantee.installation.tally(&rows);
     println!("{struck} faults, {} pages, {tally}; seed {seed}", rows.len());
-    storm.print_figures();
-    storm.installation.assert_exactly_once(&rows);
+    a_storm_of_faults_breaks_no_guarantee.print_figures();
+    a_storm_of_faults_breaks_no_guarantee.installation.assert_exactly_once(&rows);
 }
 
 impl Storm {
@@ -121,18 +127,19 @@ impl Storm {
         let more = format!(
             "[corpus]\nby = \"header\"\n[kafka.create]\npage_partitions = 3\nverdict_partitions = 3\n\
              log_partitions = {LOG_PARTITIONS}\n[expiry]\ncentroids_max = 200\n\
-             [kafka.transaction]\nrecords_max = 20\nlinger_ms = 0\n{snapshots}{MISSED_SOON}{SETTINGS}"
+             [kafka.transaction]\nrecords_max = 20\nlinger_ms = 0\n{snapshots}{FAST_FAILURE_DETECTION}{SETTINGS}"
         );
         let direct = network.brokers.bootstrap();
-        // Commands of the test's own, such as `replay`, talk to the brokers directly.
+        // Commands of the test itself, such as `replay`, talk to the brokers directly.
         let proxy = format!("${{LEITONG_PROXY:-{direct}}}");
-        let installation = Installation::behind(&proxy, &direct, "storm", &more);
+        let installation =
+            Installation::behind(&proxy, &direct, "a_storm_of_faults_breaks_no_guarantee", &more);
         if standby {
             installation.keep_standbys();
         }
         let watch = Watch::start(&installation, LOG_PARTITIONS);
         let slots = ROLES.map(|_| None).into();
-        let mut storm = Self {
+        let mut a_storm_of_faults_breaks_no_guarantee = Self {
             network,
             dice,
             began: Instant::now(),
@@ -144,9 +151,13 @@ impl Storm {
             story: Vec::new(),
             installation,
         };
-        (0..ROLES.len() - 2).for_each(|slot| storm.start_worker(slot));
-        storm.slots.iter().flatten().for_each(|worker| worker.wait_until_ready());
-        storm
+        (0..ROLES.len() - 2).for_each(|slot| a_storm_of_faults_breaks_no_guarantee.start_worker(slot));
+        a_storm_of_faults_breaks_no_guarantee
+            .slots
+            .iter()
+            .flatten()
+            .for_each(|worker| worker.wait_until_ready());
+        a_storm_of_faults_breaks_no_guarantee
     }
 
     fn start_worker(&mut self, slot: usize) {
@@ -158,8 +169,8 @@ impl Storm {
         self.slots[slot] = Some(self.installation.worker_with(&["--role", ROLES[slot]], &environment));
     }
 
-    /// One fault, or two at once if there may be as many;
-    /// waits until verdicts have gone on. How many there were.
+    /// Starts one fault, or two if `most` allows it; waits until verdicts continue. Returns the number of
+    /// faults.
     fn strike(&mut self, most: u64) -> u64 {
         self.watch.begin();
         let (mut kind, struck) = self.begin_one();
@@ -172,18 +183,18 @@ impl Storm {
             }
             struck += u64::from(more);
         }
-        // What is late arrives in the midst of others.
+        // Late requests arrive among others.
         pause(500);
         self.rate.store(PAGES_PER_SECOND, Ordering::Relaxed);
         while !self.open.is_empty() {
-            self.undo_what_is_due();
+            self.undo_due();
             pause(20);
         }
-        // What was under way may still count; then there are new ones.
+        // Verdicts under way may still count; then there are new ones.
         let before = self.watch.fewest();
         let more = 20;
-        self.patiently(&format!("verdicts go on after {kind}"), |storm| {
-            storm.watch.fewest() >= before + more
+        self.wait_for(&format!("verdicts go on after {kind}"), |a_storm_of_faults_breaks_no_guarantee| {
+            a_storm_of_faults_breaks_no_guarantee.watch.fewest() >= before + more
         });
         pause(self.dice.roll(800));
         let longest = self.watch.longest();
@@ -197,10 +208,10 @@ impl Storm {
         struck
     }
 
-    /// Waits for something, and fails with all there is to know: when it takes
-    /// too long, when a verdict comes twice, or when a partition is halted.
+    /// Waits for a condition. Fails with all available information if it takes too long, if a verdict comes
+    /// twice, or if a partition is halted.
     #[track_caller]
-    fn patiently(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
+    fn wait_for(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
         let waiting = Instant::now();
         let mut looked = waiting;
         while !done(self) {
@@ -227,8 +238,8 @@ impl Storm {
         }
     }
 
-    /// Starts workers again that found no broker when they started, as an
-    /// orchestrator does; what one says that has ended for another reason.
+    /// Restarts workers that found no broker at their start, as an orchestrator does. Returns the output of
+    /// one that has ended for another reason.
     fn start_ended_workers(&mut self) -> Option<String> {
         for slot in 0..ROLES.len() {
             let Some(worker) = &mut self.slots[slot] else { continue };
@@ -236,8 +247,8 @@ impl Storm {
                 continue;
             }
             let status = worker.wait();
-            if status != 1 || worker.said().contains("worker starts") {
-                let said = worker.said();
+            if status != 1 || worker.plain_log().contains("worker starts") {
+                let said = worker.plain_log();
                 let last: Vec<&str> = said.lines().rev().take(5).collect();
                 return Some(format!("slot {slot} with {status}, its last words backwards: {last:#?}"));
             }
@@ -251,7 +262,7 @@ impl Storm {
         None
     }
 
-    /// Begins one fault; its kind, and whether it has struck.
+    /// Starts one fault; returns its kind, and whether it has struck.
     fn begin_one(&mut self) -> (String, bool) {
         let mut struck = true;
         let trouble = self.possible();
@@ -335,8 +346,7 @@ impl Storm {
         (kind, struck)
     }
 
-    /// Has a rule strike in one of these slots; false if
-    /// there was no such request within some seconds.
+    /// Applies a rule in one of these slots; returns false if there was no such request within some seconds.
     fn request(&self, slots: &[usize], rule: &Rule) -> bool {
         let rules = &self.network.rules;
         slots.iter().for_each(|slot| rules.set(*slot, vec![rule.clone()]));
@@ -351,7 +361,7 @@ impl Storm {
         struck
     }
 
-    /// A fault that may strike now: brokers go one at a time, when all of them have everything.
+    /// Draws a fault that is possible now: brokers fail one at a time, when all of them have everything.
     fn possible(&mut self) -> Trouble {
         loop {
             let trouble = Trouble::draw(&mut self.dice);
@@ -377,8 +387,8 @@ impl Storm {
         topics.iter().chain(&internal).all(|topic| self.network.brokers.in_sync(topic))
     }
 
-    /// A worker that runs and is not frozen, of the role that sends such requests;
-    /// one that owns a partition of the log, if its transactions are meant.
+    /// Returns a running worker that is not frozen, in the role that sends such requests; for transactions,
+    /// one that owns a partition of the log.
     fn any_worker(&mut self, trouble: &Trouble) -> usize {
         let (other, owner) = match trouble {
             Trouble::Request(_, "-log" | "-pages", _) | Trouble::RequestAtStart(_, "-log" | "-pages", _) => {
@@ -409,7 +419,7 @@ impl Storm {
         self.start_worker(slot);
     }
 
-    fn undo_what_is_due(&mut self) {
+    fn undo_due(&mut self) {
         let now = Instant::now();
         let (due, open) = self.open.drain(..).partition(|(at, _)| *at <= now);
         self.open = open;
@@ -428,7 +438,7 @@ impl Storm {
         }
     }
 
-    /// No more faults.
+    /// Ends all faults.
     fn calm(&mut self) {
         self.network.heal();
         self.watch.begin();

@@ -1,4 +1,5 @@
-//! Traces of pages over a real broker, as a collector sees them that decodes OTLP with OpenTelemetry's own package.
+//! Traces of pages over a real broker, as seen by a collector that decodes OTLP with OpenTelemetry's own
+//! package.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,11 +9,11 @@ use serde_json::Value;
 
 use crate::broker::server::Server;
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, MISSED_SOON};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation};
 use crate::broker::{bootstrap, wait_until};
 use crate::common::article;
 
-/// A collector; ends with the test.
+/// A collector. It is ended when dropped.
 struct Collector {
     _server: Server,
     said: PathBuf,
@@ -40,7 +41,7 @@ impl Collector {
         lines(&self.said).split_off(1)
     }
 
-    /// The spans of these traces, once there are `count` different ones.
+    /// Waits for the spans of these traces until there are `count` different ones, and returns them.
     #[track_caller]
     fn wait_for(&self, count: usize) -> Vec<Value> {
         let different = || self.spans().iter().map(|span| span["span"].to_string()).collect::<BTreeSet<_>>();
@@ -51,7 +52,7 @@ impl Collector {
 
 fn lines(file: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    // The last line may be half written.
+    // The last line may be incomplete.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     whole.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
 }
@@ -62,12 +63,12 @@ fn with_headers(mut row: Row, headers: &[(&str, &str)]) -> Row {
     row
 }
 
-/// The header of a crawler's span.
+/// Returns the header of a crawler's span.
 fn parent(number: u64, flags: &str) -> String {
     format!("00-{:032x}-{:016x}-{flags}", u128::from(number) + 0xa_0000, number + 0xb00)
 }
 
-/// Spans of a trace by their names.
+/// Returns the spans of a trace by name.
 fn of_trace<'s>(spans: &'s [Value], trace: &str) -> BTreeMap<&'s str, &'s Value> {
     let spans = spans.iter().filter(|span| span["trace"] == trace);
     spans.map(|span| (span["name"].as_str().expect("a name"), span)).collect()
@@ -98,7 +99,7 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
     let mut upstream = installation.worker_with(&["--role", "fingerprint"], &SOON);
     let mut owner = installation.worker_with(&["--role", "cluster"], &SOON);
     installation.feed(&rows, rows.len());
-    // Nine of each page that is recorded, six of the letter, which has no steps.
+    // Nine spans for each page that is recorded, six for the dead letter, which has no steps.
     let spans = collector.wait_for(4 * 9 + 6);
     for (worker, role) in [(&mut upstream, "fingerprint"), (&mut owner, "cluster")] {
         let exported = worker.metric("leitong_trace_spans_total");
@@ -118,7 +119,7 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
     let [pages, log, out] = ["pages", "log", "verdicts"].map(|name| installation.topic(name));
     let of_page = |trace: &str, outcome: &str| {
         let spans = of_trace(&spans, trace);
-        // Each span with the one that it is below.
+        // Each span with its parent.
         let receive = [format!("receive {pages}"), format!("receive {log}")];
         let process = [format!("process {pages}"), format!("process {log}")];
         let send = [format!("send {log}"), format!("send {outcome}")];
@@ -176,7 +177,7 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
     assert_eq!(attributes["messaging.destination.partition.id"], row.partition.to_string());
     let kind = &of_trace(&spans, &copy[3..35])[&*format!("process {log}")]["attributes"]["leitong.kind"];
     assert_eq!(kind, "EXACT_DUPLICATE");
-    // What is not recorded is handed on as it came, and what is malformed counts as not said.
+    // An unsampled context is passed on unchanged, and a malformed one counts as missing.
     assert_eq!(verdict("unsampled").header("traceparent"), unsampled);
     assert_eq!(verdict("unsampled").header("tracestate"), "crawler=8");
     for id in ["malformed", "alone"] {
@@ -195,10 +196,11 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
 }
 
 #[test]
-fn workers_that_are_killed_begin_no_other_trace() {
+fn killed_workers_begin_no_new_traces() {
     let folder = tempfile::tempdir().expect("a folder");
     let collector = Collector::start(folder.path());
-    let more = format!("[traces]\nenabled = true\nendpoint = \"{}\"\n{MISSED_SOON}", collector.endpoint);
+    let more =
+        format!("[traces]\nenabled = true\nendpoint = \"{}\"\n{FAST_FAILURE_DETECTION}", collector.endpoint);
     let installation = Installation::new(&bootstrap(), "traces-killed", &more);
     let page = |number: u64| {
         let row = Row::page((number % 3) as i32, &format!("p{number}"), &article(number as usize % 40, 8));
@@ -217,7 +219,7 @@ fn workers_that_are_killed_begin_no_other_trace() {
     installation.wait_for_verdicts(rows.len());
     installation.assert_exactly_once(&rows);
     let out = format!("send {}", installation.topic("verdicts"));
-    // Those are missing that a worker had not sent yet when it was killed.
+    // Spans that a killed worker had not sent yet are missing.
     wait_until("spans of most verdicts", || {
         collector.spans().iter().filter(|span| span["name"] == *out).count() > rows.len() / 2
     });
@@ -255,18 +257,18 @@ fn workers_that_are_killed_begin_no_other_trace() {
 }
 
 #[test]
-fn a_collector_that_is_away_stops_nothing() {
+fn a_missing_collector_stops_nothing() {
     let more = "[traces]\nenabled = true\nendpoint = \"http://127.0.0.1:9\"\nqueue_spans = 10\n";
     let installation = Installation::new(&bootstrap(), "traces-away", more);
     let rows: Vec<Row> =
         (0..60).map(|number| Row::page(number % 3, &format!("p{number}"), &article(3, 8))).collect();
-    // Small batches, or they would make room in the queue.
+    // Small batches, because large ones would make room in the queue.
     let environment = [SOON[0], ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")];
     let mut worker = installation.worker_with(&[], &environment);
     installation.feed(&rows, rows.len());
     wait_until("spans without room are counted", || worker.metric("leitong_trace_spans_total") >= 500.0);
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
-    let warnings = worker.said().matches("trace spans are lost").count();
-    assert!(warnings <= 1, "{}", worker.said());
+    let warnings = worker.plain_log().matches("trace spans are lost").count();
+    assert!(warnings <= 1, "{}", worker.plain_log());
     installation.assert_exactly_once(&rows);
 }

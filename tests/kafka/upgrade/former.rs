@@ -1,4 +1,4 @@
-//! Programs of former versions, built from the history of this checkout (`tools/former.sh`).
+//! Programs of older versions, built from the history of this checkout (`tools/former.sh`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,27 +8,28 @@ use serde_json::Value;
 
 use crate::common::{Run, leitong, page};
 
-/// The program of a former version.
+/// The program of an older version.
 #[derive(Debug)]
 pub(crate) struct Former {
     /// Its tag or commit.
     pub(crate) version: String,
     pub(crate) program: PathBuf,
-    /// Whether it goes on where this version has been.
+    /// True if it can continue where this version has been.
     pub(crate) both_ways: bool,
-    /// Its `fingerprint_hash` and `cluster_hash` by default.
+    /// Its default `fingerprint_hash` and `cluster_hash`.
     pub(crate) hashes: [Value; 2],
 }
 
 impl Former {
-    /// Those that upgrades are tried from, built.
+    /// Returns the versions from which upgrades are tested, built.
     pub(crate) fn all() -> &'static [Self] {
         static ALL: OnceLock<Vec<Former>> = OnceLock::new();
         ALL.get_or_init(|| {
             let versions = include_str!("former-versions.txt").lines().filter(|line| !line.starts_with('#'));
             let mut all: Vec<Self> = versions.map(Self::of_line).collect();
             if !all.iter().any(|former| former.both_ways && former.hashes == hashes(&today())) {
-                // Fingerprints or clustering have changed since: today's program stands for one of the same hashes.
+                // Fingerprints or clustering have changed since: today's program represents one with the same
+                // hashes.
                 let program = today();
                 let hashes = hashes(&program);
                 all.push(Self { version: "today's".to_owned(), program, both_ways: true, hashes });
@@ -57,12 +58,12 @@ impl Former {
         Self { version: version.to_owned(), program, both_ways, hashes }
     }
 
-    /// Whether pages that it has fingerprinted meet those of this version.
+    /// Returns true if pages that it has fingerprinted meet those of this version.
     pub(crate) fn fingerprints_alike(&self) -> bool {
         self.hashes[0] == hashes(&today())[0]
     }
 
-    /// Whether it decides by the same rules.
+    /// Returns true if it decides by the same rules.
     pub(crate) fn clusters_alike(&self) -> bool {
         self.hashes[1] == hashes(&today())[1]
     }
@@ -73,7 +74,7 @@ impl Former {
     }
 }
 
-/// Today's program.
+/// Returns the path of today's program.
 pub(crate) fn today() -> PathBuf {
     PathBuf::from(leitong().get_program())
 }
@@ -86,16 +87,16 @@ pub(crate) fn run(program: &Path, arguments: &[&str]) -> Run {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())
         .env_remove("RUST_LOG");
-    Run::of(command.output().expect("it starts"))
+    Run::from_output(command.output().expect("it starts"))
 }
 
-/// The `cluster_hash` of a program with this configuration.
+/// Returns the `cluster_hash` of a program with this configuration.
 pub(crate) fn cluster_hash(program: &Path, config: &Path) -> String {
     let [_, cluster_hash] = hashes_with(program, &["--config", config.to_str().expect("UTF-8")]);
     cluster_hash.as_str().expect("a hash").to_owned()
 }
 
-/// `fingerprint_hash` and `cluster_hash` of a program by default, as its verdicts name them.
+/// Returns a program's default `fingerprint_hash` and `cluster_hash`, as its verdicts show them.
 fn hashes(program: &Path) -> [Value; 2] {
     hashes_with(program, &[])
 }

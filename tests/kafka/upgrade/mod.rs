@@ -1,10 +1,9 @@
-//! Upgrades over a real broker: the program of a former version and today's, side by side.
+//! Upgrades over a real broker: the program of an older version and today's, side by side.
 //!
-//! Both are builds of their own (`former.rs`). Whether their pages meet, and whether they decide by
-//! the same rules, is read from their verdicts; how far an upgrade can be undone stands in
-//! `former-versions.txt`. Whatever holds of that, there is one outcome for each page, pages of
-//! different fingerprint hashes never meet, and verdicts by the same rules are those of the log, as
-//! `leitong replay` of today gives them, whoever owned it.
+//! Both are separate builds (`former.rs`). Their verdicts show whether their pages meet and whether they
+//! decide by the same rules; `former-versions.txt` says how far an upgrade can be undone. In every case there
+//! is one outcome for each page, pages of different fingerprint hashes never meet, and verdicts by the same
+//! rules equal those of today's `leitong replay`, whichever version owned the partition.
 
 mod former;
 
@@ -13,16 +12,16 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
 use crate::common::{Run, article, assert_same, placeless};
 use crate::dice::{Rng, from_environment};
 use former::{Former, run, today};
 
-/// What both know: small transactions, standbys, and kills that are noticed soon.
+/// Settings that both versions know: small transactions, standbys, and kills that are noticed soon.
 fn installation(name: &str, former: &Former) -> Installation {
     let more = format!(
-        "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{MISSED_SOON}"
+        "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{FAST_FAILURE_DETECTION}"
     );
     let installation = Installation::without_topics(&bootstrap(), name, &more);
     installation.edit("console = true\n", "");
@@ -33,18 +32,18 @@ fn installation(name: &str, former: &Former) -> Installation {
     installation
 }
 
-/// Texts come again all the time, and each before it has expired.
+/// Texts recur all the time, each before it has expired.
 fn pages(count: usize) -> Vec<Row> {
     (0..count)
         .map(|i| {
             let row = Row::page((i % 3) as i32, &format!("p{i}"), &article(i * 7 % 120, 12 + i % 5));
-            // Some messages are no pages.
+            // Some messages are not pages.
             if i % 97 == 13 { Row { value: Some(b"{".to_vec()), ..row } } else { row }
         })
         .collect()
 }
 
-/// What today's program is started with where a former one has been.
+/// Returns the arguments with which today's program starts after an older one.
 fn accepting(installation: &Installation, former: &Former) -> Vec<String> {
     if former.clusters_alike() {
         return Vec::new();
@@ -52,7 +51,7 @@ fn accepting(installation: &Installation, former: &Former) -> Vec<String> {
     vec!["--accept-cluster-hash".to_owned(), former::cluster_hash(&today(), &installation.config())]
 }
 
-/// A worker of `program` that has joined, and has its tables.
+/// Starts a worker of `program` and waits until it has joined and has its tables.
 fn ready(installation: &Installation, program: &Path, arguments: &[String]) -> Worker {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let worker = installation.worker_of(program, &arguments);
@@ -60,8 +59,8 @@ fn ready(installation: &Installation, program: &Path, arguments: &[String]) -> W
     worker
 }
 
-/// What must hold of the verdicts at the end.
-fn assert_as_by_one(installation: &Installation, former: &Former, rows: &[Row]) {
+/// Checks what must hold of the verdicts at the end.
+fn assert_consistent(installation: &Installation, former: &Former, rows: &[Row]) {
     let verdicts = installation.verdicts();
     let tally = installation.tally(rows);
     assert!(tally.twice.is_empty() && tally.lost.is_empty(), "of {} pages: {tally}", rows.len());
@@ -88,7 +87,7 @@ fn stable(verdicts: &[Value]) -> Vec<Value> {
     verdicts.iter().map(crate::common::stable_fields).collect()
 }
 
-/// `verdicts` without the fields that are null there and that the program which gave `others` did not know.
+/// Returns `verdicts` without null fields that the program behind `others` did not know.
 fn known_to(others: &[Value], verdicts: Vec<Value>) -> Vec<Value> {
     let strip = |(mut verdict, other): (Value, &Value)| {
         if let (Value::Object(verdict), Value::Object(other)) = (&mut verdict, other) {
@@ -99,9 +98,9 @@ fn known_to(others: &[Value], verdicts: Vec<Value>) -> Vec<Value> {
     verdicts.into_iter().zip(others).map(strip).collect()
 }
 
-/// As docs/upgrading.md says: one instance after the other, and back again.
+/// As docs/upgrading.md says: one instance after another, and back again.
 #[test]
-fn instances_are_upgraded_one_after_the_other_and_put_back() {
+fn instances_can_be_upgraded_one_by_one_and_put_back() {
     for former in Former::all() {
         println!("from {} ({:?})", former.version, former.hashes);
         let installation = installation("upgrade", former);
@@ -113,7 +112,7 @@ fn instances_are_upgraded_one_after_the_other_and_put_back() {
         };
         let mut old = [(); 2].map(|()| ready(&installation, &former.program, &[]));
         feed(250);
-        // The first instance stops as it should, the second one is killed, each when the next one is ready.
+        // The first instance stops normally, the second one is killed, each when the next one is ready.
         let mut first = ready(&installation, &today(), &accepting);
         feed(50);
         assert_eq!(old[0].terminate(), 0, "{}", old[0].log());
@@ -122,7 +121,7 @@ fn instances_are_upgraded_one_after_the_other_and_put_back() {
         feed(50);
         old[1].kill();
         feed(100);
-        // A fingerprint worker that was forgotten.
+        // A fingerprint worker that was not upgraded.
         let mut forgotten =
             ready(&installation, &former.program, &["--role", "fingerprint"].map(str::to_owned));
         feed(60);
@@ -131,39 +130,40 @@ fn instances_are_upgraded_one_after_the_other_and_put_back() {
             .iter()
             .map(|worker| worker.metric("leitong_other_fingerprint_hash_total"))
             .sum();
-        let said = [&first, &second].iter().any(|worker| worker.said().contains("own_fingerprint_hash="));
+        let said =
+            [&first, &second].iter().any(|worker| worker.plain_log().contains("own_fingerprint_hash="));
         assert_eq!((others > 0.0, said), (!former.fingerprints_alike(), !former.fingerprints_alike()));
         // The owner is killed, and the other one takes over.
         first.kill();
         feed(50);
         assert_eq!(second.terminate(), 0, "{}", second.log());
 
-        // The former version is put back.
+        // The older version is put back.
         if former.both_ways {
             let mut again = ready(&installation, &former.program, &[]);
             feed(100);
             assert_eq!(again.terminate(), 0, "{}", again.log());
         } else {
-            assert_stands_still(&installation, former, &rows[fed..fed + 100], fed);
+            assert_halted(&installation, former, &rows[fed..fed + 100], fed);
             fed += 100;
         }
         let mut last = ready(&installation, &today(), &accepting);
         installation.wait_for_verdicts(fed);
         installation.feed(&rows[fed..], rows.len());
         assert_eq!(last.terminate(), 0, "{}", last.log());
-        assert_as_by_one(&installation, former, &rows);
+        assert_consistent(&installation, former, &rows);
     }
 }
 
-/// The former version meets what this one has written: it publishes nothing, and says why.
-fn assert_stands_still(installation: &Installation, former: &Former, rows: &[Row], published: usize) {
+/// Checks that the older version, faced with records of this one, publishes nothing and says why.
+fn assert_halted(installation: &Installation, former: &Former, rows: &[Row], published: usize) {
     let mut worker = installation.worker_of(&former.program, &["--role", "cluster"]);
     installation.produce(rows);
     let why = ["update this instance", "some topics are not configured as required"];
     wait_until(format_args!("it says why it stands still:\n{}", worker.latest()), || {
-        why.iter().any(|why| worker.said().contains(why))
+        why.iter().any(|why| worker.plain_log().contains(why))
     });
-    // Time to do what it must not do.
+    // Time in which it could do something wrong.
     pause(1000);
     assert!(worker.get("/readyz").is_none_or(|(status, _)| status == 503), "{}", worker.log());
     worker.kill();
@@ -210,7 +210,7 @@ fn both_versions_side_by_side_decide_as_one() {
             } else {
                 worker.kill();
             }
-            // Each version again and again, and never one of them alone for long.
+            // Each version again and again, and neither of them alone for long.
             let ones = workers.iter().filter(|(which, _)| *which == 1).count();
             workers.push(start(usize::from(ones == 0 || (ones == 1 && dice.roll(2) == 0))));
         }
@@ -224,7 +224,7 @@ fn both_versions_side_by_side_decide_as_one() {
         for (_, worker) in &mut workers {
             assert_eq!(worker.wait(), 0, "{}", worker.log());
         }
-        // Each alone, so that each has decided on some whatever the dice said.
+        // Each alone, so that each has decided some pages whatever was drawn.
         for (part, which) in rest.chunks(100).zip([0, 1]) {
             let (_, mut worker) = start(which);
             installation.feed(part, first.len() + (which + 1) * 100);
@@ -233,13 +233,13 @@ fn both_versions_side_by_side_decide_as_one() {
         }
         println!("the former version has decided on {}, today's on {}", decided[0], decided[1]);
         assert!(decided.iter().all(|count| *count > 0.0), "{decided:?}");
-        assert_as_by_one(&installation, former, &rows);
+        assert_consistent(&installation, former, &rows);
     }
 }
 
-/// What one version has saved and exported the other one reads, or it refuses it and says why.
+/// A table saved and exported by one version is read by the other, or refused with a reason.
 #[test]
-fn saved_tables_go_from_version_to_version() {
+fn saved_tables_can_change_between_versions() {
     for former in Former::all() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
@@ -269,7 +269,7 @@ fn saved_tables_go_from_version_to_version() {
             if !alike {
                 let refused = went_on(&table);
                 assert_eq!((refused.status, refused.stdout.as_str()), (1, ""));
-                // A former version does not read the format that texts already seen need.
+                // An older version does not read the format needed for texts already seen.
                 let reasons = ["made with other settings", "newer"];
                 assert!(reasons.iter().any(|why| refused.stderr.contains(why)), "{}", refused.stderr);
                 let after = std::fs::read(Path::new(&table).join("centroids.leitong")).expect("a table");
@@ -277,7 +277,7 @@ fn saved_tables_go_from_version_to_version() {
                 continue;
             }
             if *second == today() {
-                // The same by way of lines of JSON.
+                // The same with JSON lines as an intermediate step.
                 let (lines, copy) = (format!("{table}.jsonl"), format!("{table}-copy"));
                 let exported = run(second, &["table", "export", "--all", "--output", &lines, &table]);
                 assert_eq!(exported.status, 0, "{}", exported.stderr);

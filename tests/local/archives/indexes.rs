@@ -1,4 +1,5 @@
-//! `dedup --warc-base`: the records that an index of `cdxj-indexer` names, and indexes as others write them.
+//! `dedup --warc-base`: the records listed in an index of `cdxj-indexer`, and indexes as other programs write
+//! them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,12 +11,12 @@ use super::store::Store;
 use super::warcio;
 use crate::common::{Run, gzip, leitong, placeless, write};
 
-/// What a run of `command` says and gives, and its dead letters.
+/// Runs `command`; returns the result, the verdicts and the dead letters.
 fn dedup(mut command: Command, arguments: &[&str]) -> (Run, Vec<Value>, Vec<Value>) {
     let folder = tempfile::tempdir().expect("a folder");
     let [verdicts, dead] = ["verdicts.jsonl", "dead.jsonl"].map(|name| folder.path().join(name));
     command.arg("dedup").arg("--output").arg(&verdicts).arg("--dead-letters").arg(&dead);
-    let run = Run::of(command.args(arguments).output().expect("the program starts"));
+    let run = Run::from_output(command.args(arguments).output().expect("the program starts"));
     let lines = |path: &Path| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
@@ -24,14 +25,14 @@ fn dedup(mut command: Command, arguments: &[&str]) -> (Run, Vec<Value>, Vec<Valu
     (run, verdicts, dead)
 }
 
-/// The lines of a CDXJ file as objects.
+/// Returns the lines of a CDXJ file as objects.
 fn fields(cdxj: &str) -> Vec<Value> {
     cdxj.lines()
         .map(|line| serde_json::from_str(&line[line.find('{').expect("CDXJ")..]).expect("JSON"))
         .collect()
 }
 
-/// The same index with columns.
+/// Converts the index to columns.
 fn cdx(cdxj: &str, header: &str, length: bool) -> String {
     let line = |fields: Value| {
         let of = |name: &str| fields[name].as_str().unwrap_or("-").to_owned();
@@ -43,7 +44,7 @@ fn cdx(cdxj: &str, header: &str, length: bool) -> String {
     header.to_owned() + &fields(cdxj).into_iter().map(line).collect::<String>()
 }
 
-/// A crawl in a folder, and its index.
+/// Writes a crawl into a folder, and its index.
 fn indexed(folder: &Path) -> (Vec<Response>, PathBuf, String) {
     let responses = responses();
     std::fs::create_dir_all(folder.join("archive/day 1")).expect("a folder");
@@ -59,7 +60,7 @@ fn an_index_leads_to_the_same_verdicts_as_its_files() {
     let (responses, warc, cdxj) = indexed(folder.path());
     let (whole, verdicts, _) = dedup(leitong(), &[warc.to_str().expect("a name")]);
     assert_eq!((whole.status, verdicts.len()), (0, responses.len()), "{}", whole.stderr);
-    // Columns are parted by spaces, so that they hold no name with one.
+    // Columns are separated by spaces, so they cannot hold a name with one.
     let columned = cdxj.replace("day 1/", "");
     let flat = folder.path().join("archive/day 1");
     let nested = folder.path().join("archive");
@@ -111,7 +112,7 @@ fn an_index_leads_to_the_same_verdicts_as_its_files() {
 }
 
 #[test]
-fn what_an_index_has_wrong_costs_only_itself() {
+fn wrong_lines_of_an_index_cost_only_themselves() {
     let folder = tempfile::tempdir().expect("a folder");
     let (responses, _, cdxj) = indexed(folder.path());
     let first = &fields(&cdxj)[0];

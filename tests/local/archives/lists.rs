@@ -1,11 +1,11 @@
-//! Lists of objects as gateways give them that do not keep to the protocol, by a store that answers from a table.
+//! Lists of objects from gateways that violate the protocol, served by a simulated store.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
 use crate::common::{Run, article, leitong, page};
 
-/// Begins a store, whose list for a token (none: "") is what `list` gives, and whose objects are all the same page.
+/// Starts a store. `list` returns its list for a token (none: ""); all its objects are the same page.
 fn store(list: fn(&str) -> String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
@@ -41,7 +41,7 @@ fn answer(mut client: TcpStream, list: fn(&str) -> String) {
         "HTTP/1.1 {status}\r\n{range}Content-Length: {length}\r\nLast-Modified: Sun, 01 Mar 2026 10:00:00 GMT\r\nETag: \"1\"\r\n\
          Connection: close\r\n\r\n"
     );
-    // A client that has gone is no fault of the store.
+    // A client that has gone is not an error of the store.
     let _ = client.write_all((head + &body).as_bytes());
 }
 
@@ -65,12 +65,13 @@ fn dedup(list: fn(&str) -> String) -> Run {
     let mut command = leitong();
     command.args(["dedup", "s3://bucket/"]).env("AWS_ENDPOINT_URL", store(list)).env("NO_PROXY", "127.0.0.1");
     command.env("AWS_ALLOW_HTTP", "true").env("AWS_SKIP_SIGNATURE", "true").env("AWS_REGION", "eu-west-1");
-    Run::of(command.output().expect("the program starts"))
+    Run::from_output(command.output().expect("the program starts"))
 }
 
-/// A list that broke off was taken for a whole one, with status 0; one that comes back to its beginning had no end.
+/// An incomplete list was taken for a complete one, with status 0; a list that returned to its beginning
+/// never ended.
 #[test]
-fn a_list_that_cannot_be_read_on_ends_the_run() {
+fn an_incomplete_list_ends_the_run() {
     for (list, told) in [
         (
             (|_| objects(&["a.jsonl"], &more(""))) as fn(&str) -> String,
@@ -95,9 +96,9 @@ fn a_list_that_cannot_be_read_on_ends_the_run() {
     }
 }
 
-/// One key that cannot be asked for kept all objects from being read.
+/// A single key that cannot be requested prevented all objects from being read.
 #[test]
-fn an_object_whose_key_cannot_be_asked_for_costs_only_itself() {
+fn an_object_with_an_impossible_key_costs_only_itself() {
     let run = dedup(|token| match token {
         "1" => objects(&["d/../e.jsonl", "f.jsonl", "g//"], "<IsTruncated>false</IsTruncated>"),
         _ => {

@@ -1,30 +1,31 @@
-//! A network before the store that fails: connections that break off inside an answer, and stores that say they are busy.
+//! A failing network before the store: connections that break within an answer, and stores that report that
+//! they are busy.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Passes bytes on between clients and a store.
+/// Forwards bytes between clients and a store.
 pub(crate) struct Proxy {
     port: u16,
     faults: Arc<Faults>,
 }
 
-/// What is still to go wrong.
+/// The faults still to come.
 #[derive(Default)]
 struct Faults {
-    /// Answers that break off, once they have some bytes.
+    /// Answers that break off after some bytes.
     cuts: AtomicUsize,
     /// Requests that are answered with 503.
     refusals: AtomicUsize,
 }
 
-/// Bytes of an answer that are passed on before it breaks off: more than a head has.
+/// Bytes of an answer that are forwarded before it breaks off: more than a head has.
 const BEFORE_CUT: usize = 50_000;
 
 impl Proxy {
-    /// Before the store at `port`.
+    /// Starts a proxy before the store at `port`.
     pub(crate) fn start(port: u16, cuts: usize, refusals: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let own = listener.local_addr().expect("an address").port();
@@ -43,7 +44,7 @@ impl Proxy {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Faults that were not needed.
+    /// Returns the faults that were not used.
     pub(crate) fn left(&self) -> (usize, usize) {
         (self.faults.cuts.load(Ordering::SeqCst), self.faults.refusals.load(Ordering::SeqCst))
     }

@@ -1,4 +1,4 @@
-//! `dedup --keep … --revisit`: what is written, compared with the records that came in, and read by `warcio`.
+//! `dedup --keep … --revisit`: its output, compared with the original records and read by `warcio`.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ impl Response {
         )
     }
 
-    /// The request that it answers, and itself.
+    /// Returns the request, and the response itself.
     fn records(&self) -> [Vec<u8>; 2] {
         let block = format!("{}{}", self.http_head(), self.html);
         let request = "GET / HTTP/1.1\r\n\r\n";
@@ -53,7 +53,7 @@ impl Response {
     }
 }
 
-/// Ten pages: 3 is 0 byte by byte, 4 is 0 with other markup, 5 is nearly 1, and longer.
+/// Returns ten pages: 3 equals 0 byte by byte, 4 equals 0 with other markup, 5 is almost 1, and longer.
 pub(crate) fn responses() -> Vec<Response> {
     let page = |topic: usize, more: &str| {
         format!(
@@ -76,7 +76,8 @@ pub(crate) fn responses() -> Vec<Response> {
     pages.into_iter().enumerate().map(|(number, html)| Response { number, html }).collect()
 }
 
-/// Writes responses, each behind its request and packed by itself, with what crawlers write beside them.
+/// Writes responses as crawlers do: each after its request, compressed separately, with other records between
+/// them.
 pub(crate) fn crawl(folder: &Path, name: &str, responses: &[Response]) -> PathBuf {
     let info = b"WARC/1.0\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-a000-000000000000>\r\n\
                  WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/warc-fields\r\nContent-Length: 13\r\n\r\n\
@@ -104,8 +105,8 @@ fn dedup(options: &[&str], inputs: &[&Path]) -> (Run, Vec<Value>) {
     (run, lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
 }
 
-/// Compares what stands in `kept` with the verdicts on `responses`, of which each cluster is stood for by what `stands`
-/// says of its canonical page.
+/// Compares the contents of `kept` with the verdicts on `responses`. `stands` maps the canonical page of a
+/// cluster to the page that represents it.
 fn assert_kept(kept: &Path, responses: &[Response], stands: impl Fn(usize) -> usize) -> usize {
     let records = warcio::records(kept);
     let of_kind = |kind: &str| records.iter().filter(|record| record["fields"]["WARC-Type"] == kind).count();
@@ -180,14 +181,14 @@ fn duplicates_leave_revisit_records_that_warcio_reads() {
     let index = warcio::run("cdxj-indexer", &[keep_name]);
     assert_eq!(index.matches("\"warc/revisit\"").count(), 6, "with the one that came in: {index}");
 
-    // The document that stands for a cluster may come behind those that go.
+    // The document that represents a cluster may come after those that are dropped.
     let longest = |number: usize| if canonical(number) == 1 { 5 } else { canonical(number) };
     dedup(&["--keep", keep_name, "--revisit", "--prefer", "longest"], &[&input]);
     assert_eq!(assert_kept(&keep, &responses, longest), 5);
 }
 
 #[test]
-fn of_a_cluster_of_an_earlier_day_only_the_url_is_known() {
+fn revisits_of_an_earlier_days_cluster_know_only_the_url() {
     let folder = tempfile::tempdir().expect("a folder");
     let responses = responses();
     let days = [

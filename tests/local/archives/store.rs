@@ -1,4 +1,4 @@
-//! Inputs in a store, which is S3Proxy: the same verdicts and documents as those of files, through networks that fail.
+//! Inputs in a store, S3Proxy: the same verdicts and documents as from files, through failing networks.
 
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,12 @@ const CREDENTIAL: &str = "local-credential";
 pub(crate) struct Store {
     port: u16,
     folder: tempfile::TempDir,
-    /// Ends the store when its standard input closes: whatever ends the test process ends the store.
+    /// Ends the store when its standard input closes, that is, however the test process ends.
     watchdog: Child,
 }
 
 impl Store {
-    /// The one that all tests share.
+    /// Returns the store that all tests share.
     pub(crate) fn shared() -> &'static Self {
         static SHARED: OnceLock<Store> = OnceLock::new();
         SHARED.get_or_init(Self::start)
@@ -84,12 +84,12 @@ impl Store {
         runtime.block_on(client.put(&Key::parse(key).expect("a key"), PutPayload::from(bytes))).expect("put");
     }
 
-    /// The program, which reaches the store.
+    /// Returns the program, configured to reach the store.
     pub(crate) fn leitong(&self) -> Command {
         self.leitong_by(&self.endpoint())
     }
 
-    /// The same by another address.
+    /// Returns the program, configured to reach the store at another address.
     fn leitong_by(&self, endpoint: &str) -> Command {
         let mut command = leitong();
         for (name, value) in [
@@ -113,7 +113,8 @@ impl Drop for Store {
     }
 }
 
-/// Documents of which every third has come before; with `padding` that nobody reads, so that they fill several blocks.
+/// Returns documents of which every third repeats an earlier one, with unused `padding` so that they fill
+/// several blocks.
 fn documents(from: usize, count: usize, padding: usize) -> Vec<Value> {
     let padding = "y".repeat(padding);
     let document = |number: usize| {
@@ -132,7 +133,7 @@ fn lines(documents: &[Value]) -> Vec<u8> {
     documents.iter().map(|document| format!("{document}\n")).collect::<String>().into_bytes()
 }
 
-/// A corpus of several formats: its files by their names.
+/// Returns a corpus of several formats: its files by name.
 fn corpus(folder: &Path) -> Vec<(&'static str, Vec<u8>)> {
     let parquet = folder.join("written.parquet");
     let rows = documents(300, 400, 0);
@@ -167,13 +168,13 @@ fn corpus(folder: &Path) -> Vec<(&'static str, Vec<u8>)> {
 /// Documents by the names of their files.
 type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// What a run over `inputs` wrote: verdicts, and documents by the names of their files.
+/// Runs `command` over `inputs`; returns verdicts, and documents by the names of their files.
 fn outcome(mut command: Command, folder: &Path, name: &str, inputs: &[String]) -> (Run, Vec<Value>, Files) {
     let folder = folder.join(name);
     std::fs::create_dir_all(folder.join("kept")).expect("a folder");
     let verdicts = folder.join("verdicts.jsonl");
     command.args(["dedup", "--output"]).arg(&verdicts).arg("--keep").arg(folder.join("kept/"));
-    let run = Run::of(command.args(inputs).output().expect("the program starts"));
+    let run = Run::from_output(command.args(inputs).output().expect("the program starts"));
     let lines = std::fs::read_to_string(verdicts).unwrap_or_default();
     let verdicts: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let mut kept: Vec<_> = std::fs::read_dir(folder.join("kept"))
@@ -187,8 +188,8 @@ fn outcome(mut command: Command, folder: &Path, name: &str, inputs: &[String]) -
     (run, verdicts, kept)
 }
 
-/// The same over files.
-fn of_files(folder: &Path, corpus: &[(&str, Vec<u8>)]) -> (Vec<Value>, Files) {
+/// Returns the outcome of a run over files.
+fn outcome_of_files(folder: &Path, corpus: &[(&str, Vec<u8>)]) -> (Vec<Value>, Files) {
     let files = folder.join("files");
     for (name, bytes) in corpus {
         let path = files.join(name);
@@ -204,7 +205,7 @@ fn of_files(folder: &Path, corpus: &[(&str, Vec<u8>)]) -> (Vec<Value>, Files) {
 fn objects_are_read_as_files_are() {
     let (store, folder) = (Store::shared(), tempfile::tempdir().expect("a folder"));
     let corpus = corpus(folder.path());
-    let (verdicts, kept) = of_files(folder.path(), &corpus);
+    let (verdicts, kept) = outcome_of_files(folder.path(), &corpus);
     assert!(kept.len() == 4 && verdicts.len() > 800, "{} {}", kept.len(), verdicts.len());
     store.bucket("corpora");
     for (name, bytes) in corpus {
@@ -229,10 +230,10 @@ fn objects_are_read_as_files_are() {
 }
 
 #[test]
-fn answers_that_break_off_or_refuse_cost_nothing_but_time() {
+fn broken_and_refused_answers_cost_only_time() {
     let (store, folder) = (Store::shared(), tempfile::tempdir().expect("a folder"));
     let corpus = corpus(folder.path());
-    let (verdicts, kept) = of_files(folder.path(), &corpus);
+    let (verdicts, kept) = outcome_of_files(folder.path(), &corpus);
     store.bucket("shaky");
     for (name, bytes) in corpus {
         store.put("shaky", name, bytes);
@@ -246,13 +247,13 @@ fn answers_that_break_off_or_refuse_cost_nothing_but_time() {
 }
 
 #[test]
-fn errors_say_what_to_change() {
+fn errors_name_the_setting_to_change() {
     let (store, folder) = (Store::shared(), tempfile::tempdir().expect("a folder"));
     store.bucket("errors");
     store.put("errors", "pages.jsonl", lines(&documents(0, 3, 0)));
     let verdicts = folder.path().join("v.jsonl").display().to_string();
     let run = |command: &mut Command, arguments: &[&str]| {
-        let run = Run::of(
+        let run = Run::from_output(
             command.args(["dedup", "--output", &verdicts]).args(arguments).output().expect("it starts"),
         );
         assert_ne!(run.status, 0, "{arguments:?}: {}", run.stderr);
@@ -283,7 +284,7 @@ fn errors_say_what_to_change() {
     }
 }
 
-/// A run over objects with checkpoints.
+/// Starts a run over objects with checkpoints.
 fn start(store: &Store, folder: &Path, input: &str) -> Child {
     let path = |name: &str| folder.join(name).display().to_string();
     let mut command = store.leitong();
@@ -304,7 +305,7 @@ fn kill_after_checkpoint(mut child: Child, folder: &Path) {
 }
 
 #[test]
-fn a_killed_run_over_objects_goes_on_and_one_over_others_does_not() {
+fn a_killed_run_continues_only_over_the_same_objects() {
     let (store, folder) = (Store::shared(), tempfile::tempdir().expect("a folder"));
     let pages = documents(0, 600, 40_000);
     store.bucket("long");
@@ -335,7 +336,7 @@ fn a_killed_run_over_objects_goes_on_and_one_over_others_does_not() {
     );
 }
 
-/// What is copied must be what was decided on.
+/// The copied documents must be the ones with verdicts.
 #[test]
 fn an_object_that_is_replaced_while_it_is_read_ends_the_run() {
     let (store, folder) = (Store::shared(), tempfile::tempdir().expect("a folder"));
@@ -347,7 +348,8 @@ fn an_object_that_is_replaced_while_it_is_read_ends_the_run() {
     command.arg("dedup").arg("--output").arg(&verdicts).arg("--keep").arg(&kept).arg("s3://replaced/");
     let mut run = command.spawn().expect("the program starts");
     let begun = Instant::now();
-    // Both objects were looked at, and the second is not copied before all of the first is decided on.
+    // Both objects were listed, but the second is not copied before every document of the first has a
+    // verdict.
     while std::fs::metadata(&verdicts).map_or(0, |file| file.len()) == 0 {
         assert!(run.try_wait().expect("a child").is_none(), "it is through already");
         assert!(begun.elapsed() < *HANG_LIMIT, "no verdicts");
@@ -356,7 +358,7 @@ fn an_object_that_is_replaced_while_it_is_read_ends_the_run() {
     let output = run.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{stderr}");
-    // At which block depends on how far it was read ahead by then.
+    // The block depends on how far it was read ahead by then.
     assert!(stderr.contains("s3://replaced/b.jsonl at byte "), "{stderr}");
     assert!(stderr.contains("was replaced while it was read"), "{stderr}");
 }

@@ -1,9 +1,9 @@
-//! `warcio` and `cdxj-indexer`, from the environment that `make all-tools` makes.
+//! `warcio` and `cdxj-indexer`, from the environment that `make all-tools` creates.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What a program of the environment prints; it must succeed.
+/// Runs a program of the environment, which must succeed, and returns its output.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/warcio/bin").join(program);
     let output = Command::new(&path).args(arguments).output();
@@ -13,7 +13,8 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
     out
 }
 
-/// The records of a WARC file as `warcio` reads them, each as its fields, its HTTP status and the length of its payload.
+/// Returns the records of a WARC file as `warcio` reads them, each with its fields, HTTP status and length of
+/// the payload.
 pub(crate) fn records(file: &Path) -> Vec<serde_json::Value> {
     const READ: &str = "
 import json, sys
