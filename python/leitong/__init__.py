@@ -6,8 +6,8 @@
     >>> verdict.kind
     'UNIQUE'
 
-Pages are texts, or dicts with "text" or "html" and what else is known of them. Verdicts and
-fingerprints are those of the program `leitong`, which comes with this package.
+Pages are texts, or dicts with "text" or "html" and optional fields. Verdicts and fingerprints equal
+those of the program `leitong`, which is part of this package.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ __all__ = ["Deduplicator", "Document", "Fingerprinter", "LogSource", "Table", "V
 
 
 class Deduplicator(_Deduplicator):
-    """Decides of page after page whether it is new or a near-duplicate of an earlier one.
+    """Decides for one page after another whether it is new or a near-duplicate of an earlier one.
 
-    `config` is the path of a leitong.toml, `toml` the text of one. With a `table` it begins with what was
-    saved there; `table.on_disk` needs one.
+    `config` is the path of a leitong.toml, `toml` the text of one. With a `table` it starts from what
+    was saved there; `table.on_disk` needs one.
     """
 
     def decide_batch(self, pages):
-        """The verdicts on many pages, in their order; their texts are read on all cores.
+        """Returns the verdicts on many pages, in their order; reads their texts on all cores.
 
         Takes anything that can be iterated, and Arrow arrays and tables.
         """
         return super().decide_batch(_listed(pages))
 
     def verdicts(self, pages, batch_size=1000):
-        """Yields the verdict on each page, as many at a time as a batch has; memory holds one batch."""
+        """Yields the verdict on each page, batch by batch; only one batch is in memory."""
         for batch in _batches(pages, batch_size):
             yield from super().decide_batch(batch)
 
     def unique(self, pages, batch_size=1000):
-        """Yields the pages that are no duplicate of an earlier one, as they came."""
+        """Yields the pages that are not duplicates of earlier ones, unchanged."""
         for batch in _batches(pages, batch_size):
             for page, verdict in zip(batch, super().decide_batch(batch)):
                 if not verdict.is_duplicate:
@@ -51,7 +51,7 @@ class Deduplicator(_Deduplicator):
 
 
 def fingerprint(page):
-    """The fingerprint of a page, with the default settings; None where there is nothing to compare."""
+    """Returns the fingerprint of a page, with the default settings; None if there is too little to compare."""
     global _default
     if _default is None:
         _default = Fingerprinter()
@@ -79,7 +79,7 @@ def _batches(pages, size):
 
 
 def main():
-    """The command `leitong`."""
+    """Runs the command `leitong`."""
     # Ctrl-C ends the program as it would without Python.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(_run(sys.argv))

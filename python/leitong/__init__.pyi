@@ -8,7 +8,7 @@ from typing_extensions import Self
 __all__ = ["Deduplicator", "Document", "Fingerprinter", "LogSource", "Table", "Verdict", "extract", "fingerprint"]
 
 class _PageFields(TypedDict, total=False):
-    """A page; "text" or "html" has to be there, other keys than these are passed over."""
+    """A page; "text" or "html" is required, unknown keys are ignored."""
 
     text: str | None
     html: str | bytes | None

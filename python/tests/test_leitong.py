@@ -1,4 +1,4 @@
-"""The package against the program that it comes with: the same verdicts, bit for bit."""
+"""The package gives the same verdicts as the program, bit for bit."""
 
 import base64
 import datetime
@@ -32,12 +32,12 @@ def command(*arguments, stdin=""):
 
 
 def timeless(verdict):
-    """Without what differs between a file and a call."""
+    """Returns a verdict without the fields that differ between a file and a call."""
     return {name: value for name, value in verdict.items() if name not in ("decided_at", "source")}
 
 
 def as_in_python(page):
-    """What JSON has no types for."""
+    """Converts fields to the Python types that JSON lacks."""
     page = dict(page)
     if isinstance(page.get("fetched_at"), str):
         page["fetched_at"] = datetime.datetime.fromisoformat(page["fetched_at"].replace("Z", "+00:00"))
@@ -47,7 +47,7 @@ def as_in_python(page):
 
 
 class Verdicts(unittest.TestCase):
-    def test_they_are_those_of_the_program(self):
+    def test_results_equal_those_of_the_program(self):
         pages = sample_pages()
         for page in pages:
             page.pop("passthrough", None)
@@ -64,7 +64,7 @@ class Verdicts(unittest.TestCase):
                 verdicts = way(leitong.Deduplicator(), [as_in_python(page) for page in pages])
                 self.assertEqual([timeless(verdict.to_dict()) for verdict in verdicts], expected)
 
-    def test_texts_need_no_names(self):
+    def test_texts_need_no_ids(self):
         deduplicator = leitong.Deduplicator()
         verdicts = deduplicator.decide_batch([NEWS, NEWS, {"text": NEWS, "id": 7}, {"text": None}, ""])
         self.assertEqual(
@@ -75,13 +75,13 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(len(deduplicator), 1)
         self.assertIn("EXACT_DUPLICATE of", repr(verdicts[1]))
 
-    def test_what_stays_is_given_as_it_came(self):
+    def test_unique_pages_are_returned_unchanged(self):
         rows = [{"text": NEWS, "n": 1}, {"text": NEWS + " More.", "n": 2}, {"text": "short", "n": 3}]
         kept = list(leitong.Deduplicator().unique(iter(rows), batch_size=2))
         self.assertEqual([row["n"] for row in kept], [1, 3])
         self.assertIs(kept[0], rows[0])
 
-    def test_arrow(self):
+    def test_arrow_arrays_and_tables_are_accepted(self):
         import pyarrow
 
         table = pyarrow.table({"text": [NEWS, "", None, NEWS], "n": [1, 2, 3, 4]})
@@ -92,7 +92,7 @@ class Verdicts(unittest.TestCase):
                 self.assertEqual([v.kind for v in leitong.Deduplicator().decide_batch(pages)], expected)
                 self.assertEqual([v.kind for v in leitong.Deduplicator().verdicts(pages, 3)], expected)
 
-    def test_bytes_and_lone_surrogates(self):
+    def test_bytes_and_lone_surrogates_are_accepted(self):
         html = f"<html><meta charset=gbk><body><p>{'渡船第一次亮着灯驶过海峡，岸上的人们站在雨中看了很久。' * 4}</p>"
         deduplicator = leitong.Deduplicator()
         first = deduplicator.decide({"html": html.encode("gbk"), "url": "http://a/1"})
@@ -100,7 +100,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual((first.kind, second.kind), ("UNIQUE", "EXACT_DUPLICATE"))
         self.assertEqual(deduplicator.decide(NEWS + "\ud800").kind, "UNIQUE")
 
-    def test_many_threads_share_one(self):
+    def test_many_threads_can_share_one_deduplicator(self):
         deduplicator = leitong.Deduplicator()
         found = []
         threads = [
@@ -114,7 +114,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(len(found), 120)
         self.assertEqual(sum(verdict.kind == "UNIQUE" for verdict in found), len(deduplicator))
 
-    def test_settings(self):
+    def test_settings_come_from_a_file_or_a_text(self):
         detector = leitong.Deduplicator(toml='detector = "paragraph"\n').detector
         self.assertEqual(detector, "paragraph")
         with self.assertRaisesRegex(ValueError, "did you mean detector"):
@@ -124,7 +124,7 @@ class Verdicts(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "nowhere.toml"):
             leitong.Deduplicator("nowhere.toml")
 
-    def test_bad_input_says_what_and_where(self):
+    def test_errors_say_what_is_wrong_and_where(self):
         deduplicator = leitong.Deduplicator()
         for page, error, words in [
             ({"body": NEWS}, ValueError, "document 0: has neither \"text\" nor \"html\", but \\['body'\\]"),
@@ -142,7 +142,7 @@ class Verdicts(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    def test_they_are_those_of_the_program(self):
+    def test_results_equal_those_of_the_program(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = os.path.join(folder, "table")
             with leitong.Table(folder) as table:
@@ -189,13 +189,13 @@ class Tables(unittest.TestCase):
 
 
 class Records(unittest.TestCase):
-    """Fingerprints that are made elsewhere, in any number of processes, and decided on in one place."""
+    """Fingerprints made elsewhere, in any number of processes, and decided in one place."""
 
     def pages(self):
         pages = [as_in_python(page) for page in sample_pages()]
         return pages + [{"id": "again", "text": NEWS}, {"id": "twice", "text": NEWS}, {"id": 3, "text": None}]
 
-    def test_they_have_the_verdicts_of_their_pages(self):
+    def test_records_have_the_verdicts_of_their_pages(self):
         pages = self.pages()
         expected = [timeless(verdict.to_dict()) for verdict in leitong.Deduplicator().decide_batch(pages)]
         parts = [leitong.Fingerprinter().records(pages[at : at + 4]) for at in range(0, len(pages), 4)]
@@ -221,13 +221,13 @@ class Records(unittest.TestCase):
         self.assertEqual(len(deduplicator), 0)
         self.assertEqual(deduplicator.decide_records(good)[0].kind, "UNIQUE")
 
-    def test_pages_need_names(self):
+    def test_pages_need_a_url_or_an_id(self):
         fingerprinter = leitong.Fingerprinter()
         for page in (NEWS, {"text": NEWS}, {"text": NEWS, "url": None}):
             with self.assertRaisesRegex(ValueError, "document 1: has neither"):
                 fingerprinter.records([{"id": "a", "text": NEWS}, page])
 
-    def test_places_in_a_log_follow_one_another(self):
+    def test_places_in_a_log_are_consecutive(self):
         records = leitong.Fingerprinter().records(self.pages())
         time = datetime.datetime(2026, 11, 24, tzinfo=datetime.timezone.utc)
         source = leitong.LogSource("corpus", epoch=2, log_time=time)
@@ -245,7 +245,7 @@ class Records(unittest.TestCase):
 
 
 class Texts(unittest.TestCase):
-    def test_extraction_is_that_of_the_program(self):
+    def test_extraction_equals_that_of_the_program(self):
         for page in sample_pages():
             if not page.get("html"):
                 continue
@@ -262,13 +262,13 @@ class Texts(unittest.TestCase):
                 self.assertEqual(document.paragraphs, [part["text"] for part in expected["paragraphs"]])
                 self.assertEqual("".join(part + "\n" for part in document.paragraphs), document.text)
 
-    def test_where_there_is_no_text(self):
+    def test_html_without_text_raises_an_error(self):
         with self.assertRaisesRegex(ValueError, "NOT_HTML"):
             leitong.extract(b"%PDF-1.7 \x00\x01")
         with self.assertRaises(TypeError):
             leitong.extract(7)
 
-    def test_fingerprints_are_those_of_verdicts(self):
+    def test_fingerprints_equal_those_of_verdicts(self):
         fingerprinter = leitong.Fingerprinter()
         copy = NEWS.replace("Monday", "Tuesday")
         a, b, none = fingerprinter.fingerprints([NEWS, {"text": copy}, ""])
@@ -284,7 +284,7 @@ class Texts(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    def test_the_program_comes_along(self):
+    def test_the_package_contains_the_program(self):
         status, out, _ = command("--version")
         self.assertEqual((status, out.split()[0]), (0, "leitong"))
         status, _, err = command("dedup", "nowhere.jsonl")

@@ -1,4 +1,4 @@
-"""`examples/parquet/dedup_parquet.py` against a naive reading of the same files."""
+"""`examples/parquet/dedup_parquet.py` compared with a naive reading of the same files."""
 
 import pathlib
 import subprocess
@@ -49,7 +49,7 @@ class Parquet(unittest.TestCase):
         deduplicator = leitong.Deduplicator()
         return [[deduplicator.decide({"text": value}) for value in part["text"].to_pylist()] for part in self.tables]
 
-    def test_rows_stay_as_they_were(self):
+    def test_kept_rows_are_unchanged(self):
         status, said = self.run_example("--out", "kept", "--batch", "50", "in/a.parquet", "in/b.parquet")
         # 83 texts, and 14 rows without one, which are kept.
         self.assertEqual((status, said), (0, "400 rows, 303 duplicates\n"))
@@ -68,7 +68,7 @@ class Parquet(unittest.TestCase):
             self.assertEqual(written.select(part.column_names).to_pylist(), part.to_pylist())
             self.assertEqual(written["leitong_kind"].to_pylist(), [verdict.kind for verdict in verdicts])
 
-    def test_what_is_wrong_is_said(self):
+    def test_errors_say_what_is_wrong(self):
         for arguments, words in [
             (["--out", "out", "--text", "body", "in/a.parquet"], "a.parquet: has no column 'body'; it has n, text, nested"),
             (["--out", "in", "in/a.parquet"], "would be overwritten"),

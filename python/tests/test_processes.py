@@ -1,4 +1,4 @@
-"""Forked children, pickle and Ctrl-C: what happens to the classes when there is more than one process."""
+"""The classes in several processes: forked children, pickle and Ctrl-C."""
 
 import copy
 import multiprocessing
@@ -19,7 +19,7 @@ WORDS = [first + second for first in "ka lo mi ru te sa".split() for second in "
 
 
 def texts(count, length=60):
-    """Different texts, of which every third is a copy of an earlier one."""
+    """Returns texts of which every third is a copy of an earlier one."""
     number = 1
     made = []
     for place in range(count):
@@ -39,7 +39,7 @@ def kinds(verdicts):
 
 
 class ForkedChildren(unittest.TestCase):
-    """Batches hung in a forked child once the parent had used one: the child has none of its threads."""
+    """Batches hung in a forked child once the parent had used one, because the child has none of its threads."""
 
     def in_a_child(self, work):
         context = multiprocessing.get_context("fork")
@@ -61,7 +61,7 @@ class ForkedChildren(unittest.TestCase):
             process.kill()
             process.join()
 
-    def test_a_batch_is_decided_by_a_new_object_and_by_one_of_the_parent(self):
+    def test_new_objects_and_those_of_the_parent_decide_batches(self):
         batch = texts(200)
         parent = leitong.Deduplicator()
         expected = kinds(parent.decide_batch(batch))
@@ -70,7 +70,7 @@ class ForkedChildren(unittest.TestCase):
         again = self.in_a_child(lambda: kinds(parent.decide_batch(batch)))
         self.assertEqual(set(again), {"EXACT_DUPLICATE"})
 
-    def test_fingerprints_are_made(self):
+    def test_a_child_can_make_fingerprints(self):
         batch = texts(200)
         fingerprinter = leitong.Fingerprinter()
         expected = fingerprinter.fingerprints(batch)
@@ -86,8 +86,8 @@ class ForkedChildren(unittest.TestCase):
 
         self.assertEqual(self.in_a_child(child), expected)
 
-    def test_what_a_thread_of_the_parent_was_using_is_refused(self):
-        """A lock that was held at the fork is held for ever in the child: a Table's and a LogSource's waited."""
+    def test_objects_in_use_by_a_thread_of_the_parent_are_refused(self):
+        """A lock held at the fork is held permanently in the child: a Table and a LogSource waited for it."""
         batch = texts(20_000)
         deduplicator = leitong.Deduplicator()
         deciding = threading.Thread(target=lambda: deduplicator.decide_batch(batch))
@@ -99,8 +99,8 @@ class ForkedChildren(unittest.TestCase):
         deciding.join()
         self.assertIn("another thread was using this Deduplicator", str(error))
 
-    def test_many_threads_of_a_child_may_begin_at_once(self):
-        """The first two threads of a child took one another for a thread of the parent."""
+    def test_many_threads_of_a_child_can_start_at_once(self):
+        """The first two threads of a child each took the other for a thread of the parent."""
         deduplicator = leitong.Deduplicator()
         sources = [leitong.LogSource("crawl") for _ in range(50)]
 
@@ -134,7 +134,7 @@ class ForkedChildren(unittest.TestCase):
 
 
 class Pickled(unittest.TestCase):
-    def test_values_and_settings_travel(self):
+    def test_values_and_settings_can_be_pickled(self):
         deduplicator = leitong.Deduplicator()
         for verdict in [deduplicator.decide(TEXT), deduplicator.decide(TEXT + " Again."), deduplicator.decide("x")]:
             same = pickle.loads(pickle.dumps(verdict))
@@ -163,7 +163,7 @@ class Pickled(unittest.TestCase):
             expected = leitong.Fingerprinter(toml='detector = "paragraph"').fingerprint_hash
             self.assertEqual(pickle.loads(pickled).fingerprint_hash, expected)
 
-    def test_state_does_not_travel_and_the_error_says_what_to_do(self):
+    def test_state_cannot_be_pickled_and_the_error_says_what_to_do(self):
         with tempfile.TemporaryDirectory() as folder, leitong.Table(folder) as table:
             for stateful, advice in [
                 (leitong.Deduplicator(), "make one in each process"),
@@ -175,7 +175,7 @@ class Pickled(unittest.TestCase):
 
 
 class Interrupted(unittest.TestCase):
-    """Ctrl-C waited for the end of a batch."""
+    """Ctrl-C took effect only at the end of a batch."""
 
     def setUp(self):
         # A shell starts background processes without it.
@@ -198,7 +198,7 @@ class Interrupted(unittest.TestCase):
         finally:
             thread.join()
 
-    def test_ctrl_c_ends_a_batch_of_which_nothing_is_decided(self):
+    def test_ctrl_c_ends_a_batch_without_any_decision(self):
         batch = texts(20_000)
         deduplicator = leitong.Deduplicator()
         self.interrupted(lambda: deduplicator.decide_batch(batch))
