@@ -1,6 +1,5 @@
-//! Look-ups where very many centroids stand under one key: pages a CPU
-//! second, and the most memory that was in use beyond the table. Run it with
-//! `cargo bench --bench crowds`; a number behind `--` multiplies all sizes.
+//! Look-ups when very many centroids share one key: pages per CPU second, and the peak memory beyond the
+//! table. Run it with `cargo bench --bench crowds`; a number after `--` multiplies all sizes.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use leitong_fingerprint::resources::Resources;
 use leitong_text::extract::Document;
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
-/// Pages that are decided at once.
+/// Number of pages decided at once.
 const BATCH: usize = 250;
 type Page = Option<Box<[u8]>>;
 
@@ -34,7 +33,7 @@ fn main() {
     run("`simhash`, one sampled passage in common", &simhash, sized(400_000), 500, one_passage);
     let passage = words(0, 120);
     let template = |number: usize| {
-        // The passage is two fifths of the page, so that most pages share several bands with many.
+        // The passage is two fifths of the page, so most pages share several bands with many others.
         let text = format!("{}\n{passage}\n{}", words(2 * number + 1, 90), words(2 * number + 2, 90));
         fingerprint(&*simhash, &segmenter, &text)
     };
@@ -67,7 +66,7 @@ fn random_simhash(number: usize, band: Option<u32>, passage: Option<u32>) -> Pag
     Some(simhash::encode(hash, 3_000, &values, (&[0; 18], &[0; 10]), [0; 8], (bands, passages)))
 }
 
-/// Twelve paragraphs, the heaviest of which stands on every page.
+/// Twelve paragraphs, the heaviest of which is on every page.
 fn common_paragraph(number: usize) -> Page {
     let mut random = Random::new(2, number as u64);
     let paragraph = |at| match at {
@@ -86,7 +85,7 @@ fn fingerprint(detector: &dyn Detector, segmenter: &Segmenter, text: &str) -> Pa
     detector.fingerprint(&terms)
 }
 
-/// `count` words that no other number has.
+/// Returns `count` words that no other number has.
 fn words(number: usize, count: usize) -> String {
     (0..count).map(|i| word(number * 1_000 + i) + " ").collect()
 }
@@ -96,7 +95,7 @@ fn word(number: usize) -> String {
     (0..7).map(|_| char::from(b'a' + random.below(26) as u8)).collect()
 }
 
-/// Fills a table with the first `size` pages and decides on the `asked` next ones.
+/// Fills a table with the first `size` pages and decides on the next `asked` ones.
 fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page: impl Fn(usize) -> Page) {
     let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
     let mut clusterer = Clusterer::with_shards(
@@ -120,7 +119,7 @@ fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page
         (size..size + asked).map(|number| FingerprintRecord::numbered(number, page(number))).collect();
     let batches: Vec<Vec<_>> =
         records.chunks(BATCH).map(|chunk| (0..).zip(chunk.iter().map(Some)).collect()).collect();
-    // What a look-up takes is given back before the next one, so that only the peak tells.
+    // A look-up's memory is released before the next one, so only the peak shows it.
     let before = reset_peak();
     let since = cpu_seconds();
     for (first, batch) in (size as u64..).step_by(BATCH).zip(batches) {
@@ -133,14 +132,15 @@ fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page
     println!("| {name} | {} | {pages_per_second:.0} | {beyond} |", clusterer.centroid_count());
 }
 
-/// KiB in use now, from which on the peak is counted.
+/// Returns the KiB in use now, and restarts the peak from there.
 fn reset_peak() -> u64 {
-    // Linux: 5 makes the peak what is in use now.
+    // On Linux, 5 resets the peak to the current use.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     status("VmRSS:")
 }
 
-/// Of this process so far, in hundredths: other programs on the machine do not count. Linux alone.
+/// Returns the CPU time of this process in hundredths of a second: other programs on the machine do not
+/// count. Linux only.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_the_name = stat.rsplit(')').next().unwrap_or_default();

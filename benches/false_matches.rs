@@ -1,11 +1,11 @@
-//! How often the default configuration calls two unrelated texts near, per pair, and what that
-//! comes to at 1, 10 and 100 million centroids. Part of `make quality`.
+//! How often the default configuration calls two unrelated texts near: per pair, and extrapolated to 1, 10
+//! and 100 million centroids. Part of `make quality`.
 //!
-//! The labelled Chinese streams in `LEITONG_DATA` are cut into pieces, one page of each gold
-//! cluster, so that all pieces of different clusters are unrelated. Each cluster has a site of its
-//! own, so that the least is asked. Every near pair is found through the keys that clustering uses.
-//! Pairs that share a passage of [`PASSAGE_CHARS`] letters, such as a translators' footer or a
-//! licence, are related after all, and counted apart.
+//! The labelled Chinese streams in `LEITONG_DATA` are cut into pieces, one page of each gold cluster, so that
+//! pieces of different clusters are unrelated. Each cluster has its own site, for which the fewest matches
+//! are required. Every near pair is found through the keys that clustering uses. Pairs that share a passage
+//! of [`PASSAGE_CHARS`] letters, such as a translators' footer or a licence, are related after all, and are
+//! counted separately.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -20,12 +20,11 @@ use leitong_text::page::address::Address;
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 3] = ["neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fudan"];
-/// Letters of a piece: a short article, and the length that gives enough pairs for the bound.
+/// Letters of a piece: a short article, and a length that gives enough pairs for the bound.
 const PIECE_CHARS: [usize; 2] = [250, 100];
-/// Letters in a row that two unrelated texts do not have in common.
+/// Maximum number of consecutive letters that two unrelated texts have in common.
 const PASSAGE_CHARS: usize = 20;
-/// Pairs that are looked at, all distances, to see how the
-/// two fingerprints of unrelated texts agree.
+/// Number of sampled pairs, at any distance, to see how the two fingerprints of unrelated texts agree.
 const SAMPLED_PAIRS: u64 = 200_000_000;
 
 struct Piece {
@@ -77,13 +76,13 @@ fn extrapolate(rate: f64) {
     }
 }
 
-/// The error as a sum of products: how often the SimHashes of unrelated texts are *d* apart,
-/// times how often their sketches agree in as many values as are needed at *d*. Both are
-/// sampled; the tail of the second, which no sample reaches, goes on falling as it fell last.
+/// Computes the error as a sum of products: how often the SimHashes of unrelated texts are *d* apart, times
+/// how often their sketches agree in as many values as *d* requires. Both are sampled. The tail of the
+/// second, which no sample reaches, is extrapolated at its last rate.
 fn model(pieces: &[Piece], detector: &dyn Detector, max_distance: usize) {
     let mut distances = [0_u64; 65];
     let mut matches = [0_u64; 65];
-    // All pieces have one size, so the demand is a function of the distance.
+    // All pieces have one size, so the required matches depend only on the distance.
     let mut needed = [64_u64; 65];
     let mut state = 1_u64;
     let mut next = || {
@@ -103,7 +102,7 @@ fn model(pieces: &[Piece], detector: &dyn Detector, max_distance: usize) {
     }
     let candidates: u64 = distances.iter().sum();
     let at_least = |k: usize| matches[k..].iter().sum::<u64>() as f64 / candidates as f64;
-    // The last point that rests on ten pairs, and the fall from step to step up to there.
+    // The last point that is based on ten pairs, and the decrease per step up to there.
     let last = (0..64).rev().find(|k| matches[*k..].iter().sum::<u64>() >= 10).expect("a sample");
     let fall = (at_least(last) / at_least(last - 4)).powf(0.25);
     let tail = |k: usize| if k <= last { at_least(k) } else { at_least(last) * fall.powi((k - last) as i32) };
@@ -147,7 +146,7 @@ fn pieces(data: &Path, chars: usize, config: &Config, detector: &dyn Detector) -
     pieces
 }
 
-/// The text in pieces of so many letters; the rest that is shorter is left out.
+/// Splits the text into pieces of this many letters; a shorter rest is dropped.
 fn cut(text: &str, letters: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let (mut piece, mut count) = (String::new(), 0);
@@ -172,11 +171,11 @@ fn unrelated_pairs(pieces: &[Piece]) -> f64 {
     n * (n - 1.0) / 2.0 - related
 }
 
-/// Pieces by their numbers.
+/// Pairs of pieces, by their numbers.
 type Pairs = HashSet<(usize, usize)>;
 
-/// All pairs of different clusters that the detector calls near, and those that it calls related,
-/// through its keys.
+/// Returns all pairs of different clusters that the detector calls near, and those that it calls related,
+/// found through its keys.
 fn found_pairs(pieces: &[Piece], detector: &dyn Detector) -> (Pairs, Pairs) {
     let mut index = HashMap::<u64, Vec<usize>>::new();
     let mut keys = Vec::new();

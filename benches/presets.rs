@@ -1,8 +1,7 @@
-//! What presets cost: reading a page from a crawler's message, beside reading it from Leitong's
-//! own JSON, as a share of all that is done to the page. Smallest of many rounds, taken in turn.
+//! The cost of presets: reading a page from a crawler's message, compared with Leitong's own JSON, as a share
+//! of all work on the page. The smallest of many rounds, in turn.
 //!
-//! `cargo bench --bench presets -- pages.jsonl.gz`; the
-//! pages need `html`. Without a file: the sample pages.
+//! `cargo bench --bench presets -- pages.jsonl.gz`; the pages need `html`. Without a file: the sample pages.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,7 +19,7 @@ const ROUNDS: usize = 15;
 const PAGES_MAX: usize = 200;
 const PRESETS: [&str; 7] = ["json", "scrapy-cluster", "os-scrapy", "nutch", "crawl4ai", "cdr3", "katana"];
 
-/// The page as the crawler of a preset writes it.
+/// Returns the page as the crawler of a preset writes it.
 fn message(preset: &str, html: &str) -> Value {
     let url = "http://a.example/news/2026/11/21/1.html";
     let date = "2026-11-21T08:00:00Z";
@@ -77,7 +76,7 @@ fn pages(path: &Path) -> Vec<String> {
     pages
 }
 
-/// Least time of a round over all pages.
+/// Returns the least time of a round over all pages.
 fn least(times: &[Duration]) -> f64 {
     times.iter().min().map_or(0.0, Duration::as_secs_f64) * 1e6
 }

@@ -1,5 +1,5 @@
-//! What knowing pages by their urls costs: time and memory for a million urls that are crawled
-//! twice, with another text the second time for every third, beside the same pages without it.
+//! The cost of recognising recrawls: time and memory for a million urls that are crawled twice, with another
+//! text the second time for every third, compared with the same pages without it.
 //!
 //! `cargo bench --bench recrawls`
 
@@ -17,17 +17,17 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const URLS: usize = 1_000_000;
 const BATCH: usize = 500;
-/// Names the case that a process measures.
+/// Name of the case that a process measures.
 const CASE: &str = "LEITONG_RECRAWLS_CASE";
 
-/// Resident memory of this process, in bytes.
+/// Returns the resident memory of this process, in bytes.
 fn resident() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).unwrap_or_default() * 1024.0
 }
 
-/// A page whose text is one of its own, or with `pairs` that of one other url.
+/// Returns a page with its own text, or, with `pairs`, with the text of one other url.
 fn page(url: usize, crawl: usize, pairs: bool, length: usize) -> FingerprintRecord {
     let changed = crawl * usize::from(url.is_multiple_of(3));
     let text = (if pairs { url / 2 } else { url }) * 2 + changed;
@@ -77,7 +77,7 @@ fn measure(pairs: bool, enabled: bool) {
     );
 }
 
-/// Each case in a process of its own: what one has freed, the next would use without growing.
+/// Each case in a separate process: memory freed by one case would be reused by the next.
 fn main() {
     let cases = [(false, false), (false, true), (true, false), (true, true)];
     match env::var(CASE).ok().and_then(|case| case.parse::<usize>().ok()) {

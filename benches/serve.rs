@@ -1,8 +1,8 @@
-//! `leitong serve` under load: look-ups a second, how long they take at 500 a second, and how
-//! storing compares with `leitong dedup` on the same pages. `cargo bench --bench serve`.
+//! `leitong serve` under load: look-ups per second, how long they take at 500 per second, and how storing
+//! compares with `leitong dedup` on the same pages. `cargo bench --bench serve`.
 //!
-//! Pages are made from a seed: small ones of some 300 bytes of text, and HTML of some 6 KB. Server,
-//! clients and `dedup` share the machine, so the clients' own work counts against the server.
+//! Pages are generated from a seed: small ones of some 300 bytes of text, and HTML of some 6 KB. Server,
+//! clients and `dedup` share the machine, so the clients' work counts against the server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_leitong");
-/// Pages in the table while look-ups are measured.
+/// Number of pages in the table while look-ups are measured.
 const STORED: usize = 20_000;
 const CONNECTIONS: usize = 8;
 const SECONDS: u64 = 8;
@@ -42,7 +42,7 @@ impl Drop for Server {
     }
 }
 
-/// Sentences of a topic, some `bytes` of them.
+/// Returns sentences about a topic, some `bytes` long.
 fn text(topic: usize, bytes: usize) -> String {
     const WORDS: [&str; 24] = [
         "编辑部",
@@ -82,12 +82,12 @@ fn text(topic: usize, bytes: usize) -> String {
     out
 }
 
-/// A page as a line of JSON.
+/// Returns a page as a line of JSON.
 fn small_page(topic: usize) -> String {
     format!("{{\"url\":\"https://a.example/{topic}\",\"text\":\"{}\"}}", text(topic, 300))
 }
 
-/// HTML of some 6 KB, of which some 4 KB are text.
+/// Returns HTML of some 6 KB, of which some 4 KB are text.
 fn html_page(topic: usize) -> String {
     let links: String = (0..20).map(|n| format!("<li><a href='/section/{n}'>栏目 {n}</a></li>")).collect();
     let paragraphs: String = (0..6).map(|n| format!("<p>{}</p>", text(7 * topic + n, 680))).collect();
@@ -98,7 +98,7 @@ fn html_page(topic: usize) -> String {
     format!("{{\"url\":\"https://a.example/{topic}\",\"html\":\"{html}\"}}")
 }
 
-/// Sends a request and takes its answer; the bytes of the answer's body.
+/// Sends a request and receives its answer; returns the length of the answer's body.
 fn ask(stream: &mut BufReader<TcpStream>, path: &str, content_type: &str, body: &str, into: &mut Vec<u8>) {
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n{body}",
@@ -127,7 +127,7 @@ fn connect(address: &str) -> BufReader<TcpStream> {
     BufReader::new(stream)
 }
 
-/// Stores `pages` in batches over several connections; pages a second.
+/// Stores `pages` in batches over several connections; returns pages per second.
 fn store(address: &str, pages: &[String]) -> f64 {
     let batches: Vec<String> = pages.chunks(BATCH_PAGES).map(|some| some.join("\n")).collect();
     let next = AtomicUsize::new(0);
@@ -145,8 +145,8 @@ fn store(address: &str, pages: &[String]) -> f64 {
     pages.len() as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Looks pages up for some seconds, at most so many a second; how many there were, and how long
-/// each took, in order.
+/// Looks up pages for some seconds, at most this many per second; returns their number, and how long each
+/// took, in order.
 fn look_up(
     address: &str,
     pages: &[String],
@@ -162,7 +162,7 @@ fn look_up(
                     let (mut stream, mut answer, mut took) = (connect(address), Vec::new(), Vec::new());
                     while began.elapsed() < Duration::from_secs(SECONDS) {
                         let number = next.fetch_add(1, Ordering::Relaxed);
-                        // What is due counts from when it was due, whoever was late.
+                        // A late look-up counts from its due time, whatever delayed it.
                         let mut due = Instant::now();
                         if let Some(per_second) = per_second {
                             due = began + Duration::from_secs_f64(number as f64 / per_second);
@@ -199,7 +199,7 @@ fn main() {
         let bytes = pages.iter().map(String::len).sum::<usize>() / pages.len();
         let input = folder.path().join("pages.jsonl");
         std::fs::write(&input, pages.join("\n")).expect("written");
-        // A server has started already when it is asked.
+        // The start-up time is subtracted, since the server has already started when requests arrive.
         let dedup = pages.len() as f64 / (dedup_seconds(&input) - dedup_seconds(Path::new("/dev/null")));
         let server = Server::start(&folder.path().join(what));
         let stored = store(&server.1, &pages);

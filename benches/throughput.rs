@@ -1,11 +1,10 @@
-//! Text-only throughput on one core: documents of 6 KB a second with a million
-//! centroids in the table, and where the time goes. Part of `make bench`.
+//! Text-only throughput on one core: documents of 6 KB per second with a million centroids in the table, and
+//! the time of each stage. Part of `make bench`.
 //!
-//! Documents are cut from the labelled Chinese streams in `LEITONG_DATA`. Each round takes all
-//! documents through jieba-rs, then through all stages one by one, then from line to verdict in one
-//! go: each in a loop of its own, so that no loop finds in the caches what another has just brought
-//! there. Of each document and stage the fastest round counts, so that a noisy machine disturbs
-//! little.
+//! Documents are cut from the labelled Chinese streams in `LEITONG_DATA`. Each round takes all documents
+//! through jieba-rs, then through all stages one by one, then from line to verdict in one go. Each has a
+//! separate loop, so no loop finds another's data in the caches. The fastest round of each document and stage
+//! counts, so a noisy machine disturbs little.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -127,7 +126,7 @@ impl Times {
         Watch { times: self, document, since: Instant::now() }
     }
 
-    /// Of each stage, in the order of the first round: seconds a document.
+    /// Returns the seconds per document of each stage, in the order of the first round.
     fn means(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
         let mean = |times: &HashMap<usize, Duration>| {
             times.values().sum::<Duration>().as_secs_f64() / times.len() as f64
@@ -144,7 +143,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// What went by since the last lap belongs to `stage`.
+    /// Adds the time since the last lap to `stage`.
     fn lap(&mut self, stage: &'static str) {
         let time = self.since.elapsed();
         let stages = &mut self.times.0;
@@ -158,13 +157,13 @@ impl Watch<'_> {
     }
 }
 
-/// The text of a document.
+/// Returns the text of a document.
 fn text_of(line: &[u8]) -> String {
     let page: serde_json::Value = serde_json::from_slice(line).expect("JSON");
     page["text"].as_str().expect("a text").to_owned()
 }
 
-/// Documents of about [`DOCUMENT_BYTES`] as JSON lines.
+/// Returns documents of about [`DOCUMENT_BYTES`] as JSON lines.
 fn documents(data: &Path) -> Vec<Vec<u8>> {
     let mut lines = Vec::new();
     for stream in STREAMS {

@@ -1,5 +1,5 @@
-//! Leitong inside another program: reads pages from standard input, a url and
-//! a text on each line with a tab between, and prints those that are new.
+//! Leitong embedded in another program: reads pages from standard input, a url and
+//! a text on each line separated by a tab, and prints the new ones.
 //!
 //! ```text
 //! printf 'https://a.example/\tSome text of sixty letters or more, since shorter ones cannot be told apart.\n' |

@@ -1,7 +1,7 @@
 //! Prints the features of all blocks of pages, for `tools/extraction/train.py`.
 //!
-//! usage: `cargo run --release --example extraction_facts < pages.jsonl > features.jsonl` The
-//! first line holds the names of the features; then one object a page: id, text, features,
+//! usage: `cargo run --release --example extraction_features < pages.jsonl > features.jsonl` The
+//! first line holds the names of the features; then one object per page: id, text, features,
 //! ancestor_ranges, section and similar of each block. Pages have `html` or `html_b64`.
 
 use std::io::{BufRead, BufWriter, Write};

@@ -1,5 +1,5 @@
-//! Writes the seeds of the fuzz targets whose inputs are binary, by the program's own encoders. Run from the project's
-//! folder after a change of a format: `cargo run -p leitong-fuzz --example make_seeds`.
+//! Writes the seeds of the fuzz targets with binary inputs, with the program's own encoders. Run from the
+//! project's folder after a change of a format: `cargo run -p leitong-fuzz --example make_seeds`.
 
 #[path = "fuzz_targets/common.rs"]
 mod common;
@@ -30,7 +30,7 @@ use prost::Message;
 
 fn main() {
     let detector = common::detector();
-    // Bytes of the right length.
+    // Bytes of the correct length.
     let fingerprint: Box<[u8]> = (1..1000_u16)
         .map(|length| (0..length).map(|byte| byte as u8).collect::<Vec<u8>>())
         .find(|bytes| detector.is_fingerprint(bytes))
@@ -94,7 +94,7 @@ fn entries(detector: &dyn Detector, fingerprint: &[u8]) {
     write("entry", "unreadable", &encode(unreadable, sent, detector.name()));
 }
 
-/// The same three centroids as a changelog, as a saved table and as a local snapshot.
+/// Writes the same three centroids as a changelog, as a saved table and as a local snapshot.
 fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
     let position = Position {
         log_generation: 9,
@@ -204,7 +204,7 @@ fn messages() {
     write("message", "html", &message(2 | 128, b"text/html; charset=gbk", b"http://key/", b"<p>\xc4\xe3"));
 }
 
-/// The first sample message of each preset, as the tests have it.
+/// Writes the first sample message of each preset in the tests.
 fn mappings() {
     use base64::Engine;
     for (at, preset) in leitong_text::page::mapping::PRESETS.iter().enumerate() {
@@ -224,7 +224,7 @@ fn mappings() {
     }
 }
 
-/// The same body in each coding.
+/// Writes the same body in each coding.
 fn responses() {
     use std::io::Write as _;
     let body = b"<p>hello hello hello";
@@ -234,7 +234,7 @@ fn responses() {
     zlib.write_all(body).expect("memory");
     let mut bare = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
     bare.write_all(body).expect("memory");
-    // A brotli stream of one stored block: window, length, the bytes, and the last empty block.
+    // A brotli stream of one stored block: window, length, the bytes, and the last, empty block.
     let mut brotli = vec![0x0b, ((body.len() - 1) << 3) as u8, 0x80];
     brotli.extend_from_slice(body);
     brotli.push(3);

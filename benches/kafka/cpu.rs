@@ -1,4 +1,4 @@
-//! What reading from and writing to topics costs beside the work on the pages.
+//! The cost of reading from and writing to topics, on top of the work on the pages.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::broker::worker::Installation;
 use crate::common::{self, article};
 use crate::{cpu_seconds, wait_for_metric};
 
-/// Pages of `bytes` bytes, most of it mark-up.
+/// Returns pages of `bytes` bytes, mostly mark-up.
 fn heavy_pages(count: usize, bytes: usize) -> Vec<Row> {
     let html = format!("<p>{}</p><!--{}-->", article(3, 40), "x".repeat(bytes));
     (0..count)
@@ -28,18 +28,18 @@ fn heavy_pages(count: usize, bytes: usize) -> Vec<Row> {
         .collect()
 }
 
-/// Makes a process of this program the bare consumer: "SERVERS TOPIC PAGES".
+/// Turns a process of this program into the bare consumer: "SERVERS TOPIC PAGES".
 pub(crate) const FLOOR: &str = "LEITONG_BENCH_FLOOR";
 
-/// A client as the worker's, which throws all pages away:
-/// what no program can go below with this client.
+/// Runs a client like the worker's that discards all pages: the least that any program needs with this
+/// client.
 pub(crate) fn read_and_throw_away(what: &str) {
     let what: Vec<&str> = what.split(' ').collect();
     let [servers, topic, pages] = what[..] else { panic!("{FLOOR}: {what:?}") };
     let mut config = Config::default().kafka;
     config.bootstrap_servers = servers.to_owned();
     config.app = format!("floor-{}", std::process::id());
-    // A worker begins at offsets of its own; this one at the beginning.
+    // A worker starts at its committed offsets, this consumer at the beginning.
     let consumer: BaseConsumer =
         client::pages_consumer(&config).set("auto.offset.reset", "earliest").create().expect("a consumer");
     consumer.subscribe(&[topic]).expect("subscribed");
@@ -52,7 +52,7 @@ pub(crate) fn read_and_throw_away(what: &str) {
     }
 }
 
-/// CPU time of a bare consumer for the first `pages` of an installation's pages, in seconds.
+/// Returns the CPU time in seconds that a bare consumer needs for the first `pages` pages of an installation.
 fn floor(installation: &Installation, pages: usize) -> f64 {
     let before = cpu_seconds("self");
     let what = format!("{} {} {pages}", installation.bootstrap, installation.topic("pages"));
@@ -61,8 +61,8 @@ fn floor(installation: &Installation, pages: usize) -> f64 {
     cpu_seconds("self") - before
 }
 
-/// What reading from and writing to topics costs beside the work on the pages:
-/// `run` against `dedup`, and what a bare consumer of the same pages takes.
+/// Measures the cost of reading from and writing to topics: `run` compared with `dedup`, and a bare consumer
+/// of the same pages.
 pub(crate) fn cpu() {
     cpu_of("as they are written", false);
     cpu_of("of a backlog", true);
@@ -99,7 +99,7 @@ fn cpu_of(which: &str, backlog: bool) {
         worker.wait_until_ready();
         let before = cpu_seconds(&worker.pid().to_string());
         if backlog {
-            // Shorter than the session time-out: it stays a member.
+            // Shorter than the session timeout: it stays a member.
             worker.signal("STOP");
         }
         installation.produce(&rows);
@@ -119,7 +119,7 @@ fn cpu_of(which: &str, backlog: bool) {
             times.push(micros(seconds));
         }
     }
-    // Whatever else runs only adds to the time, so the lowest are nearest to what it takes.
+    // Other programs only add to the time, so the lowest figures are the closest.
     let [lowest, medians] = [|times: &[f64]| times[0], |times: &[f64]| times[ROUNDS / 2]].map(|at| {
         times.each_mut().map(|times| {
             times.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! From a page written to its verdict readable.
+//! The time from writing a page to reading its verdict.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, pause, topics};
 use crate::{articles, wait_for_metric};
 
-/// From a page written to its verdict readable, at half of
-/// what the worker can do, with default settings.
+/// Measures the time from writing a page to reading its verdict, at half of the worker's capacity, with
+/// default settings.
 pub(crate) fn delay() {
     let rows = articles(20_000, 3);
     let installation = Installation::new(&bootstrap(), "delay-full", "");
@@ -29,7 +29,7 @@ pub(crate) fn delay() {
     let worker = installation.worker(&[]);
     worker.wait_until_ready();
     let consumer = verdict_reader(&installation);
-    // The reader needs some seconds to join its group, which are not the worker's.
+    // The reader needs some seconds to join its group. They do not count.
     while consumer.assignment().expect("an assignment").count() == 0 {
         assert!(consumer.poll(Duration::from_millis(10)).is_none(), "there are no verdicts yet");
     }

@@ -1,4 +1,4 @@
-//! How long verdicts stay away when an instance is killed.
+//! How long verdicts stop when an instance is killed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::delay::verdict_reader;
 use crate::restore::filled;
 use crate::{articles, median};
 
-/// A crawler that writes 100 pages a second to three partitions, until it is stopped.
+/// A crawler that writes 100 pages per second to three partitions until it is stopped.
 fn crawler(installation: &Installation, stop: &Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
     let (bootstrap, topic, stop) =
         (installation.bootstrap.clone(), installation.topic("pages"), Arc::clone(stop));
@@ -29,8 +29,8 @@ fn crawler(installation: &Installation, stop: &Arc<AtomicBool>) -> std::thread::
     })
 }
 
-/// How long verdicts stay away when an owner is killed, and
-/// when a fingerprint worker is; default settings.
+/// Measures how long verdicts stop when an owner is killed, and when a fingerprint worker is; default
+/// settings.
 pub(crate) fn failover() {
     let (mut owners_away, mut own_away, mut others_away) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..3 {
@@ -50,7 +50,7 @@ pub(crate) fn failover() {
         owners_away.push(began.elapsed().as_secs_f64());
         pause(3000);
 
-        // Now one that fingerprints: from when to when did each partition give no verdict?
+        // Now kill a fingerprint worker: for how long did each partition have no verdicts?
         let consumer = verdict_reader(&installation);
         let mut last: HashMap<u64, Instant> = HashMap::new();
         let mut gaps: HashMap<u64, f64> = HashMap::new();
@@ -91,9 +91,8 @@ pub(crate) fn failover() {
     );
 }
 
-/// How long verdicts stay away when the owner of a million centroids
-/// is killed: by default, with snapshots, and with a standby; and
-/// whether snapshots hold verdicts up. Default settings otherwise.
+/// Measures how long verdicts stop when the owner of a million centroids is killed: by default, with
+/// snapshots, and with a standby; and whether snapshots delay verdicts. Default settings otherwise.
 pub(crate) fn takeover() {
     for (name, more) in [
         ("default", ""),

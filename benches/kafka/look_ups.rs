@@ -1,4 +1,4 @@
-//! What look-ups cost the owner of a partition, and how long they take beside a worker at half load.
+//! The cost of look-ups for the owner of a partition, and their duration next to a worker at half load.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -36,8 +36,7 @@ fn bodies(bytes: usize) -> Vec<String> {
         .collect()
 }
 
-/// Asks so many times a second until it is `ended`; how long each look-up took from when it was
-/// due, in order.
+/// Sends this many look-ups per second until `ended`; returns how long each took from its due time, in order.
 fn ask(address: &str, bodies: &[String], per_second: f64, ended: &AtomicBool) -> Vec<Duration> {
     let (next, began) = (AtomicUsize::new(0), Instant::now());
     let mut took: Vec<Duration> = thread::scope(|scope| {
@@ -68,12 +67,12 @@ fn at(took: &[Duration], share: f64) -> f64 {
     took[((took.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3
 }
 
-/// The owner's rate as it drains a log, alone and with 1,000 look-ups a second beside it.
+/// Measures the owner's rate as it drains a log, alone and with 1,000 look-ups per second.
 pub(crate) fn look_ups() {
     let installation = full_log("asked");
     let bodies = bodies(400);
     let mut rates = [Vec::new(), Vec::new(), Vec::new()];
-    // The first waits for nobody, and has no port: what the lock alone costs.
+    // Rounds of the first kind have no look-ups and no port, those of the second only a port: the cost of the lock.
     for round in 0..9 {
         let (kind, api) = (round % 3, if round % 3 == 0 { "" } else { API });
         let again = again(&installation, &format!("asked{round}"), api);
@@ -109,7 +108,7 @@ pub(crate) fn look_ups() {
     );
 }
 
-/// How long look-ups take at 500 a second beside a worker at half of what it can do.
+/// Measures the duration of look-ups at 500 per second next to a worker at half of its capacity.
 pub(crate) fn look_ups_half() {
     const SECONDS: f64 = 20.0;
     let rows = articles(20_000, 3);

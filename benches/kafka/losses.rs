@@ -1,8 +1,7 @@
-//! How long verdicts stay away when one of three brokers is lost,
-//! or an instance: settings of brokers and workers as shipped.
+//! How long verdicts stop when one of three brokers is lost, or an instance: settings of brokers and workers
+//! as shipped.
 //!
-//! `LEITONG_BENCH_PROPERTIES` adds properties of librdkafka,
-//! `name=value,name=value`, to compare settings.
+//! `LEITONG_BENCH_PROPERTIES` adds properties of librdkafka, `name=value,name=value`, to compare settings.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +11,15 @@ use crate::broker::worker::{Installation, Worker};
 use crate::broker::{Brokers, pause, wait_until};
 use crate::median;
 
-/// Apache Kafka's own defaults, where the tests set others to be quick.
+/// Apache Kafka's own defaults, which the tests replace by faster ones.
 const BROKER_DEFAULTS: &str = "broker.session.timeout.ms=9000\ngroup.initial.rebalance.delay.ms=3000\n\
                                group.min.session.timeout.ms=6000\n\
                                transaction.abort.timed.out.transaction.cleanup.interval.ms=10000\n";
 
-/// How long a lost broker or instance stays away: longer than anything takes to notice.
+/// How long a lost broker or instance stays away: longer than any detection takes.
 const AWAY: Duration = Duration::from_secs(45);
 
-/// Two workers over three brokers, a crawler, and somebody who looks at the verdicts.
+/// Two workers with three brokers, a crawler, and a reader of the verdicts.
 struct Cluster {
     brokers: Brokers,
     installation: Installation,
@@ -49,9 +48,9 @@ impl Cluster {
         Self { brokers, installation, watch, workers, crawler }
     }
 
-    /// The longest time without a verdict, in seconds, when `lose` takes something away.
+    /// Returns the longest time without a verdict, in seconds, when `lose` takes something away.
     fn longest(&mut self, what: &str, lose: impl FnOnce(&mut Self)) -> f64 {
-        // Some ordinary seconds first, so that nothing of what went before is counted.
+        // Some ordinary seconds first, so that nothing from before is counted.
         wait_until("verdicts", || self.watch.fewest() > 0);
         pause(3000);
         self.watch.begin();
@@ -81,8 +80,8 @@ fn say(what: &str, mut figures: Vec<f64>) {
     println!("{what}: {:.1} to {:.1} s, median {median:.1} s\n", figures[0], figures[figures.len() - 1]);
 }
 
-/// When a broker is killed, and when one falls silent: its
-/// connections stay open, as when its machine loses its network.
+/// Measures a killed broker, and a silent one whose connections stay open, as when its machine loses its
+/// network.
 pub(crate) fn losses() {
     let mut cluster = Cluster::start();
     let (mut killed, mut silent) = (Vec::new(), Vec::new());
@@ -102,12 +101,12 @@ pub(crate) fn losses() {
     say("losses: broker silent", silent);
 }
 
-/// When the owner is killed, and another instance has its table already.
+/// Measures a killed owner when another instance already has its table.
 pub(crate) fn standby() {
     let mut cluster = Cluster::start();
     let mut figures = Vec::new();
     for _ in 0..5 {
-        // The one that commits owns the log, and fingerprints half of the pages as well.
+        // The instance that commits owns the log, and also fingerprints half of the pages.
         let owned = "leitong_partitions_owned{half=\"cluster\"} 1";
         let owns = |worker: &Worker| worker.get("/metrics").is_some_and(|(_, text)| text.contains(owned));
         let owner = usize::from(!owns(&cluster.workers[0]));

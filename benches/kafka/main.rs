@@ -1,9 +1,8 @@
-//! The figures of docs/kafka.md, over a real broker: `make bench-kafka`, or
-//! `cargo bench --bench kafka -- cpu delay owner transaction-sizes look-ups look-ups-half restore
-//! restore-blocks failover losses standby takeover scaling`
-//! for some of them.
+//! The figures of docs/kafka.md, over a real broker: `make bench-kafka`, or `cargo bench --bench kafka -- cpu
+//! delay owner transaction-sizes look-ups look-ups-half restore restore-blocks failover losses standby
+//! takeover scaling` for some of them.
 //!
-//! The broker runs on the same machine, and takes its share of the cores.
+//! The broker runs on the same machine and takes its share of the cores.
 
 #[allow(dead_code, reason = "made for the tests")]
 #[path = "../../tests/kafka/broker/mod.rs"]
@@ -54,12 +53,11 @@ fn main() {
     }
 }
 
-/// CPU time of a process so far, in seconds.
+/// Returns the CPU time of a process so far, in seconds.
 fn cpu_seconds(process: &str) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    // User and system time, in ticks of 10 ms; of this
-    // process those of the children that have ended.
+    // User and system time, in ticks of 10 ms. For this process, the times of its ended children.
     let at = if process == "self" { [13, 14] } else { [11, 12] };
     at.iter().filter_map(|at| fields.get(*at)?.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
@@ -73,8 +71,8 @@ fn wait_for_metric(worker: &Worker, name: &str, value: f64) {
     wait_until(format_args!("{name} = {value}"), || worker.metric(name) >= value);
 }
 
-/// Articles of some 6 KB. Names that are drawn at random make them as unlike one another as
-/// articles are; the tests' few words alone would have every look-up find thousands of candidates.
+/// Articles of some 6 KB. Random names make them as different as real articles. With only the tests' few
+/// words, every look-up would find thousands of candidates.
 fn articles(count: usize, partitions: usize) -> Vec<Row> {
     let text = |i: usize| {
         let mut state = i as u64 + 1;

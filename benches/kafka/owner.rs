@@ -1,4 +1,4 @@
-//! How fast one owner works off its partition of the log.
+//! How fast one owner drains its partition of the log.
 
 use std::fs;
 use std::time::Instant;
@@ -7,10 +7,10 @@ use crate::broker::bootstrap;
 use crate::broker::worker::Installation;
 use crate::{articles, cpu_seconds, median, wait_for_metric};
 
-/// Records in the log that owners drain.
+/// Number of records in the log that owners drain.
 pub(crate) const RECORDS: usize = 60_000;
 
-/// An installation named so whose log has [`RECORDS`] records, and no owner yet.
+/// Returns an installation of this name whose log has [`RECORDS`] records, and no owner yet.
 pub(crate) fn full_log(name: &str) -> Installation {
     let installation = Installation::new(&bootstrap(), name, "");
     installation.produce(&articles(RECORDS, 3));
@@ -20,7 +20,7 @@ pub(crate) fn full_log(name: &str) -> Installation {
     installation
 }
 
-/// Begins anew at the log of `installation`: the topics it writes to and its group are its own.
+/// Starts again with the log of `installation`, with separate output topics and a separate group.
 pub(crate) fn again(installation: &Installation, name: &str, config: &str) -> Installation {
     let again = Installation::new(&bootstrap(), name, config);
     let text = fs::read_to_string(again.config()).expect("a configuration");
@@ -29,10 +29,10 @@ pub(crate) fn again(installation: &Installation, name: &str, config: &str) -> In
     again
 }
 
-/// What draining a log took.
+/// The figures of draining a log.
 struct Drained {
     records_per_second: f64,
-    /// Microseconds of CPU a record.
+    /// Microseconds of CPU per record.
     cost: f64,
     /// Shares of the time: deciding, and writing and committing.
     deciding: f64,
@@ -40,7 +40,7 @@ struct Drained {
 }
 
 impl Drained {
-    /// Has a worker drain the log of `installation`, under settings of its own.
+    /// Lets a worker with these settings drain the log of `installation`.
     fn by_a_worker(installation: &Installation, name: &str, config: &str) -> Self {
         let again = again(installation, name, config);
         let worker = again.worker(&["--role", "cluster"]);
@@ -63,7 +63,7 @@ impl Drained {
     }
 }
 
-/// Prints medians of what draining took under the name `what`.
+/// Prints the medians of draining under the name `what`.
 fn print(what: &str, drained: &[Drained]) {
     let of = |value: fn(&Drained) -> f64| median(&mut drained.iter().map(value).collect::<Vec<_>>());
     println!(
@@ -76,14 +76,14 @@ fn print(what: &str, drained: &[Drained]) {
     );
 }
 
-/// Records of the log a second, decided, written and committed, and what that costs.
+/// Measures records of the log per second, decided, written and committed, and their cost.
 pub(crate) fn owner() {
     let installation = full_log("owner");
     let round = |round| Drained::by_a_worker(&installation, &format!("owner{round}"), "");
     print("owner", &(0..3).map(round).collect::<Vec<_>>());
 }
 
-/// The same with transactions of other sizes, in turn.
+/// Measures the same with transactions of other sizes, in turn.
 pub(crate) fn transaction_sizes() {
     const SIZES: [usize; 5] = [500, 1000, 2000, 5000, 10_000];
     let installation = full_log("sizes");

@@ -1,4 +1,4 @@
-//! How fast a table is read back.
+//! How fast a table is restored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, pause, wait_until};
 use crate::{cpu_seconds, median};
 
-/// Centroids in the tables that are restored, if the environment does not say so.
+/// Number of centroids in the restored tables, unless the environment sets it.
 const CENTROIDS: u64 = 1_000_000;
 
 fn centroids() -> u64 {
@@ -26,7 +26,7 @@ fn centroids() -> u64 {
     count.and_then(|count| count.parse().ok()).unwrap_or(CENTROIDS)
 }
 
-/// An installation whose changelog holds so many centroids, of pages that are in the log no more.
+/// Returns an installation whose changelog holds this many centroids of pages that are no longer in the log.
 pub(crate) fn filled(name: &str, more: &str) -> Installation {
     let more = format!("{more}[kafka.create]\npage_partitions = 3\n");
     let installation = Installation::new(&bootstrap(), name, &more);
@@ -45,7 +45,8 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
             (state >> 33) as u8
         };
         let mut fingerprint: Vec<u8> = (0..length).map(|_| random()).collect();
-        // Hardly any page is a part of a paged article (crates/fingerprint/src/detectors/simhash/encoding.rs).
+        // Hardly any page is a part of a paged article
+        // (crates/fingerprint/src/detectors/simhash/encoding.rs).
         fingerprint[70..74].fill(0);
         let centroid = Centroid {
             log_offset,
@@ -91,7 +92,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
     installation
 }
 
-/// How fast a table is read back.
+/// Measures how fast a table is restored.
 pub(crate) fn restore() {
     let empty = Installation::new(&bootstrap(), "empty", "[kafka.create]\npage_partitions = 3\n");
     let worker = empty.worker(&["--role", "cluster"]);
@@ -123,7 +124,7 @@ pub(crate) fn restore() {
     );
 }
 
-/// How soon a table is there whose old centroids are on disk: from the changelog, and from its blocks.
+/// Measures how soon a table with old centroids on disk is ready: from the changelog, and from its blocks.
 pub(crate) fn restore_blocks() {
     let more = "[table]\non_disk = true\n[kafka.snapshots]\ndir = \"tables\"\n";
     let installation = filled("restore-blocks", more);
@@ -133,7 +134,7 @@ pub(crate) fn restore_blocks() {
         worker.wait_until_ready();
         assert!(worker.said().contains(&format!("from={source}")), "{}", worker.said());
         assert_eq!(worker.metric("leitong_restored_centroids"), count as f64);
-        // The last blocks are written and merged beside it.
+        // The last blocks are written and merged in the meantime.
         wait_until("the blocks are saved", || {
             count as f64 - worker.metric("leitong_disk_centroids") < f64::from(1 << 18)
                 || source == "snapshot"
@@ -146,7 +147,7 @@ pub(crate) fn restore_blocks() {
             worker.metric("leitong_disk_centroids"),
             worker.resident_bytes() >> 20
         );
-        // So that merges end, and what they come to is saved.
+        // Lets merges end and their results be saved.
         pause(5_000);
         worker.kill();
     }

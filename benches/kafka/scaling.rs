@@ -1,4 +1,4 @@
-//! The stateless stage with one process and with two, each on a core of its own.
+//! The stateless stage with one process and with two, each on its own core.
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::broker::{bootstrap, wait_until};
 use crate::common::article;
 use crate::{cpu_seconds, median};
 
-/// CPU time that the machine has spent so far, in seconds.
+/// Returns the CPU time that the machine has spent so far, in seconds.
 fn machine_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields: Vec<f64> =
@@ -25,8 +25,8 @@ fn machine_seconds() -> f64 {
         / 100.0
 }
 
-/// Pages as crawlers bring them, whose text has to be found: some 40 KB, a third of
-/// it text. They take so much time that the broker's share of the cores is small.
+/// Pages as crawlers bring them, whose text must be extracted: some 40 KB, a third of it text. They take so
+/// much time that the broker's share of the cores is small.
 fn web_pages(count: usize, partitions: usize) -> Vec<Row> {
     let page = |i: usize| {
         let paragraphs: String = (0..24)
@@ -49,7 +49,7 @@ fn web_pages(count: usize, partitions: usize) -> Vec<Row> {
     (0..count).map(page).collect()
 }
 
-/// The stateless stage with one process and with two, each on a core of its own.
+/// Measures the stateless stage with one process and with two, each on its own core.
 pub(crate) fn scaling() {
     let rows = web_pages(6_000, 4);
     let mut rates: [Vec<f64>; 2] = Default::default();

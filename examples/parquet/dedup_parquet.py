@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Keeps the rows of Parquet files whose text is no duplicate of an earlier row's.
+"""Keeps the rows of Parquet files whose text is not a duplicate of an earlier row's.
 
     pip install leitong pyarrow
     python dedup_parquet.py --text text --out kept/ crawl/*.parquet
 
-Writes a file for each input, of the same name and schema, in the order of the input. Reads one
+Writes a file for each input, with the same name and schema, in the order of the input. Reads one
 batch of rows at a time, so memory holds the table of centroids and a batch. `--annotate` keeps all
-rows and adds three columns in place: leitong_kind, leitong_cluster, leitong_canonical. `--table DIR`
-goes on with what earlier runs have seen (`leitong dedup --table` reads and writes the same).
+rows and adds three columns: leitong_kind, leitong_cluster, leitong_canonical. `--table DIR`
+continues with the table of earlier runs (`leitong dedup --table` reads and writes the same).
 """
 
 import argparse
@@ -26,20 +26,20 @@ COLUMNS = [("leitong_kind", "kind"), ("leitong_cluster", "cluster_id"), ("leiton
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("inputs", nargs="+", metavar="FILE")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the files go that are written")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder for the output files")
     parser.add_argument("--text", metavar="COLUMN", help="the column of texts [default: text, or that of --html]")
-    parser.add_argument("--html", metavar="COLUMN", help="a column of HTML, as text or bytes, in place of texts")
+    parser.add_argument("--html", metavar="COLUMN", help="a column of HTML, as text or bytes, instead of texts")
     parser.add_argument("--url", metavar="COLUMN", help="a column of urls")
     parser.add_argument("--id", metavar="COLUMN", help="a column of ids")
     parser.add_argument("--annotate", action="store_true", help="keep all rows, and add columns")
-    parser.add_argument("--table", metavar="DIR", help="what earlier runs have seen, and later ones will know")
+    parser.add_argument("--table", metavar="DIR", help="folder of a table that is kept from run to run")
     parser.add_argument("--config", metavar="FILE", help="a leitong.toml")
     parser.add_argument("--batch", type=int, default=2000, metavar="ROWS")
     return parser.parse_args()
 
 
 def pages(batch, columns):
-    """The rows of a batch as pages: dicts with the fields that there are columns for."""
+    """Returns the rows of a batch as pages: dicts with a field for each given column."""
     values = [(field, batch.column(column).to_pylist()) for field, column in columns]
     return [dict(zip([field for field, _ in values], row)) for row in zip(*(column for _, column in values))]
 
@@ -58,7 +58,7 @@ def run(options, deduplicator):
                 for name, _ in COLUMNS:
                     schema = schema.append(pyarrow.field(name, pyarrow.string()))
             out = os.path.join(options.out, os.path.basename(path))
-            # Under another name until it is whole.
+            # Under a temporary name until it is complete.
             with pyarrow.parquet.ParquetWriter(out + ".part", schema) as sink:
                 for batch in source.iter_batches(batch_size=options.batch):
                     verdicts = deduplicator.decide_batch(pages(batch, columns))

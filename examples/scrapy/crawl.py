@@ -14,13 +14,13 @@ from scrapy.linkextractors import LinkExtractor
 
 
 def page(response):
-    """A response as a message of the page topic."""
+    """Returns a response as a message of the page topic."""
     return {
         "url": response.url,
         "status": response.status,
         "fetched_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
         "content_type": response.headers.get("Content-Type", b"").decode("latin-1"),
-        # As it was fetched: Leitong decodes it.
+        # The bytes as fetched: Leitong decodes them.
         "html_b64": base64.b64encode(response.body).decode("ascii"),
     }
 
@@ -37,7 +37,7 @@ class ToKafka:
         self.topic = crawler.settings["KAFKA_TOPIC"]
         settings = {
             "bootstrap.servers": crawler.settings["KAFKA_BROKERS"],
-            # No page is lost or doubled by a connection that breaks.
+            # A broken connection neither loses nor duplicates a page.
             "enable.idempotence": True,
             "compression.type": "lz4",
             "message.max.bytes": 12_000_000,
@@ -70,7 +70,7 @@ class ToKafka:
 class Site(scrapy.Spider):
     name = "site"
     custom_settings = {
-        # Statuses other than 200 are pages as well, whose verdict is UNDECIDABLE.
+        # Responses with other statuses than 200 are pages too; their verdict is UNDECIDABLE.
         "HTTPERROR_ALLOW_ALL": True,
         "ITEM_PIPELINES": {ToKafka: 100},
         "LOG_LEVEL": "INFO",

@@ -2,7 +2,7 @@
 
 usage: decide.py FINGERPRINTS OUT.parquet [--table DIR] [--config FILE]
 
-With `--table` it goes on with what earlier runs have seen; `leitong dedup --table` reads and writes the same.
+With `--table` it continues with the table of earlier runs; `leitong dedup --table` reads and writes the same.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 usage: spark-submit --py-files leitong_steps.py fingerprint.py --out DIR [--id COLUMN] [--text COLUMN | --html COLUMN]
                     [--url COLUMN] [--config FILE] DOCUMENTS...
 
-What a task writes counts when Spark commits it, so tasks that are tried again or twice at once leave one copy. The files
-written are the order of the clustering; sort before, if the first document of a cluster is to be the oldest one.
+A task's output counts once Spark commits it, so tasks that are retried or run twice leave one copy. The order of the
+files is the order of the clustering; sort before if the first document of a cluster should be the oldest one.
 """
 
 import argparse
@@ -18,7 +18,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("documents", nargs="+", metavar="DOCUMENTS", help="Parquet files or folders, as Spark reads them")
     parser.add_argument("--out", required=True, metavar="DIR")
-    parser.add_argument("--id", default="id", metavar="COLUMN", help="tells documents apart; each has another")
+    parser.add_argument("--id", default="id", metavar="COLUMN", help="unique id of each document")
     parser.add_argument("--text", metavar="COLUMN", help="[default: text, or that of --html]")
     parser.add_argument("--html", metavar="COLUMN")
     parser.add_argument("--url", metavar="COLUMN")

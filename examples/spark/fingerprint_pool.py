@@ -1,8 +1,8 @@
-"""The map step on one machine without an engine: a pool of processes, a file of records for each file of documents.
+"""The map step on one machine without an engine: a pool of processes writes a file of records for each file of documents.
 
 usage: fingerprint_pool.py OUT PROCESSES DOCUMENTS.parquet...
 
-Columns are `id`, `text` and, if there is one, `url`. A file that is there already is left as it is, so a run that was stopped goes on.
+Columns are `id`, `text` and, if there is one, `url`. Existing files are not written again, so a stopped run can be continued.
 """
 
 import multiprocessing
@@ -27,7 +27,7 @@ def fingerprint(paths):
 
 def main(out, processes, *documents):
     os.makedirs(out, exist_ok=True)
-    # In the order of their names, as the records are read again.
+    # In the order of their names, in which the records are read later.
     files = sorted(pathlib.Path(document) for document in documents)
     jobs = [(file, pathlib.Path(out) / file.name) for file in files]
     if len({target for _, target in jobs}) < len(jobs):

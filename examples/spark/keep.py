@@ -1,4 +1,4 @@
-"""Spark's last step: the documents that no verdict calls a duplicate.
+"""Spark's last step: keeps the documents that no verdict calls a duplicate.
 
 usage: spark-submit keep.py DOCUMENTS VERDICTS.parquet OUT [ID_COLUMN]
 """

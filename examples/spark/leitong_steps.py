@@ -1,4 +1,4 @@
-"""What the programs of this folder share: the map step, and how its files and the verdicts look.
+"""Code shared by the programs of this folder: the map step, and the formats of its files and of verdicts.
 
 The map step is a plain function from Arrow batches to Arrow batches, so any engine can run it.
 """
@@ -7,7 +7,7 @@ import functools
 import os
 import pathlib
 
-# A task has a core to itself; the engine runs as many beside one another as there are cores.
+# Each task has its own core; the engine runs as many tasks in parallel as there are cores.
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 import leitong  # noqa: E402
@@ -28,14 +28,14 @@ VERDICTS = pyarrow.schema(
 
 @functools.cache
 def fingerprinter(toml):
-    """One a process: its dictionaries take a moment and some 100 MB."""
+    """Returns the fingerprinter, one per process: its dictionaries take a moment and some 100 MB."""
     return leitong.Fingerprinter(toml=toml)
 
 
 def map_step(columns, toml=None):
-    """The function from batches of documents to batches of records.
+    """Returns the function from batches of documents to batches of records.
 
-    `columns` are the columns by what they hold: {"id": …, "text": …}, or "html" in place of "text"; and "url" if there is one.
+    `columns` maps fields to columns: {"id": …, "text": …}, or "html" instead of "text", and "url" if there is one.
     Every process needs the same settings (`toml`, the text of a leitong.toml) and the same version of Leitong.
     """
 
@@ -51,7 +51,7 @@ def map_step(columns, toml=None):
 
 
 def batches(folder):
-    """All records of a folder as lists, in the order of its files and of their rows: the order of the clustering."""
+    """Yields all records of a folder as lists, in the order of its files and their rows, which is the order of the clustering."""
     files = sorted(pathlib.Path(folder).glob("*.parquet"))
     if not files:
         raise SystemExit(f"{folder}: has no Parquet files; make them with fingerprint.py or fingerprint_pool.py")
@@ -62,12 +62,12 @@ def batches(folder):
 
 
 def count(folder):
-    """How many records a folder has."""
+    """Returns the number of records in a folder."""
     return sum(pyarrow.parquet.read_metadata(file).num_rows for file in pathlib.Path(folder).glob("*.parquet"))
 
 
 class VerdictFile:
-    """Writes verdicts, a batch at a time; the file has its name once it is whole."""
+    """Writes verdicts, a batch at a time; the file gets its name once it is complete."""
 
     def __init__(self, path):
         self.path, self.rows = path, []

@@ -1,10 +1,10 @@
-"""Clustering by the worker: records of fingerprints in Parquet → its fingerprint log, and its verdicts → Parquet.
+"""Clustering by the worker: writes records of fingerprints from Parquet to its fingerprint log, and its verdicts to Parquet.
 
 usage: publish.py FINGERPRINTS OUT.parquet --brokers HOST:PORT --source NAME [--epoch NUMBER]
                   [--log TOPIC] [--verdicts TOPIC]
 
-NAME is that of this set of records; a later set has another one, or a higher epoch. Run again after a crash, or twice at once, it writes
-the same records to the same places of NAME, and the worker takes each place once. It ends when there is a verdict on each record.
+NAME identifies this set of records; a later set needs another name or a higher epoch. If it is run again after a crash, or twice at once, it
+writes the same records to the same places of NAME, and the worker accepts each place once. It ends when every record has a verdict.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from leitong_steps import VerdictFile, batches, count
 
 import leitong
 
-# Without a verdict for so long, nobody seems to be at work.
+# After this time without a verdict, no worker seems to be running.
 PATIENCE_S = 120
 
 
@@ -34,7 +34,7 @@ def arguments():
 
 def publish(options):
     """Writes all records to the log."""
-    # Idempotence keeps the order of what is sent again: a record without the one before it does not count.
+    # Idempotence keeps the order of retried records: a record whose predecessor is missing does not count.
     producer = Producer({"bootstrap.servers": options.brokers, "enable.idempotence": True, "linger.ms": 20, "compression.type": "lz4"})
     partitions = len(producer.list_topics(options.log, timeout=30).topics[options.log].partitions)
     if partitions == 0:
@@ -73,7 +73,7 @@ def verdicts(options, total):
         }
     )
     topic = consumer.list_topics(options.verdicts, timeout=30).topics[options.verdicts]
-    # All partitions from their beginning: a run before this one may have had verdicts already.
+    # Reads all partitions from their beginning: an earlier run may already have verdicts.
     consumer.assign([TopicPartition(options.verdicts, partition, 0) for partition in topic.partitions])
     seen, left, last = bytearray(total), total, time.monotonic()
     try:

@@ -1,8 +1,8 @@
-//! Any records as a changelog: a table, or an error in a few words. A table that is restored gives the same table when its
-//! own centroids are written down and restored again.
+//! Any records as a changelog: a table, or an error in a few words. A restored table that is written and
+//! restored again is the same.
 //!
-//! A record is its key's length (255: the position's), its value's length (two bytes; 65535: none), key, value. Run:
-//! `fuzz/run.sh 60 changelog`.
+//! A record is its key's length (255: the position's), its value's length (two bytes; 65535: none), key,
+//! value. Run: `fuzz/run.sh 60 changelog`.
 #![no_main]
 
 mod common;
@@ -67,7 +67,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Writes the table down and restores it.
+/// Writes the table and restores it.
 fn check(restored: Restored) {
     let Restored { clusterer, watermarks, cluster_hash_since, table_id } = restored;
     let position = clusterer.position();

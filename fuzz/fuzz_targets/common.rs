@@ -1,4 +1,4 @@
-//! What several targets hold to be true.
+//! Checks that several targets share.
 #![allow(dead_code, reason = "each target uses a part of this")]
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_text::page::{Body, Page, passthrough};
 
-/// Whose changelog the target `changelog` reads: its seeds are written under the same identity.
+/// Identity under which the target `changelog` reads: its seeds are written under the same one.
 pub(crate) const IDENTITY: Identity = Identity {
     log_partition: 3,
     log_partition_count: 4,
@@ -22,19 +22,19 @@ pub(crate) const IDENTITY: Identity = Identity {
     topic_ids: TopicIds { pages: None, log: None, changelog: None },
 };
 
-/// The default detector.
+/// Returns the default detector.
 pub(crate) fn detector() -> Arc<dyn Detector> {
     Arc::new(SimHash::new(&Config::default().simhash))
 }
 
-/// A message is short enough to be read, and steers no terminal.
+/// Checks that a message is short, and cannot control a terminal.
 pub(crate) fn assert_readable(message: &str) {
     assert!(!message.is_empty());
     assert!(message.len() <= 8 * DEAD_LETTER_MESSAGE_BYTES_MAX, "{} bytes", message.len());
     assert!(!message.contains(char::is_control), "{message:?}");
 }
 
-/// A page keeps the limits that nobody behind it checks again.
+/// Checks that a page keeps the limits that no later stage checks again.
 pub(crate) fn assert_within_limits(page: &Page, page_bytes_max: usize) {
     assert!(page.url.len() <= URL_BYTES_MAX && page.id.len() <= PAGE_ID_BYTES_MAX && !page.id.is_empty());
     let bytes = match &page.body {
@@ -42,7 +42,7 @@ pub(crate) fn assert_within_limits(page: &Page, page_bytes_max: usize) {
         Body::HtmlBytes(bytes) => bytes.len(),
         Body::TooLarge(_) | Body::InWarc(_) | Body::TooManyCodings(_) | Body::Missing | Body::Withdrawn => 0,
     };
-    // Bytes that are no UTF-8 become U+FFFD, of three bytes, in texts of WARC files.
+    // Bytes that are not UTF-8 become U+FFFD, of three bytes, in texts of WARC files.
     assert!(bytes <= 3 * page_bytes_max, "{bytes} bytes of body");
     if let Some(json) = &page.passthrough {
         let again = passthrough::parse(json).expect("a passthrough is JSON within its limits");

@@ -1,5 +1,5 @@
-//! Any text as a configuration: settings within their limits, or faults in lines of bounded length without control
-//! characters.
+//! Any text as a configuration: settings within their limits, or errors in lines of bounded length without
+//! control characters.
 //!
 //! Run: `fuzz/run.sh 60 config`.
 #![no_main]
@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(config) => {
             let threads = config.pipeline.threads;
             assert!(threads <= 1024 && config.page.bytes_max >= 1024);
-            // Every number is one: JSON has no other.
+            // JSON represents only finite numbers.
             let json = serde_json::to_value(&config).expect("settings can be written");
             assert_eq!(serde_json::from_value(json).ok(), Some(config), "what is written is read");
         }

@@ -1,4 +1,4 @@
-//! Any bytes with any hints: decoding ends, and what it gives is short enough for what came in.
+//! Any bytes with any hints: decoding ends, and the length of the result is bounded by the input.
 //!
 //! The first byte chooses the hints. Run: `fuzz/run.sh 60 decode`.
 #![no_main]
@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         content_type: (choice & 16 != 0).then(|| format!("text/html; charset={label}")),
     };
     if let Ok(decoded) = decode(body, &hints) {
-        // No encoding makes more than one character of a byte, and none has more than four bytes.
+        // No encoding yields more than one character per byte, and none has more than four bytes.
         assert!(decoded.text.len() <= body.len() * 4 + 4);
         if let Ok(text) = std::str::from_utf8(body)
             && !body.contains(&0)

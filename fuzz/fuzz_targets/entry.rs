@@ -1,5 +1,5 @@
-//! Any bytes as a record of the fingerprint log: an entry, or an error in a few words. An entry that is written again is
-//! the same entry.
+//! Any bytes as a record of the fingerprint log: an entry, or an error in a few words. An entry that is
+//! written again is the same entry.
 //!
 //! Run: `fuzz/run.sh 60 entry`.
 #![no_main]
@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
             if let LogRecord::Page(page) = &entry.record {
                 match &page.outcome {
                     Outcome::Fingerprint(fingerprint) => assert!(DETECTOR.is_fingerprint(fingerprint)),
-                    // Says that the fingerprint was another detector's, which is not kept.
+                    // The fingerprint was another detector's, which is not kept.
                     Outcome::Undecidable(Reason::OtherDetector) => {}
                     Outcome::Undecidable(_) => {}
                 }

@@ -1,4 +1,4 @@
-//! Any text as a page: extraction ends without a panic, gives the same twice, and invents nothing.
+//! Any text as a page: extraction ends without a panic, gives the same result twice, and invents nothing.
 //!
 //! Run: `fuzz/run.sh 60 extract`.
 #![no_main]
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(credits.authors.len() <= 8 && credits.publisher.is_none_or(|name| name.len() <= 128));
         let _ = document.text_credits(known);
         let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();
-        // A reference is never shorter than half of what it stands for.
+        // A reference is never shorter than half of its expansion.
         assert!(bytes <= 2 * html.len() + 16);
         assert!(document.paragraphs.iter().all(|paragraph| !paragraph.text.is_empty()));
     }

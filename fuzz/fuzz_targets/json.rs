@@ -1,5 +1,5 @@
-//! Any bytes as lines of JSON: one record a line, whatever buffers the lines come in; pages keep their limits, and what is
-//! no page says why in a few words. Lines above the limit are skimmed.
+//! Any bytes as lines of JSON: one record per line, whatever the buffer size; pages keep their limits, and
+//! errors say in a few words why a line is not a page. Lines above the limit are skimmed.
 //!
 //! The first byte chooses the size of the buffer. Run: `fuzz/run.sh 60 json`.
 #![no_main]
@@ -18,7 +18,7 @@ use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 2048;
 
-/// What becomes of each line, and how many were blank.
+/// Returns the outcome of each line, and the number of blank lines.
 fn outcomes(lines: &[u8], buffer: usize) -> (Vec<String>, u64) {
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 3000, ..PageConfig::default() };
     let reader = BufReader::with_capacity(buffer, lines);

@@ -1,7 +1,7 @@
-//! Any bytes as a message of any crawler: a page within its limits, a reason to pass it over, or an error in a few words
-//! that names the preset; and whatever it is, its crawler can be asked for.
+//! Any bytes as a message of any crawler: a page within its limits, a reason to skip it, or an error in a few
+//! words that names the preset; and recognition of its crawler never fails.
 //!
-//! The first byte chooses the preset, the second says how long the key is. Run: `fuzz/run.sh 60 mapping`.
+//! The first byte chooses the preset, the second is the key's length. Run: `fuzz/run.sh 60 mapping`.
 #![no_main]
 
 mod common;
@@ -21,7 +21,7 @@ use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 2048;
 
-/// Each preset as it is, and with a passthrough.
+/// Each preset, without and with a passthrough.
 static MAPPINGS: LazyLock<Vec<Mapping>> = LazyLock::new(|| {
     let mapping = |(at, name): (usize, &str)| {
         let mut config =

@@ -1,7 +1,8 @@
-//! Any bytes as a message of the page topic, in each format, with any header and key: a page within its limits, or an
-//! error in a few words. What is a protobuf page is read as what it says.
+//! Any bytes as a message of the page topic, in each format, with any header and key: a page within its
+//! limits, or an error in a few words. A protobuf page is read with its own fields.
 //!
-//! The first byte chooses the format; then come a header's and the key's length. Run: `fuzz/run.sh 60 message`.
+//! The first byte chooses the format; then come a header's and the key's length. Run: `fuzz/run.sh 60
+//! message`.
 #![no_main]
 
 mod common;

@@ -1,5 +1,5 @@
-//! Any bytes as a saved table (of `dedup`) or as a worker's local snapshot, with a right checksum behind them, so that the
-//! contents are reached: a table, or an error in a few words.
+//! Any bytes as a saved table (of `dedup`) or as a worker's local snapshot, followed by a correct checksum,
+//! so that the contents are read: a table, or an error in a few words.
 //!
 //! The first byte chooses the format. Run: `fuzz/run.sh 60 snapshot`.
 #![no_main]
@@ -18,7 +18,7 @@ use libfuzzer_sys::fuzz_target;
 static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);
 static FOLDER: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a folder"));
 
-/// The file ends in the XXH3-64 of all before.
+/// Writes a file that ends in the XXH3-64 of everything before.
 fn write(path: &Path, bytes: &[u8]) {
     let sum = xxhash_rust::xxh3::xxh3_64(bytes).to_be_bytes();
     std::fs::write(path, [bytes, &sum].concat()).expect("written");

@@ -1,5 +1,5 @@
-//! Any bytes as a WARC file: reading ends, the same whatever buffers the file comes in; pages keep their limits, every
-//! record that was read is a page, a dead letter or counted.
+//! Any bytes as a WARC file: reading ends, with the same result whatever the buffer size; pages keep their
+//! limits, and every record that was read is a page, a dead letter or counted.
 //!
 //! The first byte chooses the size of the buffer. Run: `fuzz/run.sh 60 warc`.
 #![no_main]

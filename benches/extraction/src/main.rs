@@ -1,8 +1,8 @@
-//! How fast are parsing and extraction, beside other crates on the same pages in the same run?
+//! Speed of parsing and extraction, compared with other crates on the same pages in the same run.
 //!
-//! usage: `LEITONG_DATA=… cargo run --release --manifest-path benches/extraction/Cargo.toml [SET…]`
-//! with sets as `extract_zh_articles`. Prints megabytes of UTF-8 HTML a second on one core: the
-//! best of [`ROUNDS`] rounds over all pages of a set, reading and decoding left out.
+//! usage: `LEITONG_DATA=… cargo run --release --manifest-path benches/extraction/Cargo.toml [SET…]` with sets
+//! such as `extract_zh_articles`. Prints megabytes of UTF-8 HTML per second on one core: the best of
+//! [`ROUNDS`] rounds over all pages of a set, without reading and decoding.
 
 use std::hint::black_box;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use leitong_text::extract::{ExtractConfig, Extractor};
 
-/// The best round counts: others share the machine.
+/// The best round counts, because other programs share the machine.
 const ROUNDS: usize = 3;
 
 const SETS: [&str; 6] = [

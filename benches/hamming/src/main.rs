@@ -1,12 +1,12 @@
-//! Look-ups within a Hamming distance beside other structures,
-//! on the same fingerprints and queries, one core.
+//! Look-ups within a Hamming distance, compared with other structures on the same fingerprints and queries,
+//! on one core.
 //!
-//! `cargo run --release -- MILLIONS even|skewed [DISTANCE] [SEED]`. Each round asks queries
-//! that were not asked before, as pages do. Structures, each with 64-bit fingerprints:
+//! `cargo run --release -- MILLIONS even|skewed [DISTANCE] [SEED]`. Each round uses new queries, as pages do.
+//! Structures, each with 64-bit fingerprints:
 //! * `leitong`: the program's own, through `Clusterer::look_up`;
-//! * `4 x 16 bits`: four tables of 65,536 lists of slots, fingerprints apart;
-//! * `10 of 2 of 5`: Manku, Jain & Das Sarma's ten tables,
-//!   sorted by two of five blocks, fingerprints in them;
+//! * `4 x 16 bits`: four tables of 65,536 lists of slots, fingerprints stored separately;
+//! * `10 of 2 of 5`: Manku, Jain & Das Sarma's ten tables, sorted by two of five blocks, with the
+//!   fingerprints in them;
 //! * `gaoya`: the crate's `SimHashIndex`.
 
 use std::hint::black_box;
@@ -34,7 +34,7 @@ fn main() {
     };
     let count = (millions * 1e6) as usize;
     let hashes: Vec<u64> = (0..count as u64).map(|number| simhash_of(&source.get(number))).collect();
-    // StageHealth of the queries are near a centroid.
+    // Half of the queries are near a centroid.
     let query = |i: u64| match i % 2 {
         0 => source.near(i * 7_919 % count as u64, i as u32 / 2 % (distance + 1)),
         _ => source.get(count as u64 + 1 + i * 104_729),
@@ -131,7 +131,7 @@ fn main() {
     }
 }
 
-/// Bits of two of five blocks.
+/// Returns the bits of two of five blocks.
 fn pairs() -> impl Iterator<Item = u64> {
     let widths = [13, 13, 13, 13, 12];
     let mut shift = 0;
@@ -143,7 +143,7 @@ fn pairs() -> impl Iterator<Item = u64> {
     (0..5).flat_map(move |a| (a + 1..5).map(move |b| blocks[a] | blocks[b]))
 }
 
-/// The time of steps that are prepared beforehand, some thousands at once.
+/// Measures steps that are prepared beforehand, some thousands at a time.
 fn timed_in_parts<T, S: FnOnce(&mut T)>(count: usize, prepare: impl Fn(usize) -> S, target: &mut T) -> Duration {
     let mut time = Duration::ZERO;
     for from in (0..count).step_by(4_096) {

@@ -1,4 +1,4 @@
-//! LMDB by heed: a B-tree in a mapped file, in C.
+//! LMDB through heed: a B-tree in a mapped file, in C.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use heed::{Database, Env, EnvFlags, EnvOpenOptions};
 
 use crate::{Entry, Store, number_of};
 
-/// Bytes of addresses, of which only what is used is on disk.
+/// Size of the address range; only the used part is on disk.
 const MAP_BYTES: usize = 64 << 30;
 
 pub struct Lmdb {

@@ -1,20 +1,20 @@
-//! Old centroids on disk in other stores: what [ADR 23](../../../docs/adr/0023-old-centroids-on-disk.md)
+//! Old centroids on disk in other stores, which [ADR 23](../../../docs/adr/0023-old-centroids-on-disk.md)
 //! compares with Leitong's own blocks.
 //!
-//! `cargo run --release -- all MILLIONS DIR`, or one of fjall, redb, lmdb, mapped in place of `all`; RocksDB as well with
-//! `--features rocksdb`, which compiles it for a quarter of an hour and needs libclang. `leitong bench --sizes MILLIONS
-//! --table-dir DIR` says the same of the blocks. A centroid is what the default detector makes of a page: 22 keys of 64
-//! bits, and 207 bytes as they stand in a block. Every store has
+//! `cargo run --release -- all MILLIONS DIR`, or one of fjall, redb, lmdb, mapped instead of `all`. RocksDB
+//! needs `--features rocksdb`, which compiles for a quarter of an hour and requires libclang. `leitong bench
+//! --sizes MILLIONS --table-dir DIR` measures the blocks in the same way. A centroid is as large as one of
+//! the default detector: 22 keys of 64 bits, and 207 bytes in a block. Every store has
 //! * `keys`: key and number of the centroid, 12 bytes, without a value (a key may have many centroids);
 //! * `centroids`: number → bytes.
 //!
-//! They are inserted 1,000 at a time, synced every 262,144, and never read back for that. Half of the look-ups
-//! share eight keys with a centroid and read it once for each, the others share none. One thread asks; stores
-//! may have others. `mapped` is a sorted array in a mapped file, written once at the end: what is the
-//! least that can be read, if nothing were inserted any more.
+//! They are inserted 1,000 at a time, synced every 262,144, and never read back for that. Half of the
+//! look-ups share eight keys with a centroid and read it once for each, the others share none. One thread
+//! sends look-ups; stores may have other threads. `mapped` is a sorted array in a mapped file, written once
+//! at the end: the minimum of reading, if nothing is inserted any more.
 //!
-//! Time is wall time and, in brackets, CPU time of all threads: the second is what counts on a machine
-//! that does other things as well.
+//! Time is wall time and, in brackets, CPU time of all threads. The second counts on a machine that does
+//! other work as well.
 
 mod lmdb;
 mod lsm;
@@ -33,33 +33,33 @@ use anyhow::{Context, bail};
 /// Keys of a centroid, and those that a near page shares.
 const KEYS: usize = 22;
 const SHARED: usize = 8;
-/// Bytes of a centroid, as `leitong bench` says of blocks.
+/// Bytes of a centroid, as `leitong bench` reports for blocks.
 const CENTROID_BYTES: usize = 207;
-/// Centroids in a transaction, and between two syncs.
+/// Number of centroids in a transaction, and between two syncs.
 const BATCH: u32 = 1_000;
 const SYNC_EVERY: u32 = 1 << 18;
 const LOOK_UPS: u32 = 50_000;
-/// Of the centroid's bytes these are compared; the rest is said to compress as page ids and urls do.
+/// Number of incompressible bytes of a centroid; the rest compresses like page ids and urls.
 const RANDOM_BYTES: usize = 154;
 const STORES: &[&str] =
     &["fjall", "redb", "lmdb", "mapped", #[cfg(feature = "rocksdb")] "rocksdb"];
 
-/// A key and a number, as they are stored: so that numbers of one key are neighbours.
+/// A key and a number in stored form: numbers of one key are neighbours.
 type Entry = [u8; 12];
 
-/// What is measured.
+/// A store to be measured.
 trait Store {
     /// Inserts the centroids of these numbers.
     fn insert(&mut self, entries: &[Entry], centroids: &[(u32, Vec<u8>)]) -> anyhow::Result<()>;
-    /// Brings all of it to disk.
+    /// Writes everything to disk.
     fn sync(&mut self) -> anyhow::Result<()>;
-    /// Ends whatever still goes on in the background.
+    /// Ends work in the background.
     fn settle(&mut self) -> anyhow::Result<()> {
         self.sync()
     }
     /// Calls `found` with the numbers of the centroids that have this key.
     fn find(&self, key: u64, found: &mut Vec<u32>) -> anyhow::Result<()>;
-    /// Bytes of the centroid of this number.
+    /// Returns the bytes of the centroid of this number.
     fn centroid(&self, number: u32) -> anyhow::Result<usize>;
 }
 
@@ -74,7 +74,7 @@ fn main() -> anyhow::Result<()> {
         "| store | insertions/s | look-ups/s | bytes on disk | bytes of memory | opened in |\n|---|---|---|---|---|---|"
     );
     for store in STORES {
-        // Each in a process of its own, so that memory is that of one.
+        // Each in a separate process, so that memory is that of one store.
         let status = Command::new(std::env::current_exe()?).args([*store, millions.as_str(), folder.as_str()]).status()?;
         if !status.success() {
             bail!("{store} failed");
@@ -107,7 +107,7 @@ fn measure(name: &str, count: u32, folder: &Path) -> anyhow::Result<()> {
                 .clone()
                 .flat_map(|number| (0..KEYS).map(move |at| entry(key(number, at), number)))
                 .collect();
-            // Trees are quicker so.
+            // Trees are faster with sorted entries.
             entries.sort_unstable();
             let centroids: Vec<(u32, Vec<u8>)> =
                 numbers.clone().map(|number| (number, centroid(number))).collect();
@@ -156,7 +156,7 @@ fn measure(name: &str, count: u32, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The key of this number of a centroid: none is another's.
+/// Returns the key with this number of a centroid; no two centroids share one.
 fn key(number: u32, at: usize) -> u64 {
     mix(u64::from(number) * KEYS as u64 + at as u64 + 1)
 }
@@ -179,7 +179,7 @@ fn centroid(number: u32) -> Vec<u8> {
     bytes
 }
 
-/// One to one, and spread over all bits (MurmurHash3's last step).
+/// Mixes all bits, one to one (MurmurHash3's last step).
 fn mix(value: u64) -> u64 {
     let value = (value ^ value >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let value = (value ^ value >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -198,17 +198,17 @@ fn per_second(count: u32, (wall, cpu): (Duration, Duration)) -> String {
     format!("{:.1} k ({:.1} k)", thousands(wall), thousands(cpu))
 }
 
-/// What this process has used, in user and system mode.
+/// Returns the time that this process has used, in user and system mode.
 fn cpu_time() -> anyhow::Result<Duration> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let fields = stat.rsplit(')').next().context("fields")?;
     let ticks = |at: usize| fields.split_whitespace().nth(at).and_then(|field| field.parse::<u64>().ok());
-    // A hundred a second on all Linux systems.
+    // A hundred per second on all Linux systems.
     let ticks = ticks(11).zip(ticks(12)).context("times")?;
     Ok(Duration::from_millis((ticks.0 + ticks.1) * 10))
 }
 
-/// Bytes of memory that no file has.
+/// Returns the bytes of memory that are not backed by a file.
 fn memory() -> anyhow::Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).context("RssAnon")?;
@@ -221,7 +221,7 @@ fn bytes_of(folder: &Path) -> anyhow::Result<u64> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let metadata = entry.metadata()?;
-        // What is allocated: files may be as long as they are allowed to become.
+        // Counts allocated bytes, because a file's length may be its maximum.
         bytes += match metadata.is_dir() {
             true => bytes_of(&entry.path())?,
             false => std::os::unix::fs::MetadataExt::blocks(&metadata) * 512,

@@ -1,4 +1,4 @@
-//! A sorted array of keys and an array of centroids, in mapped files: all is sorted in memory and
+//! A sorted array of keys and an array of centroids, in mapped files: everything is sorted in memory and
 //! written once.
 
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! RocksDB: a log-structured merge tree, in C++. Its Bloom filters are of keys without the number, so that a key
+//! RocksDB: a log-structured merge tree, in C++. Its Bloom filters contain keys without the number, so a key
 //! that no centroid has costs no read.
 
 use std::path::Path;

@@ -19,13 +19,13 @@ import (
 
 const formatVersion = 1
 
-// What is read of a verdict; it has more fields.
+// The fields used of a verdict; it has more.
 type verdict struct {
 	Reason          string `json:"reason"`
 	CanonicalPageID string `json:"canonical_page_id"`
 }
 
-// What to do with a page: by the headers alone, where they are enough.
+// Returns what to do with a page, by the headers alone if they are enough.
 func action(record *kgo.Record) (string, error) {
 	headers := map[string]string{}
 	for _, header := range record.Headers {
@@ -60,7 +60,7 @@ func run(ctx context.Context, brokers, topic, group string, left int) error {
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.DisableAutoCommit(),
-		// While a batch is worked on, its partitions are not taken away.
+		// The partitions of a batch are not revoked while it is processed.
 		kgo.BlockRebalanceOnPoll(),
 	)
 	if err != nil {

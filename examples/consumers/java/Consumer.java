@@ -28,7 +28,7 @@ public class Consumer {
             "isolation.level", "read_committed",
             "auto.offset.reset", "earliest",
             "enable.auto.commit", false,
-            // No more than are worked on before the commit.
+            // At most as many as are processed before the commit.
             "max.poll.records", (int) Math.min(left, 500));
         try (var consumer = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
             Thread reading = Thread.currentThread();
@@ -42,11 +42,11 @@ public class Consumer {
                 consumer.commitSync();
             }
         } catch (WakeupException stopped) {
-            // What was not committed comes again.
+            // Verdicts that were not committed come again.
         }
     }
 
-    /** What to do with a page: by the headers alone, where they are enough. */
+    /** Returns what to do with a page, by the headers alone if they are enough. */
     private static Optional<String> action(ConsumerRecord<byte[], byte[]> record) throws IOException {
         if (Integer.parseInt(header(record, "leitong.format.version")) > FORMAT_VERSION) {
             throw new IOException("this verdict has a newer format: update this program");

@@ -7,13 +7,13 @@ import lz4 from 'lz4-napi'
 
 const FORMAT_VERSION = 1
 
-// KafkaJS has no LZ4 of its own, and verdicts are packed with it.
+// KafkaJS does not include LZ4, with which verdicts are compressed.
 kafkajs.CompressionCodecs[kafkajs.CompressionTypes.LZ4] = () => ({
   compress: encoder => lz4.compressFrame(encoder.buffer),
   decompress: buffer => lz4.decompressFrame(buffer)
 })
 
-/** What to do with a page: by the headers alone, where they are enough. */
+/** Returns what to do with a page, by the headers alone if they are enough. */
 function action (headers, value) {
   const header = name => headers[name].toString()
   if (Number(header('leitong.format.version')) > FORMAT_VERSION) {
@@ -40,12 +40,12 @@ const kafka = new kafkajs.Kafka({
   brokers: brokers.split(','),
   logLevel: kafkajs.logLevel.ERROR
 })
-// `readUncommitted` is false unless it is set: KafkaJS' name for isolation.level=read_committed.
+// `readUncommitted` is false by default: KafkaJS' name for isolation.level=read_committed.
 const consumer = kafka.consumer({ groupId: group, readUncommitted: false })
 let end
 const ended = new Promise(resolve => { end = resolve })
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => end())
-// An error that no retry helps against.
+// An error that cannot be retried.
 consumer.on(consumer.events.CRASH, event => {
   if (!event.payload.restart) {
     process.exitCode = 1
@@ -60,7 +60,7 @@ await consumer.run({
     if (left <= 0) return
     const line = action(message.headers, message.value)
     if (line) console.log(line)
-    // One commit a message is slow. Whoever works in batches commits once a batch.
+    // One commit per message is slow. A consumer that works in batches commits once per batch.
     await consumer.commitOffsets([{ topic, partition, offset: String(BigInt(message.offset) + 1n) }])
     left -= 1
     if (left <= 0) end()

@@ -12,7 +12,7 @@ FORMAT_VERSION = 1
 
 
 def action(headers, value):
-    """What to do with a page: by the headers alone, where they are enough."""
+    """Returns what to do with a page, by the headers alone if they are enough."""
     if int(headers["leitong.format.version"]) > FORMAT_VERSION:
         raise SystemExit("this verdict has a newer format: update this program")
     page, kind = headers["leitong.page.id"], headers["leitong.kind"]
@@ -51,7 +51,7 @@ def main(brokers, topic, group, count=None):
             line = action(headers, message.value())
             if line:
                 print(line, flush=True)
-            # One commit a message is slow. Whoever works in batches commits once a batch.
+            # One commit per message is slow. A consumer that works in batches commits once per batch.
             consumer.commit(message, asynchronous=False)
             if left is not None:
                 left -= 1
