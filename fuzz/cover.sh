@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Cargo's wrapper round rustc while fuzzing (RUSTC_WORKSPACE_WRAPPER): gives our own library the counters of branches and
-# comparisons that libFuzzer is guided by. Stable Rust will do: the pass is LLVM's, and only the sanitizers need nightly.
+# Cargo's wrapper around rustc while fuzzing (RUSTC_WORKSPACE_WRAPPER): adds the counters of branches and comparisons that
+# guide libFuzzer to our own library. Stable Rust is enough: the pass is LLVM's, and only the sanitizers need nightly.
 #
 # usage: cover.sh RUSTC ARGUMENTS…
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets with branch counters, on the toolchain that the tests use, and runs each for a while. An input that
-# breaks a target is left in target/fuzz; `target/debug/TARGET FILE` runs it again. `make fuzz` runs this. Binary seeds are
-# written by the program's own encoders: `cargo run -p leitong-fuzz --example make_seeds`.
+# breaks a target is saved in target/fuzz; `target/debug/TARGET FILE` runs it again. `make fuzz` runs this. The program's own
+# encoders write the binary seeds: `cargo run -p leitong-fuzz --example make_seeds`.
 #
 # usage: fuzz/run.sh SECONDS [TARGET…]
 set -euo pipefail
@@ -11,7 +11,7 @@ shift
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(decode extract json warc http message mapping entry changelog snapshot config)
 
-# Optimised, with overflow checks. Dependencies are those of the tests, and are not built again.
+# Optimised, with overflow checks. Dependencies are those of the tests and are not rebuilt.
 RUSTC_WORKSPACE_WRAPPER=$PWD/fuzz/cover.sh cargo build --locked --package leitong-fuzz --features leitong-fuzz/tests \
   --config profile.dev.package.leitong.opt-level=2
 
@@ -39,6 +39,6 @@ for target in "${targets[@]}"; do
     tail -n 60 "target/fuzz/$target.log"
     exit 1
   }
-  # The seed that repeats the run, and what it saw.
+  # The seed that repeats the run, and the coverage.
   grep -E '^INFO: Seed|^#.*DONE|^stat::(number_of_executed_units|average_exec_per_sec)' "target/fuzz/$target.log"
 done

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Builds for ARM64 on another processor, and runs with qemu what has to give the same bytes on both: the library's unit
-# tests, with the golden fingerprints among them, and the verdicts on the sample pages.
+# Builds for ARM64 on another processor, and runs with qemu everything whose results must be the same bytes on both: the
+# library's unit tests, including the golden fingerprints, and the verdicts on the sample pages.
 #
 #     tools/arm64.sh            # `make arm64` installs what it needs
 #     tools/arm64.sh golden::   # only the unit tests of this name, and the sample pages
 #
-# The simulation of brokers is left out: it computes for minutes, and more slowly with qemu, nothing that depends on the
-# processor.
+# The simulation of brokers is left out: it takes minutes, longer with qemu, and does not depend on the processor.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 target=aarch64-unknown-linux-gnu
@@ -15,7 +14,7 @@ built=${CARGO_TARGET_DIR:-target}
 
 "${cross[@]}" test --locked --target $target --features vendored-openssl --lib -- --skip simulation:: "$@"
 
-# The Python package is not built. With its feature `tests`, the dependencies are those that the tests were built with.
+# The Python package is not built. With its feature `tests`, the dependencies have the features that the tests were built with.
 program=(build --locked --package leitong --package leitong-python --features leitong-python/tests --bin leitong)
 "${cross[@]}" "${program[@]}" --target $target --features vendored-openssl
 cargo "${program[@]}"

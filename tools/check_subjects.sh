@@ -2,15 +2,15 @@
 # Checks that the subjects of new commits have at most 72 characters, as CONTRIBUTING.md asks. Merge commits are not
 # checked, since git writes their subjects.
 #
-#   tools/check_subjects.sh [BASE]           commits of HEAD that BASE does not have; by default all newer than the rule
-#   tools/check_subjects.sh --message FILE   the message of a commit that is being made (tools/hooks/commit-msg)
+#   tools/check_subjects.sh [BASE]           commits of HEAD that are not in BASE; by default all newer than the rule
+#   tools/check_subjects.sh --message FILE   the message of a new commit (tools/hooks/commit-msg)
 set -euo pipefail
 
 # The last commit before the rule was enforced. Older subjects stay as they are.
 rule=2770b25e2c30faac397a158a35f913be431a005e
 
-# Reads lines of a name and a subject, and prints how many there are and those that are too long. Bytes that continue a
-# character are not counted, so the locale does not matter.
+# Reads lines of a name and a subject; prints their number and the subjects that are too long. UTF-8 continuation bytes are
+# not counted, so the locale does not matter.
 too_long() {
   LC_ALL=C awk '{
     subject = substr($0, index($0, " ") + 1); text = subject; gsub(/[\200-\277]/, "", text)

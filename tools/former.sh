@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The programs that upgrades are tried from (tests/kafka/upgrade): those of the commits in former-versions.txt.
+# Builds the older programs from which upgrades are tested (tests/kafka/upgrade): the commits in former-versions.txt.
 #
-#   tools/former.sh build COMMIT   builds the program of a commit or tag, if it is not there yet; says where it is
+#   tools/former.sh build COMMIT   builds the program of a commit or tag, if it does not exist yet; prints its path
 #   tools/former.sh build-all      all of them
-#   tools/former.sh skip           nothing where the history has all of them; else what leaves the tests out, and says so
+#   tools/former.sh skip           prints nothing if the history has all of them; otherwise the arguments that skip the tests, and a message
 #
-# The source comes out of the history of this checkout. It is built as today's is for the tests, with today's versions of
-# the dependencies and in one target folder: what has to be compiled is one crate.
+# The source comes from the history of this checkout. It is built like today's program for the tests, with today's versions
+# of the dependencies and in one target folder, so only one crate has to be compiled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Cargo tells what a test starts of the test's package. To some build scripts that would be a change, and much be built again.
+# Cargo sets variables about a test's package for programs that the test starts. Some build scripts would rebuild much if they changed.
 unset "${!CARGO_PKG_@}" "${!CARGO_MANIFEST_@}" OUT_DIR
 versions=tests/kafka/upgrade/former-versions.txt
 target=${CARGO_TARGET_DIR:-$PWD/target}
@@ -18,9 +18,9 @@ commits() {
   sed 's/#.*//' "$versions" | awk 'NF { print $1 }'
 }
 
-# Gives all packages of a former source a version of their own, since Cargo tells packages of one target folder apart by
-# name and version; and the program a name of its own, since it is put beside today's. Its dependencies are those that its
-# own Cargo.lock names: the ones that have not changed since are built already.
+# Gives all packages of an older source a different version, since Cargo distinguishes packages of one target folder by name
+# and version; and the program a different name, since it is stored next to today's. Its dependencies are those in its own
+# Cargo.lock; unchanged ones are built already.
 overlay() {
   local source=$1 version=$2 file
   for file in Cargo.toml python/Cargo.toml; do
@@ -47,7 +47,7 @@ build() {
   }
   folder=$target/former/$commit
   mkdir -p "$target/former"
-  # One at a time, since all are built under one name.
+  # One at a time, since all are built under the same name.
   exec 9> "$target/former/lock"
   flock 9
   if [ ! -x "$folder/leitong" ]; then
@@ -57,7 +57,7 @@ build() {
     overlay "$folder/source" "0.0.0-former.c${commit:0:12}"
     (
       cd "$folder/source"
-      # An example takes the features of dependencies that tests take. What is built fastest is fast enough.
+      # An example uses the same features of dependencies as tests. The fastest build is fast enough.
       CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 \
         cargo build --locked --bin leitong-former --example embed --config profile.dev.package.leitong.opt-level=0
     ) >&2

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # fresh.sh [TARGET…]: runs `make TARGET…` (by default `make test`) in a clean clone of this repository's HEAD, on a new
-# Debian that has a Rust toolchain, make and git and nothing else: no packages, no caches, no build. Finds what only works
-# because this machine has it already. Needs root, Podman, Buildah, runc and mmdebstrap (`make image-prerequisites`).
+# Debian that has a Rust toolchain, make and git and nothing else: no packages, no caches, no build. Finds anything that only
+# works because of files on this machine. Needs root, Podman, Buildah, runc and mmdebstrap (`make image-prerequisites`).
 #
-# The new system reaches package registries as this machine does: mirrors, proxies and certificates are handed on. The
+# The new system reaches package registries as this machine does: mirrors, proxies and certificates are passed on. The
 # clone stays in target/fresh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- test
 deploy/image/base.sh
 
-# Not within target/image, which the engine owns.
+# Not in target/image, which the engine owns.
 fresh=$(realpath -m "${CARGO_TARGET_DIR:-target}")/fresh
 rm -rf "$fresh"
 mkdir -p "$fresh/home" "$fresh/certificates"
 git clone --quiet --no-hardlinks . "$fresh/clone"
 git -C "$fresh/clone" checkout --quiet --detach "$(git rev-parse HEAD)"
 
-# Configuration of package clients, but not what they have stored.
+# Configuration of package clients, but not their caches.
 hand_on() { [ ! -r "$1" ] || install -D -m 600 "$1" "$fresh/home/$2"; }
 hand_on /etc/maven/settings.xml .m2/settings.xml
 hand_on "$HOME/.m2/settings.xml" .m2/settings.xml
@@ -26,7 +26,7 @@ hand_on "$HOME/.config/go/env" .config/go/env
 hand_on /etc/pip.conf .pip/pip.conf
 hand_on "$HOME/.config/pip/pip.conf" .config/pip/pip.conf
 for file in /etc/npmrc "$HOME/.npmrc"; do [ ! -r "$file" ] || cat "$file" >> "$fresh/home/.npmrc"; done
-# Not what names folders of this machine.
+# Except variables that contain folders of this machine.
 handed='^(.*_proxy|.*_PROXY|(npm_config|NPM_CONFIG|CARGO_HTTP|CARGO_NET|CARGO_REGISTR|CARGO_SOURCE|PIP)_.*'
 handed+='|GO(PROXY|SUMDB|NOSUMDB|PRIVATE|NOPROXY|INSECURE)|MAVEN_(OPTS|ARGS))$'
 local='^(PIP_(FIND_LINKS|CACHE_DIR|CERT)|(npm_config|NPM_CONFIG)_(cache|prefix|CACHE|PREFIX))$'
@@ -34,7 +34,7 @@ environment=()
 while read -r name; do
   environment+=(--env "$name")
 done < <(compgen -e | grep -E "$handed" | grep -vE "$local")
-# Authorities that this machine trusts besides Debian's.
+# Certificate authorities that this machine trusts in addition to Debian's.
 cp /usr/local/share/ca-certificates/*.crt "$fresh/certificates/" 2> /dev/null || true
 
 # As many as this machine allows, up to what any build needs.

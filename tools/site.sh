@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the documentation as a site: `tools/site.sh MDBOOK OUT`. English in OUT, Chinese in OUT/zh.
 #
-# The pages are copied first: what links to a file outside of docs/ is there the file's path in the
-# repository, since the site has no such page.
+# The pages are copied first. In the copy, a link to a file outside of docs/ becomes the file's path in the repository, since
+# the site has no such page.
 set -euo pipefail
 mdbook=$1 out=$2
 stage=$(mktemp -d)

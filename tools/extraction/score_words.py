@@ -4,9 +4,9 @@
 usage: score_words.py PAGES.jsonl[.gz] EXTRACTED.jsonl [SEEN.jsonl[.gz]]
 
 PAGES has `id`, `gold_text`, `page_type` and, if any, `gold_with` and `gold_without`: snippets that must and must not
-stand in the text. EXTRACTED is the output of `leitong extract --jsonl PAGES`. Pages whose id is in SEEN are scored
-apart: weights have been learned from them. Pages without gold are passed over, since any measure on them is a matter
-of convention.
+be in the text. EXTRACTED is the output of `leitong extract --jsonl PAGES`. Pages whose id is in SEEN are scored
+separately: weights have been learned from them. Pages without gold are skipped, since any measure on them would be a
+matter of convention.
 
 Words are runs of letters and digits in lower case; precision, recall and F1 are those of their multisets, averaged
 over pages. The F1 of n-grams, by which the other sets are scored, also asks for the order of words and is lower.
@@ -35,7 +35,7 @@ def scores(text, gold):
 
 
 def share(snippets, text):
-    """The share of the snippets that stand in the text, white space aside; none without snippets."""
+    """Returns the share of the snippets that are in the text, ignoring white space; None without snippets."""
     plain = " ".join(text.split())
     found = [" ".join(snippet.split()) in plain for snippet in snippets or []]
     return sum(found) / len(found) if found else None

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Make further pages to learn from: what common site programs write, with text drawn from the evaluation sets.
+"""Make further pages to learn from: the output of common site programs, with text drawn from the evaluation sets.
 
 usage: site_pages.py DATA OUT.jsonl.gz
 
 Real sets hold few threads, answers, products and help pages, and nearly all in English. Each function below follows the
-markup that one program is known to write; its text is gold, what the program adds (menus, user boxes, votes, prices of
+markup that one program is known to write; its text is gold; the program's additions (menus, user boxes, votes, prices of
 other goods, tables of contents) is not. Every program writes English and Chinese pages, some also Russian, Arabic and
-Korean ones by the invented words of variants.py; half of them come with meaningless class names. DATA is the folder of the
+Korean ones with the invented words of variants.py; half of them have meaningless class names. DATA is the folder of the
 evaluation sets. The same DATA gives the same pages.
 """
 import gzip
@@ -68,7 +68,7 @@ def items(parts, tag="li", names=""):
 
 
 def thread(w, low=2, high=12):
-    """Posts of a thread: author and texts, the first one longer."""
+    """Returns the posts of a thread: author and texts, the first one longer."""
     return [(w.name(), w.paragraphs(1, 4))] + [(w.name(), w.reply()) for _ in range(R.randint(low, high))]
 
 
@@ -139,7 +139,7 @@ def issue(w, title):
 
 
 def shop(w, title):
-    """WooCommerce, Shopify or Magento."""
+    """Returns a page of WooCommerce, Shopify or Magento."""
     description, features = w.paragraphs(1, 4), [w.title() for _ in range(R.randint(0, 6))]
     specs = [(w.title()[:12], f"{R.randint(1, 99)} cm") for _ in range(R.randint(0, 6))]
     kind = R.choice(["woocommerce", "shopify", "magento"])
@@ -150,7 +150,7 @@ def shop(w, title):
 
 
 def manual(w, title):
-    """Sphinx, MkDocs or Docusaurus."""
+    """Returns a page of Sphinx, MkDocs or Docusaurus."""
     sections = [(w.title(), w.paragraphs(1, 3), R.random() < .4) for _ in range(R.randint(2, 6))]
     code = "./configure --prefix=/usr\nmake install"
     body = "".join(f'<section id="s{i}"><h2>{e(t)}<a class="headerlink" href="#s{i}">¶</a></h2>{p(ps)}' + (f'<div class="highlight-sh notranslate"><div class="highlight"><pre>{code}</pre></div></div>' if c else "") + "</section>" for i, (t, ps, c) in enumerate(sections))
@@ -164,7 +164,7 @@ def manual(w, title):
 
 
 def portal(w, title):
-    """News of a portal: columns of links round a short article, as those of the nineties and after."""
+    """Returns a news page of a portal: columns of links around a short article, as since the nineties."""
     text = w.paragraphs(2, 8)
     name, body = R.choice([("artibody", "article"), ("endText", "post_text"), ("rwb_zw", "text_con_left"), ("TRS_Editor", "view"), ("Cnt-Main-Article-QQ", "bd"), ("cont_1_1_2", "left_zw")])
     lines = p(text) if R.random() < .6 else "<br><br>".join(("　　" if w.zh else "") + e(x) for x in text)
@@ -173,7 +173,7 @@ def portal(w, title):
 
 
 def weblog(w, title):
-    """CSDN, cnblogs, WordPress, Hexo."""
+    """Returns a page of CSDN, cnblogs, WordPress or Hexo."""
     text, comments = w.paragraphs(3, 9), [w.reply() for _ in range(R.randint(0, 6))]
     wrap, body = R.choice([("blog-content-box", "htmledit_views"), ("post", "blogpost-body"), ("post hentry", "entry-content"), ("post-block", "post-body"), ("note", "show-content")])
     rows = "".join(f'<li class="comment"><div class="comment-author"><cite>{w.name()}</cite> {w("says", "说")}：</div><div class="comment-meta">{w.date()}</div>{p(c)}</li>' for c in comments)

@@ -2,26 +2,26 @@
 """Learn the weights in crates/text/src/extract/score/trees from pages whose main text is known.
 
 usage: train.py folds WRITING FEATURES_DIR [SCORES.json]   score each fifth of the pages with weights learned on the other four
-       train.py ablate WRITING FEATURES_DIR             the same with the first weighing alone, without each group of features
+       train.py ablate WRITING FEATURES_DIR             the same with the first scoring only, leaving out each group of features in turn
        train.py write WRITING FEATURES_DIR WEIGHTS.bin  learn on all pages and write the tables
 
-WRITING is `alphabets` or `east-asian`: what the weights are for. Those for pages of alphabets are learned from such pages;
-those for Chinese, Japanese and Korean ones from all pages but extract_en_wcxb, since there are few of their own.
+WRITING is `alphabets` or `east-asian`. Weights for alphabetic pages are learned from such pages; those for Chinese,
+Japanese and Korean pages from all pages except extract_en_wcxb, since there are few of their own.
 FEATURES_DIR holds, for each set S, `S.pages.jsonl[.gz]` (id, lang, gold_text, html…) and `S.features.jsonl`, the output
 of `cargo run --release --example extraction_features` for these pages. Needs numpy, rapidfuzz and catboost.
 
 A block's label comes from aligning the words (characters for Chinese) of all blocks with those of the gold text
-(longest common subsequence): the share that is matched for alphabets, for East Asian pages whether that is over half.
-A block weighs in learning what it weighs in its page's F1: its length by the gold text's. The second weighing learns
-from probabilities that the first one gives to pages that it has not seen (5 folds), so that it does not trust it too
-much; those first weighings have seen other pages of the fold that is scored, which is worth five times the time. A page
-that stands in extract_en_mixed and extract_en_wcxb is learned from once. Pages of extract_en_wcxb are scored by the F1 of
+(longest common subsequence): the matched share for alphabets; for East Asian pages, whether it is over half.
+A block's weight in learning is its weight in its page's F1: its length relative to the gold text. The second scoring
+learns from probabilities that the first one gives to unseen pages (5 folds), so that it does not trust them too much.
+Those first scorings have seen other pages of the fold that is scored; avoiding that would take five times as long. A
+page in both extract_en_mixed and extract_en_wcxb is learned from once. Pages of extract_en_wcxb are scored by the F1 of
 words, the measure of that benchmark, and by type.
 
-Folds never part a site: pages of one host, pages with the same gold, a page and its variants stay together. Variants are
-learned from, never scored. Short blocks, which weigh little and are many, are sampled: one in 20 and those that weigh
-more the more often, with their weights raised by as much. Groups of features that are
-left out to see what they are worth are in GROUPS; that needs many runs, so that it leaves the variants out as well.
+Folds never split a site: pages of one host, pages with the same gold, a page and its variants stay together. Variants
+are learned from, never scored. Short blocks, which have little weight and are many, are sampled: one in 20, heavier ones
+more often, with their weights raised accordingly. GROUPS lists the groups of features that `ablate` leaves out; it
+needs many runs, so it leaves out the variants as well.
 """
 import collections
 import dataclasses
@@ -43,18 +43,18 @@ from rapidfuzz.distance import LCSseq
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How weights are learned, and what crates/text/src/extract/score/trees/mod.rs says beside them."""
+    """Settings of the learning, and constants of crates/text/src/extract/score/trees/mod.rs."""
     tables: tuple
     rate: float
-    # The second weighing is the mean of this many learned apart.
+    # The second scoring is the mean of this many models learned separately.
     seconds: int
-    # Blocks that weigh this much are all learned from, and how many of the others at least.
+    # All blocks of at least this weight are learned from, and at least this share of the others.
     always: float
     seldom: float
     # The label is the share of the block that is main text, not whether that is over half.
     shares: bool
     comments_min: float
-    # Whether blocks go that names and words both call boilerplate.
+    # True drops blocks that both names and words call boilerplate.
     named_out: bool
 
 
@@ -63,12 +63,12 @@ SETTINGS = {
     "east-asian": Settings((200, 300), 0.055, 2, 0.05, 0.05, False, 0.72, False),
 }
 SCORED = ["extract_zh_articles", "extract_en_articles", "extract_en_cleaneval", "extract_en_mixed", "extract_en_wcxb"]
-# How much each set counts in learning: small sets more, hand-made templates and forums less.
+# Weight of each set in learning: small sets more, hand-made templates and forums less.
 SET_WEIGHT = {"extract_zh_articles": 3.0, "extract_en_cleaneval": 2.0, "extract_en_mixed": 1.3, "pages_zh_gne": 3.0, "extract_en_wcxb": 1.0,
               "forums": 0.5, "short": 0.5, "samples": 0.5, "templates": 0.5, "sites": 0.5, "variants": 0.4, "feed": 0.2}
-# A page that names.py renamed, in one of its forms, counts this part of what the page itself counts.
+# Weight of a page renamed by names.py, relative to the page itself.
 RENAMED_WEIGHT = 0.3
-# Sets made of single paragraphs of the others: features hold no words, so they may stand on either side of a fold.
+# Sets made of single paragraphs of the others: features contain no words, so they may be on either side of a fold.
 MADE = ("forums", "sites")
 DEPTH, FOLDS = 6, 5
 GROUPS = {
@@ -124,7 +124,7 @@ def labels(texts, gold, lang):
             end = at
             while end < step.src_end and owner[end] == owner[at]:
                 end += 1
-            # Single words that happen to match say nothing.
+            # Single words that match by chance mean nothing.
             if end - at >= min(3, len(blocks[owner[at]])):
                 hits[owner[at]] += end - at
             at = end
@@ -188,7 +188,7 @@ COMMENT, HINTS = 4, 31
 
 
 def misname(page, names, seed):
-    """The features of `page` if three parts of its text had one more word among their names, or one less."""
+    """Returns the features of `page` as if three parts of its text had one word more or less among their names."""
     chance = np.random.default_rng(number(page["id"], f"misname{seed}") % 2**32)
     features, at = page["features"].copy(), {name: column for column, name in enumerate(names)}
     size = page["features"][:, at["Bytes"]].astype(float)
@@ -203,7 +203,7 @@ def misname(page, names, seed):
             chosen = page["similar"] == page["similar"][block]
         share = size[chosen].sum() / size.sum()
         hint = int(chance.integers(HINTS))
-        # A name of boilerplate is not trusted of a part that holds most of the text.
+        # A boilerplate name is ignored on a part that holds most of the text.
         if hint in AGAINST and hint != COMMENT and share > 0.6:
             continue
         features[chosen, at["Hint0"] + hint] = chance.random() < 0.85
@@ -217,13 +217,13 @@ def misname(page, names, seed):
 
 
 def misnamed(pages, names, seed=0):
-    """Copies of the pages that are learned from, each with misleading names."""
+    """Returns copies of the pages that are learned from, each with misleading names."""
     real = [page for page in pages if page["set"] in SET_WEIGHT and not page["of"] and page["set"] != "variants"]
     return [page | dict(features=misname(page, names, seed), of=page["set"], id=f"{page['id']}~misnamed", weight=page["weight"] * RENAMED_WEIGHT) for page in real]
 
 
 def group(pages):
-    """Gives each page the group that it stays with: its site, and sites with which it shares a gold text."""
+    """Assigns each page to a group that is never split: its site, and sites with which it shares a gold text."""
     above, owners = {}, collections.defaultdict(set)
 
     def top(name):
@@ -247,7 +247,7 @@ def group(pages):
 
 
 def context(page, probabilities):
-    """The columns of crates/text/src/extract/features/context.rs, in the same integers."""
+    """Returns the columns of crates/text/src/extract/features/context.rs, in the same integers."""
     n = len(probabilities)
     if not n:
         return np.zeros((0, CONTEXT_COLUMNS), np.int32)
@@ -312,7 +312,7 @@ def number(text, salt=""):
 
 
 class Learner:
-    """Both weighings, learned without one fold or with all; first weighings are kept, since several runs share them."""
+    """Both scorings, learned without one fold or with all; first scorings are kept, since several runs share them."""
 
     def __init__(self, settings, pages, without=()):
         self.settings, self.pages, self.without, self.kept = settings, pages, without, {}
@@ -336,7 +336,7 @@ class Learner:
 
 
 def choose(settings, page, models, names):
-    """The blocks that crates/text/src/extract/select.rs chooses."""
+    """Returns the blocks that crates/text/src/extract/select.rs chooses."""
     s = likely(models[0], page["features"])
     if len(models) > 1:
         s = likely(models[1], np.concatenate([page["features"], context(page, s)], 1))
@@ -383,7 +383,7 @@ def folds(settings, names, pages, path):
             if page["fold"] == fold and page["scored"] and not made:
                 text = chosen_text(settings, page, models, names)
                 if page["of"]:
-                    # The same text is to be found whatever the names.
+                    # The same text should be found whatever the names.
                     own, kind = page["id"].split("~")
                     same = f1(grams(text, page["lang"]), grams(texts[own], page["lang"]))
                     scores[f"~{kind} {page['of']}"].append(score(text, page))

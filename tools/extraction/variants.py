@@ -3,19 +3,19 @@
 
 usage: variants.py DATA OUT.jsonl.gz    from the evaluation sets in the folder DATA
 
-The labelled sets hold two languages, and names of classes that weights may learn by heart. A variant keeps a page's
+The labelled sets hold two languages, and names of classes that weights may memorise. A variant keeps a page's
 structure and replaces each word of text and gold by one of another script, always the same for the same word, as long
-as a translation would be; words of boilerplate get the words that Chinese sites use. So a variant has the lengths,
+as a translation would be; words of boilerplate become the words that Chinese sites use. So a variant has the lengths,
 commas and sentences of its page, but none of its words:
 
   zh          Chinese characters without spaces, Chinese punctuation and boilerplate
   ru, ar, ko  letters or syllables of these scripts; Arabic and Korean have no capitals
 
-  feed        no other language: another article, often a longer one, follows the page's own under a heading of its own,
-              as on sites that never end, and some of the page's own paragraphs go. Length alone then misleads.
+  feed        the same language: another article, often a longer one, follows the page's own under a separate heading,
+              as on sites with endless scrolling, and some of the page's paragraphs are removed. Length alone then misleads.
 
-Beside that, by chance: names of classes and ids become meaningless (as those of pages that a build tool makes),
-<article>, <section> and <main> become <div>, headings become <div>, descriptions or linked data go from the head.
+In addition, at random: names of classes and ids become meaningless (as those of pages that a build tool makes),
+<article>, <section> and <main> become <div>, headings become <div>, descriptions or linked data are removed from the head.
 The same page always gives the same variants.
 """
 import gzip
@@ -46,7 +46,7 @@ BOILERPLATE = [
     ("january|february|march|april|june|july|august|september|october|november|december", "年"),
 ]
 BOILERPLATE_RE = re.compile("|".join(rf"(\b(?:{words})\b)" for words, _ in BOILERPLATE), re.I)
-# Sets of which all pages are articles: elsewhere what follows a text is often part of it.
+# Sets that contain only articles. Elsewhere, following text is often part of the main text.
 FEEDS = ("extract_zh_articles", "pages_zh_gne", "extract_en_articles")
 WORD = re.compile(r"[^\W\d_]+")
 PIECE = re.compile(r"<!--.*?-->|<(script|style|textarea)\b.*?</\1\s*>|<[^>]*>", re.S | re.I)
@@ -68,7 +68,7 @@ def word_of(word, lang):
 
 
 def translate(text, lang):
-    """`text` without markup, word by word."""
+    """Translates `text` without markup, word by word."""
     if lang == "zh":
         text = BOILERPLATE_RE.sub(lambda match: BOILERPLATE[match.lastindex - 1][1], text)
         text = WORD.sub(lambda match: word_of(match.group(), lang) if match.group().isascii() else match.group(), text)
@@ -81,7 +81,7 @@ def translate(text, lang):
 
 
 def translate_source(text, lang):
-    """The same of text between tags, where references stay."""
+    """Translates text between tags, and keeps references."""
     return re.sub(r"&#?\w+;|[^&]+|&", lambda m: m.group() if m.group().startswith("&") else translate(m.group(), lang), text)
 
 
@@ -112,7 +112,7 @@ def vary(page, lang, chance):
         at, text = piece.end(), piece.group()
         if piece.group(1):
             if not (no_data and "ld+json" in text[:200]):
-                # Linked data in the old words announces nothing; without them it would announce the text.
+                # Linked data in the original words does not match the text; without it, it would reveal the text.
                 out.append(re.sub(r'"articleBody"\s*:\s*"((?:[^"\\]|\\.)*)"', lambda m: '"articleBody":"' + change(m.group(1)) + '"', text) if lang and "articleBody" in text else text)
         elif text.startswith("<!--"):
             out.append(text)
@@ -129,7 +129,7 @@ def squeezed(text):
 
 
 def paragraphs(page):
-    """Start, end and letters of the <p> that are gold."""
+    """Returns start, end and letters of the <p> that are gold."""
     gold = squeezed(page["gold_text"])
     found = [(m.start(), m.end(), squeezed(m.group(1))) for m in re.finditer(r"<p\b[^>]*>(.*?)</p>", page["html"], re.S | re.I)]
     return [p for p in found if len(p[2]) >= 12 and p[2] in gold]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Counts pages with content that are called walls: whole pages, texts as pages, and pieces of texts.
+"""Counts pages with content that are wrongly called walls: whole pages, texts as pages, and pieces of texts.
 
     tools/extraction/walls.py LEITONG DATA
 
 DATA holds the labelled pages as gzip JSON lines, none of which is a wall; LEITONG is the program. Each page that is called a
-wall is printed, for a person to look at. Pieces are 80 to 500 letters from any place of a text, four a text: the shortest
-pages that may come, and the likeliest to be mistaken. Random numbers are seeded.
+wall is printed, for a person to check. Pieces are 80 to 500 letters from any place of a text, four per text: the
+shortest possible pages, and the most likely to be mistaken. Random numbers are seeded.
 """
 
 import glob
@@ -24,13 +24,13 @@ LETTERS_MIN = 60
 
 
 def as_html(text, title=""):
-    """A text as the simplest page."""
+    """Returns a text as the simplest page."""
     paragraphs = "".join(f"<p>{html.escape(line)}</p>" for line in text.split("\n") if line.strip())
     return f"<html><head><title>{html.escape(title)}</title></head><body>{paragraphs}</body></html>"
 
 
 def pieces(text, draw):
-    """Parts of a text: every other one begins with a paragraph."""
+    """Returns parts of a text; every other one begins with a paragraph."""
     paragraphs = [line for line in text.split("\n") if line.strip()]
     for number in range(PIECES if len(text) >= LENGTHS[0] else 0):
         length = draw.choice(LENGTHS)
@@ -44,7 +44,7 @@ def pieces(text, draw):
 
 
 def pages(folder):
-    """Kind, id and body of everything to look at."""
+    """Yields kind, id and body of every page to check."""
     draw = random.Random(7)
     for path in sorted(glob.glob(os.path.join(folder, "*.jsonl.gz"))):
         with gzip.open(path, "rt") as lines:
@@ -62,7 +62,7 @@ def pages(folder):
 
 
 def main():
-    """Prints what is called a wall, and how many of how many."""
+    """Prints the pages that are called walls, and how many there are."""
     program, folder = sys.argv[1:]
     kinds, counts, walls = {}, {}, {}
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Make the IDF table that ships, crates/fingerprint/src/idf/default.tsv.
+"""Make the built-in IDF table, crates/fingerprint/src/idf/default.tsv.
 
 usage: tools/idf/default.py JIEBA_IDF WORDNET_FOLDER > crates/fingerprint/src/idf/default.tsv
 
 JIEBA_IDF is src/data/idf.txt of the crate jieba-rs (MIT): lines of `word idf`, natural logarithms, Chinese news.
 WORDNET_FOLDER holds data.noun, data.verb, data.adj, data.adv of WordNet 3.0 (Debian: wordnet-base); English
-document frequencies are our own counts over its glosses, GLOSSES of them a document.
+document frequencies are our own counts over its glosses, GLOSSES per document.
 
-Both are scaled to DOCUMENTS documents; only the commoner words are kept, since all rarer
-ones weigh nearly the same.
+Both are scaled to DOCUMENTS documents; only the more common words are kept, since all rarer
+ones have nearly the same weight.
 """
 import collections
 import math
@@ -32,7 +32,7 @@ def english(folder):
         for line in open(f"{folder}/data.{kind}", encoding="latin-1"):
             if not line.startswith("  ") and " | " in line:
                 glosses.append(line.split(" | ", 1)[1].lower())
-    # Neighbouring synsets are of one topic, as the sentences of a document are.
+    # Neighbouring synsets share a topic, as the sentences of a document do.
     documents = [" ".join(glosses[i : i + GLOSSES]) for i in range(0, len(glosses), GLOSSES)]
     counts = collections.Counter()
     for document in documents:

@@ -6,9 +6,9 @@ usage: consistency.py LEITONG DATA
 DATA is the folder of the evaluation sets, LEITONG the program. Prints rows of a Markdown table, all by the F1 of
 n-grams between two extracted texts: the mean, the share of pairs below .8, and the mean length kept of the longer text.
 
-Renamed: each labelled page against itself with other classes and ids (`tools/extraction/names.py` says which).
-Themes: pages of one cluster against its first page, such as an article of a weblog before and after it changed its
-theme. There the text was edited now and then, too, so that 1 is not to be reached; compare the figures of two programs.
+Renamed: each labelled page compared with itself under other classes and ids (`tools/extraction/names.py` says which).
+Themes: pages of one cluster compared with its first page, such as a weblog's article before and after a change of
+theme. Some of these texts were edited too, so 1 cannot be reached; compare the figures of two programs.
 """
 import collections
 import gzip
@@ -30,7 +30,7 @@ def lines(path):
 
 
 def grams(text):
-    """Words of alphabets by fours; the letters of other scripts by fives."""
+    """Returns 4-grams of words for alphabets, 5-grams of letters for other scripts."""
     text = text.lower()
     is_alphabet = sum(c.isascii() and c.isalpha() for c in text) * 2 > sum(c.isalpha() for c in text)
     units, n = ("".join(c if c.isalnum() else " " for c in text).split(), 4) if is_alphabet else ("".join(text.split()), 5)
@@ -38,7 +38,7 @@ def grams(text):
 
 
 def extracted(program, pages):
-    """The texts of some pages, by id."""
+    """Returns the texts of some pages, by id."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         for page, html in pages:
             file.write(json.dumps({"id": page, "url": "", "html": html}) + "\n")

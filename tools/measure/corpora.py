@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures `leitong dedup --keep` on JSON lines and Parquet beside packages that do the same, from a file to a file of what
-stays, and writes the table between the markers of a page. `make bench-corpora` runs it.
+"""Measures `leitong dedup --keep` on JSON lines and Parquet, and packages that do the same, from a file to a file of kept
+documents, and writes the table between the markers of a page. `make bench-corpora` runs it.
 
 usage: corpora.py docs/corpora.md PYTHON [LEITONG]
 
-PYTHON has the packages; PEERS names those to run. FASTDEDUP names the program of that name, which no registry has; without
+PYTHON has the packages; PEERS names those to run. FASTDEDUP is the path of the program of that name, which is in no registry; without
 it, it is left out. Documents are the first DOCUMENTS (10,000) of the labelled streams in LEITONG_DATA. Each is run
-ROUNDS (3) times, one after the other, on the first two cores; figures are medians.
+ROUNDS (3) times, one after another, on the first two cores; figures are medians.
 """
 import collections
 import gzip
@@ -41,8 +41,8 @@ def documents(data, count, out):
 
 
 def score(kept, labels):
-    """F1 of removing: of each labelled cluster all documents go but one, whichever that is, and nothing else. Of documents
-    that labels call ambiguous nothing is asked."""
+    """Returns the F1 of removal: all documents of a labelled cluster but one, whichever it is, should be removed, and nothing
+    else. Documents labelled as ambiguous do not count."""
     sizes, gone = collections.Counter(), collections.Counter()
     for page, (cluster, label) in labels.items():
         if label != "ambiguous":
@@ -57,7 +57,7 @@ def score(kept, labels):
 
 
 def run(command, log):
-    """Seconds and megabytes of a command and its children on two cores."""
+    """Returns seconds and megabytes of a command and its children on two cores."""
     start = time.monotonic()
     process = subprocess.Popen(["taskset", "-c", "0,1", *command], stdout=log, stderr=log)
     _, status, usage = os.wait4(process.pid, 0)
@@ -93,12 +93,12 @@ def main():
             commands[name] = ([python, peers, peer, source, out[peer]], out[peer])
         if fastdedup := os.environ.get("FASTDEDUP"):
             kept = os.path.join(work, "kept-fastdedup.jsonl")
-            # As the packages do: runs of five characters, 128 permutations, similarity .7.
+            # Like the packages: runs of five characters, 128 permutations, similarity .7.
             options = ["--field", "text", "--shingle-size", "5", "--num-hashes", "128", "--bands", "16", "--rows-per-band", "8", "--threshold", "0.7"]
             commands["fastdedup"] = ([fastdedup, "fuzzy-dedup", "--input", source, "--output", kept, *options], kept)
         figures = {name: [] for name in commands}
         for _ in range(rounds):
-            # One after the other in each round, so that what else the machine does meets all.
+            # All of them in each round, so that other work on the machine affects all.
             for name, (command, _) in list(commands.items()):
                 try:
                     figures[name].append(run(command, log))

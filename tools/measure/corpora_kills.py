@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Kills `leitong dedup --keep --checkpoint` at random moments, goes on, and compares all outputs with those of an
-undisturbed run; and measures memory by the document that stays.
+"""Kills `leitong dedup --keep --checkpoint` at random moments, continues, and compares all outputs with those of an
+undisturbed run; also measures memory per kept document.
 
 usage: corpora_kills.py [LEITONG]
 
-DOCUMENTS (1,000,000) documents are put together of the paragraphs of LEITONG_DATA: of ten, six of five paragraphs drawn at
-random, four an earlier one with a paragraph less. KILLS (10) times the run is killed, at moments drawn by SEED. Memory
-is the difference of two runs, over all documents and over half of them. With ON_DISK=1 old centroids are on disk
-(`table.on_disk`). Ends with status 1 where outputs differ.
+DOCUMENTS (1,000,000) documents are built from the paragraphs of LEITONG_DATA: of every ten, six have five paragraphs drawn at
+random, and four repeat an earlier one without one paragraph. The run is killed KILLS (10) times, at moments drawn from
+SEED. Memory is the difference of two runs, over all documents and over half of them. With ON_DISK=1 old centroids are on disk
+(`table.on_disk`). Ends with status 1 if outputs differ.
 """
 import gzip
 import json
@@ -24,7 +24,7 @@ PARAGRAPH_CHARS_MIN = 30
 
 
 def paragraphs(data):
-    """Different paragraphs of the labelled streams, in their order."""
+    """Returns the distinct paragraphs of the labelled streams, in order."""
     found = {}
     for name in SETS:
         with gzip.open(os.path.join(data, f"{name}.jsonl.gz"), "rt", encoding="utf-8") as lines:
@@ -41,7 +41,7 @@ def make(path, count, pool, chance):
         for number in range(count):
             if number % 10 < 6 or not earlier:
                 parts = chance.choices(pool, k=5)
-                # Copies are of some of the last documents, and of some of the first.
+                # Copies repeat some of the last documents, and some of the first.
                 if len(earlier) < 10_000:
                     earlier.append(parts)
                 else:
@@ -54,7 +54,7 @@ def make(path, count, pool, chance):
 
 
 class Run:
-    """A run over `source` in a folder of its own."""
+    """A run over `source` in a separate folder."""
 
     def __init__(self, leitong, source, folder):
         self.kept, self.verdicts = (os.path.join(folder, name) for name in ("kept.jsonl", "verdicts.jsonl"))
@@ -68,7 +68,7 @@ class Run:
             self.command += ["--config", config, "--table", os.path.join(folder, "table")]
 
     def to_the_end(self, kill_after=None):
-        """Seconds and peak megabytes of the run, and whether it came to its end."""
+        """Returns seconds and peak megabytes of the run, and True if it was completed."""
         start = time.monotonic()
         with tempfile.TemporaryFile("w+") as said:
             process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=said)
@@ -93,7 +93,7 @@ class Run:
 
 
 def same(left, right, without):
-    """Whether two files have the same lines, but for what `without` matches."""
+    """Returns True if two files have the same lines, except for parts that match `without`."""
     with open(left, "rb") as left, open(right, "rb") as right:
         for one, other in zip(left, right):
             if without.sub(b"", one) != without.sub(b"", other):
@@ -122,7 +122,7 @@ def main():
         disturbed = Run(leitong, source, os.path.join(work, "disturbed"))
         done = 0
         for done in range(kills):
-            # Long enough that most runs reach a checkpoint and none all.
+            # Long enough that most runs reach a checkpoint, and none reaches all.
             _, _, ended = disturbed.to_the_end(chance.uniform(0.02, 1.5 / kills) * seconds)
             if ended:
                 break

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Near-duplicate removal by packages that others use, from a file of JSON lines to a file of those that stay.
+"""Near-duplicate removal by other packages, from a file of JSON lines to a file of kept lines.
 
 usage: corpora_peers.py datasketch|rensa|datatrove|text_dedup|gaoya IN.jsonl OUT.jsonl
 
-MinHash over runs of five characters, 128 permutations, similarity .7; the first document of a group stays. Each does what
-its own guide shows; `datatrove` runs its four steps one after the other, with its defaults (112 permutations in 14
+MinHash over runs of five characters, 128 permutations, similarity .7; the first document of a group is kept. Each follows
+its own guide; `datatrove` runs its four steps one after another, with its defaults (112 permutations in 14
 buckets over runs of five words of its tokenizer for Chinese).
 """
 import json
@@ -52,7 +52,7 @@ def rensa(source, target):
         for number, (line, text) in enumerate(lines(source)):
             minhash = RMinHash(num_perm=PERMUTATIONS, seed=42)
             minhash.update(list(shingles(text)))
-            # Candidates are checked, as its guide does.
+            # Candidates are verified, as in its guide.
             if any(founders[other].jaccard(minhash) >= THRESHOLD for other in index.query(minhash)):
                 continue
             founders[number] = minhash
@@ -63,7 +63,7 @@ def rensa(source, target):
 def gaoya(source, target):
     from gaoya.minhash import MinHashStringIndex
 
-    # It makes runs of characters itself, and checks candidates.
+    # It builds runs of characters itself, and verifies candidates.
     index = MinHashStringIndex(
         hash_size=32, jaccard_threshold=THRESHOLD, num_bands=16, band_size=8, analyzer="char", lowercase=True, ngram_range=(SHINGLE, SHINGLE)
     )

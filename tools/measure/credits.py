@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Scores what Leitong says of the source of pages: authors, date of publication, publisher.
+"""Scores the source credits that Leitong finds: authors, date of publication, publisher.
 
 usage: credits.py LEITONG DATA [--peers] [--misses]
 
 DATA has `extract_en_wcxb.jsonl.gz` (gold: `author`, `publish_date`) and pages in Chinese, whose gold is
-`credits_zh.tsv` next to this file: page, whether it names a publisher (yes, no; maybe: not scored where none is
-found), publishers that are right, day, authors; `|` parts several, `-` is none. `?` is not known, and not scored.
+`credits_zh.tsv` next to this file: page, whether it names a publisher (yes, no; maybe: not scored if none is
+found), correct publishers, day, authors; `|` separates several, `-` means none. `?` means unknown, and is not scored.
 
-Authors are counted one by one: found and right, found, gold. A date is right where its day is. Pages whose gold is
-none count where something is found (`not in gold`): the gold may have overlooked it, and so it is no part of precision.
-A publisher on a page that names none is wrong. Prints rows of a Markdown table. `--peers` adds what trafilatura and
-gne find, where they are installed; `--misses` says on standard error what was wrong.
+Authors are counted one by one: found and correct, found, gold. A date is correct if its day is. Pages without gold
+count if something is found (`not in gold`): the gold may have overlooked it, so it does not affect precision.
+A publisher on a page that names none is wrong. Prints rows of a Markdown table. `--peers` adds the results of
+trafilatura and gne, if they are installed; `--misses` prints the errors to standard error.
 """
 import base64
 import gzip
@@ -52,7 +52,7 @@ def gold_of_chinese():
 
 
 def names(text):
-    """The names in a text, without letters behind them such as MD."""
+    """Returns the names in a text, without letters after them such as MD."""
     parts = re.split(r",\s*|;\s*|\s+and\s+|\s+&\s+|、", text or "")
     return [part for part in parts if part and not re.fullmatch(r"[A-Z][A-Za-z.]{0,5}", part)]
 
@@ -63,7 +63,7 @@ def plain(name):
 
 
 class Count:
-    """Right, found, gold, and found where the gold has none."""
+    """Counts: correct, found, gold, and found although the gold has none."""
 
     def __init__(self):
         self.right = self.found = self.gold = self.beside = 0
@@ -88,7 +88,7 @@ def score(golds, found, misses):
         is_scored = gold["named"] != "maybe" or bool(publisher)
         count.gold += gold["named"] == "yes"
         count.found += bool(publisher) and is_scored
-        # What may be named and is found right adds to precision, not to recall.
+        # Optional publishers that are found correctly add to precision, not to recall.
         count.right += is_right and gold["named"] == "yes"
         count.found -= is_right and gold["named"] == "maybe"
         if misses and not is_right and (publisher or gold["named"] == "yes"):
@@ -110,7 +110,7 @@ def one(count, gold, found, miss):
 def of_leitong(leitong, pages):
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
         for page in pages:
-            # The gold's fields are no fields of a page.
+            # The gold's fields are not fields of a page.
             kept = {key: page[key] for key in ("id", "url", "html", "html_b64") if key in page}
             file.write(json.dumps(kept) + "\n")
         file.flush()

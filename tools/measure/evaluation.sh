@@ -30,9 +30,9 @@ for name in ("neardup_zh_lctt", "neardup_zh_xitu"):
     before, rest = text.split(begin)
     _, after = rest.split(end)
     table = open(f"{out}/{name}.md", encoding="utf-8").read()
-    # The path of the data is nobody else's.
+    # The path of the data is local to this machine.
     lines = table.split("\n", 1)[1].strip().split("\n")
-    # Times are those of a machine that does other work meanwhile: `cargo bench --bench detectors` measures them.
+    # Times are affected by other work on the machine; `cargo bench --bench detectors` measures them.
     cost = next(at for at, line in enumerate(lines) if line.startswith("| detector | µs"))
     for at in range(cost, lines.index("", cost)):
         cells = lines[at].split("|")

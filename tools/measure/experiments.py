@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Reruns the experiments of the papers on the labelled streams of LEITONG_DATA: one parameter against precision and recall,
-what networks are made of, and copies planted among many other pages. Writes the tables between the markers of
+"""Reruns the experiments of the papers on the labelled streams of LEITONG_DATA: precision and recall by one
+parameter, the parts of networks, and copies planted among many other pages. Writes the tables between the markers of
 tools/measure/results/papers.md. `make experiments` runs it.
 
 usage: tools/measure/experiments.py tools/measure/results/papers.md [LEITONG [PART…]]
 
 LEITONG_LEXICONS names a folder with WordNet's database files and lists of synonyms (docs/detectors.md says where to get
-them); without it, what needs a lexicon is left out. With a PART (the name of a function in PARTS), that part's table alone is written anew.
+them); without it, experiments with a lexicon are left out. With a PART (the name of a function in PARTS), only that part's table is rewritten.
 """
 
 import gzip
@@ -29,13 +29,13 @@ LCTT, XITU, FUDAN = (DATA / f"neardup_zh_{name}.jsonl.gz" for name in ("lctt", "
 
 
 def toml(settings: str) -> str:
-    """`detector; table.key = value; …` as a configuration file."""
+    """Returns `detector; table.key = value; …` as a configuration file."""
     detector, *keys = [part.strip() for part in settings.split(";")]
     return f'detector = "{detector}"\n' + "".join(f"{key}\n" for key in keys if key)
 
 
 def evaluate(variants: list[tuple[str, str]], inputs: list[pathlib.Path], texts: str = "0", tag: str = "") -> dict:
-    """The reports of some variants, by name."""
+    """Returns the reports of some variants, by name."""
     arguments = []
     for number, (_, settings) in enumerate(variants):
         file = OUT / f"v{number}.toml"
@@ -65,7 +65,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def sweep(title: str, about: str, variants: list[tuple[str, str]]) -> str:
-    """Precision and recall of both streams, and of texts that were changed, for each variant."""
+    """Returns precision and recall on both streams, and on changed texts, for each variant."""
     lctt, xitu = evaluate(variants, [LCTT], TEXTS), evaluate(variants, [XITU])
     changes = [("rewritten", 0.05), ("deleted", 0.2), ("paragraphs-moved", 0.5), ("excerpt", 0.6)]
     rows = []
@@ -126,7 +126,7 @@ def paper_000() -> str:
 
 
 def lexicons() -> list[tuple[str, list[pathlib.Path]]]:
-    """Lexicons by name: WordNet, Chinese lists, both. None where there are none."""
+    """Returns lexicons by name: WordNet, Chinese lists, both; an empty list if there are none."""
     files = sorted(LEXICONS.rglob("*")) if LEXICONS.is_dir() else []
     wordnet = [file for file in files if re.fullmatch(r"data\.\w+|\w+\.exc", file.name)]
     lists = [file for file in files if file.suffix == ".tsv"]
@@ -139,7 +139,7 @@ def lexicons() -> list[tuple[str, list[pathlib.Path]]]:
 
 
 def merged(overlaps: tuple[float, ...]) -> list[tuple[str, str]]:
-    """`concept-network` with each lexicon, and with the last one for other bounds of the overlap."""
+    """Returns `concept-network` with each lexicon, and with the last one for other bounds of the overlap."""
     found = [(name, concepts(files)) for name, files in lexicons()]
     return found + [(f"{name}, overlap > {o}", f"{settings}; concept-network.overlap_above = {o}") for name, settings in found[-1:] for o in overlaps]
 
@@ -149,7 +149,7 @@ def concepts(files: list[pathlib.Path]) -> str:
 
 
 def nodes() -> str:
-    """What networks are made of, by length of the text (table 1 of the paper), and of English texts."""
+    """Returns the parts of networks by length of the text (table 1 of the paper), and for English texts."""
     variants = [("words (DWSWN)", "word-network")] + merged((0.25, 0))
     parts = length_parts([("500–2,000", 500, 2000), ("2,000–5,000", 2000, 5000), ("above 5,000", 5000, 1 << 30)])
     english = [page for name in ("articles", "cleaneval", "mixed") for page in lines(DATA / f"extract_en_{name}.jsonl.gz")]
@@ -213,7 +213,7 @@ LENGTHS = [("below 1,000", 0, 1000), ("1,000–2,000", 1000, 2000), ("2,000–5,
 
 
 def length_parts(bounds: list[tuple[str, int, int]]) -> list[tuple[str, list[dict]]]:
-    """The pages of lctt and xitu by the characters of the first page of each cluster."""
+    """Returns the pages of lctt and xitu by the length of the first page of each cluster."""
     pages = lines(LCTT) + lines(XITU)
     length: dict[str, int] = {}
     for page in pages:
@@ -232,7 +232,7 @@ def by_length() -> str:
 
 
 def by_size() -> str:
-    """004 counts 2,900 and 9,852 documents."""
+    """Returns figures by size; paper 004 counts 2,900 and 9,852 documents."""
     all_lctt = lines(LCTT)
     sets = [("2,900 of lctt", [write("part.jsonl", all_lctt[:2900])]), (f"{len(all_lctt):,} of lctt", [LCTT])]
     sets += [("lctt, xitu and fudan as one stream", [LCTT, XITU, FUDAN])]
@@ -259,7 +259,7 @@ def main() -> None:
     begin, end = "<!-- experiments: begin -->\n", "<!-- experiments: end -->"
     before, rest = PAGE.read_text(encoding="utf-8").split(begin)
     old, after = rest.split(end)
-    # Each part stands behind a comment with its name, so that it can be written anew alone.
+    # Each part follows a comment with its name, so that it can be rewritten separately.
     _, *old_parts = re.split(r"<!-- (\w+) -->\n", old)
     sections = dict(zip(old_parts[::2], old_parts[1::2]))
     wanted = sys.argv[3:] or [part.__name__ for part in PARTS]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""MinHash with LSH over character 5-grams, as the package `datasketch` has it: what `make quality` compares with.
+"""MinHash with LSH over character 5-grams, as implemented by the package `datasketch`, for comparison in `make quality`.
 
 usage: minhash.py LEITONG PAGES VERDICTS_5 VERDICTS_8
 
-Single-Pass as in `leitong dedup`: a page joins the page of greatest estimated Jaccard similarity among those that founded a
-cluster, if that is .5 (VERDICTS_5) or .8 (VERDICTS_8) at least. 128 permutations. The text of HTML pages is what
-`leitong extract` finds, so that only the methods differ; white space and case do not count.
+Single-Pass as in `leitong dedup`: a page joins the founder of a cluster with the greatest estimated Jaccard similarity, if that
+is at least .5 (VERDICTS_5) or .8 (VERDICTS_8). 128 permutations. The text of HTML pages comes from `leitong extract`, so
+only the methods differ; white space and case do not count.
 """
 import gzip
 import json
@@ -27,7 +27,7 @@ def lines(path):
 
 
 def texts(leitong, path):
-    """Id and text of each page, in order."""
+    """Yields id and text of each page, in order."""
     pages = list(lines(path))
     if all("text" in page for page in pages):
         return [(page["id"], page["text"]) for page in pages]

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Makes articles that are spread over several pages out of the labelled texts, and scores what verdicts say of them.
+"""Makes articles in several pages from the labelled texts, and scores the verdicts on them.
 
 usage: paged.py make DATA FILE [--part development|held-out] [--articles N]
        paged.py score PAGES VERDICTS
 
-`make` writes JSON lines of pages: articles cut into two to four pages, with urls, titles and pagers as sites write them, half of them
-in the real pages of other sites; and pages that are numbered and linked in the same ways and are no pages of one article: lists of
-articles, chapters, posts of one name, the days of a calendar, articles that name their neighbours. Seeds and halves are those of
+`make` writes JSON lines of pages: articles split into two to four pages, with urls, titles and pagers as sites write them, half of them
+in the real pages of other sites; and pages that are numbered and linked in the same ways but do not belong to one article: lists of
+articles, chapters, posts of one name, the days of a calendar, articles that link to their neighbours. Seeds and halves are those of
 quality_sets.py.
 
-`score` prints a line of a table for each kind: pages that come after another page of their article, how many of these are called `PART`
-of one of its pages, how many pages are called `PART` of anything else, and how many pages are called duplicates.
+`score` prints a line of a table for each kind: the number of pages after another page of their article, how many of these are called
+`PART` of one of its pages, how many pages are called `PART` of anything else, and how many are called duplicates.
 """
 import argparse
 import html
@@ -21,7 +21,7 @@ import re
 
 from quality_sets import PARTS, SEED, founders, is_chinese, letters, lines, shell, unlike
 
-# Of an article's name and a page's number: its path with the query.
+# Forms of a page's path with the query, from the article's name and the page's number.
 URLS = {
     "name_2.html": lambda name, n: f"/news/{name}.html" if n == 1 else f"/news/{name}_{n}.html",
     "name_1.shtml for page 2": lambda name, n: f"/2026/11/{name}.shtml" if n == 1 else f"/2026/11/{name}_{n - 1}.shtml",
@@ -43,7 +43,7 @@ def link(href, text, extra=""):
 
 
 def pager(language, rng, hrefs, at):
-    """What stands under page `at` (from 0) of the pages at `hrefs`."""
+    """Returns the pager under page `at` (from 0) of the pages at `hrefs`."""
     if language == "zh":
         before, after = rng.choice([("上一页", "下一页"), ("&lt;上页", "下页&gt;")])
     else:
@@ -63,26 +63,26 @@ def markup(text):
     return "".join(f"<p>{html.escape(p)}</p>\n" for p in paragraphs(text))
 
 
-def plain_page(title, headline, body, rng, furniture=""):
+def plain_page(title, headline, body, rng, boilerplate=""):
     menu = "".join(f"<li>{link('/' + word, word)}</li>" for word in rng.sample(["news", "tea", "sport", "culture", "about", "contact", "archive"], 5))
     date = f'<div class="date">2026-{rng.randint(10, 11)}-{rng.randint(10, 28)} {rng.randint(10, 19)}:{rng.randint(10, 59)}</div>' if rng.random() < 0.6 else ""
     return (
         f"<!doctype html><html><head><title>{html.escape(title)}</title></head><body><ul>{menu}</ul>"
-        f"<article><h1>{html.escape(headline)}</h1>{date}{body}</article>{furniture}<footer>© 2026</footer></body></html>"
+        f"<article><h1>{html.escape(headline)}</h1>{date}{body}</article>{boilerplate}<footer>© 2026</footer></body></html>"
     )
 
 
-def real_page(around, title, headline, body, furniture):
-    """The same in a real page, whose own titles are replaced."""
+def real_page(around, title, headline, body, boilerplate):
+    """Returns the article in a real page, whose own titles are replaced."""
     before, after = around
     before = re.sub(r"(?is)<meta[^>]*(og|twitter):title[^>]*>", "", before)
     before = re.sub(r"(?is)(<title[^>]*>).*?(</title>)", lambda m: m[1] + html.escape(title) + m[2], before)
     before = re.sub(r"(?is)(<h1[^>]*>).*?(</h1>)", lambda m: m[1] + html.escape(headline) + m[2], before)
-    return before + body + furniture + after
+    return before + body + boilerplate + after
 
 
 def cut(text, pages):
-    """The text in so many pages of whole paragraphs, or none where one would be short."""
+    """Splits the text into this many pages of whole paragraphs; None if one would be short."""
     out, size = [[]], 0
     for p in paragraphs(text):
         if len(out) < pages and size >= letters(text) * len(out) / pages:
@@ -103,7 +103,7 @@ def record(url, page_html, article, number, kind):
 
 
 def articles(texts, shells, rng, count):
-    """Lists of pages, each of one article."""
+    """Returns lists of pages, each of one article."""
     out = []
     for page_id, text in texts:
         if len(out) == count:
@@ -121,18 +121,18 @@ def articles(texts, shells, rng, count):
         pages = []
         for n, piece in enumerate(pieces):
             shown = title(headline, n + 1, len(pieces))
-            furniture = pager(language, rng, paths, n)
+            boilerplate = pager(language, rng, paths, n)
             if around:
-                made = real_page(around, shown + site, headline, markup(piece), furniture)
+                made = real_page(around, shown + site, headline, markup(piece), boilerplate)
             else:
-                made = plain_page(shown + site, rng.choice([headline, shown]), markup(piece), rng, furniture)
+                made = plain_page(shown + site, rng.choice([headline, shown]), markup(piece), rng, boilerplate)
             pages.append(record(host + paths[n], made, page_id, n + 1, f"{'real' if around else 'made'} page, {style}"))
         out.append(pages)
     return out
 
 
 def others(texts, rng, count):
-    """Pages that are numbered and linked like the pages of an article, and are none."""
+    """Returns pages that are numbered and linked like the pages of an article, but are not."""
     texts, out = iter(texts), []
     take = lambda: next(texts)[1]
     for k in range(count):

@@ -1,7 +1,7 @@
 """Near-duplicates planted in a large stream of unrelated pages (paper 000), for `tools/measure/experiments.py`.
 
-The stream: of each cluster of the labelled data the first page, cut into pieces of whole paragraphs, each a page of its own;
-then copies of some of them, changed by `leitong perturb`, at random places behind their originals.
+The stream: the first page of each cluster of the labelled data, split into pieces of whole paragraphs, each a separate
+page; then copies of some of them, changed by `leitong perturb`, at random places after their originals.
 """
 
 import gzip
@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Callable, Iterator
 
-# A piece ends with the paragraph that brings it to so many letters; one that grows beyond the upper bound is left out.
+# A piece ends with the paragraph that brings it to the lower bound; a piece above the upper bound is left out.
 LETTERS_MIN, LETTERS_MAX = 400, 2000
 COPIES = 2000
 CHANGES = ["rewritten=0.05", "deleted=0.2", "paragraphs-moved=0.5", "boilerplate=4"]
@@ -22,7 +22,7 @@ DETECTORS = ["simhash", "paragraph", "agglomerate-term", "concept-network"]
 VARIANTS = [("paragraph", "a list of these pages' common paragraphs", 'paragraph.boilerplate_file = "common.txt"'),
             ("paragraph", "share ≥ 0.5", "paragraph.near.share_min = 0.5"),
             ("concept-network", "IDF of these pages", 'idf.file = "idf.tsv"')]
-# A run of letters that unrelated texts do not have in common, as in `leitong eval`.
+# Length of a run of letters that unrelated texts do not share, as in `leitong eval`.
 PASSAGE = 20
 SEED = 1
 
@@ -32,7 +32,7 @@ def letters(text: str) -> str:
 
 
 def texts(data: pathlib.Path, leitong: str) -> Iterator[tuple[str, str]]:
-    """Id and text of the first page of each cluster, and of the pages without labels, each url once."""
+    """Yields id and text of the first page of each cluster, and of the pages without labels, each url once."""
     seen = set()
     for path in sorted(data.glob("*.jsonl.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -67,7 +67,7 @@ def write(path: pathlib.Path, pages: list[dict]) -> pathlib.Path:
 
 
 def stream(data: pathlib.Path, leitong: str, out: pathlib.Path) -> list[dict]:
-    """All pieces in any order, and copies among them."""
+    """Returns all pieces in random order, with copies among them."""
     draw = random.Random(SEED)
     pages = [{"id": f"{page}.{number}", "url": f"https://piece.test/{page}/{number}", "text": piece}
              for page, text in texts(data, leitong) for number, piece in enumerate(pieces(text))]
@@ -83,8 +83,8 @@ def stream(data: pathlib.Path, leitong: str, out: pathlib.Path) -> list[dict]:
 
 
 def dedup(leitong: str, arguments: list[str], pages: pathlib.Path, verdicts: pathlib.Path) -> tuple[float, int]:
-    """Seconds, and the most bytes that were resident: what the kernel says while it runs, since the figure that it gives of an
-    ended child is no less than that of this script."""
+    """Returns seconds and peak resident bytes. They are read from the kernel during the run, since its figure for an ended
+    child is at least that of this script."""
     since, resident = time.monotonic(), 0
     child = subprocess.Popen([leitong, "dedup", *arguments, "--output", str(verdicts), str(pages)], stderr=subprocess.DEVNULL)
     while child.poll() is None:
@@ -102,16 +102,16 @@ def runs(text: str, length: int) -> set[str]:
 
 
 def kinship(a: str, b: str) -> str:
-    """What pages have in common that are no copies of one another as far as is known."""
+    """Describes what two pages have in common that are not known to be copies."""
     fives = runs(a, 5), runs(b, 5)
-    # The rule by which the data are labelled.
+    # The rule by which the data were labelled.
     if 2 * len(fives[0] & fives[1]) >= len(fives[0] | fives[1]):
         return "alike"
     return "passage" if runs(a, PASSAGE) & runs(b, PASSAGE) else "none"
 
 
 def judge(pages: list[dict], verdicts: pathlib.Path) -> dict:
-    """Copies found by change, and pages that were called duplicates of what they are not a copy of."""
+    """Returns the copies found by kind of change, and pages that were called duplicates of a page they do not copy."""
     by_id = {page["id"]: page for page in pages}
     origin = {page["id"]: page.get("of", page["id"]) for page in pages}
     found: dict[str, list[bool]] = {}

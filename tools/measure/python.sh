@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs packages that figures are compared with into an environment of its own next to the build, and prints its Python.
+# Installs packages for comparison into a separate environment next to the build, and prints the path of its Python.
 #
 #     tools/measure/python.sh datasketch==2.0.0 ...
 set -euo pipefail

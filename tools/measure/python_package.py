@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Speed of the Python package beside that of the program, on the same documents.
+"""Compares the speed of the Python package with that of the program, on the same documents.
 
     PROFILE=release python/test.sh && cargo build --release --locked
     target/python/fresh/bin/python tools/measure/python_package.py 20000
 
-Makes pages of the program's sample pages, then times, three rounds in turn: `leitong dedup` against
-`Deduplicator.verdicts` in batches of 1,000, on all cores, and `leitong extract --jsonl` against
-`extract`, on one; the package with pages as JSON lines, as the program reads them, and with pages
-that are in memory. Prints medians, and ratios to the program.
+Makes pages from the program's sample pages, then times in three rounds: `leitong dedup` and
+`Deduplicator.verdicts` in batches of 1,000, on all cores; `leitong extract --jsonl` and `extract`, on
+one. The package reads pages as JSON lines, as the program does, and pages in memory. Prints medians, and ratios to the program.
 """
 
 import json
@@ -27,7 +26,7 @@ ROUNDS = 3
 
 
 def pages(count):
-    """Pages of HTML, each the sample page of its turn with a sentence of its own."""
+    """Returns pages of HTML: the sample pages in turn, each with a different sentence."""
     with open(ROOT / "examples" / "pages.jsonl", encoding="utf-8") as lines:
         samples = [page for page in map(json.loads, lines) if page.get("html")]
     for number in range(count):

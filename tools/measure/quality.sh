@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures quality on the labelled pages of LEITONG_DATA, and writes the tables between the markers of two Markdown
-# files: what a reader asks for into PAGE, the long tables into DETAILS. `make quality` runs it.
+# files: a summary for readers into PAGE, the long tables into DETAILS. `make quality` runs it.
 #
 # usage: tools/measure/quality.sh docs/quality.md tools/measure/results/quality.md
 #
@@ -15,11 +15,11 @@ leitong=${LEITONG:-target/release/leitong}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# MinHash, and two packages that read what pages say of their source.
-# (lxml has its cleaner, which trafilatura imports, in a package of its own by now.)
+# MinHash, and two packages that read source credits of pages.
+# (lxml's cleaner, which trafilatura imports, is a separate package now.)
 python=$(tools/measure/python.sh datasketch==2.0.0 trafilatura==2.3.1 gne==0.4.3 lxml_html_clean==0.4.6)
 
-# Two more cells of a row: F1 and precision of MinHash from two similarities on.
+# Two more cells of a row: F1 and precision of MinHash with two minimum similarities.
 minhash() { # PAGES
   "$python" tools/measure/minhash.py "$leitong" "$1" "$work/five.jsonl" "$work/eight.jsonl" 2>/dev/null
   local verdicts
@@ -42,7 +42,7 @@ print("| `%s` | %.3f | %.3f | %.3f | %d of %d (%.1f %%) |" % (sys.argv[1], s["pr
 ' "$set"
 }
 
-# The same for pages that tools/measure/quality_sets.py made, with what was found by kind and by length of the original.
+# The same for pages made by tools/measure/quality_sets.py, with results by kind and by length of the original.
 changed() { # SET CONFIG...
   local set=$1 file="$work/sets/$1.jsonl"
   shift
@@ -59,7 +59,7 @@ beside='| pages | precision | recall | F1 | false duplicates | MinHash, J ≥ .5
 |---|---|---|---|---|---|---|'
 
 cat > "$work/mixed.toml" <<'TOML'
-# The setting of the paper with a well-mixed hash.
+# The paper's setting with a well-mixed hash.
 [simhash]
 weight = "tf"
 [simhash.near]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes near-duplicates as they are found in the wild out of the labelled pages, and scores verdicts on them.
+"""Makes realistic near-duplicates of the labelled pages, and scores verdicts on them.
 
 usage: quality_sets.py make DATA FOLDER [--part development|held-out] [--texts N] [--languages FILE] [--leitong PROGRAM]
        quality_sets.py score PAGES VERDICTS
@@ -8,29 +8,29 @@ usage: quality_sets.py make DATA FOLDER [--part development|held-out] [--texts N
        quality_sets.py largest VERDICTS
        quality_sets.py summary < ROWS
 
-`make` writes one file of JSON lines a set into FOLDER. Each line is a page for `leitong dedup`, with the gold label
-(`cluster`, `label`) and the `kind` of change. Where a copy comes after its original, at a random place. Every random choice
-follows from the seed of the set and the part, so that a file can be made again to the byte.
+`make` writes one file of JSON lines per set into FOLDER. Each line is a page for `leitong dedup`, with the gold label
+(`cluster`, `label`) and the `kind` of change. A copy comes at a random place after its original. Every random choice
+follows from the seed of the set and the part, so a file can be reproduced to the byte.
 
-The texts are halved by a hash of their id: what was chosen by measurement looked at the part `development` alone, and the
-published figures are those of `held-out`, whose changed copies had no part in any choice. (The labelled pages as they are had one.)
+The texts are halved by a hash of their id: choices based on measurements used only the part `development`. The published figures are
+those of `held-out`, whose changed copies had no part in any choice. (The unchanged labelled pages had one.)
 
-`series` writes a stream of pages of ten templates, in which only numbers and a few names differ: all are different. `largest` says how many
-pages the largest clusters of some verdicts have.
+`series` writes a stream of pages of ten templates, in which only numbers and a few names differ: no two are copies. `largest` prints the
+sizes of the largest clusters of some verdicts.
 
 `summary` writes a table of scores with the mean over its sets and the weakest of them before it; sets without a copy have no F1.
 
 sets:
-  reprints    Chinese articles as other sites reprint them: lead dropped, credit lines, advertisements, cut, first page alone
+  reprints    Chinese articles as other sites reprint them: lead dropped, credit lines, advertisements, truncated, first page only
   rewritten   Chinese articles with words replaced, and sentences deleted, inserted and moved
   english     English pages with words replaced, and sentences deleted, inserted and moved, and cut
-  languages   the same with texts of other languages (JSON lines with `id`, `lang`, `text`), where a file is given
+  languages   the same with texts of other languages (JSON lines with `id`, `lang`, `text`), if a file is given
   short       pieces of 80 to 300 letters, Chinese and English, lightly edited; and hard negatives: the same sentences with
               other numbers, notices of one template with other names
   shells      Chinese articles put into the pages of other sites
   perturbed   Chinese and English texts, and copies of them by `leitong perturb`
-  relations   the same with excerpts of three tenths and of a half, and pages of two and three texts; `relations` says which of these
-              a verdict relates to a page that they were made of, and how
+  relations   the same with excerpts of three tenths and of a half, and pages of two and three texts; `relations` prints which
+              of these are related to a source page by their verdict, and how
 """
 import argparse
 import gzip
@@ -76,7 +76,7 @@ def cut_sentences(paragraph):
 
 
 def sentences_of(text):
-    """All sentences as [paragraph number, sentence]."""
+    """Returns all sentences as [paragraph number, sentence]."""
     return [[n, s] for n, p in enumerate(p for p in text.split("\n") if p.strip()) for s in cut_sentences(p)]
 
 
@@ -88,7 +88,7 @@ def joined(sentences):
 
 
 class Texts:
-    """Texts of a set, with sentences and words of other texts to take from."""
+    """The texts of a set, and a pool of sentences and words from other texts."""
 
     def __init__(self, texts, rng):
         self.rng = rng
@@ -99,7 +99,7 @@ class Texts:
         self.words = [w for _, text in others for w in re.findall(r"[^\W\d_]{3,}", text) if not is_chinese(w)]
         self.bigrams = [w for _, text in others for w in re.findall(r"[\u4e00-\u9fff]{2}", text)]
 
-    # Each change gives the text anew; `share` is of its letters.
+    # Each change returns a new text; `share` is the share of its letters.
 
     def deleted(self, text, share):
         sentences = sentences_of(text)
@@ -136,7 +136,7 @@ class Texts:
 
     def words_changed(self, text, share):
         if is_chinese(text):
-            # Of every two letters one begins a word that may be replaced.
+            # One letter in two begins a word that may be replaced.
             return re.sub(
                 r"[\u4e00-\u9fff]{2}",
                 lambda word: self.rng.choice(self.bigrams) if self.rng.random() < share else word[0],
@@ -149,7 +149,7 @@ class Texts:
         )
 
     def cut(self, text, share):
-        """The beginning, up to the end of a sentence."""
+        """Returns the beginning, up to the end of a sentence."""
         sentences, kept, size = sentences_of(text), [], 0
         for sentence in sentences:
             kept.append(sentence)
@@ -237,14 +237,14 @@ def rewritten_kinds(t):
 
 
 def page(page_id, text, cluster, label, kind, length):
-    # Copies stand on other sites; the host says nothing of what they are.
+    # Copies are on other sites; the host does not reveal what they are.
     host = int(hashlib.sha256(page_id.encode()).hexdigest(), 16) % 97
     url = f"https://h{host}.example/{page_id}"
     return dict(id=page_id, url=url, text=text, cluster=cluster, label=label, kind=kind, length=length)
 
 
 def stream(rng, originals, copies):
-    """Originals in random order, each copy anywhere after its original."""
+    """Returns originals in random order, each copy anywhere after its original."""
     placed = {}
     for p in originals:
         placed[p["cluster"]] = rng.random()
@@ -255,7 +255,7 @@ def stream(rng, originals, copies):
 
 
 def unlike(texts):
-    """Those of the texts that share less than a fifth of their passages of 30 letters with the texts before them."""
+    """Returns the texts that share less than a fifth of their passages of 30 letters with earlier texts."""
     seen, out = set(), []
     for page_id, text in texts:
         run = "".join(text.split())
@@ -290,7 +290,7 @@ def changed_set(texts, kinds_of, rng, count):
 
 
 def piece(text, rng):
-    """Sentences in a row, of 80 to 300 letters, or none."""
+    """Returns consecutive sentences of 80 to 300 letters, or None."""
     sentences = [s for _, s in sentences_of(text)]
     if len(sentences) < 4:
         return None
@@ -303,7 +303,7 @@ def piece(text, rng):
 
 
 def other_numbers(text, rng):
-    """The same text with another number in place of each, of as many digits."""
+    """Replaces each number by another one with as many digits."""
 
     def another(found):
         digits = found[0]
@@ -370,7 +370,7 @@ def short_set(chinese, english, rng, count):
         n += 1
         passages = {run[at : at + 20] for run in ["".join(short.split())] for at in range(len(run) - 19)}
         if passages & seen:
-            continue  # a footer or a licence that stands under several texts
+            continue  # a footer or a licence under several texts
         seen |= passages
         originals.append(page(page_id, short, page_id, "new", "original", language))
         if n % 2 == 0:
@@ -391,7 +391,7 @@ def short_set(chinese, english, rng, count):
         names = list(kinds)
         kind = names[(n // 2) % len(names)]
         copies.append(page(f"{page_id}~{kind}", kinds[kind](short), page_id, "dup", kind, language))
-    # Notices: of each template some with one city and other numbers, some with other cities too. All are different.
+    # Notices: for each template, some with one city and other numbers, some with other cities too. No two are copies.
     for number, template in enumerate(NOTICES):
         names = {field: rng.choice(values) for field, values in NAMES.items()}
         for k in range(count // 12):
@@ -409,14 +409,14 @@ def short_set(chinese, english, rng, count):
     return keyed
 
 
-# Excerpts and merged pages, which are no duplicates as a rule; and what `leitong perturb` makes
-# that nothing above does.
+# Excerpts and merged pages, which are usually not duplicates; and changes of `leitong perturb`
+# that nothing above makes.
 RELATED = ["excerpt=0.3", "excerpt=0.5", "merged=2", "merged=3"]
 PERTURBED = ["added=0.2", "deleted=0.2", "rewritten=0.1", "sentences-moved=1", "paragraphs-moved=0.5", "boilerplate=4", "headline", "width", "traditional"]
 
 
 def perturbed_set(texts, rng, count, changes, label, leitong):
-    """Originals and their copies by `leitong perturb`, by a seed of its own. The texts that it takes sentences from are left out."""
+    """Returns originals and their copies by `leitong perturb`, with a separate seed. The texts that it takes sentences from are left out."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "originals.jsonl"
         with open(file, "w", encoding="utf-8") as out:
@@ -434,7 +434,7 @@ def perturbed_set(texts, rng, count, changes, label, leitong):
 
 
 def shell(html, gold):
-    """A page around its main text: what comes before and after the paragraphs of the text, or none."""
+    """Returns a page without its main text: the parts before and after the paragraphs of the text, or None."""
     golden = [line.strip() for line in gold.split("\n") if letters(line) >= 15]
     if len(golden) < 3:
         return None
@@ -449,7 +449,7 @@ def shell(html, gold):
         if len(re.findall(f"<{tag}[ >]", inner)) != len(re.findall(f"</{tag}>", inner)):
             return None
     before, after = html[:begin], html[end + 4 :]
-    # Descriptions, linked data and scripts that hold the article's text once more belong to it, not to the shell.
+    # Descriptions, linked data and scripts that repeat the article's text belong to it, not to the shell.
     if any(line[:12] in before or line[:12] in after for line in golden):
         return None
     return before, after
@@ -499,7 +499,7 @@ def make(arguments):
     lctt, xitu = founders(data, "neardup_zh_lctt", part, 300), founders(data, "neardup_zh_xitu", part, 300)
     fudan = founders(data, "neardup_zh_fudan", part, 300)
     pages = founders(data, "extract_en_wcxb", part, 400) + founders(data, "extract_en_articles", part, 400)
-    # A few gold texts stand there twice.
+    # A few gold texts occur twice.
     english = list({text[:200]: (page_id, text) for page_id, text in pages}.values())
     sets = {
         "reprints": lambda r: changed_set(r.sample(lctt, min(len(lctt), count)) + r.sample(fudan, min(len(fudan), count)), reprint_kinds, r, count),
@@ -519,7 +519,7 @@ def make(arguments):
     both = unlike(lctt + english)
     leitong = arguments.leitong
     sets["perturbed"] = lambda r: perturbed_set(both, r, count, PERTURBED, "dup", leitong)
-    # Not scored as duplicates or none.
+    # Not scored as duplicates or non-duplicates.
     sets["relations"] = lambda r: perturbed_set(both, r, count, RELATED, "ambiguous", leitong)
     for name, build in sets.items():
         with open(folder / f"{name}.jsonl", "w", encoding="utf-8") as out:
@@ -531,7 +531,7 @@ RELATIONS = ["SAME", "EXCERPT", "EXTENDS", "OVERLAPS", "ALIKE"]
 
 
 def relations(arguments):
-    """Lines of a table: of the pages of each kind, how many are related to a page that they were made of, and how."""
+    """Prints lines of a table: for each kind, how many pages are related to one of their source pages, and how."""
     verdicts = {v["page_id"]: v for v in lines(arguments.verdicts)}
     cluster, texts, rows = {}, {}, {}
     for p in lines(arguments.pages):
@@ -542,7 +542,7 @@ def relations(arguments):
         row = rows.setdefault(p["kind"], dict.fromkeys(["pages", "duplicates", "wrong", *RELATIONS], 0))
         row["pages"] += 1
         row["duplicates"] += duplicate
-        # What a text is merged with may be one of the set as well, and in several copies.
+        # The other text of a merged page may be in the set as well, and in several copies.
         common = lambda: any(texts[other][at : at + 40] in texts[p["id"]] for at in range(0, max(1, len(texts[other]) - 40), 20))
         right = other is not None and (cluster[other] == p["cluster"] or common())
         row["wrong"] += other is not None and not right
@@ -583,7 +583,7 @@ def summary(_):
 
 
 def score(arguments):
-    """One line of a table, and what was missed and falsely found by kind and by length."""
+    """Prints one line of a table, and missed and false duplicates by kind and by length."""
     cluster, kinds = {}, {}
     verdicts = {v["page_id"]: v for v in lines(arguments.verdicts)}
     right = wrong = missed = total = 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the scores of Leitong, of MinHash from two similarities on, and of the paper's SimHash on labelled pages, in one
-# table. `make side-by-side PAGES=FILE` runs it.
+# Prints the scores of Leitong, of MinHash with two minimum similarities, and of the paper's SimHash on labelled pages, in
+# one table. `make side-by-side PAGES=FILE` runs it.
 #
 #     tools/measure/side_by_side.sh PAGES.jsonl[.gz]
 #
