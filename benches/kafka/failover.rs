@@ -123,7 +123,7 @@ pub(crate) fn takeover() {
             }
             last = Some(Instant::now());
         }
-        let log = owner.said();
+        let log = owner.plain_log();
         let written: Vec<&str> = log
             .lines()
             .filter(|line| line.contains("snapshot written"))

@@ -17,7 +17,7 @@ const CONNECTIONS: usize = 8;
 const API: &str = "[api]\naddress = \"127.0.0.1:0\"\n";
 
 fn address(worker: &Worker) -> String {
-    let said = worker.said();
+    let said = worker.plain_log();
     let address = said.split("look-ups: http://").nth(1).expect("the port is open");
     address.split_whitespace().next().expect("an address").to_owned()
 }
@@ -103,7 +103,7 @@ pub(crate) fn look_ups() {
     }
     let [without, idle, beside] = rates.each_mut().map(|rates| median(rates));
     println!(
-        "look-ups: the owner {without:.0} records/s without a port, {idle:.0} with one that nobody asks, {beside:.0} with 1,000 \
+        "look-ups: the owner {without:.0} records/s without a port, {idle:.0} with an unused one, {beside:.0} with 1,000 \
          look-ups/s (medians of 3)\n"
     );
 }

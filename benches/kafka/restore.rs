@@ -132,7 +132,7 @@ pub(crate) fn restore_blocks() {
     for source in ["changelog", "snapshot", "snapshot", "snapshot"] {
         let mut worker = installation.worker(&["--role", "cluster"]);
         worker.wait_until_ready();
-        assert!(worker.said().contains(&format!("from={source}")), "{}", worker.said());
+        assert!(worker.plain_log().contains(&format!("from={source}")), "{}", worker.plain_log());
         assert_eq!(worker.metric("leitong_restored_centroids"), count as f64);
         // The last blocks are written and merged in the meantime.
         wait_until("the blocks are saved", || {

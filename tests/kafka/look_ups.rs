@@ -28,7 +28,7 @@ fn settings(more: &str) -> String {
 
 /// Returns the address on which a worker answers look-ups.
 fn address(worker: &Worker) -> Option<String> {
-    Some(worker.timeless_fields().split("look-ups: http://").nth(1)?.split_whitespace().next()?.to_owned())
+    Some(worker.plain_log().split("look-ups: http://").nth(1)?.split_whitespace().next()?.to_owned())
 }
 
 fn client(worker: &Worker) -> Client {
@@ -249,7 +249,7 @@ fn look_ups_have_the_limits_of_serve() {
         (0..600).map_while(|_| often.ask("GET /v1/pages/a", &with_token, b"")).map(|answer| answer.status);
     assert!(answers.into_iter().any(|status| status == 429));
     assert!(worker.metric("leitong_api_refused_total") > 8.0);
-    assert!(!worker.timeless_fields().contains(TOKEN));
+    assert!(!worker.plain_log().contains(TOKEN));
     assert_eq!(worker.terminate(), 0);
 }
 

@@ -176,7 +176,7 @@ fn a_page_topic_recreated_under_a_running_worker_halts_it() {
         }
         let began = Instant::now();
         wait_until_halted(&mut worker, &[REPLACED, "raise kafka.epoch"]);
-        println!("page topic created anew: said after {:.1} s", began.elapsed().as_secs_f64());
+        println!("page topic recreated: noticed after {:.1} s", began.elapsed().as_secs_f64());
         // A restart changes nothing.
         assert_eq!(worker.terminate(), 0, "{}", worker.log());
         let mut worker = installation.worker(&[]);
@@ -195,7 +195,7 @@ fn a_page_topic_recreated_under_a_running_worker_halts_it() {
     }
 }
 
-/// Of 900 pages, 300 had no verdict, and the only message was one warning.
+/// 300 of 900 pages had no verdict, and the only message was one warning.
 #[test]
 fn a_log_recreated_under_running_workers_halts_them() {
     let installation = Installation::new(&bootstrap(), "under-log", ONE_PARTITION);
@@ -264,7 +264,7 @@ fn a_changelog_recreated_under_a_running_owner_halts_it() {
     recreate(&installation, &installation.topic("centroids"), &[("cleanup.policy", "compact")]);
     let began = Instant::now();
     wait_until_halted(&mut worker, &["the changelog", REPLACED, "Rebuilding a table"]);
-    println!("changelog created anew: said after {:.1} s", began.elapsed().as_secs_f64());
+    println!("changelog recreated: noticed after {:.1} s", began.elapsed().as_secs_f64());
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
     // "Rebuilding a table" in docs/kafka.md.
     installation.produce(&pages(60, 90, 0));

@@ -110,7 +110,7 @@ fn offsets_that_disagree_are_refused_and_expired_ones_replaced() {
         &mut installation.worker(&[]),
         "the group has committed offset 10 of the log and the changelog says",
     );
-    assert_eq!(installation.verdicts().len(), 80, "nothing was begun anew");
+    assert_eq!(installation.verdicts().len(), 80, "nothing was started again");
     let changelog = topics::read_all(&installation.bootstrap, &installation.topic("centroids"));
     let position =
         changelog.iter().rfind(|record| record.key.as_deref() == Some(b"position")).expect("a position");

@@ -99,7 +99,7 @@ fn is_committed(path: &str, expected: &str) {
     }
     assert!(
         read(path) == expected,
-        "{path} is not what the chart renders; write it anew with \
+        "{path} is not what the chart renders; write it again with \
          `LEITONG_GOLDEN=write cargo test --test shipped kubernetes::what`"
     );
 }
@@ -381,7 +381,7 @@ fn look_ups_are_served_where_clients_find_them() {
     let port = list(&container["ports"]).iter().find(|port| port["name"] == "api").expect("a port");
     let api = config(&objects).api;
     assert_eq!(api.address, format!("0.0.0.0:{}", port["containerPort"]));
-    assert!(api.token_env.is_some(), "whoever reaches the Service could ask");
+    assert!(api.token_env.is_some(), "every client that reaches the Service could send look-ups");
     let services = objects.iter().filter(|object| object["kind"] == "Service");
     let service = services.clone().find(|service| service["spec"]["ports"][0]["name"] == "api").expect("one");
     assert_eq!(service["spec"]["ports"][0]["targetPort"], port["name"]);

@@ -112,7 +112,7 @@ impl LookUps {
 impl Answer {
     fn compare(&self, state: &LogPartition) -> Result<(), String> {
         if state.next_offset() != self.as_of.log_offset {
-            return Err(format!("an answer as of {:?}, in the midst of a record", self.as_of));
+            return Err(format!("an answer as of {:?}, within a record", self.as_of));
         }
         let page = FingerprintRecord { log_time: Some(self.now), ..self.page.clone() };
         let preview = |stage: &ClusterStage| {

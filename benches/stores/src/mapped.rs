@@ -57,7 +57,7 @@ impl Store for Mapped {
     }
 
     fn find(&self, key: u64, found: &mut Vec<u32>) -> anyhow::Result<()> {
-        let (keys, _) = self.maps.as_ref().context("it is read behind the end")?;
+        let (keys, _) = self.maps.as_ref().context("a read beyond the end")?;
         let (entries, _) = keys.as_chunks::<ENTRY_BYTES>();
         let key = key.to_be_bytes();
         let first = entries.partition_point(|entry| entry[..8] < key[..]);
@@ -68,7 +68,7 @@ impl Store for Mapped {
     }
 
     fn centroid(&self, number: u32) -> anyhow::Result<usize> {
-        let (_, centroids) = self.maps.as_ref().context("it is read behind the end")?;
+        let (_, centroids) = self.maps.as_ref().context("a read beyond the end")?;
         let at = number as usize * CENTROID_BYTES;
         Ok(centroids.get(at..at + CENTROID_BYTES).map_or(0, |bytes| std::hint::black_box(bytes).len()))
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::link::Link;
-use super::request::{Api, Header, answered, error_code, read_frame};
+use super::request::{Api, Header, correlation_id, error_code, read_frame};
 use super::rules::{Fault, Rules};
 use crate::broker::pause;
 

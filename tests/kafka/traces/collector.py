@@ -23,7 +23,7 @@ def attributes(pairs):
 
 
 def unknown(message):
-    """Fields that the package does not know: none of them may be there."""
+    """Returns fields that the package does not know; there must be none."""
     fields = len(UnknownFieldSet(message))
     for field, value in message.ListFields():
         if field.message_type is not None:
@@ -37,7 +37,7 @@ class Collector(http.server.BaseHTTPRequestHandler):
         length = int(self.headers["content-length"])
         body = self.rfile.read(length)
         if len(body) < length:
-            return  # Whoever was sending it was killed.
+            return  # The sender was killed.
         if self.path != "/v1/traces" or self.headers["content-type"] != "application/x-protobuf":
             return self.answer(400, b"")
         request = ExportTraceServiceRequest.FromString(body)
@@ -78,7 +78,7 @@ class Collector(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     def handle_error(self, request, client_address):
-        # A sender that is killed resets its connection. Anything else is for the test to stumble over.
+        # A sender that is killed resets its connection. The test reports any other error.
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 

@@ -178,7 +178,7 @@ fn both_versions_side_by_side_decide_as_one() {
     let kills = from_environment("LEITONG_CHAOS_KILLS", 12);
     println!("LEITONG_CHAOS_SEED={seed} LEITONG_CHAOS_KILLS={kills}");
     for former in Former::all().iter().filter(|former| former.both_ways && former.clusters_alike()) {
-        println!("beside {} ({:?})", former.version, former.hashes);
+        println!("next to {} ({:?})", former.version, former.hashes);
         let mut dice = Rng(seed);
         let installation = installation("side-by-side", former);
         let rows = pages(4000);
