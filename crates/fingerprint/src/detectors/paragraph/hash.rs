@@ -1,10 +1,12 @@
 //! Computes the SimHash of a paragraph (paper 001, sections 4.3 and 4.4).
 //!
-//! Sentences of at least `sentence_chars_min` characters score `score_length·length + score_position·position
-//! + score_relevance·relevance`, each part from 0 to 1. Length is relative to the longest sentence. Position
-//! is 1 for the first and last sentence and a half for the others. Relevance is the sentence's share of the
-//! paragraph's term weight. Nothing outside the paragraph enters its hash; otherwise excerpts and changed
-//! headlines would change it.
+//! Sentences of at least `sentence_chars_min` characters have this score, each part of which is from 0 to 1:
+//! ```text
+//! score_length·length + score_position·position + score_relevance·relevance
+//! ```
+//! Length is relative to the longest sentence. Position is 1 for the first and last sentence and a half for the
+//! others. Relevance is the sentence's share of the paragraph's term weight. Nothing outside the paragraph
+//! enters its hash; otherwise excerpts and changed headlines would change it.
 //!
 //! Integer arithmetic in basis points. Linear in the number of terms.
 
