@@ -65,14 +65,14 @@ impl Drained {
 
 /// Prints the medians of draining under the name `what`.
 fn print(what: &str, drained: &[Drained]) {
-    let of = |value: fn(&Drained) -> f64| median(&mut drained.iter().map(value).collect::<Vec<_>>());
+    let median_of = |value: fn(&Drained) -> f64| median(&mut drained.iter().map(value).collect::<Vec<_>>());
     println!(
         "{what}: {:.0} records of the log a second, {:.1} µs of CPU each (medians of {}); threads: {:.2} decide, {:.2} commit",
-        of(|d| d.records_per_second),
-        of(|d| d.cost),
+        median_of(|d| d.records_per_second),
+        median_of(|d| d.cost),
         drained.len(),
-        of(|d| d.deciding),
-        of(|d| d.committing)
+        median_of(|d| d.deciding),
+        median_of(|d| d.committing)
     );
 }
 

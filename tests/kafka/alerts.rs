@@ -30,24 +30,24 @@ fn the_lag_of_the_log_is_shown() {
     installation.produce(&pages(0, 6000, 4));
     let upstream = installation.worker(&["--role", "fingerprint"]);
     wait_until("all pages are in the log", || upstream.metric("leitong_log_records_sent_total") >= 6000.0);
-    let of = |worker: &Worker, topic: &str| {
+    let lag = |worker: &Worker, topic: &str| {
         let (_, metrics) = worker.get("/metrics").unwrap_or_default();
         let wanted = format!("leitong_lag_records{{topic=\"{}\"", installation.topic(topic));
         let lines = metrics.lines().filter(|line| line.starts_with(&wanted));
         lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).reduce(|a, b| a + b)
     };
-    wait_until("no page is unread", || of(&upstream, "pages") == Some(0.0));
+    wait_until("no page is unread", || lag(&upstream, "pages") == Some(0.0));
     let owner = installation.worker(&["--role", "cluster"]);
     let mut most = 0.0_f64;
     wait_until("the log is read to its end", || {
-        let lag = of(&owner, "log");
+        let lag = lag(&owner, "log");
         most = most.max(lag.unwrap_or(0.0));
         lag == Some(0.0) && owner.metric("leitong_log_records_taken_total") >= 6000.0
     });
     assert!(most > 0.0 && most <= 6000.0, "the greatest lag that was seen is {most}\n{}", owner.log());
     // New records count before they are read, and no longer once they are.
     installation.feed(&pages(6000, 30, 4), 6030);
-    wait_until("the log is read to its end again", || of(&owner, "log") == Some(0.0));
+    wait_until("the log is read to its end again", || lag(&owner, "log") == Some(0.0));
 }
 
 /// Prometheus with the rules that ship, but with short windows, and with exemplars. It is ended when dropped.

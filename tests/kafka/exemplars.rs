@@ -44,23 +44,23 @@ fn exemplars_name_the_last_page_of_each_count_and_its_trace() {
         broken,
     ];
     installation.feed(&rows, rows.len());
-    let of = |query: &str| exemplars(&prometheus, query);
-    wait_until("exemplars of all counts", || !of("leitong_dead_letters_total").is_empty());
-    let unique = of("leitong_verdicts_total{kind=\"UNIQUE\"}");
+    let exemplars_of = |query: &str| exemplars(&prometheus, query);
+    wait_until("exemplars of all counts", || !exemplars_of("leitong_dead_letters_total").is_empty());
+    let unique = exemplars_of("leitong_verdicts_total{kind=\"UNIQUE\"}");
     assert_eq!(unique, [serde_json::json!({ "page_id": "first", "trace_id": trace })]);
-    let copy = of("leitong_verdicts_total{kind=\"EXACT_DUPLICATE\"}");
+    let copy = exemplars_of("leitong_verdicts_total{kind=\"EXACT_DUPLICATE\"}");
     assert_eq!(copy, [serde_json::json!({ "page_id": "copy", "trace_id": trace })]);
     // A page without a context has its own trace.
-    let short = of("leitong_undecidable_total{reason=\"TOO_SHORT\"}");
+    let short = exemplars_of("leitong_undecidable_total{reason=\"TOO_SHORT\"}");
     assert_eq!(short.len(), 1, "{short:?}");
     // Older versions of Prometheus keep the escapes in labels of exemplars.
     let page_id = short[0]["page_id"].as_str().unwrap_or_default();
     let escaped = awkward.replace('\\', "\\\\").replace('"', "\\\"");
     assert!(page_id == awkward || page_id == escaped, "{page_id}");
     assert_eq!(short[0]["trace_id"].as_str().map(str::len), Some(32), "{short:?}");
-    let letter = of("leitong_dead_letters_total");
+    let letter = exemplars_of("leitong_dead_letters_total");
     assert_eq!(letter[0]["message"], format!("{}[0]@3", installation.topic("pages")), "{letter:?}");
-    let delays = of("leitong_verdict_delay_seconds_bucket");
+    let delays = exemplars_of("leitong_verdict_delay_seconds_bucket");
     assert!(!delays.is_empty() && delays.iter().all(|labels| labels["trace_id"].is_string()), "{delays:?}");
     // A client that does not request OpenMetrics gets the older format.
     let (_, plain) = worker.get("/metrics").expect("metrics");

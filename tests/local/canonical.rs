@@ -97,10 +97,10 @@ fn a_saved_table_knows_the_pages_that_represent_its_clusters() {
         .iter()
         .flat_map(|page| dedup(&config, &["--table", table], std::slice::from_ref(page)))
         .collect();
-    let of = |verdicts: &[Value]| {
+    let fields_of = |verdicts: &[Value]| {
         verdicts.iter().map(|verdict| format!("{:?}", named(verdict))).collect::<Vec<_>>()
     };
-    assert_eq!(of(&split), of(&dedup(&config, &[], &pages)));
+    assert_eq!(fields_of(&split), fields_of(&dedup(&config, &[], &pages)));
     let export = run(["table", "export", table]);
     let centroid: Value = serde_json::from_str(&export.stdout).expect("one centroid");
     assert_eq!((&centroid["page_id"], &centroid["canonical_page_id"]), (&json!(copy), &json!(original)));

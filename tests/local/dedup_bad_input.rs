@@ -184,15 +184,15 @@ fn documents_without_a_url_are_identified_by_file_and_line() {
     for (row, verdict) in (1..).zip(&verdicts) {
         assert_eq!(verdict["url"], format!("document:{}#{row}", input.display()));
     }
-    let of = |verdicts: &[Value], field: &str| -> Vec<Value> {
+    let values = |verdicts: &[Value], field: &str| -> Vec<Value> {
         verdicts.iter().map(|verdict| verdict[field].clone()).collect()
     };
-    assert_eq!(of(&verdicts, "kind"), ["UNIQUE", "UNIQUE", "EXACT_DUPLICATE"]);
+    assert_eq!(values(&verdicts, "kind"), ["UNIQUE", "UNIQUE", "EXACT_DUPLICATE"]);
     assert_eq!(verdicts[1]["page_id"], "7");
     // The same rows again: a made-up address does not prove that a page was crawled again, but an id does.
     let again = dedup_files(&options, &[&input]).verdicts();
-    assert_eq!(of(&again, "kind"), ["EXACT_DUPLICATE"; 3]);
-    assert_eq!(of(&again, "same_url"), [false, true, false]);
+    assert_eq!(values(&again, "kind"), ["EXACT_DUPLICATE"; 3]);
+    assert_eq!(values(&again, "same_url"), [false, true, false]);
     // If the field of URLs is configured, a missing URL is an error.
     let run = dedup_files(&["--url-column", "/meta/link"], &[&input]);
     assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
@@ -202,7 +202,7 @@ fn documents_without_a_url_are_identified_by_file_and_line() {
     let [first, second] = [(); 2].map(|()| run_with_input(["dedup", "-"], &lines).verdicts());
     assert!(first[0]["url"].as_str().is_some_and(|url| url.starts_with("document:stdin-")), "{}", first[0]);
     assert_ne!(first[0]["url"], second[0]["url"]);
-    assert_eq!(of(&first, "kind"), of(&second, "kind"));
+    assert_eq!(values(&first, "kind"), values(&second, "kind"));
 }
 
 #[test]

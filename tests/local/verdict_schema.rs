@@ -130,9 +130,9 @@ fn the_asyncapi_document_describes_the_messages() {
     let required: BTreeSet<&str> =
         verdict["headers"]["required"].as_array().expect("names").iter().filter_map(Value::as_str).collect();
     assert_eq!(required, verdict_headers::NAMES.into_iter().collect());
-    let of = |name: &str| &verdict["headers"]["properties"][name]["enum"];
-    assert_eq!(of(verdict_headers::KIND), &json!(Kind::ALL.map(Kind::as_str)));
-    assert_eq!(of(verdict_headers::VERSION), &json!([FORMAT_VERSION.to_string()]));
+    let allowed_values = |name: &str| &verdict["headers"]["properties"][name]["enum"];
+    assert_eq!(allowed_values(verdict_headers::KIND), &json!(Kind::ALL.map(Kind::as_str)));
+    assert_eq!(allowed_values(verdict_headers::VERSION), &json!([FORMAT_VERSION.to_string()]));
     assert_eq!(verdict["payload"]["schema"]["$ref"], "verdict.schema.json");
     // Every reference within the document resolves.
     for pointer in document("asyncapi.yaml").split("\"#").skip(1).filter_map(|rest| rest.split('"').next()) {

@@ -57,11 +57,11 @@ fn each_crate_contains_everything_it_is_built_from() {
         let named: BTreeSet<String> = sources.flat_map(|file| named_by(&folder, file)).collect();
         let missing: Vec<&String> = named.difference(&listed).collect();
         assert!(missing.is_empty(), "named by sources of {name}, and not in the crate: {missing:?}");
-        let of = |folder: &str| listed.iter().filter(|file| file.starts_with(folder)).count();
-        assert_eq!(of("src/"), walk(&folder.join("src")), "all of src of {name}");
+        let count_below = |folder: &str| listed.iter().filter(|file| file.starts_with(folder)).count();
+        assert_eq!(count_below("src/"), walk(&folder.join("src")), "all of src of {name}");
         // The build script reads a folder; the compiler does not.
         assert_eq!(
-            of("proto/"),
+            count_below("proto/"),
             if name == "crates/base" { walk(&folder.join("proto")) } else { 0 },
             "{name}"
         );

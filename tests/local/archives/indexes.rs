@@ -35,10 +35,10 @@ fn fields(cdxj: &str) -> Vec<Value> {
 /// Converts the index to columns.
 fn cdx(cdxj: &str, header: &str, length: bool) -> String {
     let line = |fields: Value| {
-        let of = |name: &str| fields[name].as_str().unwrap_or("-").to_owned();
-        let length = if length { format!(" - {}", of("length")) } else { String::new() };
-        let [url, mime, status, digest] = ["url", "mime", "status", "digest"].map(of);
-        let [offset, file] = ["offset", "filename"].map(of);
+        let field = |name: &str| fields[name].as_str().unwrap_or("-").to_owned();
+        let length = if length { format!(" - {}", field("length")) } else { String::new() };
+        let [url, mime, status, digest] = ["url", "mime", "status", "digest"].map(field);
+        let [offset, file] = ["offset", "filename"].map(field);
         format!("key 20260101000000 {url} {mime} {status} {digest} -{length} {offset} {file}\n")
     };
     header.to_owned() + &fields(cdxj).into_iter().map(line).collect::<String>()

@@ -37,7 +37,7 @@ impl Response {
     fn records(&self) -> [Vec<u8>; 2] {
         let block = format!("{}{}", self.http_head(), self.html);
         let request = "GET / HTTP/1.1\r\n\r\n";
-        let of = |kind: &str, id: &str, more: &str, block: &str| {
+        let record = |kind: &str, id: &str, more: &str, block: &str| {
             format!(
                 "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {id}\r\nWARC-Target-URI: {}\r\nWARC-Date: {}\r\n{more}\
                  Content-Type: application/http; msgtype={kind}\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
@@ -49,7 +49,7 @@ impl Response {
         };
         let concurrent = format!("WARC-Concurrent-To: {}\r\n", self.id());
         let id = format!("<urn:uuid:00000000-0000-4000-9000-{:012}>", self.number);
-        [of("request", &id, &concurrent, request), of("response", &self.id(), "", &block)]
+        [record("request", &id, &concurrent, request), record("response", &self.id(), "", &block)]
     }
 }
 
