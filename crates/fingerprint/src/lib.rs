@@ -67,9 +67,9 @@ pub trait Detector: Send + Sync {
     /// Adds the keys under which all centroids near this fingerprint are found.
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
-    /// Returns a key that exactly the fingerprints at distance 0 from this one have, to insert and to probe;
-    /// `None` if there is no such key. Nothing can be nearer than a centroid found by it. So a page whose
-    /// text was seen before is decided with one key instead of all.
+    /// Returns a key, both inserted and probed, that all fingerprints at distance 0 from this one have; `None` if
+    /// there is no such key. Nothing can be nearer than a centroid found by it. So a page whose text was seen
+    /// before is decided with one key instead of all.
     fn equal_key(&self, _fingerprint: &[u8]) -> Option<u64> {
         None
     }
