@@ -14,6 +14,7 @@ mod credits;
 mod features;
 mod hidden;
 mod in_data;
+pub mod markdown;
 mod page_kind;
 mod paged;
 mod parse;
@@ -218,6 +219,13 @@ impl Document {
         credits::from_text(self, known)
     }
 
+    /// The paragraphs as Markdown, for a text that came without markup. [`Extractor::markdown`] knows more of a
+    /// page.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        markdown::of_paragraphs(&self.paragraphs)
+    }
+
     /// Returns the main text, one paragraph per line.
     #[must_use]
     pub fn text(&self) -> String {
@@ -239,6 +247,10 @@ pub struct Extractor {
     tree: Tree,
     stack: parse::Stack,
     selection: select::Selection,
+    /// True if what only Markdown needs is recorded, too.
+    records: bool,
+    /// True if the text of the last page came from its data instead of its markup.
+    is_from_data: bool,
 }
 
 impl Extractor {
@@ -251,7 +263,15 @@ impl Extractor {
             tree: Tree::default(),
             stack: parse::Stack::default(),
             selection: select::Selection::default(),
+            records: false,
+            is_from_data: false,
         }
+    }
+
+    /// An extractor whose documents can be written as [Markdown](Self::markdown). It is a little slower.
+    #[must_use]
+    pub fn for_markdown(config: &ExtractConfig) -> Self {
+        Self { records: true, ..Self::new(config) }
     }
 
     /// Returns the settings.
@@ -283,9 +303,7 @@ impl Extractor {
         let mut document = write::write(html, &self.tree, self.selection.blocks());
         document.kind = page_kind::classify(&self.tree, self.selection.blocks());
         document.wall = walls::detect_in_page(html, &self.tree, self.selection.blocks());
-        if self.selection.is_nearly_empty(&self.tree) {
-            self.read_data(html, &mut document);
-        }
+        self.is_from_data = self.selection.is_nearly_empty(&self.tree) && self.read_data(html, &mut document);
         document.title = title::find(html, &self.tree);
         Ok(document)
     }
@@ -294,6 +312,19 @@ impl Extractor {
     #[must_use]
     pub fn blocks(&self, html: &str) -> Vec<PageBlock> {
         write::blocks(html, &self.tree, self.selection.blocks())
+    }
+
+    /// The main text as Markdown. `html` is the last page that was extracted, by an extractor
+    /// [for Markdown](Self::for_markdown); `url` is the page's. None if the text came from the page's data, without
+    /// markup: then [`Document::markdown`] is all there is.
+    #[must_use]
+    pub fn markdown(&self, html: &str, url: &str) -> Option<String> {
+        if self.is_from_data || !self.records {
+            return None;
+        }
+        let base = credits::base(html, &self.tree);
+        let base = markdown::Base::new(url, base.as_deref());
+        Some(markdown::of_blocks(html, &self.tree, self.selection.blocks(), &base))
     }
 
     /// Returns what the page says about its source and itself. `html` and `document` must be those of the last
@@ -359,14 +390,17 @@ impl Extractor {
         Ok(())
     }
 
-    /// Uses the text in linked data or in a script's state if the markup has next to no text.
-    fn read_data(&self, html: &str, document: &mut Document) {
+    /// Uses the text in linked data or in a script's state if the markup has next to no text. Returns true if there
+    /// is some.
+    fn read_data(&self, html: &str, document: &mut Document) -> bool {
         let paragraphs = in_data::text(html, &self.tree);
-        if !paragraphs.is_empty() {
-            document.paragraphs = paragraphs;
-            document.kind = PageKind::Article;
-            document.wall = None;
+        if paragraphs.is_empty() {
+            return false;
         }
+        document.paragraphs = paragraphs;
+        document.kind = PageKind::Article;
+        document.wall = None;
+        true
     }
 
     fn parse(&mut self, html: &str, show: Show<'_>, work: &mut Work) -> Result<(), ExtractError> {
@@ -375,7 +409,7 @@ impl Extractor {
             return Err(ExtractError::TooLong { bytes: html.len() });
         }
         let builder = parse::Builder::new(html, &self.config, show, &mut self.tree, &mut self.stack);
-        let mut builder = builder.with_syntax(self.syntax);
+        let mut builder = builder.with_syntax(self.syntax).with_structure(self.records);
         parse::scan::scan(html.as_bytes(), &mut builder)
     }
 

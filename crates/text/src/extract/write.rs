@@ -116,7 +116,7 @@ fn trim_lines(text: &str) -> String {
     lines[blank..].join("\n")
 }
 
-fn is_blank(c: char) -> bool {
+pub(super) fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\0' | '\u{200b}' | '\u{feff}')
 }
 
@@ -127,7 +127,7 @@ pub(super) fn single_spaced(text: &str) -> String {
 
 /// Replaces each run of white space and invisible characters by one space, or by nothing at the ends and between
 /// Chinese characters. Allocates only if something changes.
-fn collapse(text: String) -> String {
+pub(super) fn collapse(text: String) -> String {
     let text = match text.trim_matches(is_blank) {
         trimmed if trimmed.len() == text.len() => text,
         trimmed => trimmed.to_owned(),

@@ -61,7 +61,7 @@ impl Markup<'_> {
         title::raw(self.html, Some(segment))
     }
 
-    fn values(&self, kind: Kind) -> impl Iterator<Item = String> {
+    pub(super) fn values(&self, kind: Kind) -> impl Iterator<Item = String> {
         self.marks(kind).into_iter().filter_map(|mark| self.value(mark.value))
     }
 

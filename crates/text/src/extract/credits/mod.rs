@@ -81,6 +81,11 @@ pub(super) fn from_page(page: &Parsed<'_>, document: &Document, known: Known<'_>
     credits
 }
 
+/// The `href` of the page's `<base>`.
+pub(super) fn base(html: &str, tree: &Tree) -> Option<String> {
+    Markup { html, tree, range: None }.values(marks::Kind::Base).next()
+}
+
 /// Returns the credits of a text without markup.
 pub(super) fn from_text(document: &Document, known: Known<'_>) -> Credits {
     let lines = lines::from_text(document);

@@ -128,7 +128,7 @@ impl Builder<'_> {
     }
 
     /// Returns the range of an attribute's value in the page.
-    fn range_of(&self, value: &[u8]) -> Option<Segment> {
+    pub(super) fn range_of(&self, value: &[u8]) -> Option<Segment> {
         let start = value.as_ptr().addr().checked_sub(self.html.as_ptr().addr())?;
         (start + value.len() <= self.html.len()).then(|| segment_of(start, start + value.len()))?
     }

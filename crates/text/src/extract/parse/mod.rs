@@ -14,6 +14,7 @@ pub(super) mod hints;
 mod nesting;
 pub(super) mod scan;
 mod stack;
+pub(super) mod structure;
 pub(super) mod tag;
 #[cfg(test)]
 mod tests;
@@ -85,6 +86,8 @@ pub(in crate::extract) struct Builder<'a> {
     node: u32,
     /// The current block.
     block: Block,
+    /// True if the tree's [`structure`] is recorded.
+    records: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -123,7 +126,14 @@ impl<'a> Builder<'a> {
             block_position: 0,
             node: 0,
             block: Block::default(),
+            records: false,
         }
+    }
+
+    /// Records the tree's [`structure`] if `records` is true.
+    pub(in crate::extract) fn with_structure(mut self, records: bool) -> Self {
+        self.records = records;
+        self
     }
 
     /// Sets the syntax rules of the page.
@@ -284,6 +294,9 @@ impl<'a> Builder<'a> {
             self.mark_element(tag, attributes, true);
         }
         let position = self.push_open(tag, features);
+        if self.records && self.inside.skipped == 0 && !is_block {
+            self.begin_span(tag, attributes);
+        }
         if tag.is(flag::SCOPE) {
             self.scope = position;
         }
@@ -292,6 +305,9 @@ impl<'a> Builder<'a> {
         }
         if is_block {
             let hints = self.push_node(tag, attributes);
+            if self.records {
+                self.record_node(tag, attributes);
+            }
             if features & open::SKIPPED == 0 {
                 // The words of the element's names have been looked up already.
                 self.mark_element(tag, attributes, hints & (hints::AUTHOR | hints::META) != 0);
@@ -352,6 +368,7 @@ impl<'a> Builder<'a> {
             same_tag: std::mem::replace(&mut self.stack.last[tag as usize], position),
             scope: self.scope,
             block: self.block_position,
+            span: 0,
         });
         self.inside.change(features, 1);
         position
@@ -398,13 +415,17 @@ impl<'a> Builder<'a> {
             Tag::Br => {
                 self.end_block();
                 self.block.features |= block_flag::AFTER_BREAK;
+                self.record_break();
             }
             Tag::Hr => {
                 self.close_implied(tag);
                 self.end_block();
                 self.block.features |= block_flag::AFTER_RULE;
             }
-            Tag::Img => self.block.images_before = self.block.images_before.saturating_add(1),
+            Tag::Img => {
+                self.block.images_before = self.block.images_before.saturating_add(1);
+                self.record_image(attributes);
+            }
             Tag::Input => {
                 self.block.features |= block_flag::AFTER_CONTROL;
                 if attributes.kind.eq_ignore_ascii_case(b"password") {
@@ -422,6 +443,7 @@ impl<'a> Builder<'a> {
         let mut next = Block::default();
         if self.block.counts.bytes == 0 {
             self.tree.segments.truncate(self.block.first_segment as usize);
+            self.tree.structure.forget_after(self.block.first_segment);
             next.features = self.block.features
                 & (block_flag::AFTER_BREAK | block_flag::AFTER_RULE | block_flag::AFTER_CONTROL);
             next.images_before = self.block.images_before;
@@ -440,6 +462,7 @@ impl<'a> Builder<'a> {
             self.tree.blocks.push(self.block);
         }
         next.first_segment = index(self.tree.segments.len());
+        self.tree.structure.begin_block();
         self.block = next;
     }
 

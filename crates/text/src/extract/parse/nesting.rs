@@ -99,6 +99,8 @@ impl Builder<'_> {
         } else if let Some(element) = self.stack.elements.get_mut(link as usize - 1) {
             self.inside.change(element.features & open::LINK, -1);
             element.features &= !open::LINK;
+            let span = std::mem::take(&mut element.span);
+            self.end_span(span);
         }
     }
 
@@ -178,6 +180,7 @@ impl Builder<'_> {
             if element.features & open::HIDDEN != 0 {
                 self.end_hidden();
             }
+            self.end_span(element.span);
             self.inside.change(element.features, -1);
             self.stack.last[element.tag as usize] = element.same_tag;
             self.scope = element.scope;

@@ -287,6 +287,38 @@ fn raw_text_end(html: &[u8], from: usize, name: &[u8]) -> usize {
 
 /// Reads attributes up to the tag's `>`. Returns the offset after it, or more than the page's length if there is none.
 fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> usize {
+    let mut self_closing = false;
+    let end =
+        each_attribute(html, from, &mut self_closing, |name, value, start| keep(found, name, value, start));
+    found.self_closing |= self_closing;
+    end
+}
+
+/// Returns the values of the attributes `names` of the tag whose name begins at `tag`; empty where there is
+/// none. For the few attributes that only Markdown needs.
+pub(in crate::extract) fn values<'a, const N: usize>(
+    html: &'a [u8],
+    tag: usize,
+    names: [&str; N],
+) -> [&'a [u8]; N] {
+    let mut values: [&[u8]; N] = [&[]; N];
+    each_attribute(html, name_end(html, tag), &mut false, |name, value, _| {
+        let wanted = names.iter().position(|wanted| name.eq_ignore_ascii_case(wanted.as_bytes()));
+        if let Some(at) = wanted.filter(|at| values[*at].is_empty()) {
+            values[at] = value;
+        }
+    });
+    values
+}
+
+/// Calls `found` with name, value and place of each attribute up to the tag's `>`. Returns as [`attributes`].
+#[inline]
+fn each_attribute<'a>(
+    html: &'a [u8],
+    from: usize,
+    self_closing: &mut bool,
+    mut found: impl FnMut(&[u8], &'a [u8], usize),
+) -> usize {
     let mut at = from;
     loop {
         let mut value_start = 0;
@@ -297,7 +329,7 @@ fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> us
         match html.get(at) {
             None => return html.len() + 1,
             Some(b'>') => {
-                found.self_closing = at > gap && html[at - 1] == b'/';
+                *self_closing = at > gap && html[at - 1] == b'/';
                 return at + 1;
             }
             Some(_) => {}
@@ -334,7 +366,7 @@ fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> us
                 }
             }
         }
-        keep(found, name, value, value_start);
+        found(name, value, value_start);
     }
 }
 

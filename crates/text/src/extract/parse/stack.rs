@@ -18,6 +18,8 @@ pub(in crate::extract) struct Open {
     /// The innermost scope and block below it.
     pub(in crate::extract) scope: u32,
     pub(in crate::extract) block: u32,
+    /// Its [span](crate::extract::parse::structure), counted from 1. 0 is none.
+    pub(in crate::extract) span: u32,
 }
 
 pub(in crate::extract) mod open {

@@ -7,6 +7,7 @@
 
 use crate::extract::credits::marks::Mark;
 use crate::extract::parse::hints::Hints;
+use crate::extract::parse::structure::Structure;
 use crate::extract::parse::tag::Tag;
 
 /// A page, divided into blocks.
@@ -24,6 +25,8 @@ pub(in crate::extract) struct Tree {
     pub(in crate::extract) marks: Vec<Mark>,
     /// Hidden elements that hold prose.
     pub(in crate::extract) hidden: Vec<Hidden>,
+    /// Links, emphasis, images and the like. Empty unless it was asked for.
+    pub(in crate::extract) structure: Structure,
 }
 
 /// An element whose content is not shown at first, by `hidden`, `aria-hidden` or `display: none`; or a button.
@@ -196,6 +199,7 @@ impl Tree {
         self.head = Head::default();
         self.marks.clear();
         self.hidden.clear();
+        self.structure.clear();
     }
 
     /// Returns the bytes of text of the whole page.

@@ -1,0 +1,467 @@
+//! One block of running text → one line of Markdown, with links, emphasis, code and images.
+//!
+//! The words are those of the main text: the same function collapses white space, and each character that is
+//! seen gets its style. Styles do not nest, but for links round them: bold code is code, and bold italics are
+//! bold. So delimiters never touch others of their kind. Emphasis that CommonMark would not recognise, since a
+//! delimiter stands between a letter and a punctuation mark, begins after or ends before that mark.
+
+use crate::extract::markdown::{Page, code, escape};
+use crate::extract::parse::entities;
+use crate::extract::parse::structure::{Image, SpanKind};
+use crate::extract::parse::tree::{Block, Segment};
+use crate::extract::write::{collapse, is_blank, single_spaced};
+
+/// A character of the text, or an image.
+#[derive(Debug, Clone, Copy)]
+struct Unit {
+    what: What,
+    look: Look,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Char(char),
+    /// An index into the page's images.
+    Image(usize),
+}
+
+/// The markup round a character.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Look {
+    style: Style,
+    /// The link, as an index into the page's spans from 1. 0 is none.
+    link: u32,
+}
+
+impl Look {
+    /// The look of white space between two texts: what they have in common.
+    fn shared_with(self, other: Self) -> Self {
+        Self {
+            style: if self == other { self.style } else { Style::Plain },
+            link: if self.link == other.link { self.link } else { 0 },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Style {
+    #[default]
+    Plain,
+    Strong,
+    Emphasis,
+    /// Emphasis within a word, where underscores mean nothing.
+    EmphasisInWord,
+    Code,
+}
+
+/// Where a line will stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    Paragraph,
+    Heading,
+    TableCell,
+}
+
+/// The inline elements of a page, walked through from its start to its end.
+pub(super) struct Spans {
+    /// The segment at which a span begins (true) or ends, and the span. In order.
+    events: Vec<(u32, bool, u32)>,
+    next: usize,
+    strong: u32,
+    emphasis: u32,
+    code: u32,
+    /// Open links, from the outside in.
+    links: Vec<u32>,
+    next_image: usize,
+}
+
+impl Spans {
+    /// Creates a walk through the spans of `page`.
+    pub(super) fn new(page: &Page<'_>) -> Self {
+        let spans = (0_u32..).zip(&page.tree.structure.spans).filter(|(_, span)| span.first < span.end);
+        let mut events: Vec<_> =
+            spans.flat_map(|(at, span)| [(span.first, true, at), (span.end, false, at)]).collect();
+        // At one place, spans end before others begin.
+        events.sort_by_key(|(segment, begins, _)| (*segment, *begins));
+        Self { events, next: 0, strong: 0, emphasis: 0, code: 0, links: Vec::new(), next_image: 0 }
+    }
+
+    /// Moves on to `segment`, and returns how its text looks.
+    fn look_at(&mut self, page: &Page<'_>, segment: u32) -> Look {
+        while let Some((_, begins, at)) = self.events.get(self.next).filter(|(place, ..)| *place <= segment) {
+            let count = match page.tree.structure.spans[*at as usize].kind {
+                SpanKind::Strong => &mut self.strong,
+                SpanKind::Emphasis => &mut self.emphasis,
+                SpanKind::Code => &mut self.code,
+                SpanKind::Link if *begins => {
+                    self.links.push(at + 1);
+                    self.next += 1;
+                    continue;
+                }
+                SpanKind::Link => {
+                    if let Some(link) = self.links.iter().rposition(|link| *link == at + 1) {
+                        self.links.remove(link);
+                    }
+                    self.next += 1;
+                    continue;
+                }
+            };
+            *count = if *begins { *count + 1 } else { count.saturating_sub(1) };
+            self.next += 1;
+        }
+        let style = match self {
+            Self { code: 1.., .. } => Style::Code,
+            Self { strong: 1.., .. } => Style::Strong,
+            Self { emphasis: 1.., .. } => Style::Emphasis,
+            _ => Style::Plain,
+        };
+        Look { style, link: self.links.last().copied().unwrap_or(0) }
+    }
+
+    /// Returns the images before block `number`, then those within it. Blocks must come in order.
+    pub(super) fn images(&mut self, page: &Page<'_>, number: u32) -> (Vec<usize>, Vec<usize>) {
+        let (mut before, mut within) = (Vec::new(), Vec::new());
+        let node = page.tree.blocks[number as usize].node;
+        while let Some(image) = page.tree.structure.images.get(self.next_image) {
+            match image.block {
+                block if block > number => break,
+                block if block == number && image.node == node => within.push(self.next_image),
+                block if block == number => before.push(self.next_image),
+                _ => {}
+            }
+            self.next_image += 1;
+        }
+        (before, within)
+    }
+}
+
+/// Returns the text of `block` as one line of Markdown, with the images `within` it.
+pub(super) fn line(
+    page: &Page<'_>,
+    spans: &mut Spans,
+    block: &Block,
+    within: &[usize],
+    around: Around,
+) -> String {
+    let mut units = units(page, spans, block, within);
+    drop_dead_links(page, &mut units);
+    drop_unwritable_looks(&mut units, around);
+    fit_emphasis(&mut units);
+    let mut out = String::with_capacity(units.len() + 16);
+    let mut at = 0;
+    while at < units.len() {
+        let link = units[at].look.link;
+        let end = end_of(&units, at, |unit| unit.look.link == link);
+        if link == 0 {
+            push_styles(page, &units, at..end, false, &mut out);
+        } else {
+            out.push('[');
+            push_styles(page, &units, at..end, true, &mut out);
+            out.push_str("](");
+            out.push_str(
+                &destination(page, page.tree.structure.spans[link as usize - 1].value).unwrap_or_default(),
+            );
+            out.push(')');
+        }
+        at = end;
+    }
+    out.truncate(out.trim_end_matches(' ').len());
+    out
+}
+
+/// Returns `image` as Markdown, with the link round it.
+pub(super) fn image(page: &Page<'_>, image: &Image) -> String {
+    let text = single_spaced(&decoded(page, image.text));
+    let mut out = "![".to_owned();
+    push_escaped(&text.chars().collect::<Vec<_>>(), None, Some(']'), true, &mut out);
+    out.push_str("](");
+    out.push_str(&destination(page, image.source).unwrap_or_default());
+    out.push(')');
+    let link = image.link.checked_sub(1).map(|link| page.tree.structure.spans[link as usize].value);
+    match link.and_then(|link| destination(page, link)) {
+        Some(link) => format!("[{out}]({link})"),
+        None => out,
+    }
+}
+
+/// Returns text that stands outside of any markup as one line of Markdown.
+pub(super) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    push_escaped(&text.chars().collect::<Vec<_>>(), None, None, false, &mut out);
+    out
+}
+
+fn destination(page: &Page<'_>, link: Segment) -> Option<String> {
+    page.base.destination(&decoded(page, link))
+}
+
+fn decoded(page: &Page<'_>, segment: Segment) -> String {
+    let mut text = String::new();
+    entities::decode_into(&page.html[segment.start as usize..segment.end as usize], &mut text);
+    text
+}
+
+/// The characters and images of a block.
+fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) -> Vec<Unit> {
+    let mut raw = String::with_capacity(block.counts.bytes as usize + 16);
+    // How each character looks that is seen; and before which of them, at which place, an image stands.
+    let mut looks: Vec<Look> = Vec::new();
+    let mut images: Vec<(usize, usize, usize)> = Vec::new();
+    let mut within = within.iter().copied().peekable();
+    for segment in block.first_segment..block.end_segment {
+        let look = spans.look_at(page, segment);
+        let is_before = |image: &usize| page.tree.structure.images[*image].segment <= segment;
+        while let Some(image) = within.next_if(is_before) {
+            images.push((looks.len(), image, raw.len()));
+        }
+        let start = raw.len();
+        match page.tree.segments[segment as usize] {
+            Segment::LINE_BREAK => raw.push('\n'),
+            Segment { start, end } => {
+                entities::decode_into(&page.html[start as usize..end as usize], &mut raw);
+            }
+        }
+        let seen = raw[start..].chars().filter(|c| !is_blank(*c)).count();
+        looks.extend(std::iter::repeat_n(look, seen));
+    }
+    images.extend(within.map(|image| (looks.len(), image, raw.len())));
+    let is_spaced = |at: usize| raw[..at].ends_with(is_blank) || raw[at..].starts_with(is_blank);
+    let images: Vec<_> =
+        images.into_iter().map(|(before, image, at)| (before, image, is_spaced(at))).collect();
+    let mut images = images.into_iter().peekable();
+    let mut units: Vec<Unit> = Vec::with_capacity(looks.len() + looks.len() / 4);
+    let mut seen = 0_usize;
+    for c in collapse(raw).chars() {
+        let look = if is_blank(c) {
+            let look = |at: Option<usize>| at.and_then(|at| looks.get(at)).copied().unwrap_or_default();
+            look(seen.checked_sub(1)).shared_with(look(Some(seen)))
+        } else {
+            let look = looks.get(seen).copied().unwrap_or_default();
+            while let Some((_, image, is_spaced)) = images.next_if(|(at, ..)| *at <= seen) {
+                push_image(page, image, is_spaced, &mut units);
+            }
+            seen += 1;
+            look
+        };
+        units.push(Unit { what: What::Char(c), look });
+    }
+    for (_, image, is_spaced) in images {
+        push_image(page, image, is_spaced, &mut units);
+    }
+    units
+}
+
+fn push_image(page: &Page<'_>, image: usize, is_spaced: bool, units: &mut Vec<Unit>) {
+    let link = page.tree.structure.images[image].link;
+    let space = Unit { what: What::Char(' '), look: Look::default() };
+    units.pop_if(|unit| unit.what == space.what);
+    if is_spaced && !units.is_empty() {
+        units.push(space);
+    }
+    units.push(Unit { what: What::Image(image), look: Look { style: Style::Plain, link } });
+    units.extend(is_spaced.then_some(space));
+}
+
+/// Removes the look of links that lead nowhere.
+fn drop_dead_links(page: &Page<'_>, units: &mut [Unit]) {
+    let (mut last, mut leads) = (0, false);
+    for unit in units.iter_mut().filter(|unit| unit.look.link != 0) {
+        if unit.look.link != last {
+            last = unit.look.link;
+            leads = destination(page, page.tree.structure.spans[last as usize - 1].value).is_some();
+        }
+        unit.look.link = if leads { last } else { 0 };
+    }
+}
+
+/// Removes looks that cannot be written or mean nothing where the line will stand.
+fn drop_unwritable_looks(units: &mut [Unit], around: Around) {
+    let mut at = 0;
+    while at < units.len() {
+        let look = units[at].look;
+        let end = end_of(units, at, |unit| unit.look == look);
+        let has = |c: char| units[at..end].iter().any(|unit| unit.what == What::Char(c));
+        let is_label = |pair: &[Unit]| [pair[0].what, pair[1].what] == [']', ':'].map(What::Char);
+        let is_plain = match look.style {
+            Style::Strong => around == Around::Heading,
+            // A cell ends at a bar after a backslash, and the label of a definition at a bracket before a colon.
+            Style::Code if around == Around::TableCell && has('|') && has('\\') => true,
+            Style::Code => look.link != 0 && units[at..end].windows(2).any(is_label),
+            _ => false,
+        };
+        if is_plain {
+            units[at..end].iter_mut().for_each(|unit| unit.look.style = Style::Plain);
+        }
+        at = end;
+    }
+}
+
+/// The index after the units from `at` on for which `is_it` holds.
+fn end_of(units: &[Unit], at: usize, is_it: impl Fn(&Unit) -> bool) -> usize {
+    at + units[at..].iter().take_while(|unit| is_it(unit)).count()
+}
+
+/// Shortens emphasis to what CommonMark recognises as such.
+fn fit_emphasis(units: &mut [Unit]) {
+    let mut at = 0;
+    while at < units.len() {
+        let look = units[at].look;
+        let end = end_of(units, at, |unit| unit.look == look);
+        if matches!(look.style, Style::Strong | Style::Emphasis) {
+            fit(units, at, end);
+        }
+        at = end;
+    }
+}
+
+fn fit(units: &mut [Unit], mut from: usize, mut to: usize) {
+    let look = units[from].look;
+    let plain = Look { style: Style::Plain, ..look };
+    while from < to && !opens(beside(units, from.checked_sub(1), look), units[from].what) {
+        units[from].look = plain;
+        from += 1;
+    }
+    while from < to && !opens(beside(units, Some(to), look), units[to - 1].what) {
+        units[to - 1].look = plain;
+        to -= 1;
+    }
+    if from == to || look.style == Style::Strong {
+        return;
+    }
+    let sides = [beside(units, from.checked_sub(1), look), beside(units, Some(to), look)];
+    if sides.iter().all(|side| matches!(side, Side::Blank | Side::Mark)) {
+        return;
+    }
+    // Next to other delimiters, an asterisk could become one of them.
+    let is_bare = sides.iter().all(|side| matches!(side, Side::Blank | Side::Other));
+    let style = if is_bare { Style::EmphasisInWord } else { Style::Plain };
+    units[from..to].iter_mut().for_each(|unit| unit.look.style = style);
+}
+
+/// What stands next to a delimiter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// White space, or an end of the text.
+    Blank,
+    /// A punctuation mark for every parser.
+    Mark,
+    /// Emphasis, which may turn out to be plain text.
+    Emphasis,
+    /// Something else.
+    Other,
+}
+
+fn beside(units: &[Unit], at: Option<usize>, look: Look) -> Side {
+    let Some(unit) = at.and_then(|at| units.get(at)) else {
+        return Side::Blank;
+    };
+    match unit.what {
+        _ if unit.look.link != look.link || unit.look.style == Style::Code => Side::Mark,
+        _ if unit.look.style != Style::Plain => Side::Emphasis,
+        What::Image(_) => Side::Mark,
+        What::Char(c) if c.is_whitespace() => Side::Blank,
+        What::Char(c) if c.is_ascii_punctuation() => Side::Mark,
+        What::Char(_) => Side::Other,
+    }
+}
+
+/// Returns true if a delimiter between `outside` and `inside` opens or closes emphasis.
+fn opens(outside: Side, inside: What) -> bool {
+    match inside {
+        What::Char(c) if c.is_whitespace() => false,
+        What::Char(c) if c.is_alphanumeric() => true,
+        _ => matches!(outside, Side::Blank | Side::Mark),
+    }
+}
+
+/// Appends units of one link, or of none.
+fn push_styles(
+    page: &Page<'_>,
+    units: &[Unit],
+    range: std::ops::Range<usize>,
+    in_brackets: bool,
+    out: &mut String,
+) {
+    let mut at = range.start;
+    while at < range.end {
+        let unit = units[at];
+        if let What::Image(number) = unit.what {
+            let shown = page.tree.structure.images[number];
+            let link = if in_brackets { 0 } else { shown.link };
+            out.push_str(&image(page, &Image { link, ..shown }));
+            at += 1;
+            continue;
+        }
+        let is_same = |other: &Unit| other.look == unit.look && matches!(other.what, What::Char(_));
+        let end = end_of(units, at, is_same).min(range.end);
+        let text: Vec<char> = units[at..end].iter().filter_map(Unit::char).collect();
+        let delimiter = match unit.look.style {
+            Style::Plain => "",
+            Style::Strong => "**",
+            Style::Emphasis => "_",
+            Style::EmphasisInWord => "*",
+            Style::Code => {
+                out.push_str(&code::span(&text.iter().collect::<String>()));
+                at = end;
+                continue;
+            }
+        };
+        out.push_str(delimiter);
+        let after = delimiter.chars().next().or_else(|| first_of(units.get(end), unit.look.link));
+        let before = out.chars().next_back();
+        push_escaped(&text, before, after, in_brackets, out);
+        out.push_str(delimiter);
+        at = end;
+    }
+}
+
+impl Unit {
+    fn char(&self) -> Option<char> {
+        match self.what {
+            What::Char(c) => Some(c),
+            What::Image(_) => None,
+        }
+    }
+}
+
+/// The character with which the output goes on at `next`, after units with this `link`.
+fn first_of(next: Option<&Unit>, link: u32) -> Option<char> {
+    let next = next?;
+    Some(match next.look.style {
+        _ if next.look.link != link => {
+            if link == 0 {
+                '['
+            } else {
+                ']'
+            }
+        }
+        _ if matches!(next.what, What::Image(_)) => '!',
+        Style::Plain => next.char().unwrap_or(' '),
+        Style::Strong | Style::EmphasisInWord => '*',
+        Style::Emphasis => '_',
+        Style::Code => '`',
+    })
+}
+
+/// Appends text with the escapes that it needs between the characters `before` and `after`.
+fn push_escaped(
+    text: &[char],
+    before: Option<char>,
+    after: Option<char>,
+    in_brackets: bool,
+    out: &mut String,
+) {
+    for (at, c) in text.iter().enumerate() {
+        let before = at.checked_sub(1).map_or(before, |before| Some(text[before]));
+        let next = text.get(at + 1).copied().or(after);
+        let rest: String = match c {
+            // The longest name of a character reference has 31 letters.
+            '&' => text[at + 1..].iter().take(40).collect(),
+            _ => String::new(),
+        };
+        if escape::acts(before, *c, next, &rest, in_brackets) {
+            out.push('\\');
+        }
+        out.push(*c);
+    }
+}

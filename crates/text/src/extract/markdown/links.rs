@@ -1,0 +1,123 @@
+//! Links as destinations of Markdown: absolute by the page's base, and escaped.
+
+use url::Url;
+
+/// Longest link that is written. Longer ones are data rather than addresses.
+const LINK_BYTES_MAX: usize = 4096;
+
+/// What relative links are relative to.
+#[derive(Debug, Clone, Default)]
+pub struct Base(Option<Url>);
+
+impl Base {
+    /// Creates the base of the page at `url` that names `base` in `<base href>`.
+    #[must_use]
+    pub fn new(url: &str, base: Option<&str>) -> Self {
+        let is_web = |url: &Url| matches!(url.scheme(), "http" | "https");
+        let page = Url::parse(url).ok().filter(is_web);
+        let named = base.and_then(|base| match &page {
+            Some(page) => page.join(base.trim()).ok(),
+            None => Url::parse(base.trim()).ok(),
+        });
+        Self(named.filter(is_web).or(page))
+    }
+
+    /// Returns the destination for `link`, without characters that have a meaning in Markdown. `None` for a link
+    /// that leads to no address, such as a script. Without a base, a relative link stays relative.
+    pub(super) fn destination(&self, link: &str) -> Option<String> {
+        let link = link.trim();
+        if link.is_empty() || link.len() > LINK_BYTES_MAX {
+            return None;
+        }
+        let absolute = match &self.0 {
+            Some(base) => base.join(link).ok(),
+            None => Url::parse(link).ok(),
+        };
+        match absolute {
+            Some(url) if matches!(url.scheme(), "http" | "https" | "mailto" | "ftp" | "tel") => {
+                Some(escaped(url.as_str()))
+            }
+            Some(_) => None,
+            None if self.0.is_none() && is_relative(link) => Some(escaped(link)),
+            None => None,
+        }
+    }
+}
+
+/// Returns true for a link without scheme.
+fn is_relative(link: &str) -> bool {
+    link.find([':', '/', '?', '#']).is_none_or(|at| !link[at..].starts_with(':'))
+}
+
+/// Percent-encodes what could end the destination, or act as markup within it.
+fn escaped(url: &str) -> String {
+    let mut escaped = String::with_capacity(url.len());
+    for c in url.chars() {
+        match c {
+            '<'
+            | '>'
+            | '('
+            | ')'
+            | '\\'
+            | '`'
+            | '|'
+            | '['
+            | ']'
+            | '"'
+            | '^'
+            | '{'
+            | '}'
+            | '\u{7f}'
+            | '\0'..=' ' => {
+                escaped.push_str(&format!("%{:02X}", u32::from(c)));
+            }
+            // Markdown decodes character references here, too.
+            '&' => escaped.push_str("\\&"),
+            c if c.is_whitespace() || c.is_control() => {
+                c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| escaped.push_str(&format!("%{byte:02X}")));
+            }
+            c => escaped.push(c),
+        }
+    }
+    unescape_plain_ampersands(&escaped)
+}
+
+/// Removes the escape of each `&` that does not begin a character reference.
+fn unescape_plain_ampersands(url: &str) -> String {
+    let mut parts = url.split("\\&");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(if super::escape::ends_reference(part) { "\\&" } else { "&" });
+        out.push_str(part);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_absolute_by_the_base_of_the_page() {
+        let page = "https://a.example/x/y?z=1";
+        for (link, base, expected) in [
+            ("2#top", None, Some("https://a.example/x/2#top")),
+            ("#top", None, Some("https://a.example/x/y?z=1#top")),
+            ("2", Some("/base/"), Some("https://a.example/base/2")),
+            ("//b.example/a b", None, Some("https://b.example/a%20b")),
+            ("/a(1)?b&copy;=2&c=3", None, Some("https://a.example/a%281%29?b\\&copy;=2&c=3")),
+            ("/`|<>", None, Some("https://a.example/%60%7C%3C%3E")),
+            ("mailto:a@b.example", None, Some("mailto:a@b.example")),
+            ("javascript:alert(1)", None, None),
+            ("data:text/html,x", None, None),
+            ("", None, None),
+            ("http://[", None, None),
+        ] {
+            assert_eq!(Base::new(page, base).destination(link).as_deref(), expected, "{link}");
+        }
+        let unknown = Base::new("pages/1.html", None);
+        assert_eq!(unknown.destination("a/b.html").as_deref(), Some("a/b.html"));
+        assert_eq!(unknown.destination("https://a.example/").as_deref(), Some("https://a.example/"));
+        assert_eq!(unknown.destination("javascript:x").as_deref(), None);
+    }
+}

@@ -1,0 +1,42 @@
+//! The chosen blocks of a page → Markdown: CommonMark with GitHub's tables, without raw HTML.
+//!
+//! ```text
+//! chosen blocks ─ outline (containers, tables) ─ inline (links, emphasis, escapes) ─ write (lines) → Markdown
+//! ```
+//!
+//! In: a page, its tree with its [structure](crate::extract::parse::structure), and the same chosen blocks as
+//! for the main text. Out: text that a parser of CommonMark reads as the same words in the same order, with the
+//! page's headings, lists, quotations, code, tables, links, emphasis and alternative texts of images.
+//!
+//! Invariants: no character of the page acts as markup; whatever cannot be written without raw HTML is written
+//! as its text. Cost: linear in the page; lists and quotations are nested at most [`outline::LEVELS_MAX`] deep.
+
+mod code;
+mod escape;
+mod inline;
+mod links;
+mod outline;
+mod paragraphs;
+mod table;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use crate::extract::parse::tree::Tree;
+
+pub use links::Base;
+pub(in crate::extract) use paragraphs::of_paragraphs;
+
+/// Writes the blocks at `chosen` as Markdown. Links are made absolute by `base`.
+pub(in crate::extract) fn of_blocks(html: &str, tree: &Tree, chosen: &[u32], base: &Base) -> String {
+    let page = Page { html, tree, chosen, base };
+    write::write(&outline::outline(&page))
+}
+
+/// A page with its chosen blocks.
+struct Page<'a> {
+    html: &'a str,
+    tree: &'a Tree,
+    chosen: &'a [u32],
+    base: &'a Base,
+}

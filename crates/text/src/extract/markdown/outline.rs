@@ -1,0 +1,400 @@
+//! Chosen blocks → the page's outline: paragraphs, headings and code in lists, quotations and tables.
+//!
+//! One pass over the nodes gives each its container; then each chosen block is added to its node's. A container
+//! enters the outline with its first chosen block. So lists and tables of which nothing was chosen leave no
+//! trace, and what was chosen keeps its order.
+
+use crate::extract::markdown::inline::{self, Around, Spans};
+use crate::extract::markdown::table::{Grid, data_tables};
+use crate::extract::markdown::{Page, code};
+use crate::extract::parse::structure::{Property, SpanKind};
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::block_flag;
+use crate::extract::write::text_of;
+
+/// Lists and quotations within one another that are written. The content of deeper ones is written at this
+/// level.
+pub(super) const LEVELS_MAX: u8 = 10;
+
+/// Elements from an image up to its figure.
+const FIGURE_LEVELS_MAX: usize = 3;
+
+/// Elements from program text up to one whose class names its language.
+const LANGUAGE_LEVELS_MAX: usize = 3;
+
+/// A part of the outline.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// A paragraph, as lines of inline Markdown.
+    Paragraph(Vec<String>),
+    /// A heading with its level.
+    Heading(u8, String),
+    /// Program text.
+    Code { text: String, language: Option<String> },
+    /// A quotation.
+    Quote(Vec<Part>),
+    /// A list. Items have a number if it is ordered.
+    List(Vec<(Option<u32>, Vec<Part>)>),
+    /// A table.
+    Table(Grid),
+}
+
+/// What holds blocks.
+#[derive(Debug)]
+struct Container {
+    kind: Kind,
+    parent: usize,
+    level: u8,
+    children: Vec<Child>,
+    is_linked: bool,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Page,
+    Quote,
+    /// A list, and the number of the next item if it is ordered.
+    List(Option<u32>),
+    /// An item, with its number if it has one.
+    Item(Option<u32>),
+    Table(Grid),
+}
+
+#[derive(Debug)]
+enum Child {
+    Container(usize),
+    Leaf(Leaf),
+}
+
+/// A part without parts, and the node and block that it came from last.
+#[derive(Debug)]
+struct Leaf {
+    part: Part,
+    node: u32,
+    block: u32,
+}
+
+/// Where a node stands.
+#[derive(Debug, Clone, Copy)]
+struct Context {
+    container: usize,
+    /// The level of the heading round it.
+    heading: Option<u8>,
+    /// The innermost preformatted node.
+    preformatted: u32,
+    /// True within a cell of a table that is written as one.
+    is_cell: bool,
+    /// The row and column of that cell.
+    cell: (u32, u32),
+}
+
+/// Returns the outline of a page's chosen blocks.
+pub(super) fn outline(page: &Page<'_>) -> Vec<Part> {
+    let mut builder = Builder::new(page);
+    let mut spans = Spans::new(page);
+    let mut last = None;
+    for &number in page.chosen {
+        builder.add_block(page, &mut spans, number, last);
+        last = Some(number);
+    }
+    builder.parts(0)
+}
+
+struct Builder {
+    containers: Vec<Container>,
+    /// By node.
+    contexts: Vec<Context>,
+}
+
+impl Builder {
+    fn new(page: &Page<'_>) -> Self {
+        let root = Container { kind: Kind::Page, parent: 0, level: 0, children: Vec::new(), is_linked: true };
+        let contexts = Vec::with_capacity(page.tree.nodes.len());
+        let mut builder = Self { containers: vec![root], contexts };
+        let tables = data_tables(page.tree);
+        let mut tables = tables.into_iter().peekable();
+        for (number, node) in (0_u32..).zip(&page.tree.nodes) {
+            let parent = match number {
+                0 => Context {
+                    container: 0,
+                    heading: None,
+                    preformatted: u32::MAX,
+                    is_cell: false,
+                    cell: (0, 0),
+                },
+                _ => builder.contexts[node.parent as usize],
+            };
+            let is_table = tables.next_if_eq(&number).is_some();
+            let context = builder.context(page, number, node.tag, parent, is_table);
+            builder.contexts.push(context);
+        }
+        builder
+    }
+
+    /// Returns where `node` stands, whose parent stands at `parent`. Opens its container, if it is one.
+    fn context(&mut self, page: &Page<'_>, node: u32, tag: Tag, parent: Context, is_table: bool) -> Context {
+        let mut context = parent;
+        if tag.heading_level() != 0 {
+            context.heading = Some(tag.heading_level());
+        }
+        if matches!(tag, Tag::Pre | Tag::Xmp | Tag::Listing | Tag::Plaintext) {
+            context.preformatted = node;
+        }
+        let properties = || page.tree.structure.of_node(node);
+        let number = || {
+            properties().find_map(|property| match property {
+                Property::Number(number) => Some(number),
+                _ => None,
+            })
+        };
+        let holder = &mut self.containers[context.container];
+        match (tag, &mut holder.kind) {
+            // Within a cell there is only text.
+            (_, Kind::Table(grid)) => match tag {
+                // A cell without end tag holds the next row.
+                Tag::Tr => {
+                    grid.begin_row();
+                    context.is_cell = false;
+                }
+                Tag::Td | Tag::Th if !parent.is_cell => {
+                    let size = properties().find_map(|property| match property {
+                        Property::Cell { columns, rows } => Some((columns, rows)),
+                        _ => None,
+                    });
+                    context.cell = grid.begin_cell(tag == Tag::Th, size.unwrap_or((1, 1)));
+                    context.is_cell = true;
+                }
+                Tag::Caption if !parent.is_cell => context.container = holder.parent,
+                _ => {}
+            },
+            (Tag::Table, _) if is_table => {
+                context.container = self.open(Kind::Table(Grid::default()), context.container, 0);
+            }
+            (Tag::Blockquote, _) => context.container = self.open(Kind::Quote, context.container, 1),
+            (Tag::Ul | Tag::Menu | Tag::Dir | Tag::Dl, _) => {
+                context.container = self.open(Kind::List(None), context.container, 1);
+            }
+            (Tag::Ol, _) => {
+                let first = number().unwrap_or(1);
+                context.container = self.open(Kind::List(Some(first)), context.container, 1);
+            }
+            (Tag::Li | Tag::Dt, Kind::List(next)) => {
+                let own = next.map(|next| number().unwrap_or(next));
+                *next = own.map(|own| own.saturating_add(1));
+                context.container = self.open(Kind::Item(own), context.container, 0);
+            }
+            _ => {}
+        }
+        context
+    }
+
+    /// Adds a container. One that would be nested too deeply is the one round it.
+    fn open(&mut self, kind: Kind, parent: usize, levels: u8) -> usize {
+        let level = self.containers[parent].level + levels;
+        if level > LEVELS_MAX {
+            return parent;
+        }
+        self.containers.push(Container { kind, parent, level, children: Vec::new(), is_linked: false });
+        self.containers.len() - 1
+    }
+
+    /// Adds a chosen block, and the images before it that belong to the text. `last` is the chosen block before.
+    fn add_block(&mut self, page: &Page<'_>, spans: &mut Spans, number: u32, last: Option<u32>) {
+        let block = &page.tree.blocks[number as usize];
+        let (before, within) = spans.images(page, number);
+        let is_next = last.is_some_and(|last| last + 1 == number);
+        for image in before {
+            let image = &page.tree.structure.images[image];
+            if is_next || in_figure_of(page, image.node, number) {
+                self.add_line(self.contexts[image.node as usize], image.node, inline::image(page, image));
+            }
+        }
+        let context = self.contexts[block.node as usize];
+        if block.features & block_flag::PREFORMATTED != 0 && !context.is_cell {
+            self.add_code(page, context, number);
+            return;
+        }
+        let around = match context {
+            Context { is_cell: true, .. } => Around::TableCell,
+            Context { heading: Some(_), .. } => Around::Heading,
+            _ => Around::Paragraph,
+        };
+        let line = inline::line(page, spans, block, &within, around);
+        if line.is_empty() {
+            return;
+        }
+        if let (Some(level), false) = (context.heading, context.is_cell) {
+            self.add_heading(context.container, level, (block.node, number), line);
+            return;
+        }
+        let breaks = &page.tree.structure.breaks;
+        let first = breaks.partition_point(|at| *at < block.first_segment);
+        let breaks = breaks[first..].iter().take(2).filter(|at| **at == block.first_segment).count();
+        if is_next
+            && breaks == 1
+            && !context.is_cell
+            && let Some(Leaf { part: Part::Paragraph(lines), block: last, .. }) =
+                self.last_leaf(context.container).filter(|leaf| leaf.node == block.node)
+            && last.checked_add(1) == Some(number)
+        {
+            *last = number;
+            lines.push(line);
+            return;
+        }
+        self.add_line(context, block.node, line);
+        if let Some(leaf) = self.last_leaf(context.container) {
+            leaf.block = number;
+        }
+    }
+
+    /// Adds a heading, or to the one before if only a line break lies between them.
+    fn add_heading(&mut self, container: usize, level: u8, (node, number): (u32, u32), line: String) {
+        if let Some(Leaf { part: Part::Heading(_, text), block, .. }) = self
+            .last_leaf(container)
+            .filter(|leaf| leaf.node == node && leaf.block.checked_add(1) == Some(number))
+        {
+            *block = number;
+            text.push(' ');
+            text.push_str(&line);
+            return;
+        }
+        self.add(container, Leaf { part: Part::Heading(level, line), node, block: number });
+    }
+
+    fn add_code(&mut self, page: &Page<'_>, context: Context, number: u32) {
+        let block = &page.tree.blocks[number as usize];
+        let added = text_of(page.html, page.tree, block, true);
+        if added.is_empty() {
+            return;
+        }
+        let node = context.preformatted;
+        if let Some(Leaf { part: Part::Code { text, .. }, .. }) =
+            self.last_leaf(context.container).filter(|leaf| leaf.node == node)
+        {
+            text.push('\n');
+            text.push_str(&added);
+            return;
+        }
+        let part = Part::Code { text: added, language: language(page, number) };
+        self.add(context.container, Leaf { part, node, block: number });
+    }
+
+    /// Adds a line as a paragraph, or to its cell.
+    fn add_line(&mut self, context: Context, node: u32, line: String) {
+        let container = context.container;
+        if let Kind::Table(grid) = &mut self.containers[container].kind {
+            grid.add(context.is_cell.then_some(context.cell), &line);
+            self.link(container);
+            return;
+        }
+        self.add(container, Leaf { part: Part::Paragraph(vec![line]), node, block: u32::MAX });
+    }
+
+    fn add(&mut self, container: usize, leaf: Leaf) {
+        let container = self.holder(container);
+        self.link(container);
+        self.containers[container].children.push(Child::Leaf(leaf));
+    }
+
+    /// Returns `container`, or the last item of a list, which holds nothing but items.
+    fn holder(&mut self, container: usize) -> usize {
+        let list = &self.containers[container];
+        if !matches!(list.kind, Kind::List(_)) {
+            return container;
+        }
+        match list.children.last() {
+            Some(Child::Container(item)) => *item,
+            _ => self.open(Kind::Item(None), container, 0),
+        }
+    }
+
+    /// Makes `container` a part of what holds it, up to the page.
+    fn link(&mut self, container: usize) {
+        let mut at = container;
+        while !self.containers[at].is_linked {
+            self.containers[at].is_linked = true;
+            let is_item = matches!(self.containers[at].kind, Kind::Item(_));
+            let parent = self.containers[at].parent;
+            let parent = if is_item { parent } else { self.holder(parent) };
+            self.containers[parent].children.push(Child::Container(at));
+            at = parent;
+        }
+    }
+
+    fn last_leaf(&mut self, container: usize) -> Option<&mut Leaf> {
+        let container = match &self.containers[container] {
+            Container { kind: Kind::List(_), children, .. } => match children.last()? {
+                Child::Container(item) => *item,
+                Child::Leaf(_) => return None,
+            },
+            _ => container,
+        };
+        match self.containers[container].children.last_mut()? {
+            Child::Leaf(leaf) => Some(leaf),
+            Child::Container(_) => None,
+        }
+    }
+
+    /// Returns the parts of a container. The recursion is as deep as containers are nested.
+    fn parts(&mut self, container: usize) -> Vec<Part> {
+        let children = std::mem::take(&mut self.containers[container].children);
+        let mut parts = Vec::with_capacity(children.len());
+        for child in children {
+            let at = match child {
+                Child::Leaf(leaf) => {
+                    parts.push(leaf.part);
+                    continue;
+                }
+                Child::Container(at) => at,
+            };
+            match &mut self.containers[at].kind {
+                Kind::Table(grid) => parts.extend(std::mem::take(grid).into_parts()),
+                Kind::Quote => parts.push(Part::Quote(self.parts(at))),
+                Kind::List(_) => {
+                    let items = std::mem::take(&mut self.containers[at].children);
+                    let items = items.into_iter().filter_map(|item| match item {
+                        Child::Container(item) => Some(item),
+                        Child::Leaf(_) => None,
+                    });
+                    let is_ordered = matches!(self.containers[at].kind, Kind::List(Some(_)));
+                    let items = items.map(|item| {
+                        let number = match self.containers[item].kind {
+                            Kind::Item(number) => number,
+                            _ => None,
+                        };
+                        (if is_ordered { number.or(Some(1)) } else { None }, self.parts(item))
+                    });
+                    parts.push(Part::List(items.collect()));
+                }
+                Kind::Page | Kind::Item(_) => parts.extend(self.parts(at)),
+            }
+        }
+        parts
+    }
+}
+
+/// Returns true if `node` stands in a figure that holds block `number`.
+fn in_figure_of(page: &Page<'_>, node: u32, number: u32) -> bool {
+    let nodes = &page.tree.nodes;
+    let mut figure = page.tree.ancestors(node).take(FIGURE_LEVELS_MAX).map(|node| &nodes[node as usize]);
+    figure
+        .find(|node| node.tag == Tag::Figure)
+        .is_some_and(|figure| (figure.first_block..figure.end_block).contains(&number))
+}
+
+/// Returns the programming language of a preformatted block.
+fn language(page: &Page<'_>, number: u32) -> Option<String> {
+    let structure = &page.tree.structure;
+    let block = &page.tree.blocks[number as usize];
+    let first = structure.spans.partition_point(|span| span.first < block.first_segment);
+    let spans = structure.spans[first..].iter().take_while(|span| span.first < block.end_segment);
+    let of_code = spans.take(4).filter(|span| span.kind == SpanKind::Code).map(|span| span.value);
+    let nodes = page.tree.ancestors(block.node).take(LANGUAGE_LEVELS_MAX);
+    let of_nodes = nodes.flat_map(|node| structure.of_node(node)).filter_map(|property| match property {
+        Property::Class(class) => Some(class),
+        _ => None,
+    });
+    let class =
+        |class: crate::extract::parse::tree::Segment| &page.html[class.start as usize..class.end as usize];
+    of_code.chain(of_nodes).find_map(|value| code::language(class(value)))
+}

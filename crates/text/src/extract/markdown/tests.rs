@@ -1,0 +1,459 @@
+//! Markdown of made pages: golden texts, and properties that a parser of CommonMark checks.
+
+use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::extract::markdown::Base;
+use crate::extract::{ExtractConfig, Extractor};
+
+/// The Markdown of all blocks of a page.
+fn markdown(html: &str) -> String {
+    let mut extractor = Extractor::for_markdown(&ExtractConfig::default());
+    let mut work = leitong_base::work::Work::unbounded();
+    extractor.parse(html, crate::extract::Show::Also(&[]), &mut work).expect("within the limits");
+    let all: Vec<u32> = (0..u32::try_from(extractor.tree.blocks.len()).expect("few")).collect();
+    let base = Base::new("https://a.example/x/", None);
+    super::of_blocks(html, &extractor.tree, &all, &base)
+}
+
+/// The main text of all blocks of a page, without white space.
+fn main_text(html: &str) -> String {
+    let mut extractor = Extractor::new(&ExtractConfig::default());
+    let mut work = leitong_base::work::Work::unbounded();
+    extractor.parse(html, crate::extract::Show::Also(&[]), &mut work).expect("within the limits");
+    assert!(extractor.tree.structure.spans.is_empty(), "recorded only for Markdown");
+    let all: Vec<u32> = (0..u32::try_from(extractor.tree.blocks.len()).expect("few")).collect();
+    let document = crate::extract::write::write(html, &extractor.tree, &all);
+    bare(&document.text())
+}
+
+/// `text` without what is not seen.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !crate::extract::write::is_blank(*c) && !c.is_control()).collect()
+}
+
+/// What a parser of Markdown reads.
+#[derive(Debug, Default)]
+struct Read {
+    /// Text outside of images, without white space.
+    text: String,
+    /// The path of elements round each run of text, as one word each.
+    paths: Vec<(String, String)>,
+    links: Vec<String>,
+    images: Vec<String>,
+}
+
+fn read(markdown: &str) -> Read {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_FOOTNOTES;
+    let mut read = Read::default();
+    let mut path: Vec<String> = Vec::new();
+    let mut in_image = 0;
+    for event in Parser::new_ext(markdown, options) {
+        match event {
+            Event::Start(tag) => {
+                path.push(match tag {
+                    Tag::Heading { level, .. } => format!("h{}", level as u8),
+                    Tag::Paragraph => "p".to_owned(),
+                    Tag::BlockQuote(_) => "quote".to_owned(),
+                    Tag::CodeBlock(kind) => match kind {
+                        pulldown_cmark::CodeBlockKind::Fenced(language) => format!("code:{language}"),
+                        pulldown_cmark::CodeBlockKind::Indented => panic!("indented code in {markdown:?}"),
+                    },
+                    Tag::List(start) => start.map_or("ul".to_owned(), |start| format!("ol:{start}")),
+                    Tag::Item => "li".to_owned(),
+                    Tag::Table(_) => "table".to_owned(),
+                    Tag::TableHead => "th".to_owned(),
+                    Tag::TableRow => "tr".to_owned(),
+                    Tag::TableCell => "td".to_owned(),
+                    Tag::Emphasis => "em".to_owned(),
+                    Tag::Strong => "strong".to_owned(),
+                    Tag::Link { dest_url, .. } => {
+                        read.links.push(dest_url.to_string());
+                        "a".to_owned()
+                    }
+                    Tag::Image { dest_url, .. } => {
+                        in_image += 1;
+                        read.images.push(dest_url.to_string());
+                        "img".to_owned()
+                    }
+                    other => panic!("{other:?} in {markdown:?}"),
+                });
+            }
+            Event::End(end) => {
+                in_image -= i32::from(end == TagEnd::Image);
+                path.pop();
+            }
+            Event::Text(text) | Event::Code(text) if in_image == 0 => {
+                read.text.push_str(&bare(&text));
+                read.paths.push((path.join(" "), text.to_string()));
+            }
+            Event::Text(_) | Event::Code(_) | Event::SoftBreak | Event::HardBreak => {}
+            other => panic!("{other:?} in {markdown:?}"),
+        }
+    }
+    read
+}
+
+fn check(cases: &[(&str, &str)]) {
+    for (html, expected) in cases {
+        let written = markdown(html);
+        assert_eq!(written, expected.trim_start_matches('\n'), "{html}");
+        assert_eq!(read(&written).text, main_text(html), "{html}");
+    }
+}
+
+#[test]
+fn headings_paragraphs_and_line_breaks() {
+    check(&[
+        ("<h1>One</h1><p>Two<h3>Three <b>bold</b></h3><p>Four", "# One\n\nTwo\n\n### Three bold\n\nFour"),
+        ("<p>a<br>b<br><br>c", "a\\\nb\n\nc"),
+        ("<h2>One<br>two</h2>", "## One two"),
+        ("<h2>C#</h2><h2>Key #</h2>", "## C\\#\n\n## Key \\#"),
+        ("<p>一行\n二行", "一行二行"),
+    ]);
+}
+
+#[test]
+fn emphasis_links_code_and_images() {
+    check(&[
+        ("a <b>b</b> <i>c</i> <strong><em>d</em></strong> e", "a **b** _c_ **d** e"),
+        ("a<b>b</b>c<i>d</i>e", "a**b**c*d*e"),
+        ("<b> a </b>b", "**a** b"),
+        ("<b>注意：</b>中文", "**注意**：中文"),
+        ("中文<b>“引用”</b>中文", "中文“**引用**”中文"),
+        ("<b>a</b><i>b</i> <b>c</b> <i>d</i>", "**a**b **c** _d_"),
+        ("<a href=b?c=1&amp;d=2>x <b>y</b></a>", "[x **y**](https://a.example/x/b?c=1&d=2)"),
+        ("see <a href='#n'>[1]</a>.", "see [\\[1\\]](https://a.example/x/#n)."),
+        ("<a href=javascript:x()>x</a> <a name=y>y</a>", "x y"),
+        ("<a href=/1><p>one<p>two</a>", "[one](https://a.example/1)\n\n[two](https://a.example/1)"),
+        ("use <code>a`b</code> and <tt>c</tt>", "use ``a`b`` and `c`"),
+        ("<code>`</code>", "`` ` ``"),
+        ("x <img src=i.png alt='a [b]'> y", "x ![a \\[b\\]](https://a.example/x/i.png) y"),
+        (
+            "<a href=/p><img src=data:image/gif;base64,R0 alt=logo></a> text",
+            "[![logo]()](https://a.example/p) text",
+        ),
+        (
+            "<p>one</p><figure><img src=i.png alt=cat><figcaption>A cat</figcaption></figure>",
+            "one\n\n![cat](https://a.example/x/i.png)\n\nA cat",
+        ),
+        ("<p>one<p><img src=i.png alt=''><p>two", "one\n\ntwo"),
+    ]);
+}
+
+#[test]
+fn lists_quotations_and_code() {
+    check(&[
+        (
+            "<ul><li>a<li>b<ol start=3><li>c<li>d</ol></ul>",
+            "- a\n- b\n\n  3. c\n  4. d".replace("- a\n-", "- a\n\n-").as_str(),
+        ),
+        ("<ul><li>a<ul><li>b<ul><li>c</ul></ul><li>d</ul>", "- a\n  - b\n    - c\n- d"),
+        ("<ul><li>a</li><ul><li>b</li></ul><li>c</ul>", "- a\n  - b\n- c"),
+        ("<ol><li>a<p>b<li value=7>c<li>d</ol>", "1. a\n\n   b\n\n7. c\n\n8. d"),
+        ("<ul><li>a</ul><ul><li>b</ul><ol><li>c</ol>", "- a\n\n* b\n\n1. c"),
+        ("<dl><dt>Term<dd>Meaning<dd>Another</dl>", "- Term\n\n  Meaning\n\n  Another"),
+        ("<blockquote><p>a<p>b<blockquote>c</blockquote></blockquote>d", "> a\n>\n> b\n>\n> > c\n\nd"),
+        (
+            "<pre><code class='language-rust'>fn a() {\n\n    b();\n}\n</code></pre>",
+            "```rust\nfn a() {\n\n    b();\n}\n```",
+        ),
+        ("<div class='highlight-source-shell'><pre>ls ```\n</pre></div>", "````shell\nls ```\n````"),
+        ("<ul><li>a<pre>b\nc</pre></ul>", "- a\n\n  ```\n  b\n  c\n  ```"),
+        ("<pre><div>a</div><div>  b</div></pre>", "```\na\n  b\n```"),
+        ("<ol start=-2><li>a</ol><ol start=9999999999><li>b</ol>", "1. a\n\n1) b"),
+    ]);
+}
+
+#[test]
+fn tables_of_data_and_of_layout() {
+    check(&[
+        (
+            "<table><tr><th>a<th>b|c<tr><td>1<td><b>x</b><br>y<tr><td><td>3</table>",
+            "| a | b\\|c |\n| --- | --- |\n| 1 | **x** y |\n|  | 3 |",
+        ),
+        ("<table><tr><td>1<td>2<tr><td>3<td>4</table>", "|  |  |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |"),
+        (
+            "<table><caption>Cap</caption><tr><th colspan=2>a<th>b<tr><td rowspan=2>1<td>2<td>3<tr><td>4<td>5</table>",
+            "Cap\n\n| a |  | b |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n|  | 4 | 5 |",
+        ),
+        (
+            "<table><tr><td><p>Left<td><table><tr><th>k<th>v<tr><td>1<td>2</table></table>",
+            "Left\n\n| k | v |\n| --- | --- |\n| 1 | 2 |",
+        ),
+        ("<table role=presentation><tr><td>a<td>b<tr><td>c<td>d</table>", "a\n\nb\n\nc\n\nd"),
+        ("<table><tr><td><h2>a</h2><td>b<tr><td>c<td>d</table>", "## a\n\nb\n\nc\n\nd"),
+        ("<table><tr><td>only<tr><td>one</table>", "only\n\none"),
+        (
+            "<table><tr><th>a<th>b<tr><td><code>x|y</code><td><code>\\|</code></table>",
+            "| a | b |\n| --- | --- |\n| `x\\|y` | \\\\\\| |",
+        ),
+        (
+            "<ul><li>x<table><tr><th>a<th>b<tr><td><ul><li>1<li>2</ul><td>3</table></ul>",
+            "- x\n\n  | a | b |\n  | --- | --- |\n  | 1 2 | 3 |",
+        ),
+    ]);
+}
+
+#[test]
+fn text_never_acts_as_markup() {
+    for text in [
+        "# a",
+        "#a",
+        "> a",
+        "- a",
+        "+ a",
+        "* a",
+        "1. a",
+        "12) a",
+        "1.5 a",
+        "---",
+        "===",
+        "***",
+        "a*b*c",
+        "*a*",
+        "__a__",
+        "a_b_c",
+        "_a_",
+        "`a`",
+        "[a](b)",
+        "![a](b)",
+        "[a]: b",
+        "[^a]",
+        "[x] a",
+        "&lt;b>",
+        "&lt;!-- a -->",
+        "&amp;amp;",
+        "&amp;copy;",
+        "\\",
+        "\\*a\\*",
+        "a\\",
+        "~~a~~",
+        "~a~",
+        "|a|b|",
+        "http://a.example/_b_",
+        "a | b",
+        "&lt;http://a>",
+        "!",
+        "a!",
+        "&amp;",
+        "1234567890. a",
+        "- - -",
+        "+",
+        "-",
+        "2.",
+        "=",
+        ":--",
+        "\\`a`",
+        "`\\`",
+        "**",
+        "a ** b",
+        "_",
+        "[",
+        "]",
+        "a]",
+        "&lt;",
+        "a&lt;",
+        "$a$",
+        "#",
+        "###### a",
+        "a\u{2028}b",
+        "\u{feff}# a",
+        "&#96;&#96;&#96;",
+    ] {
+        for html in [
+            format!("<p>{text}"),
+            format!("<p>x<br>{text}"),
+            format!("<ul><li>{text}"),
+            format!("<p>x <b>{text}</b> y"),
+            format!("<p>x<i>{text}</i>y"),
+            format!("<p>{text}<a href=x>{text}</a>{text}"),
+            format!("<p>{text}<code>{text}</code>{text}"),
+            format!("<h2>{text}</h2>"),
+            format!("<table><tr><th>{text}<th>b<tr><td>{text}<td><code>{text}</code></table>"),
+            format!("<blockquote>{text}</blockquote>"),
+            format!("<pre>{text}</pre>"),
+            format!("<p>x <img src=a alt='{}'> y", text.replace('\'', "")),
+        ] {
+            let written = markdown(&html);
+            assert_eq!(read(&written).text, main_text(&html), "{html:?} → {written:?}");
+        }
+    }
+}
+
+/// Markup that never ends, or nests far deeper than any page: the text stays, and the output stays small.
+#[test]
+fn hostile_markup_stays_text_of_bounded_size() {
+    for (open, count) in [
+        ("<ul><li>x", 5_000),
+        ("<blockquote>x", 5_000),
+        ("<b>x", 5_000),
+        ("<table><tr><td>x", 5_000),
+        ("<a href=y>x", 5_000),
+        ("<i>x<p>", 5_000),
+        ("<div><a href=y><b>x", 5_000),
+        ("<ol><li><blockquote>x", 5_000),
+        ("<pre>x<div>", 5_000),
+        ("<dl><dt>x<dd>", 5_000),
+        ("<h1>x", 5_000),
+        ("<code>x", 5_000),
+        ("<table><tr><td rowspan=100 colspan=100>x<td>", 2_000),
+    ] {
+        let html = open.repeat(count);
+        let written = markdown(&html);
+        assert!(bare(&written).matches('x').count() >= count, "{open}");
+        assert!(written.len() < 100 * html.len() + 1000, "{open}: {} bytes", written.len());
+        if open != "<ol><li><blockquote>x" {
+            assert_eq!(read(&written).text, main_text(&html), "{open}");
+        }
+    }
+}
+
+/// Texts with every character that means something in Markdown.
+fn text() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "a",
+        "bc",
+        " ",
+        "  ",
+        "*",
+        "**",
+        "_",
+        "__",
+        "`",
+        "``",
+        "[",
+        "]",
+        "(",
+        ")",
+        "](x)",
+        "#",
+        "# ",
+        "> ",
+        "- ",
+        "+ ",
+        "1. ",
+        "2) ",
+        "|",
+        "\\",
+        "&lt;",
+        "&gt;",
+        "&amp;",
+        "&amp;amp;",
+        "~",
+        "~~",
+        "!",
+        "![",
+        ":",
+        "---",
+        "===",
+        "中",
+        "文。",
+        "，",
+        "“",
+        "”",
+        "é",
+        "\u{301}",
+        "😀",
+        "$",
+        "^",
+        "[^",
+        ";",
+        "<br>",
+        "\n",
+        "&nbsp;",
+        "http://b.example/",
+        ".",
+        "x;",
+        "copy;",
+        "/b",
+        "\u{200b}",
+    ]);
+    prop::collection::vec(pieces, 1..8).prop_map(|pieces| pieces.concat())
+}
+
+fn inline() -> impl Strategy<Value = String> {
+    let leaf = text();
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        let tag = prop::sample::select(vec![
+            "b",
+            "i",
+            "em",
+            "strong",
+            "code",
+            "a href='/u(v)?w=1&x;=2'",
+            "span",
+            "tt",
+            "img src=i alt='k]*'",
+            "a",
+        ]);
+        prop::collection::vec((tag, inner, text()), 1..4).prop_map(|parts| {
+            let part = |(tag, inner, text): (&str, String, String)| {
+                let name = tag.split(' ').next().unwrap_or_default();
+                let close = if name == "img" { String::new() } else { format!("</{name}>") };
+                format!("<{tag}>{inner}{close}{text}")
+            };
+            parts.into_iter().map(part).collect()
+        })
+    })
+}
+
+fn blocks() -> impl Strategy<Value = String> {
+    inline().prop_recursive(4, 24, 4, |inner| {
+        let tag = prop::sample::select(vec![
+            "p",
+            "div",
+            "h1",
+            "h3",
+            "ul><li",
+            "ol start=4><li",
+            "ol><li",
+            "li",
+            "blockquote",
+            "pre",
+            "dl><dt",
+            "dd",
+            "table><tr><td",
+            "td",
+            "tr><td",
+            "table><tr><th>x<th",
+            "figure",
+            "section",
+            "br",
+            "hr",
+            "/ul",
+            "/table",
+            "/ol",
+            "pre><code class=lang-x",
+        ]);
+        prop::collection::vec((tag, inner, any::<bool>()), 1..4).prop_map(|parts| {
+            let part = |(tag, inner, closes): (&str, String, bool)| {
+                let name = tag.split([' ', '>']).next().unwrap_or_default();
+                let close = if closes { format!("</{name}>") } else { String::new() };
+                format!("<{tag}>{inner}{close}")
+            };
+            parts.into_iter().map(part).collect()
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    /// The words of the Markdown, as a parser reads it, are those of the main text, and no HTML is in it (the
+    /// reader fails if there is).
+    #[test]
+    fn a_parser_reads_the_words_of_the_main_text(html in blocks()) {
+        let written = markdown(&html);
+        prop_assert_eq!(read(&written).text, main_text(&html), "{:?}", written);
+    }
+
+    #[test]
+    fn a_parser_reads_the_words_of_inline_markup(html in inline()) {
+        let written = markdown(&html);
+        prop_assert_eq!(read(&written).text, main_text(&html), "{:?}", written);
+    }
+}
