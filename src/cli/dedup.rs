@@ -53,6 +53,7 @@ Examples:
   leitong dedup pages.jsonl.gz > verdicts.jsonl
   leitong dedup --table state --output today.jsonl crawl-2026-11-21.warc.gz
   leitong dedup --text-column body --keep kept.parquet crawl/*.parquet
+  leitong dedup --keep texts.parquet --as markdown crawl/*.warc.gz
   leitong dedup --keep kept/ --drop gone.jsonl.zst --checkpoint state crawl/*.jsonl.gz
   leitong dedup --url-base https:// --keep kept/ mirror/
   leitong dedup --keep kept.warc.gz --revisit --warc-base s3://bucket/crawl index.cdxj.gz
@@ -209,7 +210,8 @@ impl Run<'_> {
         let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
         let folder = checkpoints.as_deref();
         let for_inputs = (&*self.paths, &*self.below, &*readings);
-        let mut keeping = Keeping::begin(&arguments.kept, for_inputs, rules, begun_at, folder, checkpoint)?;
+        let mut keeping =
+            Keeping::begin(&arguments.kept, for_inputs, (config, rules), begun_at, folder, checkpoint)?;
         let sink = sink(arguments, &progress, &counts, checkpoint)?;
         let spool = keeping.spool(folder)?;
         let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;

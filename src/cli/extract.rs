@@ -28,14 +28,15 @@ use leitong_text::page::{Hints, Page};
 Examples:
   leitong extract page.html
   leitong extract --format json page.html
+  leitong extract --format markdown page.html
   leitong extract --jsonl pages.jsonl.gz > texts.jsonl")]
 pub(super) struct Arguments {
-    /// Output format: the text with one paragraph per line, or JSON with title, charset, and the kind of each
-    /// paragraph
-    #[arg(long, value_enum, default_value = "text", conflicts_with = "jsonl")]
+    /// Output format: the text with one paragraph per line, Markdown, or JSON with title, charset, and the kind of
+    /// each paragraph
+    #[arg(long, value_enum, default_value = "text")]
     format: Format,
     /// Extract all pages of FILE. Prints one JSON object per line, {"id", "title", "text", …}, in the order
-    /// of the file
+    /// of the file. With --format markdown, the text is Markdown
     #[arg(long, value_name = "FILE", conflicts_with = "page")]
     jsonl: Option<PathBuf>,
     /// Configuration file (see `leitong config example`)
@@ -49,13 +50,17 @@ pub(super) struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     Text,
+    Markdown,
     Json,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     match &arguments.jsonl {
-        Some(file) => many(file, &config),
+        Some(_) if arguments.format == Format::Json => {
+            Err(wrong("--format json: describes a single page; leave it out with --jsonl"))
+        }
+        Some(file) => many(file, arguments.format, &config),
         None => one(&arguments.page, arguments.format, &config),
     }
 }
@@ -63,21 +68,35 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn one(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode> {
     let page = html_page(path, config)?;
     let mut work = Work::up_to(config.page.work_max);
-    let reading =
-        document::read(&page, &mut Extractor::new(&config.extract), &mut work).map_err(|refusal| {
+    let (reading, markdown) = document::read_markdown(&page, &mut extractor(format, config), &mut work)
+        .map_err(|refusal| {
             anyhow::anyhow!("{}: {} ({})", path.display(), refusal.message, refusal.reason.as_str())
         })?;
     let text = match format {
         Format::Text => reading.document.text(),
+        Format::Markdown => ended(markdown.unwrap_or_else(|| reading.document.markdown())),
         Format::Json => format!("{:#}\n", describe(&reading)),
     };
     terminal::print(&text).context("cannot write the text")?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
+/// Returns the extractor that a format needs.
+fn extractor(format: Format, config: &Config) -> Extractor {
+    match format {
+        Format::Markdown => Extractor::for_markdown(&config.extract),
+        Format::Text | Format::Json => Extractor::new(&config.extract),
+    }
+}
+
+/// Returns `text` with a line feed at its end, unless it is empty.
+fn ended(text: String) -> String {
+    if text.is_empty() { text } else { text + "\n" }
+}
+
+fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode> {
     let mut source = documents::source(&[path.to_owned()], config)?;
-    let mut extractor = Extractor::new(&config.extract);
+    let mut extractor = extractor(format, config);
     let mut out = WholeLines::create(Path::new("-"))?;
     let mut exit = ExitCode::SUCCESS;
     let reader = PageReader::new(config, false).map_err(Wrong::from)?;
@@ -92,7 +111,7 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
             match reader.record_of_file(&place, record.payload) {
                 Ok(MessageOutcome::Skipped(_)) => {}
                 Ok(MessageOutcome::Page(page)) => out
-                    .push(&line(&page, &mut extractor, config.page.work_max))
+                    .push(&line(&page, format, &mut extractor, config.page.work_max))
                     .context("cannot write texts")?,
                 Err(unreadable) => {
                     terminal::note(format_args!("{place}: {} ({})", unreadable.message, unreadable.cause));
@@ -106,12 +125,15 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 /// Formats one line of `--jsonl`.
-fn line(page: &Page, extractor: &mut Extractor, work_max: u64) -> Value {
+fn line(page: &Page, format: Format, extractor: &mut Extractor, work_max: u64) -> Value {
     let mut line = json!({ "id": page.id, "url": page.url, "title": page.title, "text": "" });
-    match document::read(page, extractor, &mut Work::up_to(work_max)) {
-        Ok(reading) => {
+    match document::read_markdown(page, extractor, &mut Work::up_to(work_max)) {
+        Ok((reading, markdown)) => {
             line["title"] = json!(reading.document.title);
-            line["text"] = json!(reading.document.text());
+            line["text"] = json!(match format {
+                Format::Markdown => ended(markdown.unwrap_or_else(|| reading.document.markdown())),
+                Format::Text | Format::Json => reading.document.text(),
+            });
             line["kind"] = json!(reading.document.kind);
             line["charset"] = json!(reading.charset.map(|charset| charset.name));
             line["wall"] = json!(reading.document.wall);

@@ -12,7 +12,9 @@ use anyhow::Context;
 use clap::Args;
 
 use super::settings::wrong;
+use super::texts;
 use crate::checkpoint::{Checkpoint, CheckpointDir};
+use crate::config::Config;
 use leitong_base::terminal;
 use leitong_corpora::keep::copy::{Outputs, Ranked, Ranker, Walk, collect_referents};
 use leitong_corpora::keep::forms;
@@ -22,6 +24,7 @@ use leitong_corpora::keep::referents::Referents;
 use leitong_corpora::keep::report::{self, Report};
 use leitong_corpora::keep::sink::Kept;
 use leitong_corpora::keep::spool::Spool;
+use leitong_corpora::keep::texts::{TextCounts, TextPlan, Texts};
 use leitong_corpora::keep::{Copied, Copier, Prefer, clusters};
 use leitong_corpora::sink::whole_lines::WholeLines;
 use leitong_corpora::source::location::{can_be_read_again, is_object};
@@ -35,6 +38,8 @@ pub(super) struct Arguments {
     /// Compressed if the name ends in .gz or .zst. Verdicts are then written only with --output
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     keep: Option<PathBuf>,
+    #[command(flatten)]
+    texts: texts::Arguments,
     /// Write the other documents, with the added fields `leitong_cluster`, `leitong_kind` and
     /// `leitong_canonical`
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
@@ -102,7 +107,8 @@ impl Arguments {
             ("--drop-undecidable", self.drop_undecidable),
         ];
         let flags = flags.into_iter().filter(|(_, set)| *set).map(|(option, _)| option.to_owned());
-        paths.chain(flags).chain([format!("--prefer {}", self.prefer)]).collect()
+        let preference = [format!("--prefer {}", self.prefer)];
+        paths.chain(flags).chain(self.texts.options()).chain(preference).collect()
     }
 
     /// Rejects inputs that cannot be read a second time, and outputs in object stores.
@@ -113,6 +119,7 @@ impl Arguments {
             ("--clusters", &self.clusters),
             ("--report", &self.report),
         ])?;
+        self.texts.check(self.keep.as_deref(), self.revisit)?;
         for (option, path) in [("--keep", &self.keep), ("--drop", &self.drop)] {
             if let Some(ending) = path.as_deref().and_then(ending_not_written) {
                 return Err(wrong(format_args!(
@@ -176,6 +183,8 @@ pub(super) struct Keeping<'a> {
     outputs: Option<Outputs>,
     /// The state of an earlier process when it was killed.
     checkpoint: Option<&'a Checkpoint>,
+    /// Counts of the texts that are written, if any are.
+    text_counts: Arc<TextCounts>,
 }
 
 impl<'a> Keeping<'a> {
@@ -184,7 +193,7 @@ impl<'a> Keeping<'a> {
     pub(super) fn begin(
         arguments: &'a Arguments,
         (inputs, names, readings): (&'a [PathBuf], &[PathBuf], &'a [Arc<Reading>]),
-        input_rules: &'a InputRules,
+        (config, input_rules): (&Config, &'a InputRules),
         log_offset: u64,
         checkpoints: Option<&CheckpointDir>,
         checkpoint: Option<&'a Checkpoint>,
@@ -204,16 +213,38 @@ impl<'a> Keeping<'a> {
                 Some(extent) => Output::resume(plan, *extent).map(Some),
             }
         };
+        let text_counts = Arc::new(TextCounts::default());
+        let (unchanged, texts) = match &arguments.keep {
+            Some(path) if arguments.texts.are_written() => {
+                arguments.texts.check_fields(inputs, &forms, input_rules)?;
+                let plan = TextPlan {
+                    path: path.clone(),
+                    inputs: inputs.to_vec(),
+                    readings: readings.to_vec(),
+                    rules: arguments.texts.rules(config, input_rules)?,
+                    fields: arguments.texts.fields.clone(),
+                    is_annotated: arguments.annotate,
+                    converter: arguments.texts.converter(config)?,
+                    counts: Arc::clone(&text_counts),
+                    checkpoints: folder.map(Path::to_owned),
+                    waits: !copies_at_once,
+                };
+                let extent = checkpoint.and_then(|checkpoint| checkpoint.extents.get("keep"));
+                (&None, Some(Box::new(Texts::open(plan, extent.copied())?)))
+            }
+            keep => (keep, None),
+        };
         let outputs = match arguments.copies() {
             true => Some(Outputs {
-                keep: output("keep", &arguments.keep, arguments.annotate)?,
+                keep: output("keep", unchanged, arguments.annotate)?,
+                texts,
                 drop: output("drop", &arguments.drop, true)?,
                 annotate: arguments.annotate,
                 revisit: referents(arguments, checkpoints.filter(|_| copies_at_once), checkpoint)?,
             }),
             false => None,
         };
-        Ok(Self { arguments, inputs, readings, input_rules, rules, outputs, checkpoint })
+        Ok(Self { arguments, inputs, readings, input_rules, rules, outputs, checkpoint, text_counts })
     }
 
     /// Returns true if the choice of a cluster's document is known while the run goes on.
@@ -292,6 +323,7 @@ impl<'a> Keeping<'a> {
         }
         if let Some(copied) = copied {
             report_copied(copied);
+            texts::report(&self.text_counts);
         }
         Ok(())
     }

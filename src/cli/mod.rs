@@ -41,6 +41,7 @@ mod summary;
 mod table;
 #[cfg(feature = "kafka")]
 mod tap;
+mod texts;
 mod top;
 #[cfg(feature = "kafka")]
 mod topics;

@@ -97,6 +97,22 @@ pub fn read_blocks(
     Ok((reading, blocks))
 }
 
+/// Reads `page`, and returns the main text as Markdown as well, or `None` for a text without markup. The extractor
+/// must be one [for Markdown](Extractor::for_markdown).
+///
+/// # Errors
+/// Same as [`read`].
+pub fn read_markdown(
+    page: &Page,
+    extractor: &mut Extractor,
+    work: &mut Work,
+) -> Result<(Reading, Option<String>), Refusal> {
+    let mut markdown = None;
+    let look = |extractor: &Extractor, html: &str| markdown = extractor.markdown(html, &page.url);
+    let reading = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
+    Ok((reading, markdown))
+}
+
 /// Reads `page`. `look` gets the extractor and the HTML, if any, right after extraction.
 fn read_and_look(
     page: &Page,

@@ -23,6 +23,7 @@ pub mod fingerprint_stage;
 pub mod log_partition;
 pub mod page_reader;
 pub mod shared_stage;
+pub mod text_out;
 
 use std::sync::Arc;
 use std::{io, thread};

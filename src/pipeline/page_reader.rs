@@ -41,6 +41,8 @@ pub struct PageReader {
     may_make_up: bool,
     warcs: Option<WarcFolder>,
     recognizer: Recognizer,
+    /// What is odd about messages is counted and told.
+    tells: bool,
     messages: AtomicU64,
     /// The pointers that have matched so far, one bit each.
     hits: AtomicU64,
@@ -77,10 +79,17 @@ impl PageReader {
             may_make_up: config.input.fields.url.is_empty(),
             warcs: config.input.warc_dir.as_deref().map(WarcFolder::new),
             recognizer: Recognizer::default(),
+            tells: true,
             messages: AtomicU64::new(0),
             hits: AtomicU64::new(0),
             look_like: [const { AtomicU64::new(0) }; PRESETS.len()],
         })
+    }
+
+    /// Makes this a reader for a second reading, which tells nothing that the first one has told.
+    #[must_use]
+    pub fn quiet(self) -> Self {
+        Self { tells: false, ..self }
     }
 
     /// The mapping.
@@ -211,7 +220,7 @@ impl PageReader {
 
     /// Returns a preset that fits a message better than the configured one.
     fn look_alike(&self, value: &[u8]) -> Option<&'static str> {
-        let preset = self.recognizer.preset(value)?;
+        let preset = self.recognizer.preset(value).filter(|_| self.tells)?;
         if preset.name == self.mapping.preset().name {
             return None;
         }
@@ -237,7 +246,11 @@ impl PageReader {
 
     /// Counts the pointers that matched. Reports those that never did.
     fn count(&self, hits: u64, read: bool) {
-        if self.messages.load(Ordering::Relaxed) >= TELL_AFTER_MESSAGES || !read || self.mapping.is_plain() {
+        if !self.tells
+            || self.messages.load(Ordering::Relaxed) >= TELL_AFTER_MESSAGES
+            || !read
+            || self.mapping.is_plain()
+        {
             return;
         }
         self.hits.fetch_or(hits, Ordering::Relaxed);

@@ -268,6 +268,39 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
     }
 }
 
+/// Texts go into one file, which is cut back to where a checkpoint was.
+#[test]
+fn killed_runs_that_write_texts_have_each_text_once() {
+    let seed = seed("LEITONG_CHECKPOINT_SEED");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = [
+        write(folder.path(), "a.jsonl", documents(0, 200)),
+        write(folder.path(), "b.jsonl.gz", gzip(documents(200, 300).as_bytes())),
+    ];
+    for (number, (outputs, documents, options)) in [
+        (
+            ["kept.jsonl.gz", "gone.jsonl"],
+            &["kept.jsonl.gz", "gone.jsonl"][..],
+            &["--as", "text", "--fields", "url_of=url", "--annotate"][..],
+        ),
+        (["kept.parquet", "gone.jsonl"], &["kept.parquet", "gone.jsonl"], &["--as", "markdown"]),
+        (
+            ["kept.parquet", "gone.jsonl"],
+            &["kept.parquet", "gone.jsonl"],
+            &["--as", "text", "--prefer", "longest"],
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let [whole, killed] = ["whole", "killed"].map(|name| {
+            Run::into(folder.path(), &format!("{name}{number}"), outputs, documents, options, &inputs)
+        });
+        assert_killed_run_ends_as_whole(&whole, &killed, 3, seed, &mut random);
+    }
+}
+
 /// Statements of revisit records about the documents that stay must survive a kill.
 #[test]
 fn killed_runs_over_warc_files_leave_the_same_revisit_records() {

@@ -44,6 +44,7 @@ mod site;
 mod source_credits;
 mod streams;
 mod table;
+mod texts;
 mod verdict_schema;
 mod walls;
 mod workflows;

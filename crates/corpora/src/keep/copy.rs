@@ -1,7 +1,7 @@
 //! Copies documents from the inputs to the outputs for kept and dropped documents.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
@@ -13,6 +13,7 @@ use super::prefer::Choice;
 use super::referents::{Referent, Referents};
 use super::revisit::Response;
 use super::spool::Spooled;
+use super::texts::Texts;
 use super::{Decision, Prefer};
 use crate::sink::Extents;
 use crate::source::open::Input;
@@ -84,16 +85,8 @@ impl Walk {
     /// Goes to the start of `input`.
     fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
         self.end()?;
-        let path = &self.inputs[input];
-        let open = || {
-            let mut input = Input::open(path)?;
-            let again = Arc::new(Reading::again(input.version()));
-            input.reading = Some(Arc::clone(&again));
-            Ok((again, input.into_originals(&self.rules, self.column.as_deref())?))
-        };
-        let opened: io::Result<_> = open();
-        let (again, originals) = opened.with_context(|| format!("{}", path.display()))?;
-        ensure!(!self.readings[input].is_surely_another(&again), "{}: {REPLACED}", path.display());
+        let into = |input: Input| input.into_originals(&self.rules, self.column.as_deref());
+        let (again, originals) = open_again(&self.inputs[input], &self.readings[input], into)?;
         self.again = again;
         self.current = Some((input, originals));
         Ok(())
@@ -102,10 +95,7 @@ impl Walk {
     /// Ends the current input after all of it was read, and compares it with the first reading.
     fn end(&mut self) -> anyhow::Result<()> {
         let Some((input, _)) = self.current.take() else { return Ok(()) };
-        let path = &self.inputs[input];
-        let is_same = self.readings[input].is_same(&self.again, path);
-        ensure!(is_same.with_context(|| format!("{}", path.display()))?, "{}: {REPLACED}", path.display());
-        Ok(())
+        check_unchanged(&self.inputs[input], &self.readings[input], &self.again)
     }
 
     /// Finds a record by the index of its input and its number. Calls `passed` for the records before it.
@@ -139,6 +129,31 @@ impl Walk {
     }
 }
 
+/// Opens the input at `path` for a second reading. `first` is the record of the first one.
+pub(super) fn open_again<T>(
+    path: &Path,
+    first: &Reading,
+    into: impl FnOnce(Input) -> io::Result<T>,
+) -> anyhow::Result<(Arc<Reading>, T)> {
+    let open = || {
+        let mut input = Input::open(path)?;
+        let again = Arc::new(Reading::again(input.version()));
+        input.reading = Some(Arc::clone(&again));
+        Ok((again, into(input)?))
+    };
+    let opened: io::Result<_> = open();
+    let (again, opened) = opened.with_context(|| format!("{}", path.display()))?;
+    ensure!(!first.is_surely_another(&again), "{}: {REPLACED}", path.display());
+    Ok((again, opened))
+}
+
+/// Compares a second reading that has ended with the `first` one.
+pub(super) fn check_unchanged(path: &Path, first: &Reading, again: &Reading) -> anyhow::Result<()> {
+    let is_same = first.is_same(again, path).with_context(|| format!("{}", path.display()))?;
+    ensure!(is_same, "{}: {REPLACED}", path.display());
+    Ok(())
+}
+
 /// Message about an input that has changed since the first reading.
 const REPLACED: &str = "the file was replaced or changed while this run read it, so some of its documents were never decided \
                         on and the outputs are incomplete; run again";
@@ -153,6 +168,15 @@ pub struct Outputs {
     pub annotate: bool,
     /// The data about kept documents that revisit records need. Set if revisit records replace duplicates.
     pub revisit: Option<Referents>,
+    /// The output for the texts of kept documents, instead of `keep`.
+    pub texts: Option<Box<Texts>>,
+}
+
+impl Outputs {
+    /// Returns true if no document is written unchanged.
+    fn has_only_texts(&self) -> bool {
+        self.texts.is_some() && self.keep.is_none() && self.drop.is_none()
+    }
 }
 
 /// Counts of copied documents.
@@ -204,6 +228,12 @@ impl Copier {
     /// # Errors
     /// The records cannot be read.
     pub fn pass_over(&mut self, (input, number): (usize, u64)) -> anyhow::Result<()> {
+        if let Some(texts) = &mut self.outputs.texts {
+            texts.pass_over((input, number))?;
+        }
+        if self.outputs.has_only_texts() {
+            return Ok(());
+        }
         self.walk.begin_with(input)?;
         while let Some((_, original)) = self.walk.next(input)? {
             if original.number >= number {
@@ -223,6 +253,9 @@ impl Copier {
         let mut extents: Extents = outputs
             .map(|(name, output)| Ok((name.to_owned(), output.extent()?)))
             .collect::<anyhow::Result<_>>()?;
+        if let Some(texts) = &mut self.outputs.texts {
+            extents.insert("keep".to_owned(), texts.extent()?);
+        }
         if let Some(referents) = &mut self.outputs.revisit {
             extents.insert("referents".to_owned(), referents.extent().context(CANNOT_STORE)?);
         }
@@ -234,9 +267,6 @@ impl Copier {
     /// # Errors
     /// The document cannot be read or written.
     pub fn copy(&mut self, decision: &Decision) -> anyhow::Result<()> {
-        let keep = &mut self.outputs.keep;
-        let place = (decision.input, decision.number);
-        let found = self.walk.find(place, |input, passed| keep_other_record(keep, input, passed))?;
         let is_kept = self.choice.keeps(self.ordinal, decision);
         let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
@@ -245,7 +275,16 @@ impl Copier {
             leitong_kind: decision.kind,
             leitong_canonical: self.choice.canonical(decision),
         };
-        match found {
+        if let Some(texts) = &mut self.outputs.texts {
+            let bytes = texts.take(decision, is_kept, &annotation)?;
+            if self.outputs.has_only_texts() {
+                self.copied.count(is_kept, bytes);
+                return Ok(());
+            }
+        }
+        let keep = &mut self.outputs.keep;
+        let place = (decision.input, decision.number);
+        match self.walk.find(place, |input, passed| keep_other_record(keep, input, passed))? {
             Found::Row(None) => self.copied.unreadable += 1,
             Found::Record(Original { bytes: None, .. }) => self.copied.too_long += 1,
             Found::Row(Some(row)) => {
@@ -284,6 +323,9 @@ impl Copier {
     /// # Errors
     /// The records before it cannot be read or written.
     pub fn leave_out(&mut self, input: usize, number: u64) -> anyhow::Result<()> {
+        if self.outputs.has_only_texts() {
+            return Ok(());
+        }
         let keep = &mut self.outputs.keep;
         self.walk.find((input, number), |input, passed| keep_other_record(keep, input, passed)).map(drop)
     }
@@ -293,6 +335,13 @@ impl Copier {
     /// # Errors
     /// The files cannot be written.
     pub fn finish(mut self) -> anyhow::Result<Copied> {
+        let has_only_texts = self.outputs.has_only_texts();
+        if let Some(texts) = self.outputs.texts {
+            texts.finish()?;
+        }
+        if has_only_texts {
+            return Ok(self.copied);
+        }
         while let Some((input, original)) = self.walk.next(usize::MAX)? {
             keep_other_record(&mut self.outputs.keep, input, &original)?;
         }

@@ -116,7 +116,7 @@ fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
 
 /// The format that belongs to the name of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NamedFormat {
+pub enum NamedFormat {
     /// JSON lines.
     Lines,
     /// WARC records.

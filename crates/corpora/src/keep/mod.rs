@@ -12,6 +12,8 @@
 //!             └──► clusters: members in the spool
 //! ```
 //!
+//! On request, kept documents are written as [texts] instead.
+//!
 //! In WARC files, a dropped document may be replaced by a [revisit record](revisit).
 
 pub mod annotate;
@@ -27,6 +29,7 @@ pub mod revisit;
 pub mod sink;
 pub mod spool;
 pub mod table_file;
+pub mod texts;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 //! Documents keep the format of their input. Lines and records are compressed according to the file name.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -321,14 +321,18 @@ fn files(folder: &Path, names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// A file that is compressed according to its name. In WARC files, each record is compressed separately, so
-/// readers can start at any record.
+/// readers can start at any record. If a write fails midway, such as on a full disk, a regular file is truncated
+/// to its last complete member, or record if it is not compressed.
 struct CompressedFile {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: File,
     codec: Codec,
     framing: Option<Framing>,
     /// Lines that are not yet compressed.
     waiting: Vec<u8>,
+    /// Complete members that are not yet written, and where each ends.
+    members: Vec<u8>,
+    ends: Vec<usize>,
 }
 
 enum Codec {
@@ -341,6 +345,9 @@ enum Codec {
 /// Size of the lines that are compressed together. Compared with a single stream, the file grows by less than
 /// one per cent, and a truncated file can be read up to its last complete member.
 const MEMBER_BYTES: usize = 4 << 20;
+
+/// Size of the members that are written together.
+const WRITE_BYTES: usize = 1 << 18;
 
 impl CompressedFile {
     fn create(path: &Path) -> io::Result<Self> {
@@ -364,60 +371,98 @@ impl CompressedFile {
             Some("zst") => Codec::Zstd,
             _ => Codec::None,
         };
-        let file = BufWriter::with_capacity(1 << 18, file);
-        Self { path: path.to_owned(), file, codec, framing: None, waiting: Vec::new() }
+        let path = path.to_owned();
+        let [waiting, members] = [Vec::new(), Vec::new()];
+        Self { path, file, codec, framing: None, waiting, members, ends: Vec::new() }
     }
 
     fn write(&mut self, record: &[u8]) -> io::Result<()> {
-        let (end, member_bytes): (&[u8], _) = match self.framing {
-            Some(Framing::Warc) => (b"\r\n\r\n", 0),
-            Some(Framing::Page) => (b"", 0),
+        let (end, member_bytes): (&[u8], _) = match (self.framing, &self.codec) {
+            (Some(Framing::Warc), _) => (b"\r\n\r\n", 0),
+            (Some(Framing::Page), _) => (b"", 0),
+            (_, Codec::None) => (b"\n", 0),
             _ => (b"\n", MEMBER_BYTES),
         };
         self.waiting.extend_from_slice(record);
         self.waiting.extend_from_slice(end);
-        if self.waiting.len() >= member_bytes { self.write_member() } else { Ok(()) }
+        if self.waiting.len() >= member_bytes { self.end_member() } else { Ok(()) }
     }
 
-    /// Compresses and writes the waiting bytes as one member.
-    fn write_member(&mut self) -> io::Result<()> {
+    /// Compresses the waiting bytes as one member.
+    fn end_member(&mut self) -> io::Result<()> {
         match self.codec {
-            Codec::None => self.file.write_all(&self.waiting)?,
+            Codec::None => self.members.append(&mut self.waiting),
             Codec::Gzip => {
-                let mut member = GzEncoder::new(&mut self.file, flate2::Compression::default());
+                let mut member = GzEncoder::new(&mut self.members, flate2::Compression::default());
                 member.write_all(&self.waiting)?;
                 member.finish()?;
             }
             Codec::Lz4 => {
-                let mut frame = FrameEncoder::new(&mut self.file);
+                let mut frame = FrameEncoder::new(&mut self.members);
                 frame.write_all(&self.waiting)?;
                 frame.finish()?;
             }
-            Codec::Zstd => zstd::stream::copy_encode(&*self.waiting, &mut self.file, 0)?,
+            Codec::Zstd => zstd::stream::copy_encode(&*self.waiting, &mut self.members, 0)?,
         }
         self.waiting.clear();
+        self.ends.push(self.members.len());
+        if self.members.len() >= WRITE_BYTES { self.write_members() } else { Ok(()) }
+    }
+
+    /// Writes all complete members.
+    fn write_members(&mut self) -> io::Result<()> {
+        let mut written = 0;
+        while written < self.members.len() {
+            match self.file.write(&self.members[written..]) {
+                Ok(0) => return Err(self.cut_back(written, io::ErrorKind::WriteZero.into())),
+                Ok(bytes) => written += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.cut_back(written, error)),
+            }
+        }
+        self.members.clear();
+        self.ends.clear();
         Ok(())
+    }
+
+    /// Removes the partial member at the end of a regular file, after `written` bytes of the members were written.
+    /// Returns the error to report.
+    fn cut_back(&mut self, written: usize, error: io::Error) -> io::Error {
+        let complete = self.ends.iter().rev().find(|end| **end <= written).copied().unwrap_or(0);
+        let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let mut cut = || {
+            let end = self.file.stream_position()?;
+            self.file.set_len(end - (written - complete) as u64)
+        };
+        match is_file.then(&mut cut) {
+            Some(Err(cut_error)) => io::Error::new(
+                error.kind(),
+                format!("{error}; the last record is incomplete and could not be removed ({cut_error})"),
+            ),
+            _ => error,
+        }
     }
 
     /// Syncs everything to disk, and returns the length of the file.
     fn extent(&mut self) -> io::Result<u64> {
-        if !self.waiting.is_empty() {
-            self.write_member()?;
-        }
-        self.file.flush()?;
-        self.file.get_ref().sync_data()?;
+        self.flush()?;
+        self.file.sync_data()?;
         self.file.stream_position()
     }
 
     /// Completes the file. Only regular files are synced to disk; pipes cannot be.
     fn finish(&mut self) -> io::Result<()> {
-        if !self.waiting.is_empty() {
-            self.write_member()?;
-        }
-        self.file.flush()?;
-        match self.file.get_ref().metadata()?.is_file() {
-            true => self.file.get_ref().sync_data(),
+        self.flush()?;
+        match self.file.metadata()?.is_file() {
+            true => self.file.sync_data(),
             false => Ok(()),
         }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.waiting.is_empty() {
+            self.end_member()?;
+        }
+        self.write_members()
     }
 }

@@ -40,6 +40,8 @@ pub struct TableFile {
     columns: Columns,
     options: ArrowWriterOptions,
     writer: Option<Writer>,
+    /// True while there is a file at `path` that cannot be read, because its index is not yet written.
+    is_begun: bool,
     /// The parts that contain the rows until the file is completed. Only if the run has checkpoints.
     parts: Option<Parts>,
     rows: Rows,
@@ -77,10 +79,18 @@ impl TableFile {
     ) -> anyhow::Result<Self> {
         let columns = Columns::new(form, is_annotated);
         let options = options(form, &columns)?;
-        let mut file =
-            Self { path: path.to_owned(), columns, options, writer: None, parts, rows: Rows::default() };
+        let mut file = Self {
+            path: path.to_owned(),
+            columns,
+            options,
+            writer: None,
+            is_begun: false,
+            parts,
+            rows: Rows::default(),
+        };
         if file.parts.is_none() {
             file.writer = Some(file.writer_to(path)?);
+            file.is_begun = true;
         }
         Ok(file)
     }
@@ -162,13 +172,28 @@ impl TableFile {
         if self.parts.is_some() {
             self.extent()?;
             let (mut joined, _) = self.writer_to(&self.path)?.into_serialized_writer()?;
+            self.is_begun = true;
             if let Some(parts) = &self.parts {
                 parts.join(&mut joined)?;
             }
             joined.finish()?;
-            return to_disk(joined.inner());
+            to_disk(joined.inner())?;
+        } else {
+            self.writer.take().map_or(Ok(()), end)?;
         }
-        self.writer.take().map_or(Ok(()), end)
+        self.is_begun = false;
+        Ok(())
+    }
+}
+
+impl Drop for TableFile {
+    /// Removes a file that was not completed, as on a full disk: no reader could make anything of it.
+    fn drop(&mut self) {
+        let is_file = || std::fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
+        if self.is_begun && is_file() {
+            // An error has been reported already.
+            drop(std::fs::remove_file(&self.path));
+        }
     }
 }
 

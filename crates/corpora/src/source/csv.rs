@@ -303,7 +303,7 @@ fn is_json(cell: &str) -> bool {
 }
 
 /// Splits a row into fields.
-fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Result<Vec<String>, String> {
+pub(crate) fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Result<Vec<String>, String> {
     // An unquoted field contains no line feed, and carriage returns are part of their field.
     let mut reader = csv_core::ReaderBuilder::new()
         .delimiter(delimiter)

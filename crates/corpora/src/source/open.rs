@@ -199,6 +199,19 @@ impl Input {
         Ok(Some(stored))
     }
 
+    /// Returns true if the input is a WARC file. Only for inputs that can be read again.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn is_warc(&self) -> io::Result<bool> {
+        let Contents::Again(location) = &self.contents else { return Ok(false) };
+        let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
+        match reader.fill_buf() {
+            Ok(start) => Ok(is_warc(start)),
+            Err(error) => super::framing_error(&error).map(|_| false).ok_or(error),
+        }
+    }
+
     /// Returns true if the whole input is an HTML page.
     ///
     /// # Errors

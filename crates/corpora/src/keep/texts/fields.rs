@@ -1,0 +1,205 @@
+//! The fields of the input that are written with each text (`--fields`).
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+use serde_json::value::RawValue;
+
+use crate::keep::annotate;
+use crate::keep::forms::Form;
+use crate::source::csv;
+use crate::source::open::Input;
+
+/// Maximum number of columns that an error lists.
+const NAMED_MAX: usize = 20;
+
+/// The fields that every text has.
+pub const OWN: [&str; 11] = [
+    "id",
+    "url",
+    "title",
+    "text",
+    "language",
+    "published_at",
+    "fetched_at",
+    "authors",
+    "publisher",
+    "site_name",
+    "reason",
+];
+
+/// A field of the input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputField {
+    /// Its name in the output.
+    pub name: String,
+    /// Its JSON pointer in the input.
+    pub pointer: String,
+}
+
+impl InputField {
+    /// Reads `FIELD` or `NAME=FIELD`, where a field is the name of a column or a JSON pointer that starts with `/`.
+    /// Without a name, the last part of the pointer is the name in the output.
+    ///
+    /// # Errors
+    /// A message about what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, field) = match text.split_once('=') {
+            Some((name, field)) if !name.starts_with('/') => (Some(name), field),
+            _ => (None, text),
+        };
+        if field.is_empty() || name == Some("") {
+            return Err("expected a column, a JSON pointer such as /meta/source, or NAME=/POINTER".to_owned());
+        }
+        let pointer = match field.starts_with('/') {
+            true => field.to_owned(),
+            false => format!("/{}", field.replace('~', "~0").replace('/', "~1")),
+        };
+        let last = tokens(&pointer).last().unwrap_or_default();
+        Ok(Self { name: name.map_or(last, str::to_owned), pointer })
+    }
+
+    /// The name of the top-level field.
+    #[must_use]
+    pub fn first(&self) -> String {
+        tokens(&self.pointer).next().unwrap_or_default()
+    }
+}
+
+/// Returns the message about two fields with the same name in the output, if there are such.
+#[must_use]
+pub fn conflict(fields: &[InputField]) -> Option<String> {
+    let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+    fields.iter().enumerate().find_map(|(at, InputField { name, pointer })| {
+        let taken = OWN.contains(&name.as_str()) || annotate::FIELDS.contains(&name.as_str());
+        (taken || names[..at].contains(&name.as_str())).then(|| {
+            format!(
+                "{pointer}: the output already has a field {name:?}; give this one another name, as in \
+                 input_{name}={pointer}"
+            )
+        })
+    })
+}
+
+/// Returns the message about a field that cannot be in an input, whose documents have this form: a column that is
+/// missing, or any field if documents have none.
+///
+/// # Errors
+/// The input cannot be read.
+pub fn missing(fields: &[InputField], path: &Path, form: &Form) -> io::Result<Option<String>> {
+    let of_table = |has: &dyn Fn(&str) -> bool, names: &[String]| {
+        let field = fields.iter().find(|field| !has(&field.first()))?;
+        let shown: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
+        Some(format!(
+            "{}: there is no column {:?}; the columns are {}{}",
+            path.display(),
+            field.first(),
+            shown.join(", "),
+            if names.len() > NAMED_MAX { ", …" } else { "" }
+        ))
+    };
+    let of_other = |what: &str| fields.first().map(|_| format!("{}: {what} have no fields", path.display()));
+    Ok(match form {
+        Form::Csv(form) => {
+            let names = csv::fields(&form.header, form.dialect).unwrap_or_default();
+            of_table(&|name| names.iter().any(|known| known == name), &names)
+        }
+        Form::Rows(form) => {
+            let columns = form.schema.fields();
+            let names: Vec<String> = columns.iter().map(|column| column.name().clone()).collect();
+            of_table(&|name| columns.find(name).is_some(), &names)
+        }
+        Form::Page => of_other("HTML pages"),
+        Form::Bytes if Input::open(path)?.is_warc()? => of_other("WARC records"),
+        Form::Bytes | Form::Unreadable => None,
+    })
+}
+
+fn tokens(pointer: &str) -> impl Iterator<Item = String> {
+    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
+}
+
+/// Returns the values of `fields` in a JSON object, as JSON on one line. `None` for a field that is missing.
+pub(super) fn values(json: &[u8], fields: &[InputField]) -> Vec<Option<String>> {
+    if fields.is_empty() {
+        return Vec::new();
+    }
+    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
+    let object: Option<HashMap<String, &RawValue>> = serde_json::from_slice(json).ok();
+    let value = |field: &InputField| {
+        let mut tokens = tokens(&field.pointer);
+        let mut value = object.as_ref()?.get(&tokens.next()?)?.get().to_owned();
+        for token in tokens {
+            value = child(&value, &token)?;
+        }
+        // Line ends are white space here: in strings, JSON escapes them.
+        Some(value.replace(['\n', '\r'], " "))
+    };
+    fields.iter().map(value).collect()
+}
+
+/// Returns the value of `token` in an object or array. A string may contain one as JSON, as cells of CSV do.
+fn child(value: &str, token: &str) -> Option<String> {
+    match value.as_bytes().first()? {
+        b'[' => {
+            let items: Vec<&RawValue> = serde_json::from_str(value).ok()?;
+            Some(items.get(token.parse::<usize>().ok()?)?.get().to_owned())
+        }
+        b'{' => {
+            let object: HashMap<String, &RawValue> = serde_json::from_str(value).ok()?;
+            Some(object.get(token)?.get().to_owned())
+        }
+        b'"' => {
+            let text: String = serde_json::from_str(value).ok()?;
+            let inner = text.trim();
+            inner.starts_with(['{', '[']).then(|| child(inner, token))?
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_named_by_column_pointer_or_a_name_of_their_own() {
+        let field =
+            |name: &str, pointer: &str| Ok(InputField { name: name.to_owned(), pointer: pointer.to_owned() });
+        assert_eq!(InputField::parse("source"), field("source", "/source"));
+        assert_eq!(InputField::parse("a/b"), field("a/b", "/a~1b"));
+        assert_eq!(InputField::parse("/meta/source"), field("source", "/meta/source"));
+        assert_eq!(InputField::parse("from=/meta/url"), field("from", "/meta/url"));
+        assert_eq!(InputField::parse("/a=b"), field("a=b", "/a=b"));
+        assert!(InputField::parse("").is_err() && InputField::parse("=x").is_err());
+    }
+
+    #[test]
+    fn two_fields_of_one_name_are_refused() {
+        let fields = |texts: &[&str]| -> Vec<InputField> {
+            texts.iter().map(|text| InputField::parse(text).expect("a field")).collect()
+        };
+        for texts in [&["/meta/url"][..], &["/a/x", "/b/x"], &["text"], &["leitong_kind"]] {
+            assert!(conflict(&fields(texts)).is_some(), "{texts:?}");
+        }
+        assert_eq!(conflict(&fields(&["/a/x", "y=/b/x", "source"])), None);
+    }
+
+    #[test]
+    fn values_keep_their_json() {
+        let json =
+            br#"{"a":{"b":[1,{"c/d":12345678901234567890.50}]},"cell":"{\"x\": [true]}","s":"\u4e2d\n"}"#;
+        let values = |pointers: &[&str]| {
+            let fields: Vec<_> =
+                pointers.iter().map(|pointer| InputField::parse(pointer).expect("a field")).collect();
+            super::values(json, &fields)
+        };
+        let some = |value: &str| Some(value.to_owned());
+        assert_eq!(
+            values(&["/a/b/1/c~1d", "/cell/x/0", "/s", "/a/x", "/s/x", "/none"]),
+            [some("12345678901234567890.50"), some("true"), some(r#""\u4e2d\n""#), None, None, None]
+        );
+        assert_eq!(super::values(b"no JSON", &[InputField::parse("x").expect("a field")]), [None]);
+    }
+}

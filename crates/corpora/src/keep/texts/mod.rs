@@ -1,0 +1,320 @@
+//! Writes the texts of kept documents, instead of the documents themselves: `dedup --as text` and `markdown`.
+//!
+//! In: decisions in the order of the inputs. Out: one JSON line or Parquet row for each kept document. The inputs
+//! are read once more as [records], just as in the first reading, so the pages are the same. Documents are
+//! converted in parallel, in batches of at most [`BATCH_BYTES`], and written in order by the same [`Output`] as
+//! unchanged documents: checkpoints, compression and Parquet files work in the same way.
+//!
+//! Every kept document is written. One that has no text says why, and is [counted](TextCounts).
+
+pub mod fields;
+mod records;
+mod row;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::bail;
+use rayon::prelude::*;
+
+use super::Decision;
+use super::annotate::Annotation;
+use super::forms::{self, Form, NamedFormat};
+use super::output::{Output, Plan};
+use crate::sink::Extent;
+use crate::source::originals::Framing;
+use crate::source::reading::Reading;
+use crate::source::rules::InputRules;
+use crate::source::{Payload, Record};
+use fields::InputField;
+use leitong_base::record::{Credits, Reason};
+use leitong_text::extract::Extractor;
+use records::Records;
+use row::Rows;
+
+/// Bytes of records that are converted together.
+const BATCH_BYTES: usize = 16 << 20;
+/// Number of documents that are converted together.
+const BATCH_DOCUMENTS: usize = 256;
+
+/// Converts records to texts. It must read a record as the first reading did.
+pub trait Converter: Send + Sync {
+    /// Creates what a thread needs.
+    fn extractor(&self) -> Extractor;
+
+    /// Converts the record of a document with this url. Never panics.
+    fn convert(&self, record: Record, url: &str, extractor: &mut Extractor) -> Text;
+}
+
+/// The text of a document, and what the document says about it.
+#[derive(Debug, Default)]
+pub struct Text {
+    /// The title.
+    pub title: Option<String>,
+    /// The text, if there is one.
+    pub text: Option<String>,
+    /// The reason why there is no text, or why it was not compared with others.
+    pub reason: Option<Reason>,
+    /// The source of the text.
+    pub credits: Option<Box<Credits>>,
+    /// True if the text is Markdown, but came without markup.
+    pub is_plain: bool,
+}
+
+/// Counts of documents that were written, shared with the code that reports them.
+#[derive(Debug, Default)]
+pub struct TextCounts {
+    /// Number of documents.
+    pub documents: AtomicU64,
+    /// Number of documents whose Markdown was made from text without markup.
+    pub plain: AtomicU64,
+    /// Number of documents without text, by reason. `None` if it is not known.
+    without_text: Mutex<BTreeMap<Option<Reason>, u64>>,
+    /// Number of documents that lack a field, by the field's pointer.
+    lacking: Mutex<BTreeMap<String, u64>>,
+}
+
+impl TextCounts {
+    /// Returns the number of documents without text, by reason.
+    #[must_use]
+    pub fn without_text(&self) -> Vec<(Option<Reason>, u64)> {
+        let counts = self.without_text.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.iter().map(|(reason, count)| (*reason, *count)).collect()
+    }
+
+    /// Returns the number of documents that lack a field, by the field's pointer.
+    #[must_use]
+    pub fn lacking(&self) -> Vec<(String, u64)> {
+        let counts = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.iter().map(|(pointer, count)| (pointer.clone(), *count)).collect()
+    }
+
+    fn count(&self, text: &Text, fields: &[InputField], values: &[Option<String>]) {
+        self.documents.fetch_add(1, Ordering::Relaxed);
+        self.plain.fetch_add(u64::from(text.is_plain), Ordering::Relaxed);
+        if text.text.is_none() {
+            let mut counts = self.without_text.lock().unwrap_or_else(PoisonError::into_inner);
+            *counts.entry(text.reason).or_default() += 1;
+        }
+        for (field, _) in fields.iter().zip(values).filter(|(_, value)| value.is_none()) {
+            let mut counts = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
+            *counts.entry(field.pointer.clone()).or_default() += 1;
+        }
+    }
+}
+
+/// What is written, and from what.
+pub struct TextPlan {
+    /// The output file.
+    pub path: PathBuf,
+    /// The inputs.
+    pub inputs: Vec<PathBuf>,
+    /// The record of the first reading of each input.
+    pub readings: Vec<Arc<Reading>>,
+    /// The rules of the first reading, which also select the columns of `fields`.
+    pub rules: InputRules,
+    /// The fields of the input that are written.
+    pub fields: Vec<InputField>,
+    /// True if fields about the verdict are added.
+    pub is_annotated: bool,
+    /// The converter.
+    pub converter: Box<dyn Converter>,
+    /// The counts to update.
+    pub counts: Arc<TextCounts>,
+    /// The checkpoint folder, if checkpoints are made while documents are written.
+    pub checkpoints: Option<PathBuf>,
+    /// True if the file is created with the first document.
+    pub waits: bool,
+}
+
+/// A writer of texts.
+pub struct Texts {
+    records: Records,
+    fields: Vec<InputField>,
+    is_annotated: bool,
+    converter: Box<dyn Converter>,
+    counts: Arc<TextCounts>,
+    output: Output,
+    rows: Option<Rows>,
+    waiting: Vec<Waiting>,
+    waiting_bytes: usize,
+}
+
+/// A kept document that is not yet converted.
+struct Waiting {
+    record: Record,
+    decision: Decision,
+    canonical: Option<String>,
+}
+
+/// A converted document.
+struct Written {
+    decision: Decision,
+    canonical: Option<String>,
+    text: Text,
+    /// The values of the input's fields, as JSON.
+    values: Vec<Option<String>>,
+}
+
+impl Texts {
+    /// Opens the output file, or continues it at `extent`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn open(plan: TextPlan, extent: Option<Extent>) -> anyhow::Result<Self> {
+        let TextPlan { path, inputs, readings, rules, fields, is_annotated, converter, counts, .. } = plan;
+        let rows = match format_of(&path)? {
+            NamedFormat::Parquet => Some(Rows::new(&path, &fields)?),
+            _ => None,
+        };
+        let form = rows.as_ref().map_or(Form::Bytes, |rows| Form::Rows(Arc::clone(rows.form())));
+        let output = Plan {
+            path: &path,
+            names: &[],
+            forms: &[form],
+            is_annotated,
+            checkpoints: plan.checkpoints.map(|folder| ("keep", folder)),
+            waits: plan.waits,
+        };
+        let output = match extent {
+            None => Output::create(output)?,
+            Some(extent) => Output::resume(output, extent)?,
+        };
+        Ok(Self {
+            records: Records::new(inputs, readings, rules),
+            fields,
+            is_annotated,
+            converter,
+            counts,
+            output,
+            rows,
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+        })
+    }
+
+    /// Skips all records up to the one at `place`.
+    ///
+    /// # Errors
+    /// The records cannot be read.
+    pub fn pass_over(&mut self, place: (usize, u64)) -> anyhow::Result<()> {
+        self.records.begin_with(place.0)?;
+        self.records.find(place).map(drop)
+    }
+
+    /// Takes the document of `decision`, which is written if it is kept. Returns its size in bytes.
+    ///
+    /// # Errors
+    /// The document cannot be read, or others cannot be written.
+    pub fn take(
+        &mut self,
+        decision: &Decision,
+        is_kept: bool,
+        annotation: &Annotation<'_>,
+    ) -> anyhow::Result<u64> {
+        let record = self.records.find((decision.input, decision.number))?;
+        let bytes = record.bytes();
+        let own_bytes =
+            if record.span.is_empty() { bytes as u64 } else { record.span.end - record.span.start };
+        if is_kept {
+            let canonical = annotation.leitong_canonical.map(str::to_owned);
+            self.waiting.push(Waiting { record, decision: decision.clone(), canonical });
+            self.waiting_bytes += bytes;
+            if self.waiting_bytes >= BATCH_BYTES || self.waiting.len() >= BATCH_DOCUMENTS {
+                self.write()?;
+            }
+        }
+        Ok(own_bytes)
+    }
+
+    /// Converts and writes all documents that wait.
+    fn write(&mut self) -> anyhow::Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.waiting_bytes = 0;
+        let (converter, fields) = (&self.converter, &self.fields);
+        let convert = |extractor: &mut Extractor, Waiting { record, decision, canonical }: Waiting| {
+            let values = fields::values(json_of(&record.payload), fields);
+            let text = converter.convert(record, &decision.url, extractor);
+            Written { decision, canonical, text, values }
+        };
+        let written: Vec<Written> =
+            waiting.into_par_iter().map_init(|| converter.extractor(), convert).collect();
+        for document in &written {
+            self.counts.count(&document.text, fields, &document.values);
+        }
+        let batch = self.rows.as_mut().filter(|_| !written.is_empty()).map(|rows| rows.batch(&written));
+        let mut rows = batch.transpose()?;
+        for document in &written {
+            let annotation = Annotation {
+                leitong_cluster: document.decision.cluster_id.as_deref(),
+                leitong_kind: document.decision.kind,
+                leitong_canonical: document.canonical.as_deref(),
+            };
+            if let Some(row) = &mut rows {
+                self.output.write_row(0, row, &annotation)?;
+                row.at += 1;
+            } else {
+                let annotation = self.is_annotated.then_some(&annotation);
+                let line = row::json(document, &self.fields, annotation)?;
+                self.output.write(0, Framing::Line, &line)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Syncs all documents to disk, and returns the length of the output.
+    ///
+    /// # Errors
+    /// The documents cannot be written.
+    pub fn extent(&mut self) -> anyhow::Result<Extent> {
+        self.write()?;
+        self.output.extent()
+    }
+
+    /// Reads the rest of the inputs, and completes the file.
+    ///
+    /// # Errors
+    /// The file cannot be written, or an input was replaced.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        self.write()?;
+        self.records.finish()?;
+        self.output.finish()
+    }
+}
+
+/// The JSON of a record that has some.
+fn json_of(payload: &Payload) -> &[u8] {
+    match payload {
+        Payload::Json(json) | Payload::Head { json: Ok(json), .. } => json,
+        _ => b"",
+    }
+}
+
+/// Returns the format in which texts are written to `path`: that of its name, or JSON lines.
+///
+/// # Errors
+/// The name belongs to another format.
+pub fn format_of(path: &Path) -> anyhow::Result<NamedFormat> {
+    let refused = |what: &str| {
+        bail!(
+            "{}: {what}, but texts are written as JSON lines or Parquet; choose a name that ends in .jsonl (also .jsonl.gz, \
+             .jsonl.zst) or .parquet",
+            path.display()
+        )
+    };
+    if path.is_dir() || path.to_string_lossy().ends_with('/') {
+        return refused("is a folder");
+    }
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    match forms::format_of_name(path) {
+        Some(NamedFormat::Parquet) if extension != "parquet" => {
+            refused("Parquet files are compressed within")
+        }
+        Some(format @ (NamedFormat::Lines | NamedFormat::Parquet)) => Ok(format),
+        Some(other) => refused(&format!("is the name of {}", other.name())),
+        None if extension == "md" || extension == "txt" => refused("is the name of a single text"),
+        None => Ok(NamedFormat::Lines),
+    }
+}

@@ -1,0 +1,169 @@
+//! A text as a JSON line or a Parquet row.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowSchemaConverter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::schema::types::ColumnPath;
+use serde::Serialize;
+
+use super::fields::{InputField, OWN};
+use super::{Text, Written};
+use crate::keep::annotate::Annotation;
+use crate::keep::forms::TableForm;
+use crate::source::parquet::originals::Row;
+use leitong_base::record::Reason;
+use leitong_base::record::timestamp::Timestamp;
+
+/// The fields of a text, in the order of [`OWN`].
+#[derive(Serialize)]
+struct Own<'a> {
+    id: &'a str,
+    url: &'a str,
+    title: Option<&'a str>,
+    text: Option<&'a str>,
+    language: Option<&'a str>,
+    published_at: Option<String>,
+    fetched_at: Option<String>,
+    authors: &'a [String],
+    publisher: Option<&'a str>,
+    site_name: Option<&'a str>,
+    reason: Option<&'static str>,
+}
+
+impl<'a> Own<'a> {
+    fn new(document: &'a Written) -> Self {
+        let Written { decision, text: Text { title, text, credits, reason, .. }, .. } = document;
+        let credits = credits.as_deref();
+        Self {
+            id: &decision.page_id,
+            url: &decision.url,
+            title: title.as_deref(),
+            text: text.as_deref(),
+            language: credits.and_then(|credits| credits.language.as_deref()),
+            published_at: credits.and_then(|credits| credits.published_at).map(|time| time.to_string()),
+            fetched_at: decision.fetched_at_ms.and_then(Timestamp::from_ms).map(|time| time.to_string()),
+            authors: credits.map_or(&[], |credits| &credits.authors),
+            publisher: credits.and_then(|credits| credits.publisher.as_deref()),
+            site_name: credits.and_then(|credits| credits.site_name.as_deref()),
+            reason: reason.map(Reason::as_str),
+        }
+    }
+
+    /// The values but for the authors, in the order of [`OWN`].
+    fn strings(&self) -> [Option<&str>; OWN.len() - 1] {
+        [
+            Some(self.id),
+            Some(self.url),
+            self.title,
+            self.text,
+            self.language,
+            self.published_at.as_deref(),
+            self.fetched_at.as_deref(),
+            self.publisher,
+            self.site_name,
+            self.reason,
+        ]
+    }
+}
+
+/// Returns a JSON line without line feed: the text's own fields, those of the input, and those of `annotation`.
+pub(super) fn json(
+    document: &Written,
+    fields: &[InputField],
+    annotation: Option<&Annotation<'_>>,
+) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(&Own::new(document))?;
+    line.pop();
+    for (InputField { name, .. }, value) in fields.iter().zip(&document.values) {
+        line.push(b',');
+        serde_json::to_writer(&mut line, name)?;
+        line.push(b':');
+        line.extend_from_slice(value.as_deref().unwrap_or("null").as_bytes());
+    }
+    if let Some(annotation) = annotation {
+        line.push(b',');
+        line.extend_from_slice(&serde_json::to_vec(annotation)?[1..]);
+    } else {
+        line.push(b'}');
+    }
+    Ok(line)
+}
+
+/// A maker of Parquet rows.
+pub(super) struct Rows {
+    form: Arc<TableForm>,
+    /// Number of rows that were made.
+    made: u64,
+}
+
+impl Rows {
+    /// Creates a maker of rows for the file at `path`.
+    pub(super) fn new(path: &Path, fields: &[InputField]) -> anyhow::Result<Self> {
+        let text = |name: &str, is_nullable| Field::new(name, DataType::Utf8, is_nullable);
+        let own = OWN.iter().map(|name| match *name {
+            "authors" => Field::new(*name, DataType::List(Arc::new(text("element", false))), false),
+            name => text(name, !matches!(name, "id" | "url")),
+        });
+        let input = fields.iter().map(|field| text(&field.name, true));
+        let schema = Arc::new(Schema::new(own.chain(input).collect::<Vec<_>>()));
+        let parquet_schema = ArrowSchemaConverter::new().convert(&schema)?;
+        let form = TableForm {
+            path: path.to_owned(),
+            schema,
+            parquet_schema,
+            metadata: Vec::new(),
+            compression: vec![(ColumnPath::from("id"), Compression::ZSTD(ZstdLevel::default()))],
+            row_group_rows: 0,
+        };
+        Ok(Self { form: Arc::new(form), made: 0 })
+    }
+
+    pub(super) fn form(&self) -> &Arc<TableForm> {
+        &self.form
+    }
+
+    /// Returns the first row of a batch of `documents`. The others follow in it.
+    pub(super) fn batch(&mut self, documents: &[Written]) -> anyhow::Result<Row> {
+        let mut strings: [StringBuilder; OWN.len() - 1] = Default::default();
+        let element = Field::new("element", DataType::Utf8, false);
+        let mut authors = ListBuilder::new(StringBuilder::new()).with_field(element);
+        let inputs = self.form.schema.fields().len() - OWN.len();
+        let mut values: Vec<StringBuilder> = (0..inputs).map(|_| StringBuilder::new()).collect();
+        for document in documents {
+            let own = Own::new(document);
+            for (column, value) in strings.iter_mut().zip(own.strings()) {
+                column.append_option(value);
+            }
+            for author in own.authors {
+                authors.values().append_value(author);
+            }
+            authors.append(true);
+            for (column, value) in values.iter_mut().zip(&document.values) {
+                column.append_option(value.as_deref().and_then(as_text));
+            }
+        }
+        let mut columns: Vec<ArrayRef> =
+            strings.iter_mut().map(|column| Arc::new(column.finish()) as _).collect();
+        let at = OWN.iter().position(|name| *name == "authors").unwrap_or(0);
+        columns.insert(at, Arc::new(authors.finish()));
+        columns.extend(values.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef));
+        let batch = RecordBatch::try_new(Arc::clone(&self.form.schema), columns)?;
+        let first = self.made;
+        self.made += documents.len() as u64;
+        Ok(Row { batch, first, at: 0, bytes: 0 })
+    }
+}
+
+/// Returns a JSON value as text: strings without quotes, null as nothing.
+fn as_text(json: &str) -> Option<String> {
+    match json.as_bytes().first() {
+        Some(b'n') => None,
+        Some(b'"') => Some(serde_json::from_str(json).unwrap_or_else(|_| json.to_owned())),
+        _ => Some(json.to_owned()),
+    }
+}
