@@ -9,6 +9,8 @@ use crate::checkpoint;
 use leitong_base::proto::{
     CHANGELOG_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION_MAX, FORMAT_VERSION, SNAPSHOT_FORMAT_VERSION,
 };
+use leitong_corpora::keep::sizes;
+use leitong_corpora::keep::verify::texts;
 use leitong_store::blocks;
 use leitong_store::snapshot::FORMAT_WITH_TEXTS;
 use leitong_store::snapshot::lines::LINES_FORMAT_VERSION;
@@ -34,7 +36,7 @@ const fn one(version: u32) -> RangeInclusive<u32> {
 }
 
 /// All formats.
-pub const FORMATS: [Format; 9] = [
+pub const FORMATS: [Format; 11] = [
     format("log record", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format(
         "changelog",
@@ -48,6 +50,8 @@ pub const FORMATS: [Format; 9] = [
     format("journal of `serve`", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format("checkpoint of `dedup`", one(checkpoint::FORMAT_VERSION), one(checkpoint::FORMAT_VERSION)),
     format("exported table", one(LINES_FORMAT_VERSION), 1..=LINES_FORMAT_VERSION),
+    format("sizes of clusters", one(sizes::FORMAT_VERSION), one(sizes::FORMAT_VERSION)),
+    format("texts of a table", one(texts::FORMAT_VERSION), one(texts::FORMAT_VERSION)),
 ];
 
 /// The version of verdicts, in their header and in protobuf. This program writes verdicts but never reads

@@ -279,7 +279,7 @@ impl CheckpointDir {
     }
 
     fn remove(&self) -> anyhow::Result<()> {
-        for name in ["checkpoint.json", "checkpoint.new", "decisions", "referents"] {
+        for name in ["checkpoint.json", "checkpoint.new", "decisions", "referents", "texts"] {
             match fs::remove_file(self.folder.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(error)
@@ -317,6 +317,12 @@ impl CheckpointDir {
     #[must_use]
     pub fn referents(&self) -> PathBuf {
         self.folder.join("referents")
+    }
+
+    /// The file in which texts are stored for verification.
+    #[must_use]
+    pub fn texts(&self) -> PathBuf {
+        self.folder.join("texts")
     }
 
     fn path(&self) -> PathBuf {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -13,7 +14,7 @@ use clap::Args;
 use super::columns;
 use super::documents;
 use super::done::Marked;
-use super::kept::{self, Keeping, refuse_objects};
+use super::kept::{self, Keeping, TableOfRun, refuse_objects};
 use super::outputs::refuse_overwriting;
 use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
@@ -28,6 +29,8 @@ use leitong_base::record::Unreadable;
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::keep::KeepSink;
+use leitong_corpora::keep::sink::Texts;
+use leitong_corpora::keep::verify::texts::Founded;
 use leitong_corpora::sink::counts::Counts;
 use leitong_corpora::sink::files::{DeadLetters, FileSink};
 use leitong_corpora::sink::whole_lines::WholeLines;
@@ -125,7 +128,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             .zip(&below)
             .for_each(|(input, below)| input.url = Some(page_file::url_below(base, below)));
     }
-    let fingerprint_stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
+    let fingerprint_stage = Arc::new(
+        FingerprintStage::new(config.clone()).map_err(Wrong::from)?.packing_texts(arguments.kept.verifies()),
+    );
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     let run_id = run_id(arguments, &inputs, (&config, &table));
     let (table_dir, checkpoints) = folders_of(arguments)?;
@@ -201,6 +206,8 @@ impl Run<'_> {
         let clusterer = self.clusterer()?;
         let begun_at =
             checkpoint.map_or(clusterer.position().next_log_offset, |checkpoint| checkpoint.begun_at);
+        // Before the run: a page may still have joined a cluster that expires during the run.
+        let founded = Founded { oldest: clusterer.oldest_log_offset().unwrap_or(0), before: begun_at };
         let detector = Arc::clone(fingerprint_stage.detector());
         let cluster_stage = ClusterStage::new(clusterer, detector, table.cluster_hash);
 
@@ -214,7 +221,10 @@ impl Run<'_> {
             Keeping::begin(&arguments.kept, for_inputs, (config, rules), begun_at, folder, checkpoint)?;
         let sink = sink(arguments, &progress, &counts, checkpoint)?;
         let spool = keeping.spool(folder)?;
-        let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;
+        let (pack, packed) = mpsc::channel();
+        let texts = keeping.texts(folder)?.map(|file| Texts { packed, file });
+        let packs = texts.is_some();
+        let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool, texts)?;
         let (run_id, begun) = (self.run_id.clone(), (begun_at, readings.clone()));
         let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun);
         let last = checkpoint.map(|checkpoint| checkpoint.last);
@@ -233,13 +243,21 @@ impl Run<'_> {
             fingerprint_stage,
             cluster_stage,
             sink,
-            move |fingerprinted| count(&observed, fingerprinted),
+            move |fingerprinted| {
+                count(&observed, fingerprinted);
+                if packs && fingerprinted.record.is_ok() {
+                    // If sending fails, the sink has stopped, and the run ends with its error.
+                    let _ = pack.send(fingerprinted.packed_text.clone());
+                }
+            },
             |stage, last| milestones.after(stage, last),
         );
         progress.finish();
         let (cluster_stage, sink, source) = result?;
         // Documents first: if writing them fails, the next run with this table decides on them again.
-        keeping.finish(sink.into_inner().finish()?)?;
+        let until = cluster_stage.clusterer().position().next_log_offset;
+        let table = arguments.table.as_deref().map(|folder| TableOfRun { folder, founded, until });
+        keeping.finish(sink.into_inner().finish()?, table.as_ref())?;
         let clusterer = cluster_stage.into_clusterer();
         let (skipped, centroids) = (source.skipped(), clusterer.centroid_count());
         let tell = || terminal::note_lines(summary(&counts, skipped, centroids, self.started.elapsed()));

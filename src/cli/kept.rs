@@ -1,9 +1,9 @@
 //! The options of `leitong dedup` that write documents, clusters and reports, and the work that they cause.
 //!
 //! In: decisions in log order, and the inputs, which are read a second time. Out: the documents that are kept
-//! and those that are dropped, the clusters, and a report. If the choice of documents is known at once, they
-//! are copied while the run goes on. Otherwise the decisions wait in a [`Spool`] on disk until the run is
-//! over.
+//! and those that are dropped, the clusters, the accounts by source, and a report. If the choice of documents is
+//! known at once, they are copied while the run goes on. Otherwise the decisions, and with `--verify` the texts,
+//! wait in files on disk until the run is over.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,15 +16,22 @@ use super::texts;
 use crate::checkpoint::{Checkpoint, CheckpointDir};
 use crate::config::Config;
 use leitong_base::terminal;
-use leitong_corpora::keep::copy::{Outputs, Ranked, Ranker, Walk, collect_referents};
+use leitong_corpora::keep::accounts::AccountsReport;
+use leitong_corpora::keep::annotate::Added;
+use leitong_corpora::keep::copy::{Finished, Needs, Outputs, Ranked, Ranker, Walk, collect_referents};
+use leitong_corpora::keep::fields::Field;
 use leitong_corpora::keep::forms;
+use leitong_corpora::keep::guard::Sources;
 use leitong_corpora::keep::output::{Output, Plan};
 use leitong_corpora::keep::prefer::{Choice, Rules};
 use leitong_corpora::keep::referents::Referents;
 use leitong_corpora::keep::report::{self, Report};
 use leitong_corpora::keep::sink::Kept;
-use leitong_corpora::keep::spool::Spool;
+use leitong_corpora::keep::sizes::{self, Sizes, TableSizes};
+use leitong_corpora::keep::spool::{Spool, Spooled};
 use leitong_corpora::keep::texts::{TextCounts, TextPlan, Texts};
+use leitong_corpora::keep::verify::texts::{Founded, TableTexts, TextFile};
+use leitong_corpora::keep::verify::{self, LostMax, Verifier};
 use leitong_corpora::keep::{Copied, Copier, Prefer, clusters};
 use leitong_corpora::sink::whole_lines::WholeLines;
 use leitong_corpora::source::location::{can_be_read_again, is_object};
@@ -56,12 +63,42 @@ pub(super) struct Arguments {
     /// by its own date), or highest:/POINTER or lowest:/POINTER for a number in the document
     #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Documents")]
     prefer: Prefer,
-    /// Keep one document per host in each cluster
-    #[arg(long, help_heading = "Documents")]
+    /// Keep one document per value of this field in each cluster: host, or a JSON pointer such as /meta/source
+    #[arg(long, value_name = "FIELD", help_heading = "Documents")]
+    one_per: Option<Field>,
+    /// The same as --one-per host
+    #[arg(long, conflicts_with = "one_per", hide = true, help_heading = "Documents")]
     one_per_host: bool,
     /// Drop undecidable pages instead of keeping them
     #[arg(long, help_heading = "Documents")]
     drop_undecidable: bool,
+    /// Compare each document with the kept documents of its cluster before it is dropped. Keep it if text would
+    /// be lost, if its numbers, versions or names differ, or if it cannot be compared. Verdicts stay the same
+    #[arg(long, help_heading = "Documents")]
+    verify: bool,
+    /// How much of a document may be lost before --verify keeps it: a share of its text, a number of letters in
+    /// one passage, or both. An ideograph counts as three letters
+    #[arg(
+        long,
+        value_name = "SHARE,LETTERS",
+        default_value_t,
+        requires = "verify",
+        help_heading = "Documents"
+    )]
+    verify_lost_max: LostMax,
+    /// Count documents and bytes by this field, in --accounts and --report: host, or a JSON pointer such as
+    /// /meta/source
+    #[arg(long, value_name = "FIELD", visible_alias = "source-field", help_heading = "Documents")]
+    by: Option<Field>,
+    /// Write the counts of each source and the overlap between sources: CSV if the name ends so, otherwise JSON
+    #[arg(long, value_name = "FILE", requires = "by", help_heading = "Documents")]
+    accounts: Option<PathBuf>,
+    /// Stop before documents are written if more than this share of the documents of a source would be dropped
+    #[arg(long, value_name = "SHARE", requires = "by", help_heading = "Documents")]
+    source_removed_max: Option<f64>,
+    /// Add the number of documents in the cluster as `leitong_cluster_size`, with --annotate and --drop
+    #[arg(long, help_heading = "Documents")]
+    cluster_sizes: bool,
     /// Write the clusters with their members, one JSON object per line
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     clusters: Option<PathBuf>,
@@ -77,6 +114,40 @@ impl Arguments {
         self.keep.is_some() || self.drop.is_some()
     }
 
+    /// Returns true if documents are verified before they are dropped.
+    pub(super) fn verifies(&self) -> bool {
+        self.verify
+    }
+
+    /// Returns true if documents can be copied while the run goes on.
+    fn copies_at_once(&self, rules: Rules) -> bool {
+        // Accounts are not part of a checkpoint.
+        let waits =
+            self.verify || self.cluster_sizes || self.source_removed_max.is_some() || self.by.is_some();
+        self.prefer.is_known_at_once(rules) && !waits
+    }
+
+    /// The groups of fields that annotated documents get.
+    fn added(&self) -> Added {
+        Added { cluster_size: self.cluster_sizes, check: self.verify }
+    }
+
+    /// The field of which one document per value is kept in each cluster.
+    fn one_per(&self) -> Option<Field> {
+        self.one_per.clone().or_else(|| self.one_per_host.then_some(Field::Host))
+    }
+
+    /// The options that name a file or a folder.
+    fn paths(&self) -> [(&'static str, &Option<PathBuf>); 5] {
+        [
+            ("--keep", &self.keep),
+            ("--drop", &self.drop),
+            ("--clusters", &self.clusters),
+            ("--report", &self.report),
+            ("--accounts", &self.accounts),
+        ]
+    }
+
     /// Returns the files that are written for inputs with these `names`, each with its option.
     pub(super) fn files(&self, names: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
         let folders = [("--keep", &self.keep), ("--drop", &self.drop)];
@@ -84,42 +155,51 @@ impl Arguments {
         let documents = documents.flat_map(|(option, path)| {
             Output::paths(path, names).into_iter().map(move |file| (option, file))
         });
-        let clusters = self.clusters.iter().map(|path| ("--clusters", path.clone()));
-        let report = self.report.iter().map(|path| ("--report", path.clone()));
-        documents.chain(clusters).chain(report).collect()
+        let single = self.paths().into_iter().skip(2);
+        documents.chain(single.filter_map(|(option, path)| Some((option, path.clone()?)))).collect()
     }
 
     /// Returns the options as they were given on the command line.
     pub(super) fn options(&self) -> Vec<String> {
-        let paths = [
-            ("--keep", &self.keep),
-            ("--drop", &self.drop),
-            ("--clusters", &self.clusters),
-            ("--report", &self.report),
-        ];
-        let paths = paths
+        let paths = self
+            .paths()
             .into_iter()
             .filter_map(|(option, path)| Some(format!("{option} {}", path.as_ref()?.display())));
         let flags = [
             ("--annotate", self.annotate),
             ("--revisit", self.revisit),
-            ("--one-per-host", self.one_per_host),
             ("--drop-undecidable", self.drop_undecidable),
+            ("--cluster-sizes", self.cluster_sizes),
         ];
         let flags = flags.into_iter().filter(|(_, set)| *set).map(|(option, _)| option.to_owned());
-        let preference = [format!("--prefer {}", self.prefer)];
-        paths.chain(flags).chain(self.texts.options()).chain(preference).collect()
+        let fields = [("--one-per", self.one_per()), ("--by", self.by.clone())];
+        let fields = fields.into_iter().filter_map(|(option, field)| Some(format!("{option} {}", field?)));
+        let verify = self.verify.then(|| format!("--verify {}", self.verify_lost_max));
+        let prefer = format!("--prefer {}", self.prefer);
+        // --source-removed-max is not among them: a run that it has stopped may go on with a higher limit.
+        paths.chain(flags).chain(self.texts.options()).chain(fields).chain(verify).chain([prefer]).collect()
     }
 
     /// Rejects inputs that cannot be read a second time, and outputs in object stores.
     pub(super) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
-        refuse_objects(&[
-            ("--keep", &self.keep),
-            ("--drop", &self.drop),
-            ("--clusters", &self.clusters),
-            ("--report", &self.report),
-        ])?;
+        refuse_objects(&self.paths())?;
         self.texts.check(self.keep.as_deref(), self.revisit)?;
+        if self.by.is_some() && !self.copies() {
+            return Err(wrong("--by: counts the documents that are kept and dropped; add --keep or --drop"));
+        }
+        if self.verify && !self.copies() && self.clusters.is_none() && self.report.is_none() {
+            return Err(wrong(
+                "--verify: changes which documents are kept; add --keep, --drop, --clusters or --report",
+            ));
+        }
+        if self.cluster_sizes && !self.annotate && self.drop.is_none() {
+            return Err(wrong(
+                "--cluster-sizes: adds a field to documents; add --keep with --annotate, or --drop",
+            ));
+        }
+        if let Some(share) = self.source_removed_max.filter(|share| !(0.0..=1.0).contains(share)) {
+            return Err(wrong(format_args!("--source-removed-max {share}: must be a share from 0 to 1")));
+        }
         for (option, path) in [("--keep", &self.keep), ("--drop", &self.drop)] {
             if let Some(ending) = path.as_deref().and_then(ending_not_written) {
                 return Err(wrong(format_args!(
@@ -171,6 +251,16 @@ pub(super) fn refuse_objects(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Re
     }
 }
 
+/// The table of a run.
+pub(super) struct TableOfRun<'a> {
+    /// The folder.
+    pub(super) folder: &'a Path,
+    /// The clusters that documents of the run may have joined.
+    pub(super) founded: Founded,
+    /// The log offset at which the run ends.
+    pub(super) until: u64,
+}
+
 /// The documents of a run: where they go, and which of them are kept.
 pub(super) struct Keeping<'a> {
     arguments: &'a Arguments,
@@ -198,16 +288,20 @@ impl<'a> Keeping<'a> {
         checkpoints: Option<&CheckpointDir>,
         checkpoint: Option<&'a Checkpoint>,
     ) -> anyhow::Result<Self> {
-        let Arguments { one_per_host, drop_undecidable, .. } = *arguments;
-        let rules = Rules { one_per_host, drop_undecidable, log_offset };
+        let rules = Rules {
+            one_per_value: arguments.one_per().is_some(),
+            drop_undecidable: arguments.drop_undecidable,
+            log_offset,
+        };
         let forms = if arguments.copies() { forms::of(inputs, input_rules)? } else { Vec::new() };
-        let copies_at_once = arguments.prefer.is_known_at_once(rules);
+        let copies_at_once = arguments.copies_at_once(rules);
+        let added = arguments.added();
         let folder = checkpoints.filter(|_| copies_at_once).map(CheckpointDir::folder);
-        let output = |name, path: &Option<PathBuf>, is_annotated| {
+        let output = |name, path: &Option<PathBuf>, added| {
             let Some(path) = path else { return Ok(None) };
             let checkpoints = folder.map(|folder| (name, folder.to_owned()));
             let waits = !copies_at_once;
-            let plan = Plan { path, names, forms: &forms, is_annotated, checkpoints, waits };
+            let plan = Plan { path, names, forms: &forms, added, checkpoints, waits };
             match checkpoint.and_then(|checkpoint| checkpoint.extents.get(name)) {
                 None => Output::create(plan).map(Some),
                 Some(extent) => Output::resume(plan, *extent).map(Some),
@@ -223,7 +317,7 @@ impl<'a> Keeping<'a> {
                     readings: readings.to_vec(),
                     rules: arguments.texts.rules(config, input_rules)?,
                     fields: arguments.texts.fields.clone(),
-                    is_annotated: arguments.annotate,
+                    added: arguments.annotate.then_some(added),
                     converter: arguments.texts.converter(config)?,
                     counts: Arc::clone(&text_counts),
                     checkpoints: folder.map(Path::to_owned),
@@ -236,10 +330,11 @@ impl<'a> Keeping<'a> {
         };
         let outputs = match arguments.copies() {
             true => Some(Outputs {
-                keep: output("keep", unchanged, arguments.annotate)?,
+                keep: output("keep", unchanged, arguments.annotate.then_some(added))?,
                 texts,
-                drop: output("drop", &arguments.drop, true)?,
+                drop: output("drop", &arguments.drop, Some(added))?,
                 annotate: arguments.annotate,
+                added,
                 revisit: referents(arguments, checkpoints.filter(|_| copies_at_once), checkpoint)?,
             }),
             false => None,
@@ -249,7 +344,7 @@ impl<'a> Keeping<'a> {
 
     /// Returns true if the choice of a cluster's document is known while the run goes on.
     fn is_known_at_once(&self) -> bool {
-        self.arguments.prefer.is_known_at_once(self.rules)
+        self.arguments.copies_at_once(self.rules)
     }
 
     /// Returns a second reading of the inputs. Of tables it reads only the column `column`, if one is given.
@@ -270,9 +365,9 @@ impl<'a> Keeping<'a> {
 
     /// Returns the file in which decisions wait for the end of the run, or `None` if nothing needs them then.
     pub(super) fn spool(&self, checkpoints: Option<&CheckpointDir>) -> anyhow::Result<Option<Spool>> {
-        let Arguments { keep, drop, clusters, report, .. } = self.arguments;
+        let Arguments { clusters, report, .. } = self.arguments;
         let copies_later = self.arguments.copies() && !self.is_known_at_once();
-        if clusters.is_none() && report.is_none() && !copies_later {
+        if clusters.is_none() && report.is_none() && !copies_later && !self.arguments.verify {
             return Ok(None);
         }
         if let Some(folder) = checkpoints {
@@ -281,55 +376,114 @@ impl<'a> Keeping<'a> {
             let spool = Spool::at(&path, extent.map(|extent| extent.bytes));
             return Ok(Some(spool.with_context(|| format!("cannot write {}", path.display()))?));
         }
-        let folder = folder_beside(&[keep, drop, clusters, report]);
-        let spool =
-            Spool::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))?;
-        Ok(Some(spool))
+        self.new_spool().map(Some)
     }
 
-    /// Copies the documents that had to wait, and writes the clusters and the report.
-    pub(super) fn finish(self, kept: Kept) -> anyhow::Result<()> {
-        let Kept { mut copied, spooled } = kept;
-        if let Some(mut spooled) = spooled {
-            let choice = match self.is_known_at_once() {
-                true => Choice::first(self.rules),
-                false => {
-                    let (prefer, choice) = (self.arguments.prefer.clone(), Choice::ranked(self.rules));
-                    let mut ranker = Ranker::new(self.walk(prefer.field()), prefer, choice);
-                    spooled.each(|_, decision| ranker.rank(decision))?;
-                    let ranked = ranker.finish();
-                    self.check_field(&ranked)?;
-                    ranked.choice
-                }
-            };
-            if let Some(path) = &self.arguments.clusters {
-                let cannot = || format!("cannot write {}", path.display());
-                let mut lines = WholeLines::create(path).with_context(cannot)?;
-                clusters::write(&mut spooled, &choice, &mut lines).with_context(cannot)?;
-            }
-            let [walk, first_walk] = [(); 2].map(|()| self.walk(None));
-            if let Some(mut outputs) = self.outputs {
-                if let Some(referents) = &mut outputs.revisit {
-                    collect_referents(first_walk, &choice, &mut spooled, referents)?;
-                }
-                let mut copier = Copier::new(walk, outputs, choice);
-                spooled.each(|_, decision| copier.copy(decision))?;
-                copied = Some(copier.finish()?);
-            }
-            if let Some(path) = &self.arguments.report {
-                write_report(path, &report::collect(&mut spooled, copied)?)
-                    .with_context(|| format!("cannot write {}", path.display()))?;
-            }
+    /// Returns a temporary file for decisions.
+    fn new_spool(&self) -> anyhow::Result<Spool> {
+        let folder = self.temporary_folder();
+        Spool::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))
+    }
+
+    /// Returns the file for the texts of documents that are to be verified, or `None` if none are.
+    pub(super) fn texts(&self, checkpoints: Option<&CheckpointDir>) -> anyhow::Result<Option<TextFile>> {
+        if !self.arguments.verify {
+            return Ok(None);
         }
-        if let Some(copied) = copied {
-            report_copied(copied);
+        if let Some(folder) = checkpoints {
+            let path = folder.texts();
+            let extent = self.checkpoint.and_then(|checkpoint| checkpoint.extents.get("texts"));
+            let texts = TextFile::at(&path, extent.map(|extent| extent.bytes));
+            return Ok(Some(texts.with_context(|| format!("cannot write {}", path.display()))?));
+        }
+        let folder = self.temporary_folder();
+        let texts = TextFile::create(&folder);
+        Ok(Some(texts.with_context(|| format!("cannot write into {}", folder.display()))?))
+    }
+
+    /// Returns the folder for temporary files.
+    fn temporary_folder(&self) -> PathBuf {
+        let Arguments { keep, drop, clusters, report, .. } = self.arguments;
+        folder_beside(&[keep, drop, clusters, report])
+    }
+
+    /// Copies the documents that had to wait, and writes the clusters, the accounts and the report.
+    pub(super) fn finish(self, kept: Kept, table: Option<&TableOfRun<'_>>) -> anyhow::Result<()> {
+        let Kept { mut copied, spooled, texts } = kept;
+        let Some(mut spooled) = spooled else {
+            copied.iter().for_each(|finished| note_copied(finished.copied));
             texts::report(&self.text_counts);
+            return Ok(());
+        };
+        let (choice, ranked) = self.choose(&mut spooled)?;
+        let mut verified = None;
+        if let Some(texts) = texts {
+            let stored = texts.bytes();
+            let table = table.map(|table| {
+                let texts = TableTexts::open(table.folder, table.founded);
+                texts.with_context(|| format!("cannot use the texts in the table {}", table.folder.display()))
+            });
+            let verifier = Verifier::new(self.arguments.verify_lost_max, texts, table.transpose()?);
+            let (checked, counts) = verifier
+                .verify(&mut spooled, &choice, self.new_spool()?)
+                .context("cannot verify the documents that would be dropped")?;
+            (spooled, verified) = (checked, Some((counts, stored)));
+        }
+        if let (Some(removed_max), Some(ranked)) = (self.arguments.source_removed_max, &ranked) {
+            ranked.check(&mut spooled, &choice, removed_max)?;
+        }
+        if let Some(path) = &self.arguments.clusters {
+            let cannot = || format!("cannot write {}", path.display());
+            let mut lines = WholeLines::create(path).with_context(cannot)?;
+            clusters::write(&mut spooled, &choice, &mut lines).with_context(cannot)?;
+        }
+        let [walk, first_walk] = [(); 2].map(|()| self.walk(None));
+        if let Some(mut outputs) = self.outputs {
+            if let Some(referents) = &mut outputs.revisit {
+                collect_referents(first_walk, &choice, &mut spooled, referents)?;
+            }
+            let sizes = self.arguments.cluster_sizes.then(|| sizes(&mut spooled, table)).transpose()?;
+            let copier = Copier::new(walk, outputs, choice);
+            let mut copier = copier.with_accounts(self.arguments.by.clone()).with_sizes(sizes);
+            spooled.each(|_, decision| copier.copy(decision))?;
+            copied = Some(copier.finish()?);
+        }
+        let (copied, accounts) = copied.map(|Finished { copied, accounts }| (copied, accounts)).unzip();
+        let accounts = accounts.flatten();
+        if let (Some(path), Some(accounts)) = (&self.arguments.accounts, &accounts) {
+            write_accounts(path, accounts).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        if let Some(path) = &self.arguments.report {
+            write_report(path, &report::collect(&mut spooled, copied, accounts)?)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        copied.into_iter().for_each(note_copied);
+        texts::report(&self.text_counts);
+        if let Some((counts, stored)) = verified {
+            note_verified(counts, stored);
         }
         Ok(())
     }
 }
 
 impl Keeping<'_> {
+    /// Chooses the documents to keep. Returns the sources of the documents as well, if they had to be read.
+    fn choose(&self, spooled: &mut Spooled) -> anyhow::Result<(Choice, Option<Sources>)> {
+        let needs = Needs {
+            prefer: self.arguments.prefer.clone(),
+            one_per: self.arguments.one_per(),
+            source: self.arguments.by.clone().filter(|_| self.arguments.source_removed_max.is_some()),
+        };
+        if self.arguments.prefer.is_known_at_once(self.rules) && needs.source.is_none() {
+            return Ok((Choice::first(self.rules), None));
+        }
+        let mut ranker = Ranker::new(self.walk(needs.column()), needs, Choice::ranked(self.rules));
+        spooled.each(|_, decision| ranker.rank(decision))?;
+        let ranked = ranker.finish();
+        self.check_field(&ranked)?;
+        Ok((ranked.choice, Some(ranked.sources)))
+    }
+
     /// Rejects a preference for a field that no document has, and reports how many documents lack it.
     fn check_field(&self, ranked: &Ranked) -> anyhow::Result<()> {
         let (prefer, documents, lacking) = (&self.arguments.prefer, ranked.documents, ranked.lacking);
@@ -391,7 +545,41 @@ fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
     Ok(lines.flush()?)
 }
 
-fn report_copied(Copied { kept, dropped, dropped_bytes, revisits, too_long, unreadable }: Copied) {
+/// Counts the documents of each cluster, those of earlier runs with the same table included.
+fn sizes(spooled: &mut Spooled, table: Option<&TableOfRun<'_>>) -> anyhow::Result<Sizes> {
+    let run = sizes::count(spooled)?;
+    let Some(TableOfRun { folder, founded, until }) = table else { return Ok(run) };
+    let all = TableSizes::add(folder, &run, *founded, *until);
+    Ok(all.with_context(|| format!("cannot count the documents of clusters in {}", folder.display()))?.sizes)
+}
+
+/// Writes the accounts as CSV or JSON, depending on the name of the file.
+fn write_accounts(path: &Path, accounts: &AccountsReport) -> anyhow::Result<()> {
+    let mut lines = WholeLines::create(path)?;
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("csv") => lines.push_text(&accounts.csv())?,
+        _ => lines.push(accounts)?,
+    }
+    Ok(lines.flush()?)
+}
+
+fn note_verified(counts: verify::Counts, stored: u64) {
+    let verify::Counts { dropped, text_lost, facts_differ, not_verified } = counts;
+    terminal::note(format_args!(
+        "verified: {dropped} documents are dropped and {} stay: {text_lost} because text would be lost, {facts_differ} because \
+         facts differ, {not_verified} because they could not be compared (texts took {:.1} MB on disk)",
+        counts.kept(),
+        stored as f64 / 1e6
+    ));
+    if not_verified > 0 {
+        terminal::note(
+            "documents cannot be compared if the kept document of their cluster was stored in the table by a run without --verify",
+        );
+    }
+}
+
+fn note_copied(copied: Copied) {
+    let Copied { kept, dropped, dropped_bytes, kept_by_verify: _, revisits, too_long, unreadable } = copied;
     terminal::note(format_args!(
         "documents: {kept} kept, {dropped} dropped ({:.1} MB before compression)",
         dropped_bytes as f64 / 1e6

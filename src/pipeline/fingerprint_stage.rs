@@ -28,6 +28,7 @@ use leitong_base::record::{
 };
 use leitong_base::record::{Cause, Reason};
 use leitong_base::work::{TooMuchWork, Work};
+use leitong_corpora::keep::verify::texts::Packer;
 use leitong_corpora::source::Record;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::digest::{letters, text_digest};
@@ -58,10 +59,12 @@ pub struct FingerprintStage {
     detector: Arc<dyn Detector>,
     digest_hash: DigestHash,
     fingerprint_hash: u64,
+    packs_texts: bool,
 }
 
 /// The buffers that a thread keeps between pages.
 pub struct Workspace {
+    packer: Option<Packer>,
     extractor: Extractor,
     terms: Terms,
     digest_buffer: Vec<u8>,
@@ -104,6 +107,9 @@ pub struct Fingerprinted {
     pub work: u64,
     /// The trace of the page, if it has one that continues.
     pub(crate) trace: Option<Box<PageTrace>>,
+    /// The packed text of a page with a fingerprint, if texts are requested
+    /// ([`FingerprintStage::packing_texts`]).
+    pub packed_text: Option<Box<[u8]>>,
 }
 
 impl FingerprintStage {
@@ -122,7 +128,13 @@ impl FingerprintStage {
         let secret = resources.secret.as_ref();
         let fingerprint_hash = hash::fingerprint_hash(&config, &lexicons, &*detector, secret);
         let digest_hash = DigestHash::new(secret);
-        Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash })
+        Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash, packs_texts: false })
+    }
+
+    /// Packs the text of each page as well, for verification, if `packs_texts`.
+    #[must_use]
+    pub fn packing_texts(self, packs_texts: bool) -> Self {
+        Self { packs_texts, ..self }
     }
 
     /// The header that names a page's corpus, if it is configured.
@@ -159,6 +171,8 @@ impl FingerprintStage {
     #[must_use]
     pub fn workspace(&self) -> Workspace {
         Workspace {
+            // Without one, pages have no packed text, and are kept.
+            packer: if self.packs_texts { Packer::new().ok() } else { None },
             extractor: Extractor::new(&self.config.extract),
             terms: Terms::default(),
             digest_buffer: Vec::new(),
@@ -300,9 +314,15 @@ impl FingerprintStage {
     /// makes the page undecidable.
     pub fn process_page(&self, source: Place, page: Page, workspace: &mut Workspace) -> Fingerprinted {
         let mut work = Work::up_to(self.config.page.work_max);
-        let mut credits = None;
+        let (mut credits, mut packed_text) = (None, None);
         workspace.marks.begin();
-        let analysis = guarded(|| self.analyse(&page, workspace, &mut work, &mut credits));
+        let analysis = guarded(|| {
+            let analysis = self.analyse(&page, workspace, &mut work, &mut credits);
+            if let (Some(packer), (_, Outcome::Fingerprint(_))) = (&mut workspace.packer, &analysis) {
+                packed_text = packer.pack(&page.url, workspace.terms.text()).ok().flatten();
+            }
+            analysis
+        });
         if analysis.is_none() {
             tracing::error!(
                 page_id = page.id,
@@ -338,7 +358,8 @@ impl FingerprintStage {
             outcome,
         }));
         let has_body = body != Body::Missing;
-        Fingerprinted { record: Ok(record), repaired, has_body, work: work.done(), trace: None }
+        let work = work.done();
+        Fingerprinted { record: Ok(record), repaired, has_body, work, trace: None, packed_text }
     }
 
     fn analyse(
@@ -348,7 +369,7 @@ impl FingerprintStage {
         work: &mut Work,
         credits: &mut Option<Box<Credits>>,
     ) -> (Option<TextDigest>, Outcome) {
-        let Workspace { extractor, terms, digest_buffer, marks } = workspace;
+        let Workspace { extractor, terms, digest_buffer, marks, packer: _ } = workspace;
         let read = document::read_and_mark(page, extractor, work, marks);
         let Reading { mut document, no_content, .. } = match read {
             Ok(reading) => reading,
@@ -400,11 +421,16 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
 
 fn unreadable(unreadable: Unreadable) -> Fingerprinted {
     let record = LogRecord::Unreadable(Box::new(unreadable));
-    Fingerprinted { record: Ok(record), repaired: Repaired::default(), has_body: true, work: 0, trace: None }
+    passed_on(Ok(record))
 }
 
 fn skipped(why: Skip) -> Fingerprinted {
-    Fingerprinted { record: Err(why), repaired: Repaired::default(), has_body: true, work: 0, trace: None }
+    passed_on(Err(why))
+}
+
+fn passed_on(record: Result<LogRecord, Skip>) -> Fingerprinted {
+    let repaired = Repaired::default();
+    Fingerprinted { record, repaired, has_body: true, work: 0, trace: None, packed_text: None }
 }
 
 /// Returns the corpus in a header's value.

@@ -147,7 +147,11 @@ fn killed_runs_lose_and_duplicate_nothing() {
         write(folder.path(), "a.jsonl", documents(0, 250)),
         write(folder.path(), "b.jsonl.gz", gzip(documents(250, 350).as_bytes())),
     ];
-    for (number, options) in [&[][..], &["--prefer", "longest", "--one-per-host"]].into_iter().enumerate() {
+    for (number, options) in
+        [&[][..], &["--prefer", "longest", "--one-per-host", "--verify", "--cluster-sizes"]]
+            .into_iter()
+            .enumerate()
+    {
         let [whole, killed] = ["whole", "killed"]
             .map(|name| Run::new(folder.path(), &format!("{name}{number}"), options, &inputs));
         assert_killed_run_ends_as_whole(&whole, &killed, 3, seed, &mut random);

@@ -46,5 +46,6 @@ mod streams;
 mod table;
 mod texts;
 mod verdict_schema;
+mod verify;
 mod walls;
 mod workflows;

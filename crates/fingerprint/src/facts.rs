@@ -77,7 +77,7 @@ fn name(terms: &Terms, distinct: DistinctTerm, hash: &TextHash) -> Option<u64> {
 }
 
 /// Calls `word` with each word that has a digit, including everything joined to it by points and hyphens.
-fn words_with_digits<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
+pub fn words_with_digits<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
     let is_joined = |c: char| is_of_a_word(c) || matches!(c, '.' | '-');
     let mut at = 0;
     while let Some(digit) = text.as_bytes()[at..].iter().position(u8::is_ascii_digit) {

@@ -29,6 +29,9 @@ pub(crate) mod term_vector;
 pub mod term_weight;
 mod window;
 
+pub use facts::words_with_digits;
+pub use sketch::is_unit;
+
 use serde_json::{Map, Value};
 
 use leitong_text::segment::Terms;

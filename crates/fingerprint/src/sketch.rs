@@ -174,7 +174,8 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
 
 /// Returns true for characters that are a unit each: ideographs and kana.
 #[inline]
-pub(crate) fn is_unit(c: char) -> bool {
+#[must_use]
+pub fn is_unit(c: char) -> bool {
     is_ideographic(c) || matches!(c, '\u{3041}'..='\u{30ff}')
 }
 

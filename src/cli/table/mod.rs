@@ -1,10 +1,11 @@
-//! `leitong table info | export | import | verify | compact | merge`: work on tables that `dedup --table` or
+//! `leitong table info | export | import | verify | compact | merge | sizes`: work on tables that `dedup --table` or
 //! `serve` has saved.
 
 mod compact;
 mod export;
 mod import;
 mod merge;
+mod sizes;
 mod unfinished;
 
 use std::collections::BTreeMap;
@@ -62,6 +63,10 @@ enum Action {
     /// earlier one if they are near, or stays a cluster of its own
     #[command(after_help = MERGE_EXAMPLE)]
     Merge(merge::Arguments),
+    /// Print the number of documents in each cluster, one JSON object per line, to be joined to the outputs of
+    /// earlier runs. `dedup --cluster-sizes` counts them
+    #[command(after_help = SIZES_EXAMPLE)]
+    Sizes(sizes::Arguments),
 }
 
 const INFO_EXAMPLE: &str = "Example:
@@ -79,6 +84,9 @@ const IMPORT_EXAMPLE: &str = "Examples:
 
 const MERGE_EXAMPLE: &str = "Example:
   leitong table merge --output all --clusters renamed.jsonl monday tuesday";
+
+const SIZES_EXAMPLE: &str = "Example:
+  leitong table sizes --output sizes.jsonl state";
 
 /// Contents of a table, as `info` prints them.
 #[derive(Debug, Default, Serialize)]
@@ -134,6 +142,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         Action::Compact(arguments) => compact::run(arguments)?,
         Action::Merge(arguments) => merge::run(arguments)?,
+        Action::Sizes(arguments) => sizes::run(arguments)?,
         Action::Verify { folder } => check(folder)?,
         Action::Export(arguments) => export::run(arguments)?,
         Action::Import(arguments) => import::run(arguments)?,

@@ -1,17 +1,20 @@
 //! Adds fields about the verdict to an unchanged document.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use super::Decision;
+use super::verify::Check;
 use crate::source::csv::Dialect;
 use crate::source::originals::Framing;
 use leitong_cluster::verdict::Kind;
 
 /// The fields to add.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Annotation<'a> {
     /// The cluster id. Null for undecidable pages.
     pub leitong_cluster: Option<&'a str>,
@@ -19,10 +22,131 @@ pub struct Annotation<'a> {
     pub leitong_kind: Kind,
     /// The page id of the cluster's canonical document.
     pub leitong_canonical: Option<&'a str>,
+    /// The number of documents in the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_cluster_size: Option<u64>,
+    /// True if the document is kept only because of `--verify`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_kept_by_verify: Option<bool>,
+    /// The share of the text that is in passages that no kept document has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_lost_share: Option<f64>,
+    /// The longest passage that no kept document has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_lost_passage: Option<&'a str>,
+    /// The groups of fields that rows of tables have.
+    #[serde(skip)]
+    pub added: Added,
 }
 
-/// The names of the fields in JSON.
-pub(super) const FIELDS: [&str; 3] = ["leitong_cluster", "leitong_kind", "leitong_canonical"];
+/// The groups of fields that are added besides those about the verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Added {
+    /// The size of the cluster.
+    pub cluster_size: bool,
+    /// The result of verification.
+    pub check: bool,
+}
+
+/// The value of a field.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Value<'a> {
+    Text(Option<&'a str>),
+    Count(Option<u64>),
+    Flag(Option<bool>),
+    Share(Option<f64>),
+}
+
+/// The names of all fields in JSON.
+pub(super) const FIELDS: [&str; 7] = [
+    "leitong_cluster",
+    "leitong_kind",
+    "leitong_canonical",
+    "leitong_cluster_size",
+    "leitong_kept_by_verify",
+    "leitong_lost_share",
+    "leitong_lost_passage",
+];
+
+impl Added {
+    /// The names of the fields that are added to rows of tables, each with an example of its value.
+    pub(super) fn columns(self) -> impl Iterator<Item = (&'static str, Value<'static>)> {
+        let example = Annotation {
+            leitong_cluster: None,
+            leitong_kind: Kind::Unique,
+            leitong_canonical: None,
+            leitong_cluster_size: None,
+            leitong_kept_by_verify: None,
+            leitong_lost_share: None,
+            leitong_lost_passage: None,
+            added: self,
+        };
+        example.all().into_iter().filter(move |(name, _)| self.has(name))
+    }
+
+    fn has(self, name: &str) -> bool {
+        match name {
+            "leitong_cluster_size" => self.cluster_size,
+            "leitong_kept_by_verify" | "leitong_lost_share" | "leitong_lost_passage" => self.check,
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(Some(text)) => f.write_str(text),
+            Self::Count(Some(count)) => count.fmt(f),
+            Self::Flag(Some(flag)) => flag.fmt(f),
+            Self::Share(Some(share)) => share.fmt(f),
+            Self::Text(None) | Self::Count(None) | Self::Flag(None) | Self::Share(None) => Ok(()),
+        }
+    }
+}
+
+impl<'a> Annotation<'a> {
+    /// Returns the fields for the document of `decision`, whose cluster has this canonical page and size.
+    #[must_use]
+    pub fn new(
+        decision: &'a Decision,
+        canonical: Option<&'a str>,
+        cluster_size: Option<u64>,
+        added: Added,
+    ) -> Self {
+        let check = decision.check.as_ref();
+        Self {
+            leitong_cluster: decision.cluster_id.as_deref(),
+            leitong_kind: decision.kind,
+            leitong_canonical: canonical,
+            leitong_cluster_size: cluster_size,
+            leitong_kept_by_verify: check.map(Check::keeps),
+            leitong_lost_share: check.map(|check| check.lost_share),
+            leitong_lost_passage: check.map(|check| check.lost_passage.as_str()),
+            added,
+        }
+    }
+
+    /// The names and values of all fields, in order.
+    fn all(&self) -> [(&'static str, Value<'a>); FIELDS.len()] {
+        let values = [
+            Value::Text(self.leitong_cluster),
+            Value::Text(Some(self.leitong_kind.as_str())),
+            Value::Text(self.leitong_canonical),
+            Value::Count(self.leitong_cluster_size),
+            Value::Flag(self.leitong_kept_by_verify),
+            Value::Share(self.leitong_lost_share),
+            Value::Text(self.leitong_lost_passage),
+        ];
+        std::array::from_fn(|at| (FIELDS[at], values[at]))
+    }
+
+    /// The values of the fields that rows of tables have.
+    pub(super) fn row(&self) -> impl Iterator<Item = Value<'a>> {
+        let added = self.added;
+        self.all().into_iter().filter(move |(name, _)| added.has(name)).map(|(_, value)| value)
+    }
+}
 
 impl Annotation<'_> {
     /// Adds the fields to `record`, and replaces those of an earlier run. A line that is not a JSON object is
@@ -39,10 +163,9 @@ impl Annotation<'_> {
     }
 
     fn added_to_csv(&self, mut row: Vec<u8>, dialect: Dialect) -> Vec<u8> {
-        let values = [self.leitong_cluster, Some(self.leitong_kind.as_str()), self.leitong_canonical];
-        for value in values {
+        for value in self.row() {
             row.push(dialect.delimiter);
-            row.extend_from_slice(csv_field(value.unwrap_or_default(), dialect).as_bytes());
+            row.extend_from_slice(csv_field(&value.to_string(), dialect).as_bytes());
         }
         row
     }
@@ -70,17 +193,19 @@ impl Annotation<'_> {
                 None => return record,
             },
         };
-        let fields = [
-            ("Leitong-Cluster", self.leitong_cluster),
-            ("Leitong-Kind", Some(self.leitong_kind.as_str())),
-            ("Leitong-Canonical", self.leitong_canonical),
-        ];
-        let present = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let present = self.all().into_iter().map(|(name, value)| (header_name(name), value.to_string()));
+        let present = present.filter(|(_, value)| !value.is_empty());
         let lines: String =
-            present.map(|(name, value)| format!("{name}: {}{line_end}", one_line(value))).collect();
+            present.map(|(name, value)| format!("{name}: {}{line_end}", one_line(&value))).collect();
         record.splice(at..at, lines.into_bytes());
         record
     }
+}
+
+/// Returns the name of a field in the header of a WARC record, such as `Leitong-Cluster`.
+fn header_name(field: &str) -> String {
+    let capitalised = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    field.split('_').map(capitalised).collect::<Vec<_>>().join("-")
 }
 
 /// Formats `value` as a CSV field, with quotes if needed. If quotes are not allowed, characters that need
@@ -160,6 +285,11 @@ mod tests {
         leitong_cluster: Some("c1"),
         leitong_kind: Kind::NearDuplicate,
         leitong_canonical: Some("a\r\nb"),
+        leitong_cluster_size: None,
+        leitong_kept_by_verify: None,
+        leitong_lost_share: None,
+        leitong_lost_passage: None,
+        added: Added { cluster_size: false, check: false },
     };
 
     fn json(line: &str) -> String {

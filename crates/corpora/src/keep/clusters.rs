@@ -26,6 +26,9 @@ struct Member<'a> {
     url: &'a str,
     kind: Kind,
     kept: bool,
+    /// Present and true if it is kept only because of `--verify`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    kept_by_verify: bool,
 }
 
 /// Writes the clusters of the decisions in `spooled`, in the order in which they were founded. Each line
@@ -64,6 +67,7 @@ pub fn write(spooled: &mut Spooled, choice: &Choice, lines: &mut WholeLines) -> 
                 url: &decision.url,
                 kind: decision.kind,
                 kept: choice.keeps(*ordinal, &decision),
+                kept_by_verify: decision.is_kept_by_verify(),
             };
             lines.push_text(if number == 0 { "" } else { "," }).map_err(failed)?;
             lines.push_text(&serde_json::to_string(&member)?).map_err(failed)?;

@@ -1,5 +1,6 @@
 //! Copies documents from the inputs to the outputs for kept and dropped documents.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,11 +8,15 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 use serde::Serialize;
 
-use super::annotate::Annotation;
+use super::accounts::{Accounts, AccountsReport, Fate};
+use super::annotate::{Added, Annotation};
+use super::fields::Field;
+use super::guard::Sources;
 use super::output::Output;
 use super::prefer::Choice;
 use super::referents::{Referent, Referents};
 use super::revisit::Response;
+use super::sizes::Sizes;
 use super::spool::Spooled;
 use super::texts::Texts;
 use super::{Decision, Prefer};
@@ -41,6 +46,26 @@ enum Found {
     Record(Original),
     /// `None` if the row, or a part of it, cannot be read.
     Row(Option<Row>),
+}
+
+impl Found {
+    /// Returns the content as a JSON object, if it is one. Of a row, only `column` is needed.
+    fn json(&self, column: &str) -> Option<Cow<'_, [u8]>> {
+        match self {
+            Self::Record(Original { json, bytes, .. }) => {
+                json.as_deref().or(bytes.as_deref()).map(Cow::Borrowed)
+            }
+            Self::Row(row) => row.as_ref().map(|row| Cow::Owned(row.json_of(column))),
+        }
+    }
+
+    /// Returns the content as a JSON object, if it is one.
+    fn into_json(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Record(original) => original.json.or(original.bytes),
+            Self::Row(row) => row.map(|row| row.json()),
+        }
+    }
 }
 
 impl Walk {
@@ -166,6 +191,8 @@ pub struct Outputs {
     pub drop: Option<Output>,
     /// True if kept documents get fields about the verdict, too.
     pub annotate: bool,
+    /// The groups of fields that annotated documents get besides those about the verdict.
+    pub added: Added,
     /// The data about kept documents that revisit records need. Set if revisit records replace duplicates.
     pub revisit: Option<Referents>,
     /// The output for the texts of kept documents, instead of `keep`.
@@ -188,6 +215,8 @@ pub struct Copied {
     pub dropped: u64,
     /// Size of the dropped documents in bytes.
     pub dropped_bytes: u64,
+    /// Number of kept documents that would have been dropped without `--verify`.
+    pub kept_by_verify: u64,
     /// Number of dropped documents that are replaced by a revisit record.
     pub revisits: u64,
     /// Number of documents that were not copied because they exceed the maximum length of a line.
@@ -207,12 +236,24 @@ impl Copied {
     }
 }
 
+/// The results of copying.
+#[derive(Debug)]
+pub struct Finished {
+    /// Counts of copied documents.
+    pub copied: Copied,
+    /// The accounts by source, if they were requested.
+    pub accounts: Option<AccountsReport>,
+}
+
 /// Copies each document when its decision arrives.
 pub struct Copier {
     walk: Walk,
     outputs: Outputs,
     choice: Choice,
     copied: Copied,
+    /// The field whose values are sources, and the counts by source.
+    accounts: Option<(Field, Accounts)>,
+    sizes: Option<Sizes>,
     ordinal: u64,
 }
 
@@ -220,7 +261,21 @@ impl Copier {
     /// Creates a copier. It reads from `walk`, and asks `choice` which documents to keep.
     #[must_use]
     pub fn new(walk: Walk, outputs: Outputs, choice: Choice) -> Self {
-        Self { walk, outputs, choice, copied: Copied::default(), ordinal: 0 }
+        Self { walk, outputs, choice, copied: Copied::default(), accounts: None, sizes: None, ordinal: 0 }
+    }
+
+    /// Counts documents by `field`, if one is given.
+    #[must_use]
+    pub fn with_accounts(mut self, field: Option<Field>) -> Self {
+        self.accounts = field.map(|field| (field, Accounts::default()));
+        self
+    }
+
+    /// Adds the sizes of clusters to annotated documents.
+    #[must_use]
+    pub fn with_sizes(mut self, sizes: Option<Sizes>) -> Self {
+        self.sizes = sizes;
+        self
     }
 
     /// Skips all records up to `number` of `input`, which an earlier run has copied.
@@ -270,21 +325,27 @@ impl Copier {
         let is_kept = self.choice.keeps(self.ordinal, decision);
         let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
-        let annotation = Annotation {
-            leitong_cluster: decision.cluster_id.as_deref(),
-            leitong_kind: decision.kind,
-            leitong_canonical: self.choice.canonical(decision),
-        };
-        if let Some(texts) = &mut self.outputs.texts {
-            let bytes = texts.take(decision, is_kept, &annotation)?;
-            if self.outputs.has_only_texts() {
+        if self.outputs.has_only_texts() && self.accounts.is_none() {
+            let annotation = annotation(decision, &self.choice, self.sizes.as_ref(), self.outputs.added);
+            if let Some(texts) = &mut self.outputs.texts {
+                let bytes = texts.take(decision, is_kept, &annotation)?;
                 self.copied.count(is_kept, bytes);
-                return Ok(());
+                self.copied.kept_by_verify += u64::from(decision.is_kept_by_verify());
             }
+            return Ok(());
         }
         let keep = &mut self.outputs.keep;
         let place = (decision.input, decision.number);
-        match self.walk.find(place, |input, passed| keep_other_record(keep, input, passed))? {
+        let found = self.walk.find(place, |input, passed| keep_other_record(keep, input, passed))?;
+        self.account(decision, is_kept, &found);
+        let annotation = annotation(decision, &self.choice, self.sizes.as_ref(), self.outputs.added);
+        if let Some(texts) = &mut self.outputs.texts {
+            texts.take(decision, is_kept, &annotation)?;
+        }
+        if !matches!(found, Found::Row(None) | Found::Record(Original { bytes: None, .. })) {
+            self.copied.kept_by_verify += u64::from(decision.is_kept_by_verify());
+        }
+        match found {
             Found::Row(None) => self.copied.unreadable += 1,
             Found::Record(Original { bytes: None, .. }) => self.copied.too_long += 1,
             Found::Row(Some(row)) => {
@@ -318,6 +379,20 @@ impl Copier {
         Ok(())
     }
 
+    /// Counts the document in the accounts of its source.
+    fn account(&mut self, decision: &Decision, is_kept: bool, found: &Found) {
+        let Some((field, accounts)) = &mut self.accounts else { return };
+        let fate = if is_kept { Fate::Kept } else { Fate::Dropped };
+        let (fate, bytes) = match found {
+            Found::Row(Some(row)) => (fate, row.bytes),
+            Found::Record(Original { bytes: Some(bytes), .. }) => (fate, bytes.len() as u64),
+            Found::Row(None) | Found::Record(Original { bytes: None, .. }) => (Fate::NotCopied, 0),
+        };
+        let column = field.column();
+        let json = column.as_deref().and_then(|column| found.json(column));
+        accounts.count(decision, field.value(decision, json.as_deref()).as_deref(), fate, bytes);
+    }
+
     /// Skips a record from which no page was read.
     ///
     /// # Errors
@@ -334,13 +409,13 @@ impl Copier {
     ///
     /// # Errors
     /// The files cannot be written.
-    pub fn finish(mut self) -> anyhow::Result<Copied> {
-        let has_only_texts = self.outputs.has_only_texts();
+    pub fn finish(mut self) -> anyhow::Result<Finished> {
+        let has_only_texts = self.outputs.has_only_texts() && self.accounts.is_none();
         if let Some(texts) = self.outputs.texts {
             texts.finish()?;
         }
         if has_only_texts {
-            return Ok(self.copied);
+            return Ok(Finished { copied: self.copied, accounts: None });
         }
         while let Some((input, original)) = self.walk.next(usize::MAX)? {
             keep_other_record(&mut self.outputs.keep, input, &original)?;
@@ -349,8 +424,21 @@ impl Copier {
         for output in [self.outputs.keep, self.outputs.drop].into_iter().flatten() {
             output.finish()?;
         }
-        Ok(self.copied)
+        let accounts = self.accounts.map(|(field, accounts)| accounts.finish(field.to_string()));
+        Ok(Finished { copied: self.copied, accounts })
     }
+}
+
+/// Returns the fields about the verdict on a document.
+fn annotation<'a>(
+    decision: &'a Decision,
+    choice: &'a Choice,
+    sizes: Option<&Sizes>,
+    added: Added,
+) -> Annotation<'a> {
+    let size = |sizes: &Sizes| sizes.get(&decision.founded).copied();
+    let size = decision.cluster_id.as_ref().and(sizes).and_then(size);
+    Annotation::new(decision, choice.canonical(decision), size, added)
 }
 
 /// Copies a record that is not a page. The requests and metadata of a WARC file are kept, regardless of its
@@ -418,14 +506,42 @@ pub fn collect_referents(
     Ok(())
 }
 
-/// Ranks documents by a preference that may depend on their content.
+/// Ranks documents by a preference, and groups them by fields, which may depend on their content.
 pub struct Ranker {
     walk: Walk,
-    prefer: Prefer,
+    needs: Needs,
     choice: Choice,
     ordinal: u64,
     /// Number of documents without the number that the preference needs.
     lacking: u64,
+    sources: Sources,
+}
+
+/// What a choice depends on.
+#[derive(Debug, Clone)]
+pub struct Needs {
+    /// The preferred document of a cluster.
+    pub prefer: Prefer,
+    /// The field of which one document per value is kept.
+    pub one_per: Option<Field>,
+    /// The field whose values are sources of which not too much may be dropped.
+    pub source: Option<Field>,
+}
+
+impl Needs {
+    /// The only column of tables that is needed. `None` if several are needed.
+    #[must_use]
+    pub fn column(&self) -> Option<String> {
+        let fields = self.one_per.iter().chain(&self.source).filter_map(Field::column);
+        let mut columns: Vec<String> = self.prefer.field().into_iter().chain(fields).collect();
+        columns.dedup();
+        columns.pop().filter(|_| columns.is_empty())
+    }
+
+    fn needs_content(&self, decision: &Decision) -> bool {
+        self.one_per.iter().chain(&self.source).any(Field::needs_content)
+            || self.prefer.rank_from_verdict(decision).is_none()
+    }
 }
 
 /// The result of ranking.
@@ -436,13 +552,15 @@ pub struct Ranked {
     pub documents: u64,
     /// Number of documents without the number that [`Prefer::Highest`] or [`Prefer::Lowest`] needs.
     pub lacking: u64,
+    /// The sources of the documents, if they are needed.
+    pub sources: Sources,
 }
 
 impl Ranker {
     /// Creates a ranker. It reads from `walk` only if the verdicts are not sufficient.
     #[must_use]
-    pub fn new(walk: Walk, prefer: Prefer, choice: Choice) -> Self {
-        Self { walk, prefer, choice, ordinal: 0, lacking: 0 }
+    pub fn new(walk: Walk, needs: Needs, choice: Choice) -> Self {
+        Self { walk, needs, choice, ordinal: 0, lacking: 0, sources: Sources::default() }
     }
 
     /// Ranks the document of `decision`. Decisions must come in the order of the inputs.
@@ -450,26 +568,30 @@ impl Ranker {
     /// # Errors
     /// The document cannot be read.
     pub fn rank(&mut self, decision: &Decision) -> anyhow::Result<()> {
-        let rank = match self.prefer.rank_from_verdict(decision) {
-            Some(rank) => rank,
-            None => {
-                let json = match self.walk.find((decision.input, decision.number), |_, _| Ok(()))? {
-                    Found::Record(original) => original.json.or(original.bytes),
-                    Found::Row(row) => row.map(|row| row.json()),
-                };
-                let rank = json.map_or(f64::NEG_INFINITY, |json| self.prefer.rank_from_content(&json));
-                self.lacking += u64::from(rank == f64::NEG_INFINITY);
-                rank
-            }
+        let Needs { prefer, one_per, source } = &self.needs;
+        let json = match self.needs.needs_content(decision) {
+            true => self.walk.find((decision.input, decision.number), |_, _| Ok(()))?.into_json(),
+            false => None,
         };
-        self.choice.offer(self.ordinal, decision, rank);
+        let rank = prefer.rank_from_verdict(decision).unwrap_or_else(|| {
+            let rank = json.as_ref().map_or(f64::NEG_INFINITY, |json| prefer.rank_from_content(json));
+            self.lacking += u64::from(rank == f64::NEG_INFINITY);
+            rank
+        });
+        let value = |field: &Option<Field>| field.as_ref()?.value(decision, json.as_deref());
+        self.choice.offer(self.ordinal, decision, rank, value(one_per).as_deref());
+        if source.is_some() {
+            self.sources.push(value(source).as_deref());
+        }
         self.ordinal += 1;
         Ok(())
     }
 
     /// Returns the result.
     #[must_use]
-    pub fn finish(self) -> Ranked {
-        Ranked { choice: self.choice, documents: self.ordinal, lacking: self.lacking }
+    pub fn finish(mut self) -> Ranked {
+        self.choice.settle();
+        let Self { choice, ordinal: documents, lacking, sources, .. } = self;
+        Ranked { choice, documents, lacking, sources }
     }
 }

@@ -12,7 +12,7 @@ use parquet::basic::Compression;
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 
-use super::annotate::FIELDS;
+use super::annotate::{Added, FIELDS};
 use crate::source::csv::{self, Dialect};
 use crate::source::open::Input;
 use crate::source::originals::Originals;
@@ -240,13 +240,13 @@ fn csv_form(path: &Path, dialect: Dialect, rules: &InputRules) -> anyhow::Result
 }
 
 impl CsvForm {
-    /// Returns the row with the column names, plus the columns of annotations if `is_annotated`.
+    /// Returns the row with the column names, plus the columns of annotations if there are to be any.
     ///
     /// # Errors
     /// The input already has these columns from an earlier run.
-    pub fn header(&self, is_annotated: bool) -> anyhow::Result<Vec<u8>> {
+    pub fn header(&self, added: Option<Added>) -> anyhow::Result<Vec<u8>> {
         let mut header = self.header.clone();
-        if is_annotated {
+        if let Some(added) = added {
             if let Some(name) =
                 FIELDS.iter().find(|name| memchr::memmem::find(&header, name.as_bytes()).is_some())
             {
@@ -255,7 +255,7 @@ impl CsvForm {
                     self.path.display()
                 );
             }
-            for name in FIELDS {
+            for (name, _) in added.columns() {
                 header.push(self.dialect.delimiter);
                 header.extend_from_slice(name.as_bytes());
             }

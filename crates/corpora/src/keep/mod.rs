@@ -13,13 +13,18 @@
 //! ```
 //!
 //! On request, kept documents are written as [texts] instead.
+//! With [`verify`], documents wait for the end of the run as well, and each that would be dropped is compared
+//! with the kept documents of its cluster first.
 //!
 //! In WARC files, a dropped document may be replaced by a [revisit record](revisit).
 
+pub mod accounts;
 pub mod annotate;
 pub mod clusters;
 pub mod copy;
+pub mod fields;
 pub mod forms;
+pub mod guard;
 pub mod output;
 pub mod parts;
 pub mod prefer;
@@ -27,21 +32,23 @@ pub mod referents;
 pub mod report;
 pub mod revisit;
 pub mod sink;
+pub mod sizes;
 pub mod spool;
 pub mod table_file;
 pub mod texts;
+pub mod verify;
 
 use serde::{Deserialize, Serialize};
 
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::verdict::{Kind, Verdict};
 
-pub use copy::{Copied, Copier};
+pub use copy::{Copied, Copier, Finished};
 pub use prefer::Prefer;
 pub use sink::KeepSink;
 
 /// The part of a verdict that decides if its document is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// The index of the document's input, from 0.
     pub input: usize,
@@ -67,6 +74,12 @@ pub struct Decision {
     pub fetched_at_ms: Option<i64>,
     /// Time of publication according to the page: the earliest moment that it can mean.
     pub published_at_ms: Option<i64>,
+    /// The place of the document's text, if texts are stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<verify::texts::Place>,
+    /// The result of verification, if the document was verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<verify::Check>,
 }
 
 impl Decision {
@@ -85,6 +98,14 @@ impl Decision {
             text_chars: verdict.text_chars.unwrap_or(0),
             fetched_at_ms: verdict.fetched_at.map(Timestamp::as_ms),
             published_at_ms: published_at.map(|time| time.earliest_ms()),
+            text: None,
+            check: None,
         }
+    }
+
+    /// Returns true if the document is kept only because verification found that something would be lost.
+    #[must_use]
+    pub fn is_kept_by_verify(&self) -> bool {
+        self.check.as_ref().is_some_and(verify::Check::keeps)
     }
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use flate2::write::GzEncoder;
 use lz4_flex::frame::FrameEncoder;
 
-use super::annotate::Annotation;
+use super::annotate::{Added, Annotation};
 use super::forms::{self, Form, NamedFormat};
 use super::parts::Parts;
 use super::table_file::TableFile;
@@ -25,8 +25,8 @@ pub struct Output {
     path: PathBuf,
     /// In a folder, the path and form of each input's file. Otherwise, the form of the only file.
     files: Files,
-    /// True if rows of tables get columns about the verdict.
-    is_annotated: bool,
+    /// The columns about the verdict that rows of tables get, if any.
+    added: Option<Added>,
     /// The name of the output among extents, and the checkpoint folder of the run.
     checkpoints: Option<(&'static str, PathBuf)>,
     current: Option<(usize, OutputFile)>,
@@ -55,8 +55,8 @@ pub struct Plan<'a> {
     pub names: &'a [PathBuf],
     /// The forms of the files.
     pub forms: &'a [Form],
-    /// True if rows of tables get columns about the verdict.
-    pub is_annotated: bool,
+    /// The columns about the verdict that rows of tables get, if any.
+    pub added: Option<Added>,
     /// The name of the output among extents, and the checkpoint folder. Set if checkpoints are made while
     /// documents are copied.
     pub checkpoints: Option<(&'static str, PathBuf)>,
@@ -98,12 +98,12 @@ impl Output {
     }
 
     fn new(plan: Plan<'_>) -> anyhow::Result<Self> {
-        let Plan { path, names, forms, is_annotated, checkpoints, waits: _ } = plan;
+        let Plan { path, names, forms, added, checkpoints, waits: _ } = plan;
         let files = match is_folder(path) {
             true => Files::OfInputs(files(path, names)?.into_iter().zip(forms.iter().cloned()).collect()),
             false => Files::One(forms::common(forms, path)?),
         };
-        Ok(Self { path: path.to_owned(), files, is_annotated, checkpoints, current: None })
+        Ok(Self { path: path.to_owned(), files, added, checkpoints, current: None })
     }
 
     /// Syncs all documents to disk, and returns the length of the output.
@@ -192,14 +192,14 @@ impl Output {
             Form::Bytes => OutputFile::Bytes(CompressedFile::create(path)?),
             Form::Page => OutputFile::Page(remove_former(path)?),
             Form::Csv(form) => {
-                let header = form.header(self.is_annotated)?;
+                let header = form.header(self.added)?;
                 let mut file = CompressedFile::create(path)?;
                 file.write(&header)?;
                 OutputFile::Bytes(file)
             }
             Form::Rows(form) => {
                 let parts = self.checkpoints.as_ref().map(|(name, folder)| Parts::new(folder, name, file));
-                OutputFile::Rows(Box::new(TableFile::create(path, form, self.is_annotated, parts)?))
+                OutputFile::Rows(Box::new(TableFile::create(path, form, self.added, parts)?))
             }
             Form::Unreadable => OutputFile::None,
         })
@@ -212,7 +212,7 @@ impl Output {
                 let (name, folder) =
                     self.checkpoints.as_ref().context("there is no folder of checkpoints")?;
                 let parts = Parts::resume(folder, name, extent)?;
-                OutputFile::Rows(Box::new(TableFile::create(path, form, self.is_annotated, Some(parts))?))
+                OutputFile::Rows(Box::new(TableFile::create(path, form, self.added, Some(parts))?))
             }
             Form::Page => OutputFile::Page(path.to_owned()),
             Form::Unreadable => OutputFile::None,

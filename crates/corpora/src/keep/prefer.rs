@@ -1,16 +1,15 @@
 //! Chooses the documents of a cluster to keep.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Decision;
+use super::fields::raw_at;
 use leitong_cluster::verdict::Kind;
-use leitong_text::page::host::host;
 
 /// The preferred document of a cluster. Among equal ones, the first is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +32,7 @@ impl Prefer {
     /// Returns true if a document can be chosen without knowing later ones.
     #[must_use]
     pub fn is_known_at_once(&self, rules: Rules) -> bool {
-        *self == Self::First && !rules.one_per_host
+        *self == Self::First && !rules.one_per_value
     }
 
     /// The top-level field that contains the number to compare.
@@ -70,22 +69,9 @@ impl Prefer {
     }
 }
 
-/// Returns the number at `pointer`. Parses only the objects and arrays on the way to it.
+/// Returns the number at `pointer`.
 fn number_at(json: &[u8], pointer: &str) -> Option<f64> {
-    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
-    let mut value: Box<RawValue> = serde_json::from_slice(json).ok()?;
-    for token in pointer.split('/').skip(1) {
-        let token = token.replace("~1", "/").replace("~0", "~");
-        value = if value.get().starts_with('[') {
-            let mut items: Vec<Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
-            let index = token.parse::<usize>().ok().filter(|index| *index < items.len())?;
-            items.swap_remove(index)
-        } else {
-            let mut fields: HashMap<String, Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
-            fields.remove(&token)?
-        };
-    }
-    match serde_json::from_str(value.get()).ok()? {
+    match serde_json::from_str(raw_at(json, pointer)?.get()).ok()? {
         serde_json::Value::Number(number) => number.as_f64(),
         serde_json::Value::String(text) => text.trim().parse().ok(),
         _ => None,
@@ -133,8 +119,9 @@ impl fmt::Display for Prefer {
 /// Further rules for the choice of documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Keep one document of each host in a cluster, instead of one document per cluster.
-    pub one_per_host: bool,
+    /// Keep one document of each value of a field in a cluster, such as its host, instead of one document per
+    /// cluster.
+    pub one_per_value: bool,
     /// Drop undecidable pages. By default they are kept, because they are not known to be copies.
     pub drop_undecidable: bool,
     /// The log offset at which this run began. Clusters founded before that belong to earlier runs, which
@@ -153,8 +140,9 @@ pub struct Choice {
 enum By {
     /// Keeps the founder of each cluster.
     First,
-    /// Keeps the best-ranked document of each cluster and, if requested, of each host in each cluster.
-    Rank { clusters: HashMap<u64, Best>, hosts: HashMap<u64, Best> },
+    /// Keeps the best-ranked document of each cluster and, if requested, of each value in each cluster. `kept`
+    /// has the ordinals of the latter.
+    Rank { clusters: HashMap<u64, Best>, values: HashMap<u64, (f64, u64)>, kept: HashSet<u64> },
 }
 
 /// The best document of a group so far.
@@ -167,42 +155,56 @@ struct Best {
 }
 
 impl Choice {
-    /// Keeps the founder of each cluster. To keep one document per host, use [`Self::ranked`].
+    /// Keeps the founder of each cluster. To keep one document per value, use [`Self::ranked`].
     #[must_use]
     pub fn first(rules: Rules) -> Self {
         Self { rules, by: By::First }
     }
 
-    /// Keeps the best document of each group. All documents must be [offered](Self::offer) before the first
-    /// call of another method.
+    /// Keeps the best document of each group. All documents must be [offered](Self::offer), and then
+    /// [settled](Self::settle), before the first call of another method.
     #[must_use]
     pub fn ranked(rules: Rules) -> Self {
-        Self { rules, by: By::Rank { clusters: HashMap::new(), hosts: HashMap::new() } }
+        Self {
+            rules,
+            by: By::Rank { clusters: HashMap::new(), values: HashMap::new(), kept: HashSet::new() },
+        }
     }
 
-    /// Registers the rank of a document.
-    pub fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64) {
-        let By::Rank { clusters, hosts } = &mut self.by else { return };
+    /// Registers the rank of a document, and its value of the field of which one per value is kept. Documents
+    /// without a value are one group.
+    pub fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64, value: Option<&str>) {
+        let By::Rank { clusters, values, .. } = &mut self.by else { return };
         if decision.cluster_id.is_none() {
             return;
         }
-        let offer = |groups: &mut HashMap<u64, Best>, group| match groups.entry(group) {
-            Entry::Occupied(best) if best.get().rank >= rank => {}
-            Entry::Occupied(mut best) => {
-                best.insert(Best { rank, ordinal, page_id: decision.page_id.as_str().into() });
+        let best = || Best { rank, ordinal, page_id: decision.page_id.as_str().into() };
+        match clusters.entry(decision.founded) {
+            Entry::Occupied(other) if other.get().rank >= rank => {}
+            Entry::Occupied(mut other) => drop(other.insert(best())),
+            Entry::Vacant(none) => drop(none.insert(best())),
+        }
+        if self.rules.one_per_value {
+            let group = xxh3_64_with_seed(value.unwrap_or_default().as_bytes(), decision.founded);
+            let best = values.entry(group).or_insert((rank, ordinal));
+            if rank > best.0 {
+                *best = (rank, ordinal);
             }
-            Entry::Vacant(none) => {
-                none.insert(Best { rank, ordinal, page_id: decision.page_id.as_str().into() });
-            }
-        };
-        offer(clusters, decision.founded);
-        if self.rules.one_per_host {
-            offer(hosts, group(decision));
+        }
+    }
+
+    /// Ends the offers.
+    pub fn settle(&mut self) {
+        if let By::Rank { values, kept, .. } = &mut self.by {
+            kept.extend(std::mem::take(values).into_values().map(|(_, ordinal)| ordinal));
         }
     }
 
     /// Returns true if the document is kept.
     pub fn keeps(&self, ordinal: u64, decision: &Decision) -> bool {
+        if decision.is_kept_by_verify() {
+            return true;
+        }
         if decision.kind == Kind::Undecidable {
             return !self.rules.drop_undecidable;
         }
@@ -211,9 +213,7 @@ impl Choice {
         }
         match &self.by {
             By::First => decision.kind == Kind::Unique,
-            By::Rank { hosts, .. } if self.rules.one_per_host => {
-                hosts.get(&group(decision)).is_some_and(|best| best.ordinal == ordinal)
-            }
+            By::Rank { kept, .. } if self.rules.one_per_value => kept.contains(&ordinal),
             By::Rank { clusters, .. } => {
                 clusters.get(&decision.founded).is_some_and(|best| best.ordinal == ordinal)
             }
@@ -247,16 +247,12 @@ impl Choice {
     }
 }
 
-/// Identifies a host within a cluster. All pages without a host count as one host.
-fn group(decision: &Decision) -> u64 {
-    xxh3_64_with_seed(host(&decision.url).as_bytes(), decision.founded)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use leitong_text::page::host::host;
 
     /// Creates document `number` of the cluster founded by `founder`, on one of three hosts.
     fn decision(number: u64, founder: u64, text_chars: u32) -> Decision {
@@ -273,6 +269,8 @@ mod tests {
             text_chars,
             fetched_at_ms: None,
             published_at_ms: None,
+            text: None,
+            check: None,
         }
     }
 
@@ -281,22 +279,24 @@ mod tests {
         #[test]
         fn one_document_of_each_group_is_kept(
             documents in prop::collection::vec((0_u64..6, 0_u32..5), 1..60),
-            one_per_host: bool,
+            one_per_value: bool,
             by_length: bool,
         ) {
             let mut founders: HashMap<u64, u64> = HashMap::new();
             let documents: Vec<Decision> = (0..).zip(documents).map(|(number, (cluster, chars))| {
                 decision(number, *founders.entry(cluster).or_insert(number), chars)
             }).collect();
-            let rules = Rules { one_per_host, ..Rules::default() };
-            let at_once = !by_length && !one_per_host;
+            let rules = Rules { one_per_value, ..Rules::default() };
+            let at_once = !by_length && !one_per_value;
             let mut choice = if at_once { Choice::first(rules) } else { Choice::ranked(rules) };
             for (ordinal, document) in (0..).zip(&documents) {
-                choice.offer(ordinal, document, if by_length { f64::from(document.text_chars) } else { 0.0 });
+                let rank = if by_length { f64::from(document.text_chars) } else { 0.0 };
+                choice.offer(ordinal, document, rank, Some(&host(&document.url)));
             }
+            choice.settle();
             for (ordinal, document) in (0..).zip(&documents) {
                 let same = |other: &&Decision| {
-                    other.founded == document.founded && (!one_per_host || host(&other.url) == host(&document.url))
+                    other.founded == document.founded && (!one_per_value || host(&other.url) == host(&document.url))
                 };
                 let rank = |other: &Decision| if by_length { other.text_chars } else { 0 };
                 let best = documents.iter().filter(same).rev().max_by_key(|other| rank(other));
@@ -311,8 +311,9 @@ mod tests {
         let rules = Rules { log_offset: 5, ..Rules::default() };
         for mut choice in [Choice::first(rules), Choice::ranked(rules)] {
             let old = decision(7, 4, 9);
-            choice.offer(0, &undecidable, 1.0);
-            choice.offer(1, &old, 1.0);
+            choice.offer(0, &undecidable, 1.0, None);
+            choice.offer(1, &old, 1.0, None);
+            choice.settle();
             assert!(choice.keeps(0, &undecidable), "it is not known to be a copy");
             assert!(!choice.keeps(1, &old), "an earlier run has kept one");
             assert_eq!(choice.canonical(&old), Some("4"));

@@ -151,6 +151,8 @@ mod tests {
             text_chars: 1,
             fetched_at_ms: None,
             published_at_ms: None,
+            text: None,
+            check: None,
         }
     }
 

@@ -9,7 +9,9 @@ use std::collections::hash_map::Entry;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::accounts::AccountsReport;
 use super::spool::Spooled;
+use super::verify::{Check, Counts};
 use super::{Copied, Decision};
 use leitong_cluster::verdict::Kind;
 use leitong_text::page::host::host;
@@ -40,6 +42,53 @@ pub struct Report {
     pub hosts: Vec<HostLine>,
     /// Total number of hosts.
     pub host_count: u64,
+    /// The results of verification, if documents were verified.
+    pub verified: Option<Verified>,
+    /// The accounts of the largest sources, if they were requested.
+    pub accounts: Option<AccountsReport>,
+}
+
+/// The results of verification.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct Verified {
+    /// Number of documents by result.
+    pub counts: Counts,
+    /// Documents that are dropped although the kept document lacks some of their text, those with the longest
+    /// passage first.
+    pub losses: Vec<CheckLine>,
+    /// Documents that are kept because of verification, those with the longest passage first.
+    pub kept: Vec<CheckLine>,
+}
+
+/// A verified document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckLine {
+    /// The page id.
+    pub page_id: String,
+    /// The url.
+    pub url: String,
+    /// The result.
+    #[serde(flatten)]
+    pub check: Check,
+}
+
+impl Verified {
+    fn add(&mut self, decision: &Decision, check: &Check) {
+        self.counts.count(check.finding);
+        let lines = if check.keeps() { &mut self.kept } else { &mut self.losses };
+        let is_listed = check.keeps() || check.lost_letters > 0;
+        let is_longer = |line: &CheckLine| line.check.lost_letters < check.lost_letters;
+        if is_listed && (lines.len() < NAMED_MAX || lines.last().is_some_and(is_longer)) {
+            let line = CheckLine {
+                page_id: decision.page_id.clone(),
+                url: decision.url.clone(),
+                check: check.clone(),
+            };
+            let at = lines.partition_point(|line| line.check.lost_letters >= check.lost_letters);
+            lines.insert(at, line);
+            lines.truncate(NAMED_MAX);
+        }
+    }
 }
 
 /// The clusters within a range of sizes.
@@ -98,13 +147,21 @@ struct Counted {
 ///
 /// # Errors
 /// The decisions cannot be read.
-pub fn collect(spooled: &mut Spooled, copied: Option<Copied>) -> anyhow::Result<Report> {
+pub fn collect(
+    spooled: &mut Spooled,
+    copied: Option<Copied>,
+    accounts: Option<AccountsReport>,
+) -> anyhow::Result<Report> {
     let mut kinds = Kind::ALL.map(|kind| (kind.as_str(), 0));
     let mut clusters: HashMap<u64, Counted> = HashMap::new();
     let mut hosts: HashMap<String, (u64, u64)> = HashMap::new();
     let mut documents = 0;
+    let mut verified: Option<Verified> = None;
     spooled.each(|at, decision| {
         documents += 1;
+        if let Some(check) = &decision.check {
+            verified.get_or_insert_default().add(decision, check);
+        }
         kinds[decision.kind as usize].1 += 1;
         let host = host(&decision.url);
         count_in_cluster(&mut clusters, decision, xxh3_64(host.as_bytes()), at);
@@ -130,6 +187,8 @@ pub fn collect(spooled: &mut Spooled, copied: Option<Copied>) -> anyhow::Result<
         suspicious,
         host_count: hosts.len() as u64,
         hosts: largest_hosts(hosts),
+        verified,
+        accounts: accounts.map(AccountsReport::largest),
     })
 }
 

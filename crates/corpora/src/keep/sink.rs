@@ -1,12 +1,13 @@
 //! Passes decisions on to the copier and the spool, on the way to the sink of verdicts.
 
-use std::sync::mpsc::{self, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, anyhow};
 
 use super::spool::{Spool, Spooled};
-use super::{Copied, Copier, Decision};
+use super::verify::texts::{Place, TextFile};
+use super::{Copier, Decision, Finished};
 use crate::sink::{Extents, Sink};
 use crate::source::inputs::InputNames;
 use leitong_cluster::verdict::Conclusion;
@@ -20,12 +21,21 @@ pub struct KeepSink<S> {
     names: InputNames,
     copying: Option<Copying>,
     spool: Option<Spool>,
+    texts: Option<Texts>,
+}
+
+/// The texts of documents, which are stored for verification.
+pub struct Texts {
+    /// Receives the packed text of each document, or `None` if it has none, in the order of the conclusions.
+    pub packed: Receiver<Option<Box<[u8]>>>,
+    /// The file in which they are stored.
+    pub file: TextFile,
 }
 
 /// A thread that copies documents during the run.
 struct Copying {
     steps: SyncSender<Step>,
-    thread: JoinHandle<anyhow::Result<Copied>>,
+    thread: JoinHandle<anyhow::Result<Finished>>,
 }
 
 /// A record that was processed.
@@ -44,15 +54,17 @@ enum Step {
 
 /// The results that are available at the end of the run.
 pub struct Kept {
-    /// Counts of copied documents, if they were copied during the run.
-    pub copied: Option<Copied>,
+    /// The results of copying, if documents were copied during the run.
+    pub copied: Option<Finished>,
     /// The decisions, if they were spooled.
     pub spooled: Option<Spooled>,
+    /// The texts of the documents, if they were stored.
+    pub texts: Option<TextFile>,
 }
 
 impl<S: Sink> KeepSink<S> {
     /// Creates a sink that passes conclusions about the inputs `names` on to `inner`, and decisions to
-    /// `copier` and `spool`.
+    /// `copier` and `spool`. With `texts`, each decision gets the place of the document's text.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -61,9 +73,10 @@ impl<S: Sink> KeepSink<S> {
         names: InputNames,
         copier: Option<Copier>,
         spool: Option<Spool>,
+        texts: Option<Texts>,
     ) -> anyhow::Result<Self> {
         let copying = copier.map(Copying::start).transpose()?;
-        Ok(Self { inner, names, copying, spool })
+        Ok(Self { inner, names, copying, spool, texts })
     }
 
     /// Waits until everything is copied.
@@ -73,7 +86,7 @@ impl<S: Sink> KeepSink<S> {
     pub fn finish(self) -> anyhow::Result<Kept> {
         let copied = self.copying.map(Copying::finish).transpose()?;
         let spooled = self.spool.map(Spool::finish).transpose().context("cannot write decisions")?;
-        Ok(Kept { copied, spooled })
+        Ok(Kept { copied, spooled, texts: self.texts.map(|texts| texts.file) })
     }
 }
 
@@ -82,11 +95,12 @@ impl<S: Sink> Sink for KeepSink<S> {
         if self.copying.is_some() || self.spool.is_some() {
             let mut processed = Vec::with_capacity(conclusions.len());
             for conclusion in &conclusions {
+                let text = self.texts.as_mut().map_or(Ok(None), Texts::store_next)?;
                 let (input, number) =
                     self.names.find(conclusion.source()).context("a record that belongs to no input")?;
                 processed.push(match conclusion {
                     Conclusion::Verdict(verdict) => {
-                        Processed::Document(Decision::new(verdict, input, number))
+                        Processed::Document(Decision { text, ..Decision::new(verdict, input, number) })
                     }
                     Conclusion::DeadLetter(_) => Processed::NoDocument(input, number),
                 });
@@ -114,6 +128,9 @@ impl<S: Sink> Sink for KeepSink<S> {
         if let Some(spool) = &mut self.spool {
             extents.insert("decisions".to_owned(), spool.extent().context("cannot write decisions")?);
         }
+        if let Some(texts) = &mut self.texts {
+            extents.insert("texts".to_owned(), texts.file.extent().context(CANNOT_STORE)?);
+        }
         if let Some(copying) = self.copying.take() {
             let (sender, receiver) = mpsc::sync_channel(1);
             let copying = copying.send(Step::Extents(sender))?;
@@ -124,6 +141,18 @@ impl<S: Sink> Sink for KeepSink<S> {
             self.copying = Some(copying);
         }
         Ok(extents)
+    }
+}
+
+/// Context of errors in storing texts.
+const CANNOT_STORE: &str = "cannot store texts for --verify";
+
+impl Texts {
+    /// Stores the text of the next record, and returns its place.
+    fn store_next(&mut self) -> anyhow::Result<Option<Place>> {
+        // The text is sent before the record is decided on, so it is here already.
+        let packed = self.packed.recv().context("a record without its text")?;
+        packed.map(|packed| self.file.push(&packed)).transpose().context(CANNOT_STORE)
     }
 }
 
@@ -161,7 +190,7 @@ impl Copying {
             .unwrap_or_else(|| anyhow!("the thread that copies documents has ended unexpectedly"))
     }
 
-    fn finish(self) -> anyhow::Result<Copied> {
+    fn finish(self) -> anyhow::Result<Finished> {
         drop(self.steps);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

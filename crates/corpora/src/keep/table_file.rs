@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use arrow_array::builder::StringBuilder;
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
@@ -21,7 +21,7 @@ use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type a
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::{SchemaDescriptor, Type};
 
-use super::annotate::{Annotation, FIELDS};
+use super::annotate::{Added, Annotation, FIELDS, Value};
 use super::forms::TableForm;
 use super::parts::Parts;
 use crate::sink::Extent;
@@ -52,7 +52,7 @@ struct Columns {
     schema: SchemaRef,
     /// The indexes of the input's columns that are copied.
     copied: Vec<usize>,
-    is_annotated: bool,
+    added: Option<Added>,
 }
 
 /// Rows that are not yet written.
@@ -61,33 +61,29 @@ struct Rows {
     /// The index of the input, the number of the batch's first row, and the batch that contains the rows.
     batch: Option<(usize, u64, RecordBatch)>,
     at: Vec<u64>,
-    /// The values for each column in [`FIELDS`].
-    added: [StringBuilder; FIELDS.len()],
+    /// The values for each column that is added.
+    added: Vec<AddedColumn>,
 }
 
 impl TableFile {
     /// Creates a file at `path` (`-` is standard output) with the form `form`, plus columns for annotations
-    /// if `is_annotated`. With `parts`, rows are written to these until the file is completed.
+    /// if there are to be any. With `parts`, rows are written to these until the file is completed.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn create(
         path: &Path,
         form: &TableForm,
-        is_annotated: bool,
+        added: Option<Added>,
         parts: Option<Parts>,
     ) -> anyhow::Result<Self> {
-        let columns = Columns::new(form, is_annotated);
+        let columns = Columns::new(form, added);
         let options = options(form, &columns)?;
-        let mut file = Self {
-            path: path.to_owned(),
-            columns,
-            options,
-            writer: None,
-            is_begun: false,
-            parts,
-            rows: Rows::default(),
-        };
+        let added = added.into_iter().flat_map(Added::columns);
+        let rows =
+            Rows { added: added.map(|(_, value)| AddedColumn::new(value)).collect(), ..Rows::default() };
+        let mut file =
+            Self { path: path.to_owned(), columns, options, writer: None, is_begun: false, parts, rows };
         if file.parts.is_none() {
             file.writer = Some(file.writer_to(path)?);
             file.is_begun = true;
@@ -120,11 +116,7 @@ impl TableFile {
             self.rows.batch = Some((input, row.first, row.batch.clone()));
         }
         self.rows.at.push(row.at as u64);
-        if self.columns.is_annotated {
-            let Annotation { leitong_cluster, leitong_kind, leitong_canonical } = *annotation;
-            let values = [leitong_cluster, Some(leitong_kind.as_str()), leitong_canonical];
-            self.rows.added.iter_mut().zip(values).for_each(|(column, value)| column.append_option(value));
-        }
+        self.rows.added.iter_mut().zip(annotation.row()).for_each(|(column, value)| column.push(value));
         Ok(())
     }
 
@@ -133,8 +125,7 @@ impl TableFile {
         let Some((_, _, batch)) = self.rows.batch.take() else { return Ok(()) };
         let taken = take_record_batch(&batch, &UInt64Array::from(std::mem::take(&mut self.rows.at)))?;
         let copied = self.columns.copied.iter().map(|at| Arc::clone(taken.column(*at)));
-        let added = self.columns.is_annotated.then_some(&mut self.rows.added);
-        let added = added.into_iter().flatten().map(|column| Arc::new(column.finish()) as ArrayRef);
+        let added = self.rows.added.iter_mut().map(AddedColumn::finish);
         let rows = RecordBatch::try_new(Arc::clone(&self.columns.schema), copied.chain(added).collect())?;
         if self.writer.is_none() {
             let path = self.parts.as_ref().map_or_else(|| self.path.clone(), Parts::next_path);
@@ -213,18 +204,84 @@ fn to_disk(written: &BufWriter<File>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The values of a column that is added.
+enum AddedColumn {
+    Text(StringBuilder),
+    Count(Int64Builder),
+    Flag(BooleanBuilder),
+    Share(Float64Builder),
+}
+
+impl AddedColumn {
+    /// Creates a column for values like `value`.
+    fn new(value: Value<'_>) -> Self {
+        match value {
+            Value::Text(_) => Self::Text(StringBuilder::new()),
+            Value::Count(_) => Self::Count(Int64Builder::new()),
+            Value::Flag(_) => Self::Flag(BooleanBuilder::new()),
+            Value::Share(_) => Self::Share(Float64Builder::new()),
+        }
+    }
+
+    fn push(&mut self, value: Value<'_>) {
+        match (self, value) {
+            (Self::Text(column), Value::Text(text)) => column.append_option(text),
+            (Self::Count(column), Value::Count(count)) => {
+                column.append_option(count.and_then(|count| i64::try_from(count).ok()));
+            }
+            (Self::Flag(column), Value::Flag(flag)) => column.append_option(flag),
+            (Self::Share(column), Value::Share(share)) => column.append_option(share),
+            _ => debug_assert!(false, "a value of another column"),
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Text(column) => Arc::new(column.finish()),
+            Self::Count(column) => Arc::new(column.finish()),
+            Self::Flag(column) => Arc::new(column.finish()),
+            Self::Share(column) => Arc::new(column.finish()),
+        }
+    }
+}
+
+/// The type in Arrow's terms of a column with values like `value`.
+fn arrow_type(value: Value<'_>) -> DataType {
+    match value {
+        Value::Text(_) => DataType::Utf8,
+        Value::Count(_) => DataType::Int64,
+        Value::Flag(_) => DataType::Boolean,
+        Value::Share(_) => DataType::Float64,
+    }
+}
+
+/// The column `name` with values like `value` in Parquet's terms.
+fn parquet_type(name: &str, value: Value<'_>) -> anyhow::Result<Type> {
+    let column =
+        |physical| Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+    let column = match value {
+        Value::Text(_) => column(PhysicalType::BYTE_ARRAY)
+            .with_logical_type(Some(LogicalType::String))
+            .with_converted_type(ConvertedType::UTF8),
+        Value::Count(_) => column(PhysicalType::INT64),
+        Value::Flag(_) => column(PhysicalType::BOOLEAN),
+        Value::Share(_) => column(PhysicalType::DOUBLE),
+    };
+    Ok(column.build()?)
+}
+
 impl Columns {
     /// Creates the columns for `form`. With annotations, columns that an earlier run has added are replaced.
-    fn new(form: &TableForm, is_annotated: bool) -> Self {
+    fn new(form: &TableForm, added: Option<Added>) -> Self {
         let columns = form.schema.fields().iter().enumerate();
-        let is_copied = |name: &str| !is_annotated || !FIELDS.contains(&name);
+        let is_copied = |name: &str| added.is_none() || !FIELDS.contains(&name);
         let copied: Vec<usize> =
             columns.filter(|(_, column)| is_copied(column.name())).map(|(at, _)| at).collect();
-        let added = FIELDS.iter().filter(|_| is_annotated);
-        let added = added.map(|name| Arc::new(Field::new(*name, DataType::Utf8, true)));
-        let fields = copied.iter().map(|at| Arc::clone(&form.schema.fields()[*at])).chain(added);
+        let new = added.into_iter().flat_map(Added::columns);
+        let new = new.map(|(name, value)| Arc::new(Field::new(name, arrow_type(value), true)));
+        let fields = copied.iter().map(|at| Arc::clone(&form.schema.fields()[*at])).chain(new);
         let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), form.schema.metadata().clone());
-        Self { schema: Arc::new(schema), copied, is_annotated }
+        Self { schema: Arc::new(schema), copied, added }
     }
 
     /// Returns the columns in Parquet's terms, including properties unknown to Arrow, such as JSON and
@@ -232,12 +289,8 @@ impl Columns {
     fn parquet_schema(&self, form: &TableForm) -> anyhow::Result<Option<SchemaDescriptor>> {
         let root = form.parquet_schema.root_schema();
         let mut fields: Vec<_> = self.copied.iter().map(|at| Arc::clone(&root.get_fields()[*at])).collect();
-        for name in FIELDS.iter().filter(|_| self.is_annotated) {
-            let column = Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
-                .with_repetition(Repetition::OPTIONAL)
-                .with_logical_type(Some(LogicalType::String))
-                .with_converted_type(ConvertedType::UTF8);
-            fields.push(Arc::new(column.build()?));
+        for (name, value) in self.added.into_iter().flat_map(Added::columns) {
+            fields.push(Arc::new(parquet_type(name, value)?));
         }
         let root = Type::group_type_builder(root.name()).with_fields(fields).build()?;
         let wanted = SchemaDescriptor::new(Arc::new(root));
@@ -255,7 +308,7 @@ impl Columns {
 fn options(form: &TableForm, columns: &Columns) -> anyhow::Result<ArrowWriterOptions> {
     // The input's metadata about its Arrow types remains valid, unless columns are added.
     let knows_arrow = form.metadata.iter().any(|entry| entry.key == ARROW_SCHEMA_META_KEY);
-    let is_rewritten = knows_arrow && columns.is_annotated;
+    let is_rewritten = knows_arrow && columns.added.is_some();
     let metadata = form.metadata.iter().filter(|entry| !is_rewritten || entry.key != ARROW_SCHEMA_META_KEY);
     let metadata: Vec<_> = metadata.cloned().collect();
     let mut properties = WriterProperties::builder()

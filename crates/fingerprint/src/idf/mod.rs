@@ -32,7 +32,8 @@ const SETTING: &str = "idf.file";
 
 /// Returns true if the built-in table has the word with this XXH3-64. Fingerprints depend on the answer: it
 /// may change only with a detector's version.
-pub(crate) fn is_common(hash: u64) -> bool {
+#[must_use]
+pub fn is_common(hash: u64) -> bool {
     COMMON.contains(&hash)
 }
 

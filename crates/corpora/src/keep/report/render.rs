@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{ClusterLine, Report, SizeClass};
+use super::{CheckLine, ClusterLine, Report, SizeClass, Verified};
+use crate::keep::accounts::{AccountsReport, NO_VALUE};
 use leitong_base::markup::escape;
 use leitong_base::terminal;
 
@@ -89,6 +90,9 @@ impl Report {
         kinds.push(vec!["clusters".to_owned(), number(self.clusters)]);
         if let Some(copied) = self.copied {
             kinds.push(vec!["documents kept".to_owned(), number(copied.kept)]);
+            if self.verified.is_some() {
+                kinds.push(vec!["of these by verification".to_owned(), number(copied.kept_by_verify)]);
+            }
             kinds.push(vec!["documents dropped".to_owned(), number(copied.dropped)]);
             kinds.push(vec!["bytes dropped".to_owned(), number(copied.dropped_bytes)]);
         }
@@ -128,8 +132,75 @@ impl Report {
             head: &["Host", "documents", "duplicates", "share"],
             rows: hosts.collect(),
         });
+        self.verified.iter().for_each(|verified| tables.extend(checks(verified)));
+        self.accounts.iter().for_each(|accounts| tables.extend(by_source(accounts)));
         tables
     }
+}
+
+/// The tables about verification.
+fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<Table> {
+    let counted = [
+        ("dropped: a kept document has the text", counts.dropped),
+        ("kept: text would be lost", counts.text_lost),
+        ("kept: facts differ", counts.facts_differ),
+        ("kept: could not be compared", counts.not_verified),
+    ];
+    let row = |line: &CheckLine| {
+        let share = format!("{:.1} %", 100.0 * line.check.lost_share);
+        let letters = line.check.lost_letters.to_string();
+        vec![share, letters, line.url.clone(), line.check.lost_passage.clone()]
+    };
+    let lines = |title, note, lines: &[CheckLine]| Table {
+        title,
+        note,
+        head: &["lost", "letters", "Document", "Longest passage"],
+        rows: lines.iter().map(row).collect(),
+    };
+    let mut tables = vec![Table {
+        title: "Verification",
+        note: "",
+        head: &["Result", "documents"],
+        rows: counted.iter().map(|(result, count)| vec![(*result).to_owned(), count.to_string()]).collect(),
+    }];
+    if !losses.is_empty() {
+        tables.push(lines("Text that dropped documents take with them", "the longest passages", losses));
+    }
+    if !kept.is_empty() {
+        tables.push(lines("Documents kept by verification", "those with the longest passages", kept));
+    }
+    tables
+}
+
+/// The tables about sources.
+fn by_source(accounts: &AccountsReport) -> Vec<Table> {
+    let name = |source: &Option<String>| source.clone().unwrap_or_else(|| NO_VALUE.to_owned());
+    let sources = accounts.sources.iter().map(|line| {
+        let totals = &line.totals;
+        let share = 100.0 * totals.dropped as f64 / totals.documents.max(1) as f64;
+        let counts = [totals.documents, totals.bytes, totals.kept, totals.kept_bytes, totals.dropped];
+        let counts = counts.into_iter().map(|count| count.to_string());
+        [name(&line.source)].into_iter().chain(counts).chain([format!("{share:.1} %")]).collect()
+    });
+    let overlaps = accounts.overlaps.iter();
+    let overlaps = overlaps
+        .map(|overlap| vec![name(&overlap.source), name(&overlap.with), overlap.documents.to_string()])
+        .collect::<Vec<_>>();
+    let mut tables = vec![Table {
+        title: "Sources with most documents",
+        note: "",
+        head: &["Source", "documents", "bytes", "kept", "kept bytes", "dropped", "share"],
+        rows: sources.collect(),
+    }];
+    if !overlaps.is_empty() {
+        tables.push(Table {
+            title: "Overlap between sources",
+            note: "documents of a source that have a copy in the other one",
+            head: &["Source", "Other source", "documents"],
+            rows: overlaps,
+        });
+    }
+    tables
 }
 
 fn clusters(title: &'static str, note: &'static str, lines: &[ClusterLine]) -> Table {

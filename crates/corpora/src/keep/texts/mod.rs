@@ -20,7 +20,7 @@ use anyhow::bail;
 use rayon::prelude::*;
 
 use super::Decision;
-use super::annotate::Annotation;
+use super::annotate::{Added, Annotation};
 use super::forms::{self, Form, NamedFormat};
 use super::output::{Output, Plan};
 use crate::sink::Extent;
@@ -117,8 +117,8 @@ pub struct TextPlan {
     pub rules: InputRules,
     /// The fields of the input that are written.
     pub fields: Vec<InputField>,
-    /// True if fields about the verdict are added.
-    pub is_annotated: bool,
+    /// The groups of fields about the verdict that are added; `None` for no such fields.
+    pub added: Option<Added>,
     /// The converter.
     pub converter: Box<dyn Converter>,
     /// The counts to update.
@@ -133,7 +133,7 @@ pub struct TextPlan {
 pub struct Texts {
     records: Records,
     fields: Vec<InputField>,
-    is_annotated: bool,
+    added: Option<Added>,
     converter: Box<dyn Converter>,
     counts: Arc<TextCounts>,
     output: Output,
@@ -147,12 +147,14 @@ struct Waiting {
     record: Record,
     decision: Decision,
     canonical: Option<String>,
+    cluster_size: Option<u64>,
 }
 
 /// A converted document.
 struct Written {
     decision: Decision,
     canonical: Option<String>,
+    cluster_size: Option<u64>,
     text: Text,
     /// The values of the input's fields, as JSON.
     values: Vec<Option<String>>,
@@ -164,7 +166,7 @@ impl Texts {
     /// # Errors
     /// The file cannot be written.
     pub fn open(plan: TextPlan, extent: Option<Extent>) -> anyhow::Result<Self> {
-        let TextPlan { path, inputs, readings, rules, fields, is_annotated, converter, counts, .. } = plan;
+        let TextPlan { path, inputs, readings, rules, fields, added, converter, counts, .. } = plan;
         let rows = match format_of(&path)? {
             NamedFormat::Parquet => Some(Rows::new(&path, &fields)?),
             _ => None,
@@ -174,7 +176,7 @@ impl Texts {
             path: &path,
             names: &[],
             forms: &[form],
-            is_annotated,
+            added,
             checkpoints: plan.checkpoints.map(|folder| ("keep", folder)),
             waits: plan.waits,
         };
@@ -185,7 +187,7 @@ impl Texts {
         Ok(Self {
             records: Records::new(inputs, readings, rules),
             fields,
-            is_annotated,
+            added,
             converter,
             counts,
             output,
@@ -220,7 +222,8 @@ impl Texts {
             if record.span.is_empty() { bytes as u64 } else { record.span.end - record.span.start };
         if is_kept {
             let canonical = annotation.leitong_canonical.map(str::to_owned);
-            self.waiting.push(Waiting { record, decision: decision.clone(), canonical });
+            let cluster_size = annotation.leitong_cluster_size;
+            self.waiting.push(Waiting { record, decision: decision.clone(), canonical, cluster_size });
             self.waiting_bytes += bytes;
             if self.waiting_bytes >= BATCH_BYTES || self.waiting.len() >= BATCH_DOCUMENTS {
                 self.write()?;
@@ -234,10 +237,11 @@ impl Texts {
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_bytes = 0;
         let (converter, fields) = (&self.converter, &self.fields);
-        let convert = |extractor: &mut Extractor, Waiting { record, decision, canonical }: Waiting| {
+        let convert = |extractor: &mut Extractor, waiting: Waiting| {
+            let Waiting { record, decision, canonical, cluster_size } = waiting;
             let values = fields::values(json_of(&record.payload), fields);
             let text = converter.convert(record, &decision.url, extractor);
-            Written { decision, canonical, text, values }
+            Written { decision, canonical, cluster_size, text, values }
         };
         let written: Vec<Written> =
             waiting.into_par_iter().map_init(|| converter.extractor(), convert).collect();
@@ -247,16 +251,14 @@ impl Texts {
         let batch = self.rows.as_mut().filter(|_| !written.is_empty()).map(|rows| rows.batch(&written));
         let mut rows = batch.transpose()?;
         for document in &written {
-            let annotation = Annotation {
-                leitong_cluster: document.decision.cluster_id.as_deref(),
-                leitong_kind: document.decision.kind,
-                leitong_canonical: document.canonical.as_deref(),
-            };
+            let canonical = document.canonical.as_deref();
+            let added = self.added.unwrap_or_default();
+            let annotation = Annotation::new(&document.decision, canonical, document.cluster_size, added);
             if let Some(row) = &mut rows {
                 self.output.write_row(0, row, &annotation)?;
                 row.at += 1;
             } else {
-                let annotation = self.is_annotated.then_some(&annotation);
+                let annotation = self.added.map(|_| &annotation);
                 let line = row::json(document, &self.fields, annotation)?;
                 self.output.write(0, Framing::Line, &line)?;
             }

@@ -31,6 +31,15 @@ impl Row {
         json.object(names.zip(self.batch.columns()), self.at);
         json.json.into_bytes()
     }
+
+    /// Returns a JSON object with only the named column, if there is one.
+    #[must_use]
+    pub fn json_of(&self, column: &str) -> Vec<u8> {
+        let mut json = JsonWriter::new(usize::MAX);
+        let named = self.batch.column_by_name(column).map(|values| (column, values));
+        json.object(named.into_iter(), self.at);
+        json.json.into_bytes()
+    }
 }
 
 /// Finds rows by number.

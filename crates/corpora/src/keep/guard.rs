@@ -1,0 +1,71 @@
+//! Stops a run before it writes documents, if too many of a source would be dropped.
+
+use std::fmt::Write as _;
+
+use anyhow::bail;
+
+use super::accounts::{NO_VALUE, Names};
+use super::prefer::Choice;
+use super::spool::Spooled;
+
+/// Maximum number of sources that the error names.
+const NAMED_MAX: usize = 5;
+
+/// The source of each document.
+#[derive(Debug, Default)]
+pub struct Sources {
+    names: Names,
+    /// The number of each document's source, in the order of the decisions.
+    of_documents: Vec<u32>,
+}
+
+impl Sources {
+    /// Adds the next document.
+    pub fn push(&mut self, value: Option<&str>) {
+        let number = self.names.number(value);
+        self.of_documents.push(number);
+    }
+
+    /// Checks that no more than the share `removed_max` of any source would be dropped.
+    ///
+    /// # Errors
+    /// More would be dropped, or the decisions cannot be read.
+    pub fn check(&self, spooled: &mut Spooled, choice: &Choice, removed_max: f64) -> anyhow::Result<()> {
+        let mut counts: Vec<(u64, u64)> = Vec::new();
+        let mut documents = (0..).zip(&self.of_documents);
+        spooled.each(|_, decision| {
+            let Some((ordinal, source)) = documents.next() else { return Ok(()) };
+            let source = *source as usize;
+            if counts.len() <= source {
+                counts.resize(source + 1, (0, 0));
+            }
+            counts[source].0 += 1;
+            counts[source].1 += u64::from(!choice.keeps(ordinal, decision));
+            Ok(())
+        })?;
+        let share = |(documents, dropped): (u64, u64)| dropped as f64 / documents.max(1) as f64;
+        let mut beyond: Vec<(u32, (u64, u64))> =
+            (0..).zip(counts).filter(|(_, counts)| share(*counts) > removed_max).collect();
+        beyond.sort_by_key(|(source, (_, dropped))| (std::cmp::Reverse(*dropped), *source));
+        if beyond.is_empty() {
+            return Ok(());
+        }
+        let mut named = String::new();
+        for (source, counts) in beyond.iter().take(NAMED_MAX) {
+            let (documents, dropped) = counts;
+            let name = self.names.name(*source).unwrap_or(NO_VALUE);
+            let _ = write!(
+                named,
+                "\n  {name:?}: {dropped} of {documents} documents ({:.1} %)",
+                100.0 * share(*counts)
+            );
+        }
+        if beyond.len() > NAMED_MAX {
+            let _ = write!(named, "\n  and {} more sources", beyond.len() - NAMED_MAX);
+        }
+        bail!(
+            "--source-removed-max {removed_max}: more than this share of a source would be dropped:{named}\nNo document is \
+             written, and the table is not saved. Look at the verdicts with --output, then raise the limit, or read other inputs"
+        )
+    }
+}

@@ -1,0 +1,182 @@
+//! Counts the documents of each cluster, and keeps the counts in the folder of a table from run to run.
+//!
+//! The file has 12 bytes per cluster: the log offset of its founder and the count. It says up to which log offset
+//! documents are counted. It is replaced before the table is saved, and the former file stays beside it. So if the
+//! run is killed in between, the next one finds the counts that belong to the table.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::spool::Spooled;
+use super::verify::texts::Founded;
+use crate::sink::whole_lines::WholeLines;
+
+/// The number of documents in each cluster, by the log offset of its founder.
+pub type Sizes = HashMap<u64, u64>;
+
+/// The version of the format of the file.
+pub const FORMAT_VERSION: u32 = 1;
+/// The first line of the file.
+const MAGIC: &[u8] = b"leitong sizes 1\n";
+/// The file, and the one that it has replaced.
+const NAMES: [&str; 2] = ["sizes.leitong", "sizes.before"];
+
+/// The counts in the folder of a table.
+#[derive(Debug, Default)]
+pub struct TableSizes {
+    /// The counts.
+    pub sizes: Sizes,
+    /// The log offset up to which documents are counted.
+    pub until: u64,
+}
+
+/// Counts the documents of each cluster of a run.
+///
+/// # Errors
+/// The decisions cannot be read.
+pub fn count(spooled: &mut Spooled) -> anyhow::Result<Sizes> {
+    let mut sizes = Sizes::new();
+    spooled.each(|_, decision| {
+        if decision.cluster_id.is_some() {
+            *sizes.entry(decision.founded).or_default() += 1;
+        }
+        Ok(())
+    })?;
+    Ok(sizes)
+}
+
+impl TableSizes {
+    /// Reads the counts in the folder of a table whose next log offset is `next`. `None` if there are none.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is damaged.
+    pub fn read(folder: &Path, next: u64) -> io::Result<Option<Self>> {
+        for name in NAMES {
+            if let Some(found) = Self::read_file(&folder.join(name))?.filter(|found| found.until <= next) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn read_file(path: &Path) -> io::Result<Option<Self>> {
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes?,
+        };
+        let damaged = || {
+            let problem =
+                format!("{}: damaged, or of another version; remove the file to count anew", path.display());
+            io::Error::new(io::ErrorKind::InvalidData, problem)
+        };
+        let (counted, sum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;
+        let body = counted.strip_prefix(MAGIC).filter(|_| xxh3_64(counted) == u64::from_le_bytes(*sum));
+        let (until, entries) = body.and_then(<[u8]>::split_first_chunk::<8>).ok_or_else(damaged)?;
+        let entry = |entry: &[u8; 12]| {
+            let (founder, count) = entry.split_at(8);
+            let founder = founder.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            (founder, count.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)).into())
+        };
+        let sizes = entries.as_chunks::<12>().0.iter().map(entry).collect();
+        Ok(Some(Self { sizes, until: u64::from_le_bytes(*until) }))
+    }
+
+    /// Adds the counts of a run to those in the folder, without expired clusters, and writes them. Documents are
+    /// then counted up to the log offset `until`.
+    ///
+    /// # Errors
+    /// The files cannot be read or written.
+    pub fn add(folder: &Path, run: &Sizes, founded: Founded, until: u64) -> io::Result<Self> {
+        let mut all = Self::read(folder, founded.before)?.unwrap_or_default();
+        all.sizes.retain(|founder, _| *founder >= founded.oldest);
+        for (founder, count) in run {
+            *all.sizes.entry(*founder).or_default() += count;
+        }
+        all.until = until;
+        let [current, before] = NAMES.map(|name| folder.join(name));
+        let new = folder.join("sizes.new");
+        fs::write(&new, all.encoded())?;
+        fs::File::open(&new)?.sync_all()?;
+        // The file of a run that was not completed is not worth keeping.
+        if Self::read_file(&current)?.is_some_and(|found| found.until <= founded.before) {
+            fs::rename(&current, &before)?;
+        }
+        fs::rename(&new, &current)?;
+        fs::File::open(folder)?.sync_all()?;
+        Ok(all)
+    }
+
+    fn encoded(&self) -> Vec<u8> {
+        let mut entries: Vec<(u64, u64)> =
+            self.sizes.iter().map(|(founder, count)| (*founder, *count)).collect();
+        entries.sort_unstable();
+        let mut bytes = [MAGIC, &self.until.to_le_bytes()].concat();
+        for (founder, count) in entries {
+            bytes.extend_from_slice(&founder.to_le_bytes());
+            bytes.extend_from_slice(&u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes());
+        }
+        bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// Appends the line of a cluster, if its documents were counted.
+    ///
+    /// # Errors
+    /// The line cannot be written.
+    pub fn push_line(&self, lines: &mut WholeLines, cluster: &ClusterName<'_>) -> io::Result<bool> {
+        let Some(size) = self.sizes.get(&cluster.founder) else { return Ok(false) };
+        let ClusterName { cluster_id, canonical_page_id, .. } = cluster;
+        lines.push(&serde_json::json!({
+            "cluster_id": cluster_id,
+            "canonical_page_id": canonical_page_id,
+            "leitong_cluster_size": size,
+        }))?;
+        Ok(true)
+    }
+}
+
+/// The names of a cluster.
+#[derive(Debug)]
+pub struct ClusterName<'a> {
+    /// The log offset of its founder.
+    pub founder: u64,
+    /// The cluster id.
+    pub cluster_id: String,
+    /// The page id of its canonical document.
+    pub canonical_page_id: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_a_run_that_was_not_completed_are_not_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let add = |run: &[(u64, u64)], oldest, before, until| {
+            let run = run.iter().copied().collect();
+            TableSizes::add(folder.path(), &run, Founded { oldest, before }, until).expect("written")
+        };
+        let read = |next| TableSizes::read(folder.path(), next).expect("read").map(|found| found.sizes);
+        let sizes = |sizes: &[(u64, u64)]| Some(sizes.iter().copied().collect());
+        assert_eq!(read(0), None);
+        add(&[(0, 3), (2, 1)], 0, 0, 4);
+        assert_eq!(read(4), sizes(&[(0, 3), (2, 1)]));
+        // Killed before its table was saved, and repeated.
+        for _ in 0..2 {
+            add(&[(0, 1), (5, 1)], 0, 4, 6);
+            assert_eq!(read(4), sizes(&[(0, 3), (2, 1)]));
+        }
+        assert_eq!(read(6), sizes(&[(0, 4), (2, 1), (5, 1)]));
+        assert_eq!(add(&[(5, 1)], 2, 6, 7).sizes.get(&0), None, "the cluster has expired");
+        let path = folder.path().join("sizes.leitong");
+        let mut bytes = fs::read(&path).expect("the file");
+        bytes[20] ^= 1;
+        fs::write(&path, bytes).expect("written");
+        assert!(TableSizes::read(folder.path(), 7).is_err(), "damaged");
+    }
+}

@@ -1,0 +1,362 @@
+//! Compares two texts exactly: which passages of one the other lacks, and how many of its facts it replaces.
+//!
+//! Both texts are normalised: lower case, one width and one Chinese script. They are split into *words*, of
+//! which an ideograph is one. Text counts as common if it is part of a *run* of at least [`RUN_LETTERS`]
+//! letters that both texts have. What is left of one text between common runs are its lost passages. So a
+//! sentence that moved is not lost, and a word that was replaced is lost alone, without its neighbours.
+//! Cost: linear in both texts.
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use leitong_base::hashed::HashedMap;
+use leitong_fingerprint::idf::is_common;
+use leitong_fingerprint::{is_unit, words_with_digits};
+use leitong_text::page::address::Address;
+
+/// Minimum number of letters in a run that two texts have in common: five ideographs, or about three words.
+const RUN_LETTERS: u32 = 15;
+/// Number of letters that an ideograph counts for.
+const IDEOGRAPH_LETTERS: u32 = 3;
+/// Minimum number of letters of a passage. Shorter differences are a matter of wording.
+pub const PASSAGE_LETTERS: u32 = 100;
+/// Minimum number of characters of a name.
+const NAME_CHARS_MIN: usize = 3;
+/// Number of letters below which a text is short, so that each of its facts matters.
+const SHORT_LETTERS: u32 = 2_000;
+/// Maximum number of letters of a stretch of text in which two texts differ only by a fact: it, and the words around
+/// it.
+const FACT_LETTERS: u32 = 60;
+/// Number of letters for each number of a text that may be replaced.
+const LETTERS_A_NUMBER: u32 = 5_000;
+/// Number of names of a long text that may be replaced: rare words count as names.
+const NAMES_OF_LONG: usize = 1;
+/// Divisor for the share of a long text's names that may be replaced.
+const NAMES_SHARE: usize = 16;
+/// Odd multiplier for hashes: the golden ratio in 64 bits.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A document's url and normalised text.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The url. May be empty.
+    pub url: &'a str,
+    /// The normalised text.
+    pub text: &'a str,
+}
+
+/// The text that is lost if a document is deleted and another one is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Loss {
+    /// Number of letters of the document.
+    pub letters: u32,
+    /// Number of letters in its lost passages of at least [`PASSAGE_LETTERS`] letters.
+    pub lost: u32,
+    /// Number of letters in the longest run of lost text, however short it is.
+    pub longest: u32,
+    /// The byte range of that run in the text.
+    pub passage: Range<usize>,
+}
+
+impl Loss {
+    /// The share of the document that is in lost passages.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        f64::from(self.lost) / f64::from(self.letters.max(1))
+    }
+
+    fn add(&mut self, words: &[Word]) {
+        let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
+        let letters = words.iter().map(|word| word.letters).sum();
+        if letters >= PASSAGE_LETTERS {
+            self.lost += letters;
+        }
+        if letters > self.longest {
+            self.longest = letters;
+            self.passage = first.start as usize..last.end as usize;
+        }
+    }
+}
+
+/// A word, or an ideograph.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    start: u32,
+    end: u32,
+    letters: u32,
+    hash: u64,
+}
+
+impl Word {
+    fn of(self, text: &str) -> &str {
+        &text[self.start as usize..self.end as usize]
+    }
+}
+
+/// Returns the text that is lost if the document with the text `text` is deleted and the one with the text
+/// `kept` is not.
+#[must_use]
+pub fn loss(text: &str, kept: &str) -> Loss {
+    let (words, kept_words) = (words(text), words(kept));
+    let mut known: HashedMap<u32> = HashedMap::default();
+    known.reserve(kept_words.len());
+    for_each_run(&kept_words, |run, hash| {
+        known.entry(hash).or_insert(run.start as u32);
+    });
+    // The hash finds a run, and the letters decide.
+    let is_known = |run: &Range<usize>, hash: u64| {
+        let Some(start) = known.get(&hash).map(|start| *start as usize) else { return false };
+        let there = kept_words.get(start..start + run.len()).unwrap_or_default();
+        there.len() == run.len()
+            && words[run.clone()].iter().zip(there).all(|(a, b)| a.of(text) == b.of(kept))
+    };
+    let mut loss = Loss { letters: words.iter().map(|word| word.letters).sum(), ..Loss::default() };
+    let mut common_until = 0;
+    for_each_run(&words, |run, hash| {
+        if is_known(&run, hash) {
+            if run.start > common_until {
+                loss.add(&words[common_until..run.start]);
+            }
+            common_until = run.end;
+        }
+    });
+    loss.add(&words[common_until..]);
+    loss
+}
+
+/// Splits a normalised text into words.
+fn words(text: &str) -> Vec<Word> {
+    // Offsets beyond 4 GiB do not occur: pages are far smaller.
+    let text = text.get(..u32::MAX as usize).unwrap_or(text);
+    let mut words = Vec::with_capacity(text.len() / 4);
+    let mut chars = text.char_indices().peekable();
+    while let Some((start, c)) = chars.next() {
+        let mut end = start + c.len_utf8();
+        let (letters, hash) = if is_unit(c) {
+            (IDEOGRAPH_LETTERS, u64::from(c).wrapping_mul(MULTIPLIER))
+        } else if c.is_alphanumeric() {
+            let mut letters = 1;
+            while let Some((at, next)) =
+                chars.next_if(|(_, next)| next.is_ascii_alphanumeric() || is_of_a_word(*next))
+            {
+                end = at + next.len_utf8();
+                letters += 1;
+            }
+            (letters, xxh3_64(&text.as_bytes()[start..end]))
+        } else {
+            continue;
+        };
+        words.push(Word { start: start as u32, end: end as u32, letters, hash });
+    }
+    words
+}
+
+fn is_of_a_word(c: char) -> bool {
+    c.is_alphanumeric() && !is_unit(c)
+}
+
+/// Calls `take` with the shortest run from each word on, as far as there is one, and its hash.
+fn for_each_run(words: &[Word], mut take: impl FnMut(Range<usize>, u64)) {
+    let (mut end, mut letters) = (0, 0);
+    for start in 0..words.len() {
+        while letters < RUN_LETTERS {
+            let Some(word) = words.get(end) else { return };
+            letters += word.letters;
+            end += 1;
+        }
+        let hash = words[start..end]
+            .iter()
+            .fold(0_u64, |hash, word| (hash.rotate_left(5) ^ word.hash).wrapping_mul(MULTIPLIER));
+        take(start..end, hash);
+        letters -= words[start].letters;
+    }
+}
+
+/// How two documents that are near-duplicates may differ in their facts, according to their addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Facts {
+    /// They are one page, moved or fetched again: its facts may have changed.
+    MayChange,
+    /// They may be two pages of a series. Numbers must be equal, and names as well in short texts.
+    Count,
+    /// They are on different sites. Facts count in short texts, if nothing else differs. Otherwise one is an edited
+    /// copy.
+    CountAlone,
+}
+
+impl Facts {
+    fn of(a: &str, b: &str) -> Self {
+        let (a, b) = (Address::from_url(a), Address::from_url(b));
+        if a.site.is_empty() || b.site.is_empty() {
+            Self::Count
+        } else if a.name == b.name {
+            Self::MayChange
+        } else if a.site == b.site {
+            Self::Count
+        } else {
+            Self::CountAlone
+        }
+    }
+}
+
+/// Returns true if the document has numbers, versions or names for which the kept one has others, so that
+/// they are probably two pages of a series. `loss` is what [`loss`] returns for them.
+#[must_use]
+pub fn facts_differ(document: Side<'_>, kept: Side<'_>, loss: &Loss) -> bool {
+    let is_short = loss.letters < SHORT_LETTERS;
+    match Facts::of(document.url, kept.url) {
+        Facts::MayChange => return false,
+        Facts::CountAlone if !is_short || loss.longest > FACT_LETTERS => return false,
+        Facts::CountAlone | Facts::Count => {}
+    }
+    let [ours, theirs] = [document.text, kept.text].map(FactsOfText::new);
+    // In a long text of a template, a single number tells its pages apart. In a very long one, a figure was corrected.
+    let numbers_tolerated = (loss.letters / LETTERS_A_NUMBER) as usize;
+    let names_tolerated = match is_short {
+        true => 0,
+        false => NAMES_OF_LONG.max(ours.names.len().min(theirs.names.len()) / NAMES_SHARE),
+    };
+    replaced(&ours.numbers, &theirs.numbers) > numbers_tolerated
+        || replaced(&ours.names, &theirs.names) > names_tolerated
+}
+
+/// Returns how many facts the one text has in place of as many of the other. What only one of them has was added or
+/// left out, which [`loss`] sees.
+fn replaced(a: &[u64], b: &[u64]) -> usize {
+    let only = |a: &[u64], b: &[u64]| a.iter().filter(|fact| b.binary_search(fact).is_err()).count();
+    only(a, b).min(only(b, a))
+}
+
+/// The facts of a normalised text, as hashes in ascending order.
+struct FactsOfText {
+    /// Words with digits: numbers, dates, versions.
+    numbers: Vec<u64>,
+    names: Vec<u64>,
+}
+
+impl FactsOfText {
+    fn new(text: &str) -> Self {
+        let (mut numbers, mut names) = (Vec::new(), Vec::new());
+        words_with_digits(text, |word| numbers.push(xxh3_64(word.as_bytes())));
+        names.extend(
+            words(text).iter().filter(|word| is_name(word.of(text), word.hash)).map(|word| word.hash),
+        );
+        for facts in [&mut numbers, &mut names] {
+            facts.sort_unstable();
+            facts.dedup();
+        }
+        Self { numbers, names }
+    }
+}
+
+fn is_name(word: &str, hash: u64) -> bool {
+    word.chars().nth(NAME_CHARS_MIN - 1).is_some()
+        && !word.contains(|c: char| c.is_ascii_digit())
+        && !is_common(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const RIVER: &str = "the river rose above the second bridge during the night, and the old mill had to be left \
+                         by the people who lived there. ";
+    const MARKET: &str = "prices at the market went up again after a dry summer, so that farmers sold their apples \
+                          for twice as much as in most other years. ";
+
+    #[test]
+    fn an_added_passage_is_lost_and_a_moved_one_is_not() {
+        let merged = format!("{RIVER}{MARKET}");
+        let found = loss(&merged, RIVER);
+        assert_eq!(&merged[found.passage.clone()], MARKET.trim_end().trim_end_matches('.'));
+        assert_eq!((found.lost, found.longest), (found.longest, loss(MARKET, "").letters));
+        assert!((0.4..0.6).contains(&found.share()), "{found:?}");
+        assert_eq!(loss(RIVER, &merged).longest, 0, "it is contained");
+        assert_eq!(loss(&merged, &format!("{MARKET}{RIVER}")).lost, 0, "moved");
+    }
+
+    #[test]
+    fn a_replaced_word_is_lost_alone() {
+        let edited = RIVER.replace("second", "third");
+        let found = loss(&edited, RIVER);
+        assert_eq!((&edited[found.passage.clone()], found.lost), ("third", 0), "wording is no passage");
+        let chinese = "河水在夜里涨过了第二座桥，住在那里的人只好离开老磨坊。";
+        let found = loss(&chinese.replace('第', "这"), chinese);
+        assert_eq!((found.longest, found.lost), (3, 0), "an ideograph counts as three letters");
+    }
+
+    fn differ(a: &str, b: &str, urls: [&str; 2]) -> bool {
+        facts_differ(Side { url: urls[0], text: a }, Side { url: urls[1], text: b }, &loss(a, b))
+    }
+
+    #[test]
+    fn facts_count_unless_the_documents_are_one_page() {
+        let release = |version: &str| format!("release {version} of the editor {RIVER}");
+        let (old, new) = (release("4.2.15"), release("4.2.16"));
+        for (urls, expected) in [
+            (["https://a.example/notes/4-2-15", "https://a.example/notes/4-2-16"], true),
+            (["https://a.example/notes/now", "https://b.example/latest"], true),
+            (["", ""], true),
+            (["https://a.example/notes/now", "https://a.example/notes/now"], false),
+        ] {
+            assert_eq!(differ(&old, &new, urls), expected, "{urls:?}");
+            assert!(!differ(&old, &old, urls));
+        }
+        let long = |version: &str| format!("{}{}", RIVER.repeat(30), release(version));
+        let series = ["https://a.example/1", "https://a.example/2"];
+        assert!(differ(&long("4.2.15"), &long("4.2.16"), series), "one number among much text of a template");
+        assert!(!differ(&long("gcomm"), &long("gpathchk"), series), "a rare word of a long text");
+        let sites = ["https://a.example/1", "https://b.example/2"];
+        assert!(!differ(&long("4.2.15"), &long("4.2.16"), sites), "a long text that was taken over");
+        let edited = new.replace("release", &MARKET[..80]);
+        assert!(!differ(&old, &edited, sites), "an edited copy");
+        let shorter = old.replace("4.2.15", "");
+        assert!(!differ(&shorter, &old, series), "what is left out replaces nothing");
+        assert!(differ("the driver gcomm of linux", "the driver gpathchk of linux", series), "a name");
+    }
+
+    /// The naive twin of [`loss`]: marks each word of each run that the other text has.
+    fn naive(text: &str, kept: &str) -> u32 {
+        let spelled = |text: &str, words: &[Word]| -> Vec<String> {
+            words.iter().map(|word| word.of(text).to_owned()).collect()
+        };
+        let (ours, theirs) = (words(text), words(kept));
+        let mut runs = Vec::new();
+        for_each_run(&theirs, |run, _| runs.push(spelled(kept, &theirs[run])));
+        let mut is_common = vec![false; ours.len()];
+        for_each_run(&ours, |run, _| {
+            if runs.contains(&spelled(text, &ours[run.clone()])) {
+                is_common[run].fill(true);
+            }
+        });
+        let lost = ours.iter().zip(is_common).map(|(word, common)| if common { 0 } else { word.letters });
+        let mut longest = 0;
+        lost.fold(0, |run, letters| {
+            let run = if letters == 0 { 0 } else { run + letters };
+            longest = longest.max(run);
+            run
+        });
+        longest
+    }
+
+    proptest! {
+        #[test]
+        fn the_loss_is_that_of_a_naive_comparison(
+            a in "([a-d]{1,3}|[一二三]|[ .,1]){0,60}",
+            b in "([a-d]{1,3}|[一二三]|[ .,1]){0,60}",
+            at in 0_usize..60,
+        ) {
+            // Texts that have much in common.
+            let cut: String = a.chars().skip(at).collect();
+            for (text, kept) in [(&a, &b), (&a, &cut), (&format!("{cut}{b}"), &a)] {
+                let found = loss(text, kept);
+                prop_assert_eq!(found.longest, naive(text, kept), "{} {}", text, kept);
+                prop_assert!(text.get(found.passage.clone()).is_some());
+                prop_assert!(found.lost <= found.letters);
+            }
+        }
+    }
+}

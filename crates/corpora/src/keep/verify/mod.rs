@@ -1,0 +1,300 @@
+//! Compares each document that is about to be dropped with the kept documents of its cluster, and keeps it if
+//! something would be lost. Verdicts do not change.
+//!
+//! ```text
+//!  fingerprint stage ─► packed text ─┐                        kept texts of the cluster
+//!                                    ├─► spool, file of texts ────────► compare ─► spool with checks
+//!  verdict ─► decision ──────────────┘   (end of the run)
+//! ```
+//!
+//! A document is dropped only if one of the kept documents of its cluster contains it: its survivors by
+//! [`Prefer`](super::Prefer), and those that this verification has kept before. So a second copy of a document
+//! that was kept by verification is dropped. With a centroid table, kept documents of earlier runs count as well.
+//!
+//! Memory: about 60 bytes per cluster, and for each document that is kept by verification.
+
+pub mod compare;
+pub mod texts;
+
+use std::fmt;
+use std::io;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use self::compare::{Loss, facts_differ, loss};
+use self::texts::{KeptText, KeptTexts, Place, TableTexts, Text, TextFile, hash_of, unpacked};
+use super::Decision;
+use super::prefer::Choice;
+use super::spool::{Spool, Spooled};
+
+/// Maximum number of kept texts of a cluster with which a document is compared, besides those that are equal.
+const COMPARED_MAX: usize = 8;
+/// Maximum number of characters of a passage that is reported.
+const SHOWN_CHARS_MAX: usize = 300;
+
+/// How much of a document may be lost before it is kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LostMax {
+    /// The share of the document in passages that the kept document lacks.
+    pub share: f64,
+    /// The number of letters in the longest of them. Of a long text, a tenth may be lost, up to twice as many.
+    pub letters: u32,
+}
+
+impl Default for LostMax {
+    fn default() -> Self {
+        Self { share: 0.4, letters: 500 }
+    }
+}
+
+impl LostMax {
+    fn allows(self, loss: &Loss) -> bool {
+        // Without a share, wording counts as well.
+        let is_within_share = if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share };
+        let letters = self.letters.max((loss.letters / 10).min(self.letters.saturating_mul(2)));
+        is_within_share && loss.longest <= letters
+    }
+}
+
+/// The error for text that does not say how much may be lost.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected a share of the text from 0 to 1, a number of letters, or both, such as 0.2, 300 or 0.2,300"
+)]
+pub struct NoLostMax;
+
+impl FromStr for LostMax {
+    type Err = NoLostMax;
+
+    fn from_str(text: &str) -> Result<Self, NoLostMax> {
+        let mut lost_max = Self::default();
+        let mut parts = 0;
+        for part in text.split(',') {
+            let part = part.trim();
+            match (part.parse::<u32>(), part.parse::<f64>()) {
+                (Ok(letters), _) if letters > 1 => lost_max.letters = letters,
+                (_, Ok(share)) if (0.0..=1.0).contains(&share) => lost_max.share = share,
+                _ => return Err(NoLostMax),
+            }
+            parts += 1;
+        }
+        if parts > 2 { Err(NoLostMax) } else { Ok(lost_max) }
+    }
+}
+
+impl fmt::Display for LostMax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.share, self.letters)
+    }
+}
+
+/// Why a document that is not its cluster's survivor is kept, or that it is dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// It is dropped: a kept document contains it.
+    Contained,
+    /// It is kept: too much of its text would be lost.
+    TextLost,
+    /// It is kept: it has other numbers, versions or names than the kept documents.
+    FactsDiffer,
+    /// It is kept: its text or the text of the kept document is not available.
+    NotVerified,
+}
+
+/// The result of verifying a document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// What was found.
+    pub finding: Finding,
+    /// The share of the text that is not in the kept document.
+    pub lost_share: f64,
+    /// The number of letters in the longest passage that is not in the kept document.
+    pub lost_letters: u32,
+    /// That passage, normalised. Long ones are cut.
+    pub lost_passage: String,
+}
+
+impl Check {
+    fn new(finding: Finding, loss: &Loss, text: &str) -> Self {
+        Self {
+            finding,
+            lost_share: (loss.share() * 10_000.0).round() / 10_000.0,
+            lost_letters: loss.longest,
+            lost_passage: shortened(&text[loss.passage.clone()]),
+        }
+    }
+
+    /// Returns true if the document is kept because of this check.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        self.finding != Finding::Contained
+    }
+}
+
+/// Returns the text on one line, and cut if it is long.
+fn shortened(text: &str) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((at, _)) = line.char_indices().nth(SHOWN_CHARS_MAX) {
+        line.truncate(at);
+        line.push('…');
+    }
+    line
+}
+
+/// Counts of verified documents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Number of documents that were compared before they were dropped.
+    pub dropped: u64,
+    /// Number of documents that are kept because text would be lost.
+    pub text_lost: u64,
+    /// Number of documents that are kept because facts differ.
+    pub facts_differ: u64,
+    /// Number of documents that are kept because they could not be verified.
+    pub not_verified: u64,
+}
+
+impl Counts {
+    /// Counts a finding.
+    pub fn count(&mut self, finding: Finding) {
+        *match finding {
+            Finding::Contained => &mut self.dropped,
+            Finding::TextLost => &mut self.text_lost,
+            Finding::FactsDiffer => &mut self.facts_differ,
+            Finding::NotVerified => &mut self.not_verified,
+        } += 1;
+    }
+
+    /// Number of documents that are kept by verification.
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        self.text_lost + self.facts_differ + self.not_verified
+    }
+}
+
+/// Verifies the documents of a run, once all decisions and the choice are known.
+pub struct Verifier {
+    lost_max: LostMax,
+    /// The texts of this run.
+    run: TextFile,
+    /// The texts of kept documents of earlier runs and of this one, if there is a table.
+    table: Option<TableTexts>,
+    /// The kept documents of each cluster, if there is no table.
+    kept: KeptTexts,
+    /// The text that was unpacked last, which the next document of the cluster is likely to need.
+    last: Option<(Place, Text)>,
+}
+
+impl Verifier {
+    /// Creates a verifier of documents with the texts `run`. `table` has the texts of earlier runs.
+    #[must_use]
+    pub fn new(lost_max: LostMax, run: TextFile, table: Option<TableTexts>) -> Self {
+        Self { lost_max, run, table, kept: KeptTexts::default(), last: None }
+    }
+
+    /// Verifies all documents of `spooled` that are not kept by `choice`. Returns the decisions with their
+    /// checks, written to `checked`. With a table, texts of kept documents are stored for later runs.
+    ///
+    /// # Errors
+    /// Decisions or texts cannot be read or written.
+    pub fn verify(
+        mut self,
+        spooled: &mut Spooled,
+        choice: &Choice,
+        mut checked: Spool,
+    ) -> anyhow::Result<(Spooled, Counts)> {
+        let mut ordinals = 0..;
+        spooled.each(|_, decision| {
+            let is_kept = ordinals.next().is_some_and(|ordinal| choice.keeps(ordinal, decision));
+            if is_kept && decision.cluster_id.is_some() {
+                self.keep(decision)?;
+            }
+            Ok(())
+        })?;
+        let mut counts = Counts::default();
+        let mut ordinals = 0..;
+        spooled.each(|_, decision| {
+            let is_kept = ordinals.next().is_some_and(|ordinal| choice.keeps(ordinal, decision));
+            if is_kept || decision.cluster_id.is_none() {
+                return Ok(checked.push(decision)?);
+            }
+            let check = self.check(decision)?;
+            counts.count(check.finding);
+            if check.keeps() {
+                self.keep(decision)?;
+            }
+            Ok(checked.push(&Decision { check: Some(check), ..decision.clone() })?)
+        })?;
+        if let Some(table) = self.table {
+            table.finish()?;
+        }
+        Ok((checked.finish()?, counts))
+    }
+
+    /// Registers a document that is kept.
+    fn keep(&mut self, decision: &Decision) -> io::Result<()> {
+        let Some(place) = decision.text else { return Ok(()) };
+        let packed = self.run.read(place)?;
+        match (&mut self.table, hash_of(&packed)) {
+            (_, None) => {}
+            (Some(table), Some(_)) => table.add(decision.founded, &packed)?,
+            (None, Some(hash)) => self.kept.add(decision.founded, KeptText { hash, place }),
+        }
+        Ok(())
+    }
+
+    /// Compares a document with the kept documents of its cluster.
+    fn check(&mut self, decision: &Decision) -> io::Result<Check> {
+        let mut check = Check::new(Finding::NotVerified, &Loss::default(), "");
+        let Some(place) = decision.text else { return Ok(check) };
+        let Some(text) = unpacked(&self.run.read(place)?) else { return Ok(check) };
+        let kept = self.table.as_ref().map_or(&self.kept, TableTexts::kept);
+        let kept: Vec<KeptText> = kept.of_cluster(decision.founded).collect();
+        // Of equal texts, only one has to be read.
+        let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.hash);
+        // Otherwise the first one, which survives, then those that were kept last.
+        let skipped = others.len().saturating_sub(COMPARED_MAX);
+        let others = others.into_iter().enumerate().filter(|(number, _)| !(1..=skipped).contains(number));
+        for kept in equal.into_iter().take(1).chain(others.map(|(_, kept)| kept)) {
+            let Some(other) = self.text(kept.place)? else { continue };
+            let found = self.compared(&text, &other);
+            self.last = Some((kept.place, other));
+            let is_better = match (check.finding, found.finding) {
+                (_, Finding::Contained) => return Ok(found),
+                (Finding::NotVerified, _) => true,
+                _ => found.lost_share < check.lost_share,
+            };
+            if is_better {
+                check = found;
+            }
+        }
+        Ok(check)
+    }
+
+    fn compared(&self, text: &Text, kept: &Text) -> Check {
+        if text.side().text == kept.side().text {
+            return Check::new(Finding::Contained, &Loss::default(), "");
+        }
+        let loss = loss(text.side().text, kept.side().text);
+        let finding = match self.lost_max.allows(&loss) {
+            false => Finding::TextLost,
+            true if facts_differ(text.side(), kept.side(), &loss) => Finding::FactsDiffer,
+            true => Finding::Contained,
+        };
+        Check::new(finding, &loss, text.side().text)
+    }
+
+    /// Returns a kept text, or `None` if it is damaged.
+    fn text(&mut self, place: Place) -> io::Result<Option<Text>> {
+        if let Some((_, text)) = self.last.take_if(|(last, _)| *last == place) {
+            return Ok(Some(text));
+        }
+        let packed = match &self.table {
+            Some(table) => table.read(place)?,
+            None => self.run.read(place)?,
+        };
+        Ok(unpacked(&packed))
+    }
+}

@@ -1,0 +1,425 @@
+//! Stores texts of documents, compressed, until they are compared.
+//!
+//! A text is [packed](Packer) where it is read, and travels beside its verdict. It is appended to a file of the
+//! run ([`TextFile`]), which is deleted when the process ends. With a centroid table, the texts of kept
+//! documents are also appended to a file in the table's folder ([`TableTexts`]), so that documents of later
+//! runs can be compared with them.
+//!
+//! Memory: nothing for a text of the run, 32 bytes and a slot of a map for a text of the table.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+use zstd::bulk::{Compressor, Decompressor};
+
+use super::compare::Side;
+use crate::sink::Extent;
+use crate::sink::whole_lines::cut;
+
+/// Number of bytes before the compressed part of a packed text: hash of the text, length of url and text,
+/// length of the url.
+const HEAD_BYTES: usize = 16;
+/// Maximum length of a url and text. A longer one is not packed.
+const TEXT_BYTES_MAX: usize = 256 << 20;
+/// The version of the format of the file in a table's folder.
+pub const FORMAT_VERSION: u32 = 1;
+/// The first line of that file.
+const MAGIC: &[u8] = b"leitong texts 1\n";
+/// Number of bytes before a packed text in that file: log offset of the cluster's founder, log offset at which the
+/// run began, length.
+const RECORD_HEAD_BYTES: usize = 20;
+
+/// Compresses texts. Reused from page to page.
+pub struct Packer(Compressor<'static>);
+
+impl Packer {
+    /// Creates a packer.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn new() -> io::Result<Self> {
+        Compressor::new(1).map(Self)
+    }
+
+    /// Packs the normalised `text` of the page at `url`. Returns `None` if it is too long.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn pack(&mut self, url: &str, text: &str) -> io::Result<Option<Box<[u8]>>> {
+        let bytes = url.len() + text.len();
+        if bytes > TEXT_BYTES_MAX {
+            return Ok(None);
+        }
+        let compressed = self.0.compress(&[url.as_bytes(), text.as_bytes()].concat())?;
+        let mut packed = Vec::with_capacity(HEAD_BYTES + compressed.len());
+        packed.extend_from_slice(&xxh3_64(text.as_bytes()).to_le_bytes());
+        packed.extend_from_slice(&(bytes as u32).to_le_bytes());
+        packed.extend_from_slice(&(url.len() as u32).to_le_bytes());
+        packed.extend_from_slice(&compressed);
+        Ok(Some(packed.into()))
+    }
+}
+
+/// An unpacked text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    all: String,
+    url_bytes: usize,
+    /// Hash of the text without the url.
+    pub hash: u64,
+}
+
+impl Text {
+    /// The url and the text.
+    #[must_use]
+    pub fn side(&self) -> Side<'_> {
+        let (url, text) = self.all.split_at(self.url_bytes);
+        Side { url, text }
+    }
+}
+
+/// Returns the text that was packed, or `None` if the bytes are damaged.
+#[must_use]
+pub fn unpacked(packed: &[u8]) -> Option<Text> {
+    let (head, compressed) = packed.split_first_chunk::<HEAD_BYTES>()?;
+    let number = |at: usize| Some(u32::from_le_bytes(*head[at..].first_chunk()?) as usize);
+    let (hash, bytes, url_bytes) = (hash_of(packed)?, number(8)?, number(12)?);
+    if bytes > TEXT_BYTES_MAX {
+        return None;
+    }
+    let all = Decompressor::new().ok()?.decompress(compressed, bytes).ok()?;
+    let all = String::from_utf8(all).ok().filter(|all| all.is_char_boundary(url_bytes))?;
+    (xxh3_64(&all.as_bytes()[url_bytes..]) == hash).then_some(Text { all, url_bytes, hash })
+}
+
+/// Returns the hash of a packed text.
+#[must_use]
+pub fn hash_of(packed: &[u8]) -> Option<u64> {
+    packed.first_chunk().map(|hash| u64::from_le_bytes(*hash))
+}
+
+/// The place of a packed text in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    at: u64,
+    bytes: u32,
+}
+
+/// A file of packed texts, one after the other.
+pub struct TextFile {
+    file: File,
+    bytes: u64,
+}
+
+impl TextFile {
+    /// Creates a nameless file in `folder`.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn create(folder: &Path) -> io::Result<Self> {
+        Ok(Self { file: tempfile::tempfile_in(folder)?, bytes: 0 })
+    }
+
+    /// Opens the file at `path` and keeps its first `bytes` bytes, or creates it.
+    ///
+    /// # Errors
+    /// The operating system's error, or an error if the file is too short.
+    pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
+        if bytes.is_none() {
+            File::create(path)?;
+        }
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let bytes = bytes.unwrap_or(0);
+        cut(&mut file, bytes)?;
+        Ok(Self { file, bytes })
+    }
+
+    /// Appends a packed text.
+    ///
+    /// # Errors
+    /// The text cannot be written.
+    pub fn push(&mut self, packed: &[u8]) -> io::Result<Place> {
+        self.file.write_all_at(packed, self.bytes)?;
+        let place = Place { at: self.bytes, bytes: length(packed)? };
+        self.bytes += packed.len() as u64;
+        Ok(place)
+    }
+
+    /// Returns the packed text at `place`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self, place: Place) -> io::Result<Vec<u8>> {
+        let mut packed = vec![0; place.bytes as usize];
+        self.file.read_exact_at(&mut packed, place.at)?;
+        Ok(packed)
+    }
+
+    /// Syncs all texts to disk, and returns the length of the file.
+    ///
+    /// # Errors
+    /// The texts cannot be written.
+    pub fn extent(&mut self) -> io::Result<Extent> {
+        self.file.sync_data()?;
+        Ok(Extent { file: 0, bytes: self.bytes, parts: 0 })
+    }
+
+    /// Returns the length of the file.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// The text of a kept document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptText {
+    /// Hash of the text.
+    pub hash: u64,
+    /// The place of the packed text.
+    pub place: Place,
+}
+
+/// The texts of kept documents, by cluster. Most clusters have one.
+#[derive(Debug, Default)]
+pub struct KeptTexts {
+    /// The first text of each cluster, by the log offset of its founder.
+    first: HashMap<u64, KeptText>,
+    /// Further texts of a cluster.
+    more: HashMap<u64, Vec<KeptText>>,
+}
+
+impl KeptTexts {
+    /// Adds a text to the cluster with this founder.
+    pub fn add(&mut self, founder: u64, text: KeptText) {
+        match self.first.entry(founder) {
+            Entry::Vacant(none) => drop(none.insert(text)),
+            Entry::Occupied(_) => self.more.entry(founder).or_default().push(text),
+        }
+    }
+
+    /// Returns the texts of a cluster in the order in which they were added.
+    pub fn of_cluster(&self, founder: u64) -> impl Iterator<Item = KeptText> + '_ {
+        self.first.get(&founder).into_iter().chain(self.more.get(&founder).into_iter().flatten()).copied()
+    }
+}
+
+/// The texts of kept documents in the folder of a table, by cluster.
+pub struct TableTexts {
+    texts: TextFile,
+    path: PathBuf,
+    /// The log offset at which this run began.
+    run: u64,
+    kept: KeptTexts,
+}
+
+/// The clusters whose texts are needed.
+#[derive(Debug, Clone, Copy)]
+pub struct Founded {
+    /// The log offset of the oldest centroid of the table. Older clusters have expired.
+    pub oldest: u64,
+    /// The log offset at which the run begins. What a run that was not completed has left is removed.
+    pub before: u64,
+}
+
+impl TableTexts {
+    /// Opens the file in the table's folder, or creates it. Texts of expired clusters are removed once they make
+    /// up half of it.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or is another file.
+    pub fn open(folder: &Path, founded: Founded) -> io::Result<Self> {
+        let path = folder.join("texts.leitong");
+        let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
+        let texts = TextFile { file: opened, bytes: 0 };
+        let mut file = Self { texts, path, run: founded.before, kept: KeptTexts::default() };
+        let dead = file.read_index(founded)?;
+        if dead * 2 > file.texts.bytes {
+            file.remove_expired()?;
+        }
+        Ok(file)
+    }
+
+    /// Reads the places of all texts, and cuts the file before what is no whole text of an earlier run. Returns
+    /// the number of bytes of expired clusters.
+    fn read_index(&mut self, founded: Founded) -> io::Result<u64> {
+        let mut reader = BufReader::new(self.texts.file.try_clone()?);
+        let mut magic = Vec::new();
+        reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic)?;
+        if magic.is_empty() {
+            self.texts.push(MAGIC)?;
+            return Ok(0);
+        }
+        if magic != MAGIC {
+            return Err(io::Error::other(
+                "this is not a file of texts that this version of Leitong can read; move it away to begin without texts",
+            ));
+        }
+        let length = self.texts.file.metadata()?.len();
+        let (mut at, mut dead) = (MAGIC.len() as u64, 0);
+        while at + (RECORD_HEAD_BYTES + 8) as u64 <= length {
+            let mut head = [0; RECORD_HEAD_BYTES + 8];
+            reader.read_exact(&mut head)?;
+            let number = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            let [founder, run, hash] = [0, 8, RECORD_HEAD_BYTES].map(number);
+            let bytes = head[16..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+            let text_at = at + RECORD_HEAD_BYTES as u64;
+            let next = text_at + u64::from(bytes);
+            if bytes < 8 || next > length || run >= founded.before {
+                break;
+            }
+            if founder < founded.oldest {
+                dead += next - at;
+            } else {
+                let place = Place { at: text_at, bytes };
+                self.kept.add(founder, KeptText { hash, place });
+            }
+            reader.seek_relative(i64::from(bytes) - 8)?;
+            at = next;
+        }
+        cut(&mut self.texts.file, at)?;
+        self.texts.bytes = at;
+        Ok(dead)
+    }
+
+    /// Writes the texts that are still needed into a new file, which replaces this one.
+    fn remove_expired(&mut self) -> io::Result<()> {
+        let new = self.path.with_extension("new");
+        let mut texts = TextFile::at(&new, None)?;
+        texts.push(MAGIC)?;
+        let kept = std::mem::take(&mut self.kept);
+        let mut founders: Vec<u64> = kept.first.keys().copied().collect();
+        founders.sort_unstable();
+        let old = std::mem::replace(&mut self.texts, texts);
+        // They belong to completed runs.
+        let run = std::mem::take(&mut self.run);
+        for founder in founders {
+            for text in kept.of_cluster(founder) {
+                self.add(founder, &old.read(text.place)?)?;
+            }
+        }
+        self.run = run;
+        self.texts.file.sync_data()?;
+        std::fs::rename(new, &self.path)
+    }
+
+    /// Appends a packed text of the cluster with this founder.
+    ///
+    /// # Errors
+    /// The text cannot be written.
+    pub fn add(&mut self, founder: u64, packed: &[u8]) -> io::Result<()> {
+        let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + packed.len());
+        record.extend_from_slice(&founder.to_le_bytes());
+        record.extend_from_slice(&self.run.to_le_bytes());
+        record.extend_from_slice(&length(packed)?.to_le_bytes());
+        record.extend_from_slice(packed);
+        let at = self.texts.bytes + RECORD_HEAD_BYTES as u64;
+        self.texts.push(&record)?;
+        let place = Place { at, bytes: length(packed)? };
+        self.kept.add(founder, KeptText { hash: hash_of(packed).unwrap_or_default(), place });
+        Ok(())
+    }
+
+    /// The texts by cluster.
+    #[must_use]
+    pub fn kept(&self) -> &KeptTexts {
+        &self.kept
+    }
+
+    /// Returns the packed text at `place`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self, place: Place) -> io::Result<Vec<u8>> {
+        self.texts.read(place)
+    }
+
+    /// Syncs all texts to disk.
+    ///
+    /// # Errors
+    /// The texts cannot be written.
+    pub fn finish(self) -> io::Result<()> {
+        self.texts.file.sync_data()
+    }
+}
+
+/// Returns the length of a packed text, which is limited by [`TEXT_BYTES_MAX`].
+fn length(packed: &[u8]) -> io::Result<u32> {
+    u32::try_from(packed.len()).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(text: &str) -> Box<[u8]> {
+        let mut packer = Packer::new().expect("memory");
+        packer.pack("http://a.example/", text).expect("memory").expect("a short text")
+    }
+
+    #[test]
+    fn a_packed_text_comes_back_and_a_damaged_one_does_not() {
+        let whole = packed("河水涨过了第二座桥\n");
+        let text = unpacked(&whole).expect("a text");
+        assert_eq!((text.side().url, text.side().text), ("http://a.example/", "河水涨过了第二座桥\n"));
+        assert_eq!(Some(text.hash), hash_of(&whole));
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x41;
+            assert!(
+                unpacked(&damaged).is_none_or(|other| other.side().text == text.side().text),
+                "byte {at}"
+            );
+            assert!(unpacked(&whole[..at]).is_none());
+        }
+    }
+
+    #[test]
+    fn texts_of_a_table_stay_until_their_cluster_expires() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = |oldest, before| {
+            TableTexts::open(folder.path(), Founded { oldest, before }).expect("a file of texts")
+        };
+        let text = |texts: &TableTexts, founder| {
+            let found = texts.kept().of_cluster(founder);
+            found.map(|text| texts.read(text.place).expect("read")).collect::<Vec<_>>()
+        };
+        let mut texts = open(0, 0);
+        for founder in [3, 5, 3] {
+            texts.add(founder, &packed(&format!("text {founder}"))).expect("written");
+        }
+        texts.finish().expect("on disk");
+
+        // A run that began at 9 was not completed. What it left must not be found when it is repeated: its
+        // documents would be contained in themselves.
+        let mut texts = open(0, 9);
+        texts.add(3, &packed("another text of 3")).expect("written");
+        texts.add(9, &packed("text 9")).expect("written");
+        texts.finish().expect("on disk");
+        let texts = open(0, 9);
+        assert_eq!(text(&texts, 3), vec![packed("text 3").to_vec(); 2]);
+        assert_eq!((text(&texts, 5).len(), text(&texts, 9).len()), (1, 0));
+        let whole = texts.texts.bytes;
+        drop(texts);
+
+        // A kill or a full disk left a part of a text.
+        let path = folder.path().join("texts.leitong");
+        let file = File::options().write(true).open(&path).expect("the file");
+        file.write_all_at(&[0; 40], whole).expect("written");
+        assert_eq!(open(0, 9).texts.bytes, whole);
+
+        let texts = open(5, 9);
+        assert_eq!((text(&texts, 3).len(), text(&texts, 5)), (0, vec![packed("text 5").to_vec()]));
+        assert!(texts.texts.bytes < whole, "more than half has expired");
+        drop(texts);
+        assert_eq!(text(&open(5, 9), 5), vec![packed("text 5").to_vec()]);
+        std::fs::write(&path, "something else altogether").expect("written");
+        assert!(TableTexts::open(folder.path(), Founded { oldest: 0, before: 9 }).is_err());
+    }
+}

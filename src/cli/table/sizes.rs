@@ -1,0 +1,68 @@
+//! `leitong table sizes`: prints the number of documents in each cluster of a table.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use crate::cli::outputs::refuse_overwriting;
+use leitong_base::terminal;
+use leitong_cluster::ClusterId;
+use leitong_corpora::keep::sizes::{ClusterName, TableSizes};
+use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_store::snapshot::inspect;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// File to write to [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Folder of the table
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let Arguments { output, folder } = arguments;
+    let output = output.as_deref().unwrap_or(Path::new("-"));
+    refuse_overwriting(&[("--output", output.to_owned())], &[], &[folder])?;
+    let next = super::there_is(inspect(folder, |_, _| {})?, folder)?.next_log_offset;
+    let Some(sizes) = TableSizes::read(folder, next).context("cannot read the sizes of clusters")? else {
+        bail!(
+            "{}: has no sizes of clusters; `leitong dedup --table` with --cluster-sizes counts the documents of its run",
+            folder.display()
+        );
+    };
+    let cannot = || format!("cannot write {}", output.display());
+    let mut lines = WholeLines::create(output).with_context(cannot)?;
+    let mut uncounted = 0_u64;
+    let mut written = Ok(());
+    inspect(folder, |position, centroid| {
+        let cluster_id = ClusterId {
+            log_generation: position.log_generation,
+            log_partition: position.log_partition,
+            log_offset: centroid.log_offset,
+        };
+        let cluster = ClusterName {
+            founder: centroid.log_offset,
+            cluster_id: cluster_id.to_string(),
+            canonical_page_id: centroid.canonical_page_id.as_ref().unwrap_or(&centroid.page_id),
+        };
+        if written.is_ok() {
+            written =
+                sizes.push_line(&mut lines, &cluster).map(|is_counted| uncounted += u64::from(!is_counted));
+        }
+    })?;
+    written.and_then(|()| lines.flush()).with_context(cannot)?;
+    if uncounted > 0 {
+        terminal::note(format_args!(
+            "{uncounted} clusters are left out: only runs without --cluster-sizes had documents of them"
+        ));
+    }
+    if sizes.until < next {
+        terminal::note(
+            "the last run with this table was without --cluster-sizes: its documents are not counted",
+        );
+    }
+    Ok(())
+}
