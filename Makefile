@@ -236,6 +236,7 @@ advisories: $(CARGO_DENY) ## Check the dependencies for known vulnerabilities; n
 .PHONY: docs
 docs: ## Regenerate the pages that come from the program
 	cargo run --quiet -- config docs > docs/configuration.md
+	cargo run --quiet -- config detector-docs > docs/detector-settings.md
 	cargo run --quiet -- config metrics > docs/metrics.md
 	cargo run --quiet -- config commands > docs/commands.md
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import leitong
 
@@ -163,6 +164,7 @@ class Tables(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "closed"):
                 table.save(deduplicator)
 
+    @unittest.mock.patch.dict(os.environ, LEITONG_EVERY_SETTING="1")
     def test_old_centroids_may_be_on_disk(self):
         on_disk = "[table]\non_disk = true\nblock_centroids = 32\n"
         with self.assertRaisesRegex(ValueError, "needs a folder"):

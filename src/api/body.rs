@@ -102,7 +102,7 @@ pub(super) async fn receive(
         let frame = match timeout_at(deadline, body.frame()).await {
             Err(_) => {
                 let ms = timeout.as_millis();
-                let detail = format!("the body did not arrive within {ms} ms (api.body_timeout_ms)");
+                let detail = format!("the body did not arrive within {ms} ms");
                 return Err(Problem::new(Kind::TooSlow, detail));
             }
             Ok(None) => return Ok(received),

@@ -208,7 +208,7 @@ impl Edge {
         self.places.try_acquire().map_err(|_| {
             Problem::new(
                 Kind::Overloaded,
-                "api.requests_max requests are being processed; retry this request later",
+                "as many requests as the server allows are being processed; retry this request later",
             )
         })
     }

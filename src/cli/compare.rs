@@ -10,7 +10,7 @@ use super::difference::{Difference, cell, clip, wrap};
 use super::documents;
 use super::extract::html_page;
 use super::open;
-use super::settings::{self, Wrong, wrong};
+use super::settings::{ComparedDetector, Wrong, wrong};
 use crate::config::Config;
 use crate::console::comparison::{Compared, Comparer, Comparison, Decided, Opinion, Related, Side};
 use crate::console::evidence::plain;
@@ -47,9 +47,8 @@ pub(super) struct Arguments {
     /// Language of the HTML page [default: that of the environment]
     #[arg(long, value_name = "en|zh", value_parser = language)]
     language: Option<Language>,
-    /// Detector to compare with, instead of the configured one
-    #[arg(long, value_name = "NAME")]
-    detector: Option<String>,
+    #[command(flatten)]
+    detector: ComparedDetector,
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -68,7 +67,7 @@ fn language(name: &str) -> Result<Language, String> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
+    let config = arguments.detector.config(arguments.config.as_deref())?;
     let comparer = Comparer::new(config).map_err(Wrong::from)?;
     let side = |name: &String| -> anyhow::Result<Side> {
         Ok(comparer.side(name.clone(), load(name, comparer.config())?))
@@ -78,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return page(arguments, &comparer.compare(sides));
     }
     let mut out = text(&sides, &comparer);
-    if arguments.detector.is_none() {
+    if !arguments.detector.is_named() {
         out.push_str(&every_detector(&comparer.opinions(&sides)));
     }
     documents::print(&terminal::escape_lines(&out))?;

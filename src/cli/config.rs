@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Command, Subcommand};
 
-use super::settings::{self, Wrong, detector_fault, wrong};
+use super::settings::{self, Wrong, wrong};
 use super::{documents, reference};
 use crate::config::{Config, describe, load};
 #[cfg(feature = "kafka")]
@@ -34,6 +34,9 @@ enum Action {
     /// Print the reference of all keys as Markdown
     #[command(hide = true)]
     Docs,
+    /// Print the reference of all settings of detectors as Markdown
+    #[command(hide = true)]
+    DetectorDocs,
     /// Print the reference of the worker's metrics as Markdown
     #[command(hide = true)]
     Metrics,
@@ -46,16 +49,16 @@ pub(super) fn run(arguments: &Arguments, program: Command) -> anyhow::Result<Exi
     match &arguments.action {
         Action::Example => documents::print(&describe::example())?,
         Action::Docs => documents::print(&describe::markdown())?,
+        Action::DetectorDocs => documents::print(&describe::detector_markdown())?,
         Action::Metrics => documents::print(&metrics::markdown())?,
         Action::Commands => documents::print(&reference::markdown(program))?,
         Action::Check { file } => {
             let config = settings::config(Some(file), None, None)?;
-            let unfit = unfit_for_worker(file, &config)?;
+            check_for_worker(file, &config)?;
             let stage = FingerprintStage::new(config).map_err(Wrong::from)?;
             documents::print(&format!(
-                "{}: valid{}; detector {}, fingerprint_hash {:016x}\n",
+                "{}: valid; detector {}, fingerprint_hash {:016x}\n",
                 file.display(),
-                if unfit { ", but not for `leitong run`" } else { "" },
                 stage.detector().name(),
                 stage.fingerprint_hash()
             ))?;
@@ -76,23 +79,17 @@ fn properties_refused(_: &Config) -> Vec<String> {
     Vec::new()
 }
 
-/// Returns true if `leitong run` would refuse the detector. An error, if the file has a table `kafka` and is
-/// thus meant for the worker, lists all that `leitong run` would refuse.
-///
-/// A detector that is for comparison only is right for all other commands, so without a table `kafka` it is
-/// no error.
-fn unfit_for_worker(file: &Path, config: &Config) -> anyhow::Result<bool> {
+/// Returns all that only `leitong run` would refuse, if the file has a table `kafka` and is thus meant for the
+/// worker.
+fn check_for_worker(file: &Path, config: &Config) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(file)?;
     let mut faults = properties_refused(config);
-    let detector = detector_fault(config);
-    let unfit = detector.is_some();
     if load::line_of_key(&text, "kafka").is_some() {
-        faults.splice(0..0, detector);
         let folder = config.kafka.snapshots.dir.as_deref();
         faults.extend(config.table.fault_of_worker(folder).map(str::to_owned));
     }
     if faults.is_empty() {
-        return Ok(unfit);
+        return Ok(());
     }
     let lines = faults.iter().map(|fault| {
         let line = load::line_of_key(&text, load::key_of(fault));

@@ -32,8 +32,8 @@ pub(super) struct Arguments {
     /// Detector to evaluate; repeat the option to evaluate several [default: all]
     #[arg(long, value_name = "NAME")]
     detector: Vec<String>,
-    /// Configuration file whose detector is evaluated, under the file's name; only its detector settings are
-    /// used
+    /// Detector file to evaluate under the file's name: a detector and any settings of detectors, as in
+    /// docs/detector-settings.md; repeat the option to evaluate several
     #[arg(long, value_name = "FILE")]
     variant: Vec<PathBuf>,
     /// File of verdicts of any program, scored instead of detectors; repeat the option to score several. One
@@ -123,7 +123,7 @@ fn evaluated(arguments: &Arguments, config: &Config) -> anyhow::Result<Vec<Evalu
         )?);
     }
     for path in &arguments.variant {
-        let variant = settings::config(Some(path), None, None)?;
+        let variant = settings::with_variant(config.clone(), path)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         evaluated.push(evaluated_detector(name, &variant)?);
     }

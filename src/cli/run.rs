@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::documents;
-use super::settings::{self, detector_fault, wrong};
+use super::settings::{self, wrong};
 use crate::kafka::client;
 use crate::worker::check::{Finding, Grade, check};
 use crate::worker::{self, Accepted, Roles};
@@ -64,9 +64,6 @@ fn hash(text: &str) -> Result<u64, String> {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut config = settings::kafka_config(arguments.config.as_deref())?;
-    if let Some(fault) = detector_fault(&config) {
-        return Err(wrong(fault));
-    }
     if let Some(admin) = &arguments.admin {
         config.admin.address.clone_from(admin);
         if let Some(fault) = config.admin.fault() {

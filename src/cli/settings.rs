@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config::detectors::{BASELINES, DETECTORS};
+use crate::config::detectors::DETECTORS;
 use crate::config::load::{self, ConfigError};
 use crate::config::{Config, THREADS_MAX, load::detectors_hint};
 use leitong_corpora::source::rules::InputRules;
@@ -85,6 +85,48 @@ impl DecisionArguments {
     }
 }
 
+/// Arguments that choose the detector of a command that only measures or explains.
+#[derive(Debug, Args)]
+pub(super) struct ComparedDetector {
+    /// Detector to use, instead of the configured one
+    #[arg(long, value_name = "NAME")]
+    detector: Option<String>,
+    /// Detector file with the detector and all settings of detectors, instead of the configured ones
+    #[arg(long, value_name = "FILE", conflicts_with = "detector")]
+    variant: Option<PathBuf>,
+}
+
+impl ComparedDetector {
+    /// Returns true if an argument names the detector.
+    pub(super) fn is_named(&self) -> bool {
+        self.detector.is_some() || self.variant.is_some()
+    }
+
+    /// Returns the configuration in `file`, or the default one, with this detector, which may be one that no
+    /// run uses.
+    pub(super) fn config(&self, file: Option<&Path>) -> anyhow::Result<Config> {
+        let config = config(file, None, None)?;
+        match (&self.variant, self.detector.as_deref()) {
+            (Some(variant), _) => with_variant(config, variant),
+            (None, Some(name)) => Ok(Config { detector: known(name)?.to_owned(), ..config }),
+            (None, None) => Ok(config),
+        }
+    }
+}
+
+/// Returns the configuration with the detector, and all settings of detectors, of a detector file.
+pub(super) fn with_variant(config: Config, variant: &Path) -> anyhow::Result<Config> {
+    Ok(config.with_detector_of(load::load_variant(variant).map_err(Wrong::from)?))
+}
+
+/// Returns `detector` if there is a detector of this name.
+fn known(detector: &str) -> anyhow::Result<&str> {
+    match DETECTORS.iter().any(|(name, _)| *name == detector) {
+        true => Ok(detector),
+        false => Err(wrong(format_args!("--detector {detector:?}: {}", detectors_hint(detector)))),
+    }
+}
+
 /// Returns the configuration in `file`, or the default one, changed by the arguments.
 pub(super) fn config(
     file: Option<&Path>,
@@ -96,8 +138,9 @@ pub(super) fn config(
         None => Config::default(),
     };
     if let Some(detector) = detector {
-        if !DETECTORS.iter().any(|(name, _)| *name == detector) {
-            return Err(wrong(format_args!("--detector {detector:?}: {}", detectors_hint(detector))));
+        let every_setting = load::holds_every_setting(|name| std::env::var(name).ok());
+        if let Some(fault) = load::for_comparison_only(known(detector)?).filter(|_| !every_setting) {
+            return Err(wrong(format_args!("--detector {detector:?}: {fault}")));
         }
         config.detector = detector.to_owned();
     }
@@ -124,18 +167,6 @@ pub(super) fn checked_threads(threads: usize) -> anyhow::Result<()> {
         )));
     }
     Ok(())
-}
-
-/// Returns why the worker does not run with the configured detector, if it does not.
-pub(super) fn detector_fault(config: &Config) -> Option<String> {
-    let names = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
-    BASELINES.contains(&&*config.detector).then(|| {
-        format!(
-            "detector = {:?}: is only for comparison, in dedup, compare, eval and tune; `leitong run` supports {}",
-            config.detector,
-            names.collect::<Vec<_>>().join(", ")
-        )
-    })
 }
 
 /// Returns the configuration of a command that talks to Kafka. It must name brokers: a worker that quietly

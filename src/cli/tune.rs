@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::difference::{Difference, clip, wrap};
 use super::documents;
 use super::eval::{evaluated_detector, pages};
-use super::settings::{self, wrong};
+use super::settings::{self, ComparedDetector, wrong};
+use crate::config::load;
 use crate::eval::pages::{EvalPage, are_labelled, founders, labelled_pairs};
 use crate::eval::parallel::Workers;
 use crate::eval::threshold::{Labelled, curve, suggest};
@@ -35,9 +36,8 @@ Examples:
   leitong tune --labels pairs.jsonl --ask 40 pages.jsonl.gz
   leitong tune --detector simhash --precision 0.999 labelled.jsonl.gz")]
 pub(super) struct Arguments {
-    /// Detector to tune [default: the configured one]
-    #[arg(long, value_name = "NAME")]
-    detector: Option<String>,
+    #[command(flatten)]
+    detector: ComparedDetector,
     /// Configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -70,7 +70,7 @@ struct Label {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
+    let config = arguments.detector.config(arguments.config.as_deref())?;
     let segmenter = settings::segmenter(&config)?;
     let detectors_evaluated = [evaluated_detector(config.detector.clone(), &config)?];
     let detector = &*detectors_evaluated[0].detector;
@@ -177,6 +177,11 @@ fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) ->
                     out.push_str("The figures consider the distance only; the detector's other conditions leave out more pairs.\n\n");
                     out.push_str(&setting);
                     out.push('\n');
+                    if load::for_comparison_only(detector.name()).is_some() {
+                        out.push_str(
+                            "\nNo run uses this detector; the setting is for a detector file (--variant).\n",
+                        );
+                    }
                 }
                 None => out.push_str("\nThis detector has no threshold to set.\n"),
             }

@@ -36,7 +36,7 @@ pub const DETECTORS: &[(&str, Build)] = &[
     }),
 ];
 
-/// Detectors that are only for comparison, in `dedup`, `compare`, `eval` and `tune`. `run` refuses them.
+/// Detectors that are only for comparison, in `compare`, `eval` and `tune`. No run decides with them.
 pub const BASELINES: [&str; 6] =
     ["word-network", "shingle", "i-match", "tf-idf", "punctuation", "sentence-ends"];
 

@@ -2,7 +2,8 @@
 //! remedy.
 //!
 //! The file is checked against the schema of the types in [`super`]: unknown keys, types, ranges and names of
-//! variants. `${VAR}` is substituted in string values only, after parsing, so no variable's value can change
+//! variants, and against the settings that its [kind](super::scope) holds. A setting that older versions had is
+//! ignored with a warning if it is at its default, and refused otherwise. `${VAR}` is substituted in string values only, after parsing, so no variable's value can change
 //! the file's structure.
 
 use std::ffi::OsString;
@@ -10,22 +11,19 @@ use std::path::{Path, PathBuf};
 
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use thiserror::Error;
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::env::substitute;
+use super::check::{Check, excerpt, line_of, nearest};
+use super::scope::{EVERY_SETTING, File};
 use super::{CanonicalConfig, Config, PipelineConfig};
-use crate::config::detectors::DETECTORS;
+use crate::config::detectors::{BASELINES, DETECTORS};
 use leitong_cluster::Preference;
 use leitong_fingerprint::resources::{ConceptFile, ResourceError, Resources};
 use leitong_fingerprint::secret::Secret;
 use leitong_text::page::mapping::Mapping;
 use leitong_text::segment::{Lexicons, SegmentError};
-
-/// Limit on the characters of a message that quotes the file.
-const MESSAGE_CHARS_MAX: usize = 1000;
 
 /// Reason why there is no configuration.
 #[derive(Debug, Error)]
@@ -80,12 +78,26 @@ pub enum ConfigError {
 /// # Errors
 /// [`ConfigError`], with all errors of the file.
 pub fn load(path: &Path) -> Result<Config, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
-        path: path.to_owned(),
-        what: "the configuration",
-        error,
-    })?;
-    let mut config = parse(&text, path, |name| std::env::var(name).ok())?;
+    load_file(path, File::Configuration)
+}
+
+/// Reads and checks the detector file in `path`, as [`load()`] does a configuration. All settings that such a
+/// file does not hold are at their defaults; see [`Config::with_detector_of`].
+///
+/// # Errors
+/// [`ConfigError`], with all errors of the file.
+pub fn load_variant(path: &Path) -> Result<Config, ConfigError> {
+    load_file(path, File::Detector)
+}
+
+fn load_file(path: &Path, file: File) -> Result<Config, ConfigError> {
+    let what = match file {
+        File::Configuration => "the configuration",
+        File::Detector => "the detector file",
+    };
+    let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), what, error };
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let mut config = parse_file(&text, path, file, |name| std::env::var(name).ok())?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let files = [
         &mut config.segment.user_dictionary,
@@ -184,27 +196,55 @@ pub fn parse(
     path: &Path,
     lookup: impl Fn(&str) -> Option<String>,
 ) -> Result<Config, ConfigError> {
+    parse_file(text, path, File::Configuration, lookup)
+}
+
+/// Parses and checks the text of a file of either kind, as [`parse`] does a configuration.
+///
+/// # Errors
+/// [`ConfigError`], with all errors of the text.
+pub fn parse_file(
+    text: &str,
+    path: &Path,
+    file: File,
+    lookup: impl Fn(&str) -> Option<String>,
+) -> Result<Config, ConfigError> {
     let table = DeTable::parse(text).map_err(|error| ConfigError::NotToml {
         path: path.to_owned(),
         line: line_of(text, error.span().map_or(0, |span| span.start)),
         problem: excerpt(error.message()),
     })?;
     let schema = schema();
-    let mut check = Check { text, path, lookup: &lookup, faults: Vec::new() };
+    let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
+    let file = (!holds_every_setting(&lookup)).then_some(file);
+    let (faults, ignored) = (Vec::new(), Vec::new());
+    let mut check = Check { text, path, file, lookup: &lookup, defaults, faults, ignored };
     let value = check.table(table.get_ref(), schema.as_value(), "");
     if check.faults.is_empty() {
         let config: Config = serde_json::from_value(Value::Object(value))
             .map_err(|error| ConfigError::Faults { faults: vec![format!("{}: {error}", path.display())] })?;
-        for fault in faults(&config) {
+        for fault in detector_fault(&config, file).into_iter().chain(faults_of(&config)) {
             let line =
                 line_of_key(text, key_of(&fault)).map_or(String::new(), |line| format!("line {line}: "));
             check.faults.push(format!("{}: {line}{fault}", path.display()));
         }
         if check.faults.is_empty() {
+            if !check.ignored.is_empty() {
+                tracing::warn!(
+                    "{}: ignored, since each has the value that it always has now: {}; remove them",
+                    path.display(),
+                    check.ignored.join(", ")
+                );
+            }
             return Ok(config);
         }
     }
     Err(ConfigError::Faults { faults: check.faults })
+}
+
+/// Returns true if files may hold every setting, as in the tests and measurements of this project.
+pub(crate) fn holds_every_setting(lookup: impl Fn(&str) -> Option<String>) -> bool {
+    lookup(EVERY_SETTING).is_some_and(|value| value == "1")
 }
 
 /// Returns the schema of [`Config`], without references.
@@ -214,11 +254,31 @@ pub(super) fn schema() -> Schema {
     settings.into_generator().into_root_schema_for::<Config>()
 }
 
+/// Returns the reason why the detector cannot be named in a file of this kind; `None` for a file that may hold
+/// every setting.
+fn detector_fault(config: &Config, file: Option<File>) -> Option<String> {
+    let name = &config.detector;
+    if !DETECTORS.iter().any(|(known, _)| known == name) {
+        return Some(ConfigError::UnknownDetector(name.clone()).to_string());
+    }
+    let fault = for_comparison_only(name).filter(|_| file == Some(File::Configuration))?;
+    Some(format!("detector = {name:?}: {fault}"))
+}
+
+/// Returns the reason why no run decides with this detector, if none does.
+#[must_use]
+pub fn for_comparison_only(name: &str) -> Option<String> {
+    let deciding = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
+    BASELINES.contains(&name).then(|| {
+        format!(
+            "is only for comparison, in eval, tune and compare (--detector or --variant); choose one of {}",
+            deciding.collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
 /// Returns the errors that a schema cannot express.
-fn faults(config: &Config) -> impl Iterator<Item = String> {
-    let known = DETECTORS.iter().any(|(name, _)| *name == config.detector);
-    let unknown_detector =
-        (!known).then(|| ConfigError::UnknownDetector(config.detector.clone()).to_string());
+fn faults_of(config: &Config) -> impl Iterator<Item = String> {
     let PipelineConfig { queue_bytes, .. } = config.pipeline;
     let small_queue = (config.page.line_bytes_max > queue_bytes.saturating_mul(4)).then(|| {
         format!(
@@ -228,7 +288,7 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
         )
     });
     let input = Mapping::new(&config.input).err().unwrap_or_default();
-    let own = unknown_detector.into_iter().chain(input).chain(small_queue).chain(config.paragraph.faults());
+    let own = input.into_iter().chain(small_queue).chain(config.paragraph.faults());
     own.chain(config.kafka.faults())
         .chain(config.canonical.faults())
         .chain(canonical_fault(config))
@@ -304,215 +364,10 @@ pub fn detectors_hint(name: &str) -> String {
     }
 }
 
-/// Returns the name that is most similar to `written`, if any is similar.
-fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    names
-        .map(|name| (strsim::damerau_levenshtein(written, name), name))
-        .min()
-        .filter(|(distance, name)| *distance <= name.len().max(written.len()) / 2)
-        .map(|(_, name)| name)
-}
-
-/// A walk through the file and its schema side by side.
-struct Check<'a> {
-    text: &'a str,
-    path: &'a Path,
-    lookup: &'a dyn Fn(&str) -> Option<String>,
-    faults: Vec<String>,
-}
-
-impl Check<'_> {
-    fn fault(&mut self, at: usize, message: &str) {
-        let line = line_of(self.text, at);
-        self.faults.push(format!("{}: line {line}: {}", self.path.display(), excerpt(message)));
-    }
-
-    fn table(&mut self, table: &DeTable, schema: &Value, prefix: &str) -> Map<String, Value> {
-        let empty = Map::new();
-        let properties = schema["properties"].as_object().unwrap_or(&empty);
-        let mut checked = Map::new();
-        for (key, value) in table {
-            let name = format!("{prefix}{}", key.get_ref());
-            if is_free_table(schema) {
-                if let Some(value) = self.free_value(value, &name) {
-                    checked.insert(key.get_ref().to_string(), value);
-                }
-                continue;
-            }
-            match properties.get(key.get_ref().as_ref()) {
-                Some(schema) => {
-                    if let Some(value) = self.value(value, schema, &name) {
-                        checked.insert(key.get_ref().to_string(), value);
-                    }
-                }
-                None => {
-                    let message = unknown_key(&name, key.get_ref(), prefix, properties);
-                    self.fault(key.span().start, &message);
-                }
-            }
-        }
-        checked
-    }
-
-    /// Checks a value of a table whose keys users choose. It may be a secret, so no message shows it.
-    fn free_value(&mut self, value: &Spanned<DeValue>, name: &str) -> Option<Value> {
-        let text = match value.get_ref() {
-            DeValue::String(text) => match substitute(text, self.lookup) {
-                Ok(text) => text,
-                Err(error) => {
-                    self.fault(value.span().start, &format!("{name}: {error}"));
-                    return None;
-                }
-            },
-            DeValue::Boolean(value) => value.to_string(),
-            DeValue::Integer(integer) => integer.as_str().to_owned(),
-            DeValue::Float(float) => float.as_str().to_owned(),
-            _ => {
-                self.fault(value.span().start, &format!("{name}: must be a string, a number, true or false"));
-                return None;
-            }
-        };
-        Some(Value::String(text))
-    }
-
-    fn value(&mut self, value: &Spanned<DeValue>, schema: &Value, name: &str) -> Option<Value> {
-        let at = value.span().start;
-        let shown = self.text[value.span()].trim();
-        let types = schema_types(schema);
-        let expected = |what: &str| format!("{name} = {shown}: must be {what}");
-        let checked = match value.get_ref() {
-            DeValue::Table(table) if types.contains(&"object") => {
-                return Some(Value::Object(self.table(table, schema, &format!("{name}."))));
-            }
-            DeValue::Array(array) if types.contains(&"array") => {
-                let items =
-                    array.iter().map(|item| self.value(item, &schema["items"], name)).collect::<Vec<_>>();
-                return items.into_iter().collect::<Option<Vec<_>>>().map(Value::Array);
-            }
-            DeValue::String(text) if types.contains(&"string") => match substitute(text, self.lookup) {
-                Ok(text) => Some(Value::String(text)),
-                Err(error) => {
-                    self.fault(at, &format!("{name} = {shown}: {error}"));
-                    return None;
-                }
-            },
-            DeValue::Boolean(value) if types.contains(&"boolean") => Some(Value::Bool(*value)),
-            DeValue::Integer(integer) if types.contains(&"integer") || types.contains(&"number") => {
-                i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(Value::from)
-            }
-            DeValue::Float(float) if types.contains(&"number") => {
-                float.as_str().parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from)
-            }
-            _ => None,
-        };
-        let message = match checked {
-            None => expected(&describe_type(schema)),
-            Some(value) => match out_of_range(&value, schema).or_else(|| not_a_variant(&value, schema)) {
-                None => return Some(value),
-                Some(remedy) => expected(&remedy),
-            },
-        };
-        self.fault(at, &message);
-        None
-    }
-}
-
-/// Returns true for a table whose keys users choose, each with a text.
-pub(super) fn is_free_table(schema: &Value) -> bool {
-    schema["additionalProperties"].is_object()
-}
-
-/// Returns the number, from 1, of the line that contains the byte `at`.
-fn line_of(text: &str, at: usize) -> usize {
-    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
-}
-
-/// Limits a message to one line of bounded length, since it may quote the file.
-fn excerpt(message: &str) -> String {
-    let shown: String = message.chars().take(MESSAGE_CHARS_MAX).flat_map(escaped).collect();
-    if message.chars().nth(MESSAGE_CHARS_MAX).is_some() { shown + "…" } else { shown }
-}
-
-fn escaped(c: char) -> Box<dyn Iterator<Item = char>> {
-    if c.is_control() { Box::new(c.escape_default()) } else { Box::new(std::iter::once(c)) }
-}
-
-fn unknown_key(name: &str, key: &str, prefix: &str, known: &Map<String, Value>) -> String {
-    match nearest(key, known.keys().map(String::as_str)) {
-        Some(nearest) => format!("{name}: no such key; did you mean {prefix}{nearest}?"),
-        None => {
-            let known: Vec<_> = known.keys().map(String::as_str).collect();
-            format!("{name}: no such key; choose one of {}", known.join(", "))
-        }
-    }
-}
-
-/// Returns the type names of a schema: one or several.
-fn schema_types(schema: &Value) -> Vec<&str> {
-    match &schema["type"] {
-        Value::String(one) => vec![one],
-        Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
-        // An enum with named variants.
-        _ => vec!["string"],
-    }
-}
-
-/// Returns the names of an enum's variants; empty for all other schemas.
-pub(super) fn variants(schema: &Value) -> Vec<&str> {
-    let listed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let described =
-        schema["oneOf"].as_array().into_iter().flatten().filter_map(|variant| variant["const"].as_str());
-    listed.chain(described).collect()
-}
-
-/// Describes the values that a schema allows.
-pub(super) fn describe_type(schema: &Value) -> String {
-    let variants = variants(schema);
-    if !variants.is_empty() {
-        return one_of(&variants);
-    }
-    let types = schema_types(schema);
-    let has = |name: &str| types.contains(&name);
-    let mut words = if has("boolean") {
-        "true or false".to_owned()
-    } else if has("integer") {
-        "a whole number".to_owned()
-    } else if has("number") {
-        "a number".to_owned()
-    } else if has("array") {
-        "a list of strings".to_owned()
-    } else if has("object") {
-        "a table".to_owned()
-    } else {
-        "a string".to_owned()
-    };
-    if let (Some(min), Some(max)) = (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
-        words.push_str(&format!(" from {min} to {max}"));
-    }
-    words
-}
-
-fn one_of(names: &[&str]) -> String {
-    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" or ")
-}
-
-fn out_of_range(value: &Value, schema: &Value) -> Option<String> {
-    let number = value.as_f64()?;
-    let outside = schema["minimum"].as_f64().is_some_and(|min| number < min)
-        || schema["maximum"].as_f64().is_some_and(|max| number > max);
-    outside.then(|| describe_type(schema))
-}
-
-fn not_a_variant(value: &Value, schema: &Value) -> Option<String> {
-    let text = value.as_str()?;
-    let variants = variants(schema);
-    (!variants.is_empty() && !variants.contains(&text)).then(|| one_of(&variants))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Confirm, TermHash};
+    use crate::config::{Confirm, Duplicates, TermHash};
 
     fn parsed(text: &str) -> Result<Config, Vec<String>> {
         let lookup = |name: &str| (name == "WORDS").then(|| "mine\n.txt".to_owned());
@@ -528,12 +383,11 @@ mod tests {
     #[test]
     fn keys_are_read() {
         let config = parsed(
-            "[simhash]\nhash = \"sdbm\"\n[simhash.near]\nmax_distance = 3\nconfirm = \"none\"\n\
+            "[simhash.near]\nmax_distance = 3\nduplicates = \"same\"\n\
              [segment]\nuser_dictionary = \"${WORDS}\"\nstop_word_languages = [\"zh\", \"${X:-ja}\"]\n",
         )
         .expect("right");
-        assert_eq!(config.simhash.hash, TermHash::Sdbm);
-        assert_eq!((config.simhash.near.max_distance, config.simhash.near.confirm), (3, Confirm::None));
+        assert_eq!((config.simhash.near.max_distance, config.simhash.near.duplicates), (3, Duplicates::Same));
         assert_eq!(config.segment.user_dictionary.as_deref(), Some(Path::new("mine\n.txt")));
         assert_eq!(config.segment.stop_word_languages, ["zh", "ja"]);
     }
@@ -541,8 +395,8 @@ mod tests {
     #[test]
     fn every_error_names_file_line_key_value_and_remedy() {
         let text = "detektor = \"simhash\"\n\n[simhash.near]\nmax_distence = 3\nmax_distance = 40\n\
-                    confirm = \"skech\"\nsketch_matches_near = \"many\"\n[page]\nbytes_max = 1.5\n\
-                    [segment]\nhmm = 1\nuser_dictionary = \"${NOPE}/x\"\nstop_word_languages = \"zh\"\n\
+                    duplicates = \"al\"\nsketch_matches_short = \"many\"\n[page]\nbytes_max = 1.5\n\
+                    [segment]\nfold_script = 1\nuser_dictionary = \"${NOPE}/x\"\nstop_word_languages = \"zh\"\n\
                     [nonsense]\na = 1\n";
         let mut faults = parsed(text).expect_err("invalid");
         faults.sort_by_key(|fault| {
@@ -554,16 +408,15 @@ mod tests {
                 "leitong.toml: line 1: detektor: no such key; did you mean detector?",
                 "leitong.toml: line 4: simhash.near.max_distence: no such key; did you mean simhash.near.max_distance?",
                 "leitong.toml: line 5: simhash.near.max_distance = 40: must be a whole number from 0 to 20",
-                "leitong.toml: line 6: simhash.near.confirm = \"skech\": must be \"sketch\" or \"none\"",
-                "leitong.toml: line 7: simhash.near.sketch_matches_near = \"many\": must be a whole number from 0 to 64",
+                "leitong.toml: line 6: simhash.near.duplicates = \"al\": must be \"all\" or \"contained\" or \"same\"",
+                "leitong.toml: line 7: simhash.near.sketch_matches_short = \"many\": must be a whole number from 0 to 64",
                 "leitong.toml: line 9: page.bytes_max = 1.5: must be a whole number from 1024 to 1073741824",
-                "leitong.toml: line 11: segment.hmm = 1: must be true or false",
+                "leitong.toml: line 11: segment.fold_script = 1: must be true or false",
                 "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
                  is not set; set it, or write ${NOPE:-default}",
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
-                "leitong.toml: line 14: nonsense: no such key; choose one of detector, input, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
-                 agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
-                 expiry, canonical, recrawls, table, pipeline, kafka, admin, traces, api",
+                "leitong.toml: line 14: nonsense: no such key; choose one of detector, input, page, corpus, extract, segment, fingerprint, simhash, paragraph, \
+                 agglomerate-term, concept-network, expiry, canonical, recrawls, table, pipeline, kafka, admin, traces, api",
             ]
         );
     }
@@ -599,6 +452,65 @@ mod tests {
         assert_eq!(secret(None, |_| None).expect("none is named"), None);
         let named = secret(Some("LEITONG_SECRET"), |_| Some("hunter2hunter2hunter2".into()));
         assert!(named.expect("long enough").is_some());
+    }
+
+    #[test]
+    fn settings_of_older_versions_are_ignored_at_their_defaults_and_refused_otherwise() {
+        let old = "[extract]\nnodes_max = 300000\n[simhash]\nhash = \"${X:-xxh3}\"\n\
+                   [word-network.near]\nsimilarity_above = 0.9\n[input.filter]\nliterals = []\n\
+                   [agglomerate-term]\ngap_share = 0.5\nterms_max = 20\n[i-match]\nlexicons = 1\n";
+        assert_eq!(parsed(old), Ok(Config::default()));
+        let changed = "[extract]\nnodes_max = 300001\n[kafka.transaction]\nlinger_ms = \"soon\"\n[simhash.near]\n\
+                       confirm = \"none\"\n[shingle]\nsize = 6\n[traces]\nendpoint = \"http://localhost:4318\"\n";
+        assert_eq!(
+            parsed(changed).expect_err("not at their defaults"),
+            [
+                "leitong.toml: line 2: extract.nodes_max = 300001: is always 300000 now; remove it: to spend less on large pages, lower \
+                 page.bytes_max",
+                "leitong.toml: line 4: kafka.transaction.linger_ms = \"soon\": is always 50 now; remove it: to publish sooner, run more \
+                 instances",
+                "leitong.toml: line 8: shingle.size = 6: is not a setting of a run; remove it, or move it to a detector file, which \
+                 eval, tune and compare read with --variant (a run uses 5)",
+                "leitong.toml: line 6: simhash.near.confirm = \"none\": is not a setting of a run; remove it, or move it to a detector \
+                 file, which eval, tune and compare read with --variant (a run uses \"sketch\")",
+                "leitong.toml: line 10: traces.endpoint = \"http://localhost:4318\": is no longer a setting; remove it: set the \
+                 environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_detector_file_holds_the_settings_of_detectors_alone() {
+        let variant = |text: &str| {
+            parse_file(text, Path::new("mine.toml"), File::Detector, |_| None)
+                .map_err(|error| error.to_string().lines().map(str::to_owned).collect::<Vec<_>>())
+        };
+        let text = "detector = \"shingle\"\n[shingle]\nsize = 6\n[simhash]\nhash = \"sdbm\"\n\
+                    [simhash.near]\nmax_distance = 3\nconfirm = \"none\"\n[idf]\nfile = \"idf.tsv\"\n";
+        let file = variant(text).expect("all are settings of detectors");
+        let mut run = Config::default();
+        run.segment.fold_script = false;
+        let config = run.clone().with_detector_of(file);
+        assert_eq!((&*config.detector, config.simhash.hash), ("shingle", TermHash::Sdbm));
+        assert_eq!(config.simhash.near.confirm, Confirm::None);
+        assert_eq!(config.segment, run.segment, "all other settings are those of the run");
+        let wrong =
+            "[kafka.properties]\n\"sasl.password\" = \"hunter2\"\n[extract]\nwalls = false\ndepth_max = 7\n";
+        let faults = variant(wrong).expect_err("other settings");
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        assert!(faults.iter().all(|fault| !fault.contains("hunter2")), "{faults:?}");
+        let says = ["is always 50000 now", "set it in the configuration", "set it in the configuration"];
+        for (fault, says) in faults.iter().zip(says) {
+            assert!(fault.contains(says), "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn tests_and_measurements_may_change_every_setting() {
+        let lookup = |name: &str| (name == EVERY_SETTING).then(|| "1".to_owned());
+        let text = "detector = \"shingle\"\n[shingle]\nsize = 6\n[extract]\nnodes_max = 1000\n";
+        let config = parse(text, Path::new("leitong.toml"), lookup).expect("all are held");
+        assert_eq!((config.shingle.size, config.extract.nodes_max), (6, 1000));
     }
 
     #[test]

@@ -2,17 +2,19 @@
 //! `leitong config example` prints them, and `docs/configuration.md` is generated from them.
 //!
 //! In: a TOML file ([`load`]). Out: a checked [`Config`]. Sections are in the order in which a page meets
-//! them. A setting that can change a fingerprint is part of the [fingerprint hash](hash::fingerprint_hash),
+//! them. Not every file may hold every setting ([`scope`]). A setting that can change a fingerprint is part of the [fingerprint hash](hash::fingerprint_hash),
 //! one that can change a decision is part of the [cluster hash](hash::cluster_hash), and no other setting is
 //! part of either.
 
 pub mod api;
+mod check;
 pub mod describe;
 pub mod detectors;
 mod env;
 pub mod hash;
 mod identity;
 pub mod load;
+pub mod scope;
 pub mod table;
 
 use schemars::JsonSchema;
@@ -32,7 +34,9 @@ pub use leitong_fingerprint::detectors::paragraph::ParagraphConfig;
 pub use leitong_fingerprint::detectors::punctuation::PunctuationConfig;
 pub use leitong_fingerprint::detectors::sentence_ends::SentenceEndsConfig;
 pub use leitong_fingerprint::detectors::shingle::ShingleConfig;
-pub use leitong_fingerprint::detectors::simhash::{Candidates, Confirm, NearConfig, SimHashConfig};
+pub use leitong_fingerprint::detectors::simhash::{
+    Candidates, Confirm, Duplicates, NearConfig, SimHashConfig,
+};
 pub use leitong_fingerprint::detectors::tf_idf::TfIdfConfig;
 pub use leitong_fingerprint::term_hash::TermHash;
 pub use leitong_fingerprint::term_weight::TermWeight;
@@ -46,8 +50,7 @@ pub use table::TableConfig;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Detector to decide with: `simhash`, `paragraph`, `agglomerate-term` or `concept-network`. For
-    /// comparison only: `word-network`, `shingle`, `i-match`, `tf-idf`, `punctuation` and `sentence-ends`.
+    /// Detector to decide with: `simhash`, `paragraph`, `agglomerate-term` or `concept-network`.
     pub detector: String,
     /// Format of the input: a preset, and deviations from it. These settings are not part of any hash, since
     /// they only determine how a page is read. So pages from all crawlers are compared with each other.
@@ -111,6 +114,29 @@ pub struct Config {
 }
 
 impl Config {
+    /// Replaces the detector and the settings of all detectors by those of `variant`, and keeps all others.
+    #[must_use]
+    pub fn with_detector_of(self, variant: Self) -> Self {
+        Self {
+            input: self.input,
+            page: self.page,
+            corpus: self.corpus,
+            extract: self.extract,
+            segment: self.segment,
+            fingerprint: self.fingerprint,
+            expiry: self.expiry,
+            canonical: self.canonical,
+            recrawls: self.recrawls,
+            table: self.table,
+            pipeline: self.pipeline,
+            kafka: self.kafka,
+            admin: self.admin,
+            traces: self.traces,
+            api: self.api,
+            ..variant
+        }
+    }
+
     /// Returns the clustering settings that apply after the log, apart from those of the detector.
     #[must_use]
     pub fn cluster_rules(&self) -> ClusterRules {
@@ -176,6 +202,7 @@ impl Default for Config {
 
 impl Default for PipelineConfig {
     fn default() -> Self {
+        // A page of 16 KiB is a usual one: 4,096 of them are 64 MiB, so either limit holds at about the same load.
         Self { threads: 0, queue_pages: 4096, queue_bytes: 64 << 20 }
     }
 }

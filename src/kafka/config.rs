@@ -296,8 +296,8 @@ impl KafkaConfig {
         }
         if self.dead_letters.value_bytes_max + (256 << 10) > self.create.message_bytes_max {
             faults.push(format!(
-                "kafka.dead_letters.value_bytes_max = {}: must be at least 256 KiB less than kafka.create.message_bytes_max = {}",
-                self.dead_letters.value_bytes_max, self.create.message_bytes_max
+                "kafka.create.message_bytes_max = {}: must be at least 256 KiB more than {}, the largest value in a dead letter",
+                self.create.message_bytes_max, self.dead_letters.value_bytes_max
             ));
         }
         faults
@@ -414,6 +414,8 @@ impl Default for TopicsConfig {
 
 impl Default for PagesConfig {
     fn default() -> Self {
+        // Five seconds are longer than a rebalance or a slow batch, and a sixtieth of the time after which the
+        // group gives up a member that reads nothing (`max.poll.interval.ms`).
         Self { format: PageFormat::Json, url_from: UrlFrom::Field, pause_after_ms: 5000 }
     }
 }
@@ -429,30 +431,37 @@ impl Default for VerdictsConfig {
 
 impl Default for DeadLettersConfig {
     fn default() -> Self {
+        // A tenth of the largest message: all of an ordinary page. Larger values are in the page topic.
         Self { value_bytes_max: 1 << 20 }
     }
 }
 
 impl Default for TransactionConfig {
     fn default() -> Self {
+        // ADR 11 has the throughput by size. A wait of 50 ms limits an owner to 20 transactions per second while
+        // pages are few, and delays a verdict by no more than that.
         Self { records_max: 5000, linger_ms: 50 }
     }
 }
 
 impl Default for SnapshotsConfig {
     fn default() -> Self {
+        // 20 million centroids are 5 GB, so five minutes make 17 MB per second; a restart reads at most the
+        // changelog of five minutes.
         Self { dir: None, interval_s: 300 }
     }
 }
 
 impl Default for ChangelogConfig {
     fn default() -> Self {
+        // Checks are cheap. A request follows only once a sixteenth of the records have expired.
         Self { delete_interval_s: 60 }
     }
 }
 
 impl Default for CreateConfig {
     fn default() -> Self {
+        // Twelve is divisible by 2, 3, 4 and 6, so that many instances share partitions evenly.
         Self {
             page_partitions: 12,
             log_partitions: 1,

@@ -17,10 +17,21 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
+/// Environment variable with which settings files may lower every limit, so that tests reach it.
+pub(crate) const EVERY_SETTING: (&str, &str) = ("LEITONG_EVERY_SETTING", "1");
+
 /// The program, with an environment that does not depend on the machine.
 pub(crate) fn leitong() -> Command {
+    let mut command = leitong_of_users();
+    command.env(EVERY_SETTING.0, EVERY_SETTING.1);
+    command
+}
+
+/// The program as users have it, with the settings that a user may change.
+pub(crate) fn leitong_of_users() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_leitong"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).env_remove("RUST_LOG");
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    command.env_remove("RUST_LOG").env_remove(EVERY_SETTING.0);
     command
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{self, Run, article, leitong, run, run_with_input, write};
+use crate::common::{self, Run, article, leitong, leitong_of_users, run, run_with_input, write};
 
 #[test]
 fn extract_prints_one_paragraph_a_line() {
@@ -220,11 +220,58 @@ fn user_dictionaries_are_applied() {
     assert!(bad.stderr.contains("segment.user_dictionary: line 1"), "{}", bad.stderr);
 }
 
+/// A configuration that an older version wrote with every key at its default must go on working.
+#[test]
+fn settings_that_older_versions_had_are_named_in_one_warning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let checked = |name: &str, text: &str| {
+        let file = write(folder.path(), name, text);
+        Run::of(leitong_of_users().args(["config", "check"]).arg(file).output().expect("it starts"))
+    };
+    let old = checked("old.toml", "[kafka.transaction]\nlinger_ms = 50\n[shingle]\nsize = 5\n");
+    assert_eq!(old.status, 0, "{}", old.stderr);
+    let warnings: Vec<&str> = old.stderr.lines().collect();
+    assert_eq!(warnings.len(), 1, "{}", old.stderr);
+    assert!(warnings[0].contains("kafka.transaction.linger_ms, shingle.size; remove them"), "{}", old.stderr);
+    let changed = checked("changed.toml", "[kafka.transaction]\nlinger_ms = 5\n");
+    assert_eq!(changed.status, 2, "{}", changed.stderr);
+    let line = "changed.toml: line 2: kafka.transaction.linger_ms = 5: is always 50 now; remove it";
+    assert!(changed.stderr.contains(line), "{}", changed.stderr);
+    // The same hash as without the old settings: the constants are part of it, as the settings were.
+    let empty = checked("empty.toml", "");
+    let hash = |run: &Run| run.stdout.rsplit(' ').next().expect("a hash").to_owned();
+    assert_eq!(hash(&old), hash(&empty));
+}
+
+#[test]
+fn no_run_decides_with_a_detector_that_is_only_for_comparison() {
+    let run = |arguments: &[&str]| Run::of(leitong_of_users().args(arguments).output().expect("it starts"));
+    for command in ["dedup", "console"] {
+        let refused = run(&[command, "--detector", "shingle", "examples/pages.jsonl"]);
+        assert_eq!(refused.status, 2, "{}", refused.stderr);
+        let says = "--detector \"shingle\": is only for comparison, in eval, tune and compare";
+        assert!(refused.stderr.contains(says), "{command}: {}", refused.stderr);
+    }
+    let pages = ["examples/pages.jsonl#zh-pc", "examples/pages.jsonl#zh-pc-tw"];
+    for detector in [["--detector", "shingle"], ["--variant", "examples/shingle-paper.toml"]] {
+        let compared = run(&[&["compare"], &detector[..], &pages].concat());
+        assert!(
+            compared.status == 0 && compared.stdout.contains("shingle"),
+            "{}{}",
+            compared.stdout,
+            compared.stderr
+        );
+    }
+}
+
 #[test]
 fn generated_pages_are_up_to_date() {
     let docs = run(["config", "docs"]).stdout;
     let file = std::fs::read_to_string("docs/configuration.md").expect("the page");
     assert!(docs == file, "docs/configuration.md is stale: run `make docs`");
+    let detectors = run(["config", "detector-docs"]).stdout;
+    let file = std::fs::read_to_string("docs/detector-settings.md").expect("the page");
+    assert!(detectors == file, "docs/detector-settings.md is stale: run `make docs`");
     let metrics = run(["config", "metrics"]).stdout;
     let file = std::fs::read_to_string("docs/metrics.md").expect("the page");
     assert!(metrics == file, "docs/metrics.md is stale: run `make docs`");

@@ -10,6 +10,14 @@ use leitong_store::snapshot::TableDir;
 use crate::common::wait::wait_until;
 use crate::common::{self, Run, article, page, placeless, run, run_with_input};
 
+/// The table on disk, in blocks that a test can fill.
+const SETTINGS: &str = "[table]\non_disk = true\nblock_centroids = 32\n";
+
+/// Allows every setting in a text.
+fn every_setting(name: &str) -> Option<String> {
+    (name == common::EVERY_SETTING.0).then(|| common::EVERY_SETTING.1.to_owned())
+}
+
 /// A folder with a configuration that keeps old centroids on disk, in blocks of 32.
 struct Bench {
     folder: tempfile::TempDir,
@@ -19,8 +27,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
-        let config = common::write(folder.path(), "on-disk.toml", settings);
+        let config = common::write(folder.path(), "on-disk.toml", SETTINGS);
         Self { folder, config }
     }
 
@@ -184,8 +191,7 @@ fn commands_without_support_for_tables_on_disk_say_so() {
 #[test]
 fn an_embedded_table_on_disk_gives_the_verdicts_of_one_in_memory() {
     let folder = tempfile::tempdir().expect("a folder");
-    let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
-    let config = load::parse(settings, Path::new("text"), |_| None).expect("settings");
+    let config = load::parse(SETTINGS, Path::new("text"), every_setting).expect("settings");
     let error = Deduplicator::new(&config).err().expect("it has no folder");
     assert!(error.to_string().contains("needs a folder"), "{error}");
     let mut memory = Deduplicator::new(&Config::default()).expect("the defaults");
@@ -221,7 +227,7 @@ fn an_embedded_table_on_disk_gives_the_verdicts_of_one_in_memory() {
 fn a_damaged_head_deletes_no_file() {
     let bench = Bench::new();
     assert_eq!(bench.dedup(&pages(0..150).concat(), true).status, 0);
-    let config = load::load(&bench.config).expect("settings");
+    let config = load::parse(SETTINGS, &bench.config, every_setting).expect("settings");
     let stage = FingerprintStage::new(config.clone()).expect("settings");
     let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     let head = bench.table().join("centroids.leitong");

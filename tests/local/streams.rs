@@ -77,7 +77,7 @@ const PRINTING: [&[&str]; 9] = [
     &["compare", "examples/pages.jsonl#zh-pc", "examples/pages.jsonl#zh-pc-tw"],
     &["perturb", "--change", "deleted=0.2", "--texts", "2", "examples/pages.jsonl"],
     &["config", "example"],
-    &["config", "check", "examples/simhash-paper.toml"],
+    &["config", "check", "deploy/leitong.toml"],
     &["--help"],
     &["--version"],
 ];

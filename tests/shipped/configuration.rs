@@ -44,7 +44,7 @@ fn config_check_finds_settings_that_run_or_brokers_refuse() {
         ),
         (
             "detector = \"shingle\"\n[kafka]\nbootstrap_servers = \"broker:9092\"\n",
-            &["line 1: detector = \"shingle\": ", "run` supports simhash"],
+            &["line 1: detector = \"shingle\": ", "only for comparison", "choose one of simhash"],
         ),
         (
             "[paragraph]\nscore_length = 0.5\nscore_position = 0.5\nscore_relevance = 0.5\n",

@@ -6,6 +6,7 @@ page; then copies of some of them, changed by `leitong perturb`, at random place
 
 import gzip
 import json
+import os
 import pathlib
 import random
 import re
@@ -86,7 +87,8 @@ def dedup(leitong: str, arguments: list[str], pages: pathlib.Path, verdicts: pat
     """Returns seconds and peak resident bytes. They are read from the kernel during the run, since its figure for an ended
     child is at least that of this script."""
     since, resident = time.monotonic(), 0
-    child = subprocess.Popen([leitong, "dedup", *arguments, "--output", str(verdicts), str(pages)], stderr=subprocess.DEVNULL)
+    child = subprocess.Popen([leitong, "dedup", *arguments, "--output", str(verdicts), str(pages)], stderr=subprocess.DEVNULL,
+                             env=os.environ | {"LEITONG_EVERY_SETTING": "1"})
     while child.poll() is None:
         status = pathlib.Path(f"/proc/{child.pid}/status").read_text(encoding="utf-8")
         resident = max([resident, *(1024 * int(kb) for kb in re.findall(r"VmHWM:\s*(\d+)", status))])

@@ -32,7 +32,8 @@ minhash() { # PAGES
 verdicts() { # SET CONFIG...
   local set=$1 file="$data/$1.jsonl.gz"
   shift
-  "$leitong" dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
+  # Some configurations are detector files, which no run of a user reads.
+  LEITONG_EVERY_SETTING=1 "$leitong" dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
   python3 "$tools/score_verdicts.py" "$file" "$work/verdicts.jsonl" | python3 -c '
 import json, sys
 s = json.load(sys.stdin)

@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 python=$(tools/measure/python.sh datasketch==2.0.0)
 
 "$leitong" dedup --output "$work/leitong.jsonl" "$pages" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
-"$leitong" dedup --config examples/simhash-paper.toml --output "$work/paper.jsonl" "$pages" 2> "$work/log" ||
+LEITONG_EVERY_SETTING=1 "$leitong" dedup --config examples/simhash-paper.toml --output "$work/paper.jsonl" "$pages" 2> "$work/log" ||
   { cat "$work/log" >&2; exit 1; }
 "$python" tools/measure/minhash.py "$leitong" "$pages" "$work/five.jsonl" "$work/eight.jsonl"
 "$leitong" eval --verdicts "Leitong=$work/leitong.jsonl" --verdicts "MinHash, J ≥ .5=$work/five.jsonl" \

@@ -16,6 +16,9 @@ leitong=${LEITONG:-target/release/leitong}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# The settings below are not for runs of users.
+export LEITONG_EVERY_SETTING=1
+
 settings() { # WEIGHT DISTANCE
   printf '[simhash]\nweight = "%s"\n[simhash.near]\nmax_distance = %s\ncandidates = "blocks"\nconfirm = "none"\n' "$1" "$2"
 }

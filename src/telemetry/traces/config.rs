@@ -36,6 +36,7 @@ pub struct TracesConfig {
 
 impl Default for TracesConfig {
     fn default() -> Self {
+        // 8,192 spans are sixteen requests of 512, OpenTelemetry's default, and about eight per page.
         Self { enabled: false, endpoint: None, sample_ratio: None, service_name: None, queue_spans: 8192 }
     }
 }
@@ -85,8 +86,8 @@ impl TracesConfig {
             (None, Some((name, value))) => {
                 if let Some((protocol, value)) = exporter("PROTOCOL").filter(|(_, p)| p != "http/protobuf") {
                     return Err(format!(
-                        "{protocol} = {value:?}: only http/protobuf is supported; set traces.endpoint to the collector's address for \
-                         it, usually http://HOST:4318"
+                        "{protocol} = {value:?}: only http/protobuf is supported; set it to http/protobuf, and {name} to the \
+                         collector's address for it, usually http://HOST:4318"
                     ));
                 }
                 match name.contains("TRACES") {

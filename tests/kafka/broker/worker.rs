@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::topics::{self, Row};
 use super::{HANG_LIMIT, wait_until};
-use crate::common::{self, Run, leitong};
+use crate::common::{self, EVERY_SETTING, Run, leitong};
 
 /// The topics and the configuration of one test.
 pub(crate) struct Installation {
@@ -158,6 +158,7 @@ impl Installation {
     pub(crate) fn worker_of(&self, program: &Path, arguments: &[&str]) -> Worker {
         let mut command = Command::new(program);
         command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).env_remove("RUST_LOG");
+        command.env(EVERY_SETTING.0, EVERY_SETTING.1);
         self.start(command, arguments, &[])
     }
 

@@ -124,6 +124,7 @@ pub enum TermSimilarity {
 
 impl Default for AgglomerateTermConfig {
     fn default() -> Self {
+        // The paper's formulas are lost; these were chosen by measurement (ADR 7). Twenty terms are the paper's.
         Self {
             gap: Gap::Absolute,
             gap_terms: 80,

@@ -101,13 +101,13 @@ impl Default for ExtractConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ExtractError {
     /// The page has too many block elements and runs of text.
-    #[error("the page has more than {nodes_max} block elements and runs of text (extract.nodes_max)")]
+    #[error("the page has more than {nodes_max} block elements and runs of text")]
     TooManyNodes {
         /// The limit.
         nodes_max: usize,
     },
     /// The page's elements are nested too deeply.
-    #[error("the page has more than {depth_max} elements within one another (extract.depth_max)")]
+    #[error("the page has more than {depth_max} elements within one another")]
     TooDeep {
         /// The limit.
         depth_max: usize,

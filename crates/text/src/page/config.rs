@@ -52,6 +52,8 @@ pub enum CorpusBy {
 
 impl Default for PageConfig {
     fn default() -> Self {
+        // A body of 10 MiB has 13 MiB as Base64, and up to three times its bytes as escaped JSON. 10 MB of
+        // ordinary text in any language need less than half of `work_max` (ADR 15).
         Self { bytes_max: 10 << 20, line_bytes_max: 32 << 20, work_max: 5_000_000_000, text_chars_min: 60 }
     }
 }

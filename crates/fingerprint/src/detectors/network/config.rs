@@ -84,6 +84,7 @@ impl Default for ConceptNetworkConfig {
 
 impl Default for GraphConfig {
     fn default() -> Self {
+        // Edges, hubs and key concepts are the paper's l and p; ADR 7 has the rest.
         Self {
             frequency_above: 0,
             edge_terms: 2,

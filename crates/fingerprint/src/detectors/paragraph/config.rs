@@ -130,6 +130,7 @@ impl ParagraphConfig {
 
 impl Default for ParagraphConfig {
     fn default() -> Self {
+        // The scores are the paper's; widths, weights and the share were chosen by measurement (ADR 7).
         Self {
             bits: Bits::B64,
             terms: HashedTerms::Whole,
