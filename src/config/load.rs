@@ -231,7 +231,7 @@ pub fn parse_file(
         if check.faults.is_empty() {
             if !check.ignored.is_empty() {
                 tracing::warn!(
-                    "{}: ignored, since each has the value that it always has now: {}; remove them",
+                    "{}: settings that are no longer read from this file, and have the values that are used in any case: {}; remove them",
                     path.display(),
                     check.ignored.join(", ")
                 );

@@ -63,7 +63,7 @@ pub struct ParagraphNearConfig {
     /// Bits in which matching paragraphs may differ.
     #[schemars(range(min = 0, max = 32))]
     pub max_distance: u32,
-    /// Share of the weight of both pages that must stand in matching paragraphs (`one-to-one`).
+    /// Share of the weight of both pages that must stand in matching paragraphs.
     #[schemars(range(min = 0.0001, max = 1))]
     pub share_min: f64,
     /// How candidates are found: `bands` (a paragraph of each page agrees with one of the other in
