@@ -246,11 +246,12 @@ fn settings_that_older_versions_had_are_named_in_one_warning() {
 #[test]
 fn no_run_decides_with_a_detector_that_is_only_for_comparison() {
     let run = |arguments: &[&str]| Run::of(leitong_of_users().args(arguments).output().expect("it starts"));
-    for command in ["dedup", "console"] {
-        let refused = run(&[command, "--detector", "shingle", "examples/pages.jsonl"]);
+    for command in [&["dedup", "examples/pages.jsonl"][..], &["console"], &["serve", "--table", "never-made"]]
+    {
+        let refused = run(&[command, &["--detector", "shingle"]].concat());
         assert_eq!(refused.status, 2, "{}", refused.stderr);
         let says = "--detector \"shingle\": is only for comparison, in eval, tune and compare";
-        assert!(refused.stderr.contains(says), "{command}: {}", refused.stderr);
+        assert!(refused.stderr.contains(says), "{command:?}: {}", refused.stderr);
     }
     let pages = ["examples/pages.jsonl#zh-pc", "examples/pages.jsonl#zh-pc-tw"];
     for detector in [["--detector", "shingle"], ["--variant", "examples/shingle-paper.toml"]] {
