@@ -1,6 +1,6 @@
-//! Microseconds that each detector takes for the fingerprint of a page of 6 KB, after
-//! segmentation, to compare two, and for other lengths. Documents are pieces of the
-//! labelled Chinese streams in `LEITONG_DATA`. Run it with `cargo bench --bench detectors`.
+//! Microseconds per detector: to fingerprint a page of 6 KB after segmentation, to compare two, and for other
+//! lengths. Documents are pieces of the labelled Chinese streams in `LEITONG_DATA`. Run it with `cargo bench
+//! --bench detectors`.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn main() {
         println!("{} is not there: set LEITONG_DATA to the folder of labelled pages", data.display());
         return;
     }
-    // A detector file may name lexicons and tables.
+    // A detector file may refer to lexicons and tables.
     let config = std::env::var("LEITONG_CONFIG").map_or_else(
         |_| Config::default(),
         |path| load::load_variant(Path::new(&path)).expect("a right detector file"),
@@ -60,8 +60,7 @@ fn main() {
     by_length(&detectors, &config, &resources, |bytes| self::texts(&data, &segmenter, bytes));
 }
 
-/// Time against length (paper 000), also with every node of
-/// a network tried in place of the hubs alone.
+/// Measures time by length (paper 000), also with every node of a network tried instead of only the hubs.
 fn by_length(
     detectors: &[(String, Box<dyn Detector>)],
     config: &Config,
@@ -84,12 +83,12 @@ fn by_length(
     }
 }
 
-/// Of one detector; times in µs.
+/// Figures of one detector; times in µs.
 struct Figures {
     median: f64,
     /// 90th percentile.
     tail: f64,
-    /// Of a fingerprint, on average.
+    /// Mean bytes of a fingerprint.
     bytes: usize,
     comparison: f64,
 }
@@ -120,7 +119,7 @@ fn measure(detector: &dyn Detector, texts: &[Terms]) -> Figures {
     }
 }
 
-/// The first [`DOCUMENTS`] texts of the streams that are long enough, cut to `bytes`.
+/// Returns the first [`DOCUMENTS`] texts of the streams that are long enough, truncated to `bytes`.
 fn texts(data: &Path, segmenter: &Segmenter, bytes: usize) -> Vec<Terms> {
     let mut texts = Vec::new();
     for stream in STREAMS {

@@ -226,7 +226,7 @@ fn settings_that_older_versions_had_are_named_in_one_warning() {
     let folder = tempfile::tempdir().expect("a folder");
     let checked = |name: &str, text: &str| {
         let file = write(folder.path(), name, text);
-        Run::of(leitong_of_users().args(["config", "check"]).arg(file).output().expect("it starts"))
+        Run::from_output(leitong_of_users().args(["config", "check"]).arg(file).output().expect("it starts"))
     };
     let old = checked("old.toml", "[kafka.transaction]\nlinger_ms = 50\n[shingle]\nsize = 5\n");
     assert_eq!(old.status, 0, "{}", old.stderr);
@@ -245,7 +245,9 @@ fn settings_that_older_versions_had_are_named_in_one_warning() {
 
 #[test]
 fn no_run_decides_with_a_detector_that_is_only_for_comparison() {
-    let run = |arguments: &[&str]| Run::of(leitong_of_users().args(arguments).output().expect("it starts"));
+    let run = |arguments: &[&str]| {
+        Run::from_output(leitong_of_users().args(arguments).output().expect("it starts"))
+    };
     for command in [&["dedup", "examples/pages.jsonl"][..], &["console"], &["serve", "--table", "never-made"]]
     {
         let refused = run(&[command, &["--detector", "shingle"]].concat());
