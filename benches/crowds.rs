@@ -113,7 +113,7 @@ fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page
             page_id: "".into(),
             url: "".into(),
         };
-        clusterer.restore("", 0, &centroid);
+        clusterer.restore("", 0, &centroid).expect("in memory");
     }
     let records: Vec<FingerprintRecord> =
         (size..size + asked).map(|number| FingerprintRecord::numbered(number, page(number))).collect();
@@ -125,7 +125,7 @@ fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page
     for (first, batch) in (size as u64..).step_by(BATCH).zip(batches) {
         let batch: Vec<_> =
             batch.into_iter().map(|(offset, record): (u64, _)| (first + offset, record)).collect();
-        std::hint::black_box(clusterer.decide_batch(&batch));
+        std::hint::black_box(clusterer.decide_batch(&batch).expect("in memory"));
     }
     let pages_per_second = asked as f64 / (cpu_seconds() - since);
     let beyond = peak().saturating_sub(before) >> 10;

@@ -59,7 +59,7 @@ fn measure(pairs: bool, enabled: bool) {
             let offset = (crawl * URLS + first) as u64;
             let records: Vec<_> = (offset..).zip(pages.iter().map(Some)).collect();
             let began = Instant::now();
-            clusterer.decide_batch(&records);
+            clusterer.decide_batch(&records).expect("in memory");
             recrawled += clusterer.take_recrawls().len();
             took += began.elapsed().as_secs_f64();
         }

@@ -64,7 +64,7 @@ fn main() {
             page_id: url.as_str().into(),
             url: url.into(),
         };
-        clusterer.restore("default", stage.fingerprint_hash(), &centroid);
+        clusterer.restore("default", stage.fingerprint_hash(), &centroid).expect("in memory");
     }
     let mut cluster_stage = ClusterStage::new(clusterer, Arc::clone(&detector), 0);
     let mut workspace = stage.workspace();
@@ -98,7 +98,8 @@ fn main() {
             let mut watch = times.watch(number);
             let record = stage.process(record, &mut workspace).record;
             watch.lap("line → fingerprint");
-            let conclusion = cluster_stage.conclude(record.expect("nothing is filtered"), Timestamp::now());
+            let record = record.expect("nothing is filtered");
+            let conclusion = cluster_stage.conclude(record, Timestamp::now()).expect("in memory");
             watch.lap("decide");
             let Conclusion::Verdict(verdict) = &conclusion else { panic!("{conclusion:?}") };
             std::hint::black_box(serde_json::to_vec(verdict).expect("JSON"));

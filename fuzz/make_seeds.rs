@@ -126,7 +126,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
             page_id: format!("page-{log_offset}").into(),
             url: format!("http://a/{log_offset}").into(),
         };
-        clusterer.restore("default", 5, &centroid);
+        clusterer.restore("default", 5, &centroid).expect("in memory");
         let rank = Some(Rank::from_bytes([number as u8 + 1; 16]));
         let new = NewCentroid { number, corpus: "default".into(), fingerprint_hash: 5, centroid, rank };
         let record = centroid_record(&new, 9, 3, &**detector);
@@ -137,7 +137,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
     let canonical = Canonical { rank: Rank::from_bytes([9; 16]), page };
     let record = canonical_record(NewCanonical { number: 1, log_offset: 20, canonical }, 9, 3);
     add(&record.key, record.value.as_deref());
-    let first = position_message(&clusterer, &IDENTITY, 0, Some(8), &watermarks);
+    let first = position_message(&clusterer, &IDENTITY, 0, Some(8), &watermarks).expect("in memory");
     add(b"position", position_record(&first).value.as_deref());
     let second = proto::Position { centroid_count: 2, dead_below: 1, oldest_log_offset: Some(20), ..first };
     add(b"position", position_record(&second).value.as_deref());

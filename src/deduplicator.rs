@@ -19,10 +19,13 @@ use leitong_base::record::{LogRecord, Place};
 use leitong_cluster::log::entry::EntryError;
 use leitong_cluster::log::unplaced::Unplaced;
 use leitong_cluster::verdict::{Conclusion, Verdict};
-use leitong_cluster::{Clusterer, Position};
+use leitong_cluster::{Clusterer, Position, TableFault};
 use leitong_fingerprint::Detector;
 use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
 use leitong_text::page::Page;
+
+/// Message of a panic; the error follows.
+const ON_DISK: &str = "the table is on disk and its files failed; use `try_decide` for such a table";
 
 /// Decides for one page after another whether it is new or a near-duplicate of an earlier one.
 ///
@@ -90,21 +93,24 @@ impl Deduplicator {
     }
 
     /// Returns the verdict on `page`. A page that is near no cluster founds a new one, which later pages are
-    /// compared with. If old centroids are on disk, use [`Self::try_decide`], since the verdict is valid only
-    /// if there is no [fault](Self::fault) afterwards.
+    /// compared with.
+    ///
+    /// # Panics
+    /// Panics if a file of the table cannot be read, is damaged, or cannot be written any more. That can only
+    /// happen if old centroids are on disk (`table.on_disk`); use [`Self::try_decide`] for such a table. A table
+    /// in memory never panics.
     pub fn decide(&mut self, page: Page) -> Verdict {
-        self.pages += 1;
-        let fingerprinted = self.fingerprint_stage.process_page(place(self.pages), page, &mut self.workspace);
-        let Ok(record) = fingerprinted.record else { unreachable!("a page is never skipped") };
-        verdict(self.cluster_stage.conclude(record, Timestamp::now()))
+        self.try_decide(page).expect(ON_DISK)
     }
 
     /// Returns the verdicts on `pages`, in their order. They are those that [`Self::decide`] would give for
     /// one page after the other. Pages are fingerprinted and centroids looked up on all cores; memory holds
     /// all pages.
+    ///
+    /// # Panics
+    /// As [`Self::decide`]; use [`Self::try_decide_batch`] if old centroids are on disk.
     pub fn decide_batch(&mut self, pages: Vec<Page>) -> Vec<Verdict> {
-        let records = self.read_batch(0, pages);
-        self.conclude_batch(records)
+        self.try_decide_batch(pages).expect(ON_DISK)
     }
 
     /// Makes the records of some pages of a batch; `before` is the number of pages that were already read. It
@@ -125,11 +131,14 @@ impl Deduplicator {
     }
 
     /// Returns the verdicts on all records of a batch, in their order.
+    ///
+    /// # Errors
+    /// The same as for [`Self::try_decide`].
     #[doc(hidden)]
-    pub fn conclude_batch(&mut self, records: Vec<LogRecord>) -> Vec<Verdict> {
+    pub fn conclude_batch(&mut self, records: Vec<LogRecord>) -> Result<Vec<Verdict>, SnapshotError> {
         self.pages += records.len() as u64;
-        let conclusions = self.cluster_stage.conclude_batch(records, Timestamp::now());
-        conclusions.into_iter().map(verdict).collect()
+        let conclusions = self.cluster_stage.conclude_batch(records, Timestamp::now())?;
+        Ok(conclusions.into_iter().map(verdict).collect())
     }
 
     /// Returns the verdicts on pages whose records were made elsewhere, in their order. They are those that
@@ -154,42 +163,37 @@ impl Deduplicator {
         let numbered = records.iter().map(AsRef::as_ref).enumerate();
         let read = numbered.map(page).collect::<Result<Vec<_>, _>>()?;
         self.pages += read.len() as u64;
-        let conclusions = self.cluster_stage.conclude_batch(read, Timestamp::now());
-        match self.fault() {
-            None => Ok(conclusions.into_iter().map(verdict).collect()),
-            Some(fault) => Err(RecordError::Fault(fault)),
-        }
+        let conclusions = self.cluster_stage.conclude_batch(read, Timestamp::now())?;
+        Ok(conclusions.into_iter().map(verdict).collect())
     }
 
     /// Decides like [`Self::decide`], and reports errors of the table's files.
     ///
     /// # Errors
     /// [`SnapshotError::Fault`] if a file of the table cannot be read, is damaged, or cannot be written any
-    /// more. Then this value decides nothing any more; the saved table is unchanged.
+    /// more. Then every further call returns the same error, and the saved table is unchanged. A table in
+    /// memory never fails.
     pub fn try_decide(&mut self, page: Page) -> Result<Verdict, SnapshotError> {
-        let verdict = self.decide(page);
-        self.fault().map_or(Ok(verdict), |fault| Err(SnapshotError::Fault(fault)))
+        self.pages += 1;
+        let fingerprinted = self.fingerprint_stage.process_page(place(self.pages), page, &mut self.workspace);
+        let Ok(record) = fingerprinted.record else { unreachable!("a page is never skipped") };
+        Ok(verdict(self.cluster_stage.conclude(record, Timestamp::now())?))
     }
 
     /// Decides like [`Self::decide_batch`], and reports errors of the table's files.
     ///
     /// # Errors
-    /// The same as for [`Self::try_decide`].
+    /// The same as for [`Self::try_decide`]; then none of the pages is decided.
     pub fn try_decide_batch(&mut self, pages: Vec<Page>) -> Result<Vec<Verdict>, SnapshotError> {
-        let verdicts = self.decide_batch(pages);
-        self.fault().map_or(Ok(verdicts), |fault| Err(SnapshotError::Fault(fault)))
-    }
-
-    /// Returns the reason why recent verdicts are invalid: files of the table cannot be read, or could not be
-    /// written for too long. All verdicts since this was last `None` are invalid. Always `None` if the table
-    /// is in memory.
-    #[must_use]
-    pub fn fault(&self) -> Option<String> {
-        self.cluster_stage.clusterer().fault()
+        let records = self.read_batch(0, pages);
+        self.conclude_batch(records)
     }
 
     /// Returns an iterator over the verdicts on `pages`, in their order. Each page is decided when its
     /// verdict is requested.
+    ///
+    /// # Panics
+    /// The iterator panics as [`Self::decide`] does.
     pub fn verdicts<'a>(
         &'a mut self,
         pages: impl IntoIterator<Item = Page> + 'a,
@@ -235,9 +239,9 @@ pub enum RecordError {
         /// Fingerprint hash of the settings that decide.
         own: u64,
     },
-    /// Files of the table cannot be read, or could not be written for too long ([`Deduplicator::fault`]).
-    #[error("{0}")]
-    Fault(String),
+    /// Files of the table cannot be read, or could not be written for too long.
+    #[error(transparent)]
+    Fault(#[from] TableFault),
 }
 
 /// Returns the place of the page with this number, from 1.
@@ -338,7 +342,8 @@ impl Table {
     /// Saves the table of `deduplicator` in one step: after a crash there is the old file or the new one.
     ///
     /// # Errors
-    /// Fails if the file cannot be written, or if old centroids are on disk in another folder.
+    /// Fails if the file cannot be written, or if old centroids are on disk in another folder. Also fails with
+    /// [`SnapshotError::Fault`] if a file of the table cannot be read, is damaged, or cannot be written any more.
     pub fn save(&self, deduplicator: &Deduplicator) -> Result<(), SnapshotError> {
         let elsewhere = deduplicator.blocks_in.as_ref().filter(|folder| *folder != self.folder.folder());
         self.refuse_blocks(elsewhere)?;

@@ -85,6 +85,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
     let clusterer =
         Clusterer::starting_at(count, Arc::clone(detector), ClusterRules::expiry_only(expiry), position);
     let message = position_message(&clusterer, &identity, 0, Some(1), &Watermarks::default());
+    let message = message.expect("in memory");
     let message = proto::Position { centroid_count: count, oldest_log_offset: Some(0), ..message };
     let record = position_record(&message);
     topics::send(&producer, &topic, &Row { key: Some(record.key), value: record.value, ..Row::default() });

@@ -73,6 +73,7 @@ fn check(restored: Restored) {
     let position = clusterer.position();
     let count = clusterer.centroid_count() as u64;
     let message = position_message(&clusterer, &IDENTITY, cluster_hash_since, table_id, &watermarks);
+    let message = message.expect("a table in memory does not fail");
     let first = clusterer.founded() - count;
     let mut again = restoration();
     let centroids: Vec<_> =

@@ -84,11 +84,7 @@ impl Deduplicator {
                 records.extend(cores::on_all(|| deduplicator.read_batch(before, chunk))?);
                 cores::check_signals()?;
             }
-            let verdicts = cores::on_all(|| deduplicator.conclude_batch(records))?;
-            match deduplicator.fault() {
-                None => Ok(verdicts),
-                Some(fault) => Err(refused(&leitong::SnapshotError::Fault(fault))),
-            }
+            cores::on_all(|| deduplicator.conclude_batch(records))?.map_err(|error| refused(&error))
         })?;
         Ok(verdicts.into_iter().map(Verdict::new).collect())
     }

@@ -15,7 +15,7 @@ use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
 use super::problem::{Kind, Problem};
-use super::store::{Store, journal_head, place};
+use super::store::{Store, journal_head, place, unreliable};
 use crate::config::ApiConfig;
 use leitong_base::proto::JournalBatch;
 use leitong_base::record::FingerprintRecord;
@@ -48,8 +48,6 @@ pub struct Committer {
     journal_bytes_max: u64,
     /// Size of the journal, in bytes, at which the table is saved.
     save_at: u64,
-    /// False once a decision may have used files that failed.
-    is_fit: bool,
 }
 
 impl Committer {
@@ -62,7 +60,7 @@ impl Committer {
     ) -> Self {
         let save_at = config.journal_bytes_max.max(folder.saved_bytes());
         let journal_bytes_max = config.journal_bytes_max;
-        Self { store, journal, folder, settings, journal_bytes_max, save_at, is_fit: true }
+        Self { store, journal, folder, settings, journal_bytes_max, save_at }
     }
 
     /// Stores what is submitted until all senders are dropped. Then saves the table.
@@ -80,15 +78,9 @@ impl Committer {
                 group.push(next);
             }
             self.commit(group);
-            if self.is_fit && self.journal.bytes() >= self.save_at {
+            if self.journal.bytes() >= self.save_at {
                 self.save_now_and_then();
             }
-        }
-        if !self.is_fit {
-            tracing::warn!(
-                "no stored page is lost, but the table is not saved, since its files failed; the journal has the rest"
-            );
-            return Ok(());
         }
         if self.journal.has_failed() {
             tracing::warn!(
@@ -96,8 +88,16 @@ impl Committer {
             );
             return Ok(());
         }
-        self.save()?;
-        self.journal.remove()
+        match self.save() {
+            Ok(()) => self.journal.remove(),
+            Err(SnapshotError::Fault(_)) => {
+                tracing::warn!(
+                    "no stored page is lost, but the table is not saved, since its files failed; the journal has the rest"
+                );
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Makes a group durable, decides on it, and sends the verdicts.
@@ -107,9 +107,9 @@ impl Committer {
             replies.push((submission.pages.len(), submission.reply));
             pages.extend(submission.pages);
         }
-        if let Some(problem) = self.store.fault_of_table() {
-            self.is_fit = false;
-            refuse(replies, &problem);
+        // Pages that cannot be decided on are not stored either.
+        if let Err(fault) = self.store.check() {
+            refuse(replies, &unreliable(&fault));
             return;
         }
         let first_log_offset = self.store.position().next_log_offset;
@@ -136,15 +136,17 @@ impl Committer {
             refuse(replies, &problem);
             return;
         }
-        let verdicts = self.store.decide(pages, now);
-        if let Some(mut problem) = self.store.fault_of_table() {
-            self.is_fit = false;
-            tracing::error!("no more pages are stored: the table cannot be relied on: {}", problem.detail);
-            problem.detail +=
-                "; this request's pages are in the journal and will get their verdicts at the next start";
-            refuse(replies, &problem);
-            return;
-        }
+        let verdicts = match self.store.decide(pages, now) {
+            Ok(verdicts) => verdicts,
+            Err(fault) => {
+                let mut problem = unreliable(&fault);
+                tracing::error!("no more pages are stored: {}", problem.detail);
+                problem.detail +=
+                    "; this request's pages are in the journal and will get their verdicts at the next start";
+                refuse(replies, &problem);
+                return;
+            }
+        };
         let mut verdicts = self.store.keep(&verdicts).into_iter();
         for (count, reply) in replies {
             let _ = reply.send(Ok(verdicts.by_ref().take(count).collect()));
@@ -172,6 +174,11 @@ impl Committer {
                 self.save_at = self.journal_bytes_max.max(self.folder.saved_bytes());
                 tracing::info!("saved the table in {:.1} s", began.elapsed().as_secs_f64());
             }
+            Err(SnapshotError::Fault(fault)) => {
+                // It is never saved again.
+                self.save_at = u64::MAX;
+                tracing::error!("no more pages are stored: the table cannot be relied on: {fault}");
+            }
             Err(error) => {
                 // Does not retry at once, since on a full disk every group would fail.
                 self.save_at = self.journal.bytes().saturating_mul(2);
@@ -183,6 +190,7 @@ impl Committer {
     /// Saves the recent verdicts, and then the table. A crash between the two leaves only verdicts that are
     /// known from the journal as well.
     fn save(&self) -> Result<(), SnapshotError> {
+        self.store.check()?;
         {
             let recent = self.store.recent();
             self.folder.save_recent(recent.len() as u64, recent.iter())?;

@@ -21,6 +21,8 @@ mod client;
 pub mod committer;
 mod connections;
 pub mod core;
+#[cfg(test)]
+mod fault_tests;
 mod http;
 mod options;
 mod pool;

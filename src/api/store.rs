@@ -20,7 +20,7 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{FingerprintRecord, LogRecord, Place};
 use leitong_cluster::log::entry::page_from_message;
 use leitong_cluster::verdict::{Conclusion, Verdict};
-use leitong_cluster::{Asked, ClusterId, Position, Scratch};
+use leitong_cluster::{Asked, ClusterId, Clusterer, Position, Scratch, TableFault};
 use leitong_store::snapshot::journal::{Journal, Torn};
 use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
 
@@ -51,16 +51,7 @@ impl Store {
         settings: TableSettings,
         config: &Config,
     ) -> Result<(Arc<Self>, Committer, Found), SnapshotError> {
-        let clusterer = folder.load_or_begin(&settings)?;
-        let store = Self {
-            table: RwLock::new(ClusterStage::new(
-                clusterer,
-                Arc::clone(&settings.detector),
-                settings.cluster_hash,
-            )),
-            recent: RwLock::new(Recent::new(config.api.recent_bytes_max)),
-            journal_failed: AtomicBool::new(false),
-        };
+        let store = Self::new(folder.load_or_begin(&settings)?, &settings, config);
         store.load_recent(&folder)?;
         let mut replayed = 0;
         let path = folder.journal_path();
@@ -72,10 +63,7 @@ impl Store {
                 Ok(())
             },
         )?;
-        store.write().clusterer_mut().insert_pending();
-        if let Some(fault) = store.read().clusterer().fault() {
-            return Err(SnapshotError::Fault(fault));
-        }
+        store.write().clusterer_mut().insert_pending()?;
         let (journal, torn) = match opened {
             Some(opened) => opened,
             None => (Journal::create(&path, journal_head(&settings, store.position()))?, None),
@@ -83,6 +71,16 @@ impl Store {
         let store = Arc::new(store);
         let committer = Committer::new(Arc::clone(&store), journal, folder, settings, &config.api);
         Ok((store, committer, Found { replayed, torn }))
+    }
+
+    /// Creates a store of this table, without recent verdicts.
+    pub(super) fn new(clusterer: Clusterer, settings: &TableSettings, config: &Config) -> Self {
+        let stage = ClusterStage::new(clusterer, Arc::clone(&settings.detector), settings.cluster_hash);
+        Self {
+            table: RwLock::new(stage),
+            recent: RwLock::new(Recent::new(config.api.recent_bytes_max)),
+            journal_failed: AtomicBool::new(false),
+        }
     }
 
     /// Loads the verdicts on pages that the saved table has. The journal provides later ones.
@@ -122,21 +120,26 @@ impl Store {
         let pages: Vec<FingerprintRecord> = pages.collect::<Result<_, _>>()?;
         let replayed = pages.len() as u64;
         let decided_at = Timestamp::from_ms(batch.decided_at_ms).unwrap_or_else(Timestamp::now);
-        let verdicts = self.decide(pages, decided_at);
+        let verdicts = self.decide(pages, decided_at)?;
         self.keep(&verdicts);
         Ok(replayed)
     }
 
-    /// Decides on pages in their order. This does not make them durable.
-    pub(super) fn decide(&self, pages: Vec<FingerprintRecord>, decided_at: Timestamp) -> Vec<Verdict> {
+    /// Decides on pages in their order. This does not make them durable. Fails if files of the table cannot be
+    /// read; then none of the pages is decided on, and the table decides nothing any more.
+    pub(super) fn decide(
+        &self,
+        pages: Vec<FingerprintRecord>,
+        decided_at: Timestamp,
+    ) -> Result<Vec<Verdict>, TableFault> {
         let records = pages.into_iter().map(|page| LogRecord::Page(Box::new(page))).collect();
-        let conclusions = self.write().conclude_batch(records, decided_at);
+        let conclusions = self.write().conclude_batch(records, decided_at)?;
         conclusions.iter().for_each(|conclusion| metrics::committed(&metrics::Outcome::of(conclusion)));
         let verdict = |conclusion| match conclusion {
             Conclusion::Verdict(verdict) => *verdict,
             Conclusion::DeadLetter(_) => unreachable!("pages have verdicts"),
         };
-        conclusions.into_iter().map(verdict).collect()
+        Ok(conclusions.into_iter().map(verdict).collect())
     }
 
     /// Keeps verdicts for later requests, and returns them as JSON.
@@ -152,10 +155,9 @@ impl Store {
         all
     }
 
-    /// Returns a problem if files of the table cannot be read: then its answers are no longer valid.
-    pub(super) fn fault_of_table(&self) -> Option<Problem> {
-        let fault = self.read().clusterer().fault()?;
-        Some(Problem::new(Kind::NotReady, format!("the table cannot be relied on: {fault}")))
+    /// Fails if the table decides nothing any more, because its files failed.
+    pub(super) fn check(&self) -> Result<(), TableFault> {
+        self.read().clusterer().check()
     }
 
     /// Records that the journal accepts no more pages.
@@ -198,10 +200,9 @@ impl Tables for Store {
         let table = self.read();
         let position = table.clusterer().position();
         record.source = place(position.next_log_offset);
-        let (verdict, nearest) = table.view().preview(record, asked, now, scratch);
+        let previewed = table.view().preview(record, asked, now, scratch);
         drop(table);
-        // Checked after the look-up, since a fault shows only when files are read.
-        self.fault_of_table().map_or(Ok(()), Err)?;
+        let (verdict, nearest) = previewed.map_err(|fault| unreliable(&fault))?;
         Ok(LookedUp { verdict, nearest, as_of: AsOf::of(position, None) })
     }
 
@@ -228,7 +229,7 @@ impl Tables for Store {
         if self.journal_failed.load(Ordering::Relaxed) {
             return Some("pages cannot be stored until a restart, since the journal has failed".to_owned());
         }
-        self.fault_of_table().map(|problem| problem.detail)
+        self.check().err().map(|fault| unreliable(&fault).detail)
     }
 
     fn measure(&self) {
@@ -245,7 +246,7 @@ impl Tables for Store {
             let table = self.read();
             (table.clusterer().centroid(id, scratch), table.clusterer().position())
         };
-        self.fault_of_table().map_or(Ok(()), Err)?;
+        let centroid = centroid.map_err(|fault| unreliable(&fault))?;
         let is_of_this_log =
             (id.log_generation, id.log_partition) == (position.log_generation, position.log_partition);
         let (members_kept, members) = match is_of_this_log {
@@ -258,6 +259,11 @@ impl Tables for Store {
     fn instead_of_storing(&self) -> Option<String> {
         None
     }
+}
+
+/// Returns the problem of a request to a table whose files failed.
+pub(super) fn unreliable(fault: &TableFault) -> Problem {
+    Problem::new(Kind::NotReady, format!("the table cannot be relied on: {fault}"))
 }
 
 /// Returns the place of a page that came over the API: its number, from 1, in the log of this table.

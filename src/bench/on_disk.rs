@@ -28,6 +28,7 @@ const CENTROIDS_MAX: u64 = u32::MAX as u64;
 const LONG_HALT: Duration = Duration::from_millis(50);
 /// Duration of the measurement of the disk alone.
 const RAW_TIME: Duration = Duration::from_secs(5);
+const FAILED: &str = "the store failed";
 
 /// The figures at one size.
 #[derive(Debug, Clone, Serialize)]
@@ -108,19 +109,18 @@ fn measure_in(
         let began = Instant::now();
         let mut table = Table::open(Arc::clone(files), detector, &manifest)?;
         let opening_seconds = began.elapsed().as_secs_f64();
-        tail.drain(..).for_each(|centroid| table.clusterer.restore("", 0, &centroid));
+        tail.drain(..).try_for_each(|centroid| table.clusterer.restore("", 0, &centroid)).context(FAILED)?;
         let start = table.clusterer.centroid_count();
         let filled = table.fill(start..size, fingerprints, plan)?;
         let sealed = table.store.end();
         let written = table.store.counted();
         let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
         // Filters are loaded at their first use, so the first round does not count.
-        look_ups(&mut table.clusterer, &mut queries, fingerprints);
+        look_ups(&mut table.clusterer, &mut queries, fingerprints).context(FAILED)?;
         let before = table.store.counted();
         let (look_ups_per_second, found_percent, asked) =
-            look_ups(&mut table.clusterer, &mut queries, fingerprints);
+            look_ups(&mut table.clusterer, &mut queries, fingerprints).context(FAILED)?;
         let after = table.store.counted();
-        table.check()?;
         let threads = options().readers;
         let raw_reads_per_second = raw_reads(&files.path(""), threads, RAW_TIME)?;
         let each = |count: u64| count as f64 / asked as f64;
@@ -196,7 +196,7 @@ impl Table {
         let store = Arc::new(BlockStore::open(files, Arc::clone(detector), options(), manifest)?);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
         let clusterer = Clusterer::with_old(Arc::clone(detector), expiry, Position::default(), None, old);
-        Ok(Self { clusterer, store })
+        Ok(Self { clusterer: clusterer.context(FAILED)?, store })
     }
 
     /// Inserts the centroids with these numbers, and waits until all complete blocks are on disk and merged.
@@ -217,29 +217,23 @@ impl Table {
                 pause(due.saturating_sub(began.elapsed()));
             }
             let since = Instant::now();
-            batch.iter().for_each(|centroid| self.clusterer.restore("", 0, centroid));
-            self.clusterer.insert_pending();
+            batch
+                .iter()
+                .try_for_each(|centroid| self.clusterer.restore("", 0, centroid))
+                .and_then(|()| self.clusterer.insert_pending())
+                .context(FAILED)?;
             filled.add(since.elapsed());
-            self.check()?;
         }
         // Centroids that wait in memory have to be written as well, so the rate can be sustained.
         let since = Instant::now();
         while (numbers.end as u64).saturating_sub(self.store.end()) >= self.store.leaving() {
-            self.clusterer.insert_pending();
-            self.store.wait_for_blocks();
-            self.check()?;
+            self.clusterer.insert_pending().context(FAILED)?;
+            self.store.wait_for_blocks().context(FAILED)?;
         }
-        self.clusterer.insert_pending();
-        self.store.finish();
+        self.clusterer.insert_pending().context(FAILED)?;
+        self.store.finish().context(FAILED)?;
         filled.time += since.elapsed();
         Ok(filled)
-    }
-
-    fn check(&self) -> anyhow::Result<()> {
-        self.clusterer
-            .fault()
-            .map_or(Ok(()), |fault| Err(anyhow::Error::msg(fault)))
-            .context("the store failed")
     }
 }
 

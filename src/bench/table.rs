@@ -9,7 +9,7 @@ use super::median;
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
 use leitong_base::random::Random;
 use leitong_base::record::FingerprintRecord;
-use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position, Query};
+use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position, Query, TableFault};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
@@ -19,6 +19,7 @@ pub(super) const BATCH: usize = 1_024;
 /// Number of batches of look-ups, each of which is timed, and the time limit for all of them.
 const LOOK_UP_BATCHES: usize = 64;
 const LOOK_UP_TIME: Duration = Duration::from_secs(5);
+const IN_MEMORY: &str = "a table in memory does not fail";
 
 /// The settings of a measurement.
 #[derive(Debug, Clone)]
@@ -112,7 +113,8 @@ pub fn measure(
             break;
         };
         let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
-        let (look_ups_per_second, found_percent, _) = look_ups(&mut clusterer, &mut queries, fingerprints);
+        let looked_up = look_ups(&mut clusterer, &mut queries, fingerprints);
+        let (look_ups_per_second, found_percent, _) = looked_up.expect(IN_MEMORY);
         let duplicates_per_second = duplicates(&mut clusterer, &mut queries, fingerprints);
         let bytes = clusterer.bytes();
         figures.push(TableFigures {
@@ -154,8 +156,8 @@ fn fill(
             .map(|number| centroid(number as u64, fingerprints, texts))
             .collect();
         let since = Instant::now();
-        batch.iter().for_each(|centroid| clusterer.restore("", 0, centroid));
-        clusterer.insert_pending();
+        batch.iter().for_each(|centroid| clusterer.restore("", 0, centroid).expect(IN_MEMORY));
+        clusterer.insert_pending().expect(IN_MEMORY);
         time += since.elapsed();
     }
     Some((size - start) as f64 / time.as_secs_f64())
@@ -203,12 +205,12 @@ impl Queries {
 }
 
 /// Returns the look-ups per second, the percentage of near queries that found something, and the number of
-/// look-ups.
+/// look-ups. Fails if old centroids on disk cannot be read.
 pub(super) fn look_ups(
     clusterer: &mut Clusterer,
     queries: &mut Queries,
     fingerprints: &Fingerprints,
-) -> (f64, f64, u64) {
+) -> Result<(f64, f64, u64), TableFault> {
     let mut times = Vec::new();
     let (mut found, mut asked) = (0, 0);
     let began = Instant::now();
@@ -221,7 +223,7 @@ pub(super) fn look_ups(
             .map(|fingerprint| Some(Query { corpus: "", fingerprint_hash: 0, fingerprint }))
             .collect();
         let since = Instant::now();
-        let near = clusterer.look_up(&batch);
+        let near = clusterer.look_up(&batch)?;
         times.push(since.elapsed().as_secs_f64());
         let mut answered: Vec<u32> =
             near.iter().map(|near| near.query).filter(|query| query % 2 == 0).collect();
@@ -229,7 +231,7 @@ pub(super) fn look_ups(
         found += answered.len();
         asked += BATCH / 2;
     }
-    (BATCH as f64 / median(&mut times), 100.0 * found as f64 / asked as f64, 2 * asked as u64)
+    Ok((BATCH as f64 / median(&mut times), 100.0 * found as f64 / asked as f64, 2 * asked as u64))
 }
 
 /// Returns the decisions on duplicates per second.
@@ -241,7 +243,7 @@ fn duplicates(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &F
             .collect();
         let batch: Vec<_> = (0..).zip(records.iter().map(Some)).collect();
         let since = Instant::now();
-        std::hint::black_box(clusterer.decide_batch(&batch));
+        std::hint::black_box(clusterer.decide_batch(&batch).expect(IN_MEMORY));
         times.push(since.elapsed().as_secs_f64());
     }
     BATCH as f64 / median(&mut times)

@@ -207,7 +207,7 @@ impl Run<'_> {
         let begun_at =
             checkpoint.map_or(clusterer.position().next_log_offset, |checkpoint| checkpoint.begun_at);
         // Before the run: a page may still have joined a cluster that expires during the run.
-        let founded = Founded { oldest: clusterer.oldest_log_offset().unwrap_or(0), before: begun_at };
+        let founded = Founded { oldest: clusterer.oldest_log_offset()?.unwrap_or(0), before: begun_at };
         let detector = Arc::clone(fingerprint_stage.detector());
         let cluster_stage = ClusterStage::new(clusterer, detector, table.cluster_hash);
 

@@ -247,8 +247,10 @@ impl Comparer {
         }
         let detector = Arc::clone(self.detector());
         let mut clusterer = Clusterer::new(detector, self.config.cluster_rules(), Position::default());
-        clusterer.decide(Some(&a.record));
-        match clusterer.decide(Some(&b.record)) {
+        let mut decide =
+            |side: &Side| clusterer.decide(Some(&side.record)).expect("a table in memory does not fail");
+        decide(a);
+        match decide(b) {
             Decision::Joined(centroid) if centroid.exact => Decided::Exact,
             Decision::Joined(_) => Decided::Near,
             Decision::Founded(_, Some(_)) => Decided::Related,

@@ -95,7 +95,8 @@ pub fn score(
         Clusterer::new(Arc::clone(detector), ClusterRules::expiry_only(expiry), Position::default());
     let mut tally = Tally::default();
     for (number, (page, print)) in pages.iter().zip(prints).enumerate() {
-        let decision = clusterer.decide(Some(&FingerprintRecord::numbered(number, print.clone())));
+        let record = FingerprintRecord::numbered(number, print.clone());
+        let decision = clusterer.decide(Some(&record)).expect("a table in memory does not fail");
         let Some(label) = &page.label else { continue };
         let joined = match &decision {
             Decision::Joined(centroid) => {

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{FingerprintRecord, LogRecord};
 use leitong_cluster::verdict::{Conclusion, Judge, Verdict};
-use leitong_cluster::{Asked, CanonicalPage, ClusterId, Clusterer, Decision, Preview, Scratch};
+use leitong_cluster::{Asked, CanonicalPage, ClusterId, Clusterer, Decision, Preview, Scratch, TableFault};
 use leitong_fingerprint::Detector;
 
 /// Turns records of the log into what the user gets.
@@ -26,12 +26,23 @@ impl ClusterStage {
     }
 
     /// Decides on the next record of the log; `now` is the time of the decision.
-    pub fn conclude(&mut self, record: LogRecord, now: Timestamp) -> Conclusion {
-        self.conclude_batch(vec![record], now).pop().expect("as many conclusions as records")
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn conclude(&mut self, record: LogRecord, now: Timestamp) -> Result<Conclusion, TableFault> {
+        let mut conclusions = self.conclude_batch(vec![record], now)?;
+        Ok(conclusions.pop().expect("as many conclusions as records"))
     }
 
     /// Decides on the next records of the log; `now` is the time of the decisions.
-    pub fn conclude_batch(&mut self, records: Vec<LogRecord>, now: Timestamp) -> Vec<Conclusion> {
+    ///
+    /// # Errors
+    /// [`TableFault`]; then none of the records is decided on.
+    pub fn conclude_batch(
+        &mut self,
+        records: Vec<LogRecord>,
+        now: Timestamp,
+    ) -> Result<Vec<Conclusion>, TableFault> {
         if let Some(first) = records.first() {
             self.clusterer.name_log(generation(first));
         }
@@ -39,9 +50,16 @@ impl ClusterStage {
         self.conclude_at((next..).zip(records).collect(), now)
     }
 
-    /// Decides on the records at these offsets of the log, which ascend; `now` is the time
-    /// of the decisions. Look-ups are done all at once, decisions one after the other.
-    pub fn conclude_at(&mut self, records: Vec<(u64, LogRecord)>, now: Timestamp) -> Vec<Conclusion> {
+    /// Decides on the records at these ascending offsets of the log; `now` is the time of the decisions.
+    /// Look-ups are done all at once, decisions one after the other.
+    ///
+    /// # Errors
+    /// [`TableFault`]; then none of the records is decided on.
+    pub fn conclude_at(
+        &mut self,
+        records: Vec<(u64, LogRecord)>,
+        now: Timestamp,
+    ) -> Result<Vec<Conclusion>, TableFault> {
         let asked: Vec<_> = records
             .iter()
             .map(|(log_offset, record)| match record {
@@ -49,7 +67,7 @@ impl ClusterStage {
                 LogRecord::Unreadable(_) => (*log_offset, None),
             })
             .collect();
-        let decisions = self.clusterer.decide_batch(&asked);
+        let decisions = self.clusterer.decide_batch(&asked)?;
         let mut recrawls = self.clusterer.take_recrawls().into_iter().peekable();
         let log_partition = self.clusterer.position().log_partition;
         let conclude = |((log_offset, record), decision)| match record {
@@ -66,7 +84,7 @@ impl ClusterStage {
                 Conclusion::Verdict(Box::new(judge.verdict(*record, decision, recrawl)))
             }
         };
-        records.into_iter().zip(decisions).map(conclude).collect()
+        Ok(records.into_iter().zip(decisions).map(conclude).collect())
     }
 
     /// What look-ups read.
@@ -111,17 +129,19 @@ pub struct TableView<'a> {
 }
 
 impl TableView<'_> {
-    /// The verdict on `record` if it were the next one of the log, and the nearest centroids with
-    /// whether each is only related; changes nothing. See [`Clusterer::preview`].
-    #[must_use]
+    /// Returns the verdict on `record` if it were the next one of the log, and the nearest centroids with
+    /// whether each is only related. Changes nothing. See [`Clusterer::preview`].
+    ///
+    /// # Errors
+    /// [`TableFault`].
     pub fn preview(
         self,
         record: FingerprintRecord,
         asked: Asked,
         now: Timestamp,
         scratch: &mut Scratch,
-    ) -> (Verdict, Vec<(CanonicalPage, bool)>) {
-        let Preview { mut decision, nearest } = self.clusterer.preview(&record, asked, scratch);
+    ) -> Result<(Verdict, Vec<(CanonicalPage, bool)>), TableFault> {
+        let Preview { mut decision, nearest } = self.clusterer.preview(&record, asked, scratch)?;
         if let Decision::Founded(ClusterId { log_generation: generation @ 0, .. }, _) = &mut decision {
             *generation = generation_of_page(&record);
         }
@@ -133,7 +153,7 @@ impl TableView<'_> {
             log_offset: position.next_log_offset,
             decided_at: now,
         };
-        (judge.verdict(record, decision, None), nearest)
+        Ok((judge.verdict(record, decision, None), nearest))
     }
 }
 

@@ -21,7 +21,6 @@ use super::shared_stage::{SharedStage, StageReader};
 use leitong_base::proto;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{Cause, LogRecord, Place, Unreadable};
-use leitong_cluster::Clusterer;
 use leitong_cluster::changelog::restore::Restored;
 use leitong_cluster::changelog::{
     ChangelogRecord, Identity, canonical_record, centroid_record, crawl_record, position_message,
@@ -31,6 +30,7 @@ use leitong_cluster::log::LogPlace;
 use leitong_cluster::log::entry::{Entry, EntryError};
 use leitong_cluster::log::watermarks::{Admission, Origin, Watermarks};
 use leitong_cluster::verdict::Conclusion;
+use leitong_cluster::{Clusterer, TableFault};
 use leitong_fingerprint::Detector;
 
 /// The state of one partition.
@@ -82,15 +82,18 @@ impl LogPartition {
     }
 
     /// Takes the records at these places, in order, and decides on all that count at once; `now` is
-    /// the time of the decisions. Gives as many results as there are records, unless one of them is
+    /// the time of the decisions. Returns as many results as there are records, unless one of them is
     /// of a topic that was deleted and created again, in the present `epoch` or a later one: then it
     /// stops before that record.
+    ///
+    /// # Errors
+    /// [`TableFault`]; then none of the records is decided on, and the partition is of no more use.
     pub fn take_batch(
         &mut self,
         records: Vec<(LogPlace, Result<Entry, EntryError>)>,
         epoch: u32,
         now: Timestamp,
-    ) -> Decided {
+    ) -> Result<Decided, TableFault> {
         let mut counting = Vec::with_capacity(records.len());
         let mut dropped = Vec::with_capacity(records.len());
         let (mut next_offset, mut replaced, mut name) = (None, None, None);
@@ -109,17 +112,17 @@ impl LogPartition {
             }
             next_offset = Some(place.offset + 1);
         }
-        let conclusions = self.stage.write(|stage| {
+        let conclusions = self.stage.write(|stage| -> Result<_, TableFault> {
             if let Some(name) = name {
                 stage.clusterer_mut().name_log(name);
             }
-            let conclusions = stage.conclude_at(counting, now);
+            let conclusions = stage.conclude_at(counting, now)?;
             if let Some(next_offset) = next_offset {
                 // Those behind the last one that counts were dropped.
                 stage.clusterer_mut().skip_to(next_offset);
             }
-            conclusions
-        });
+            Ok(conclusions)
+        })?;
         let mut conclusions = conclusions.into_iter();
         let accepted = |dropped| match dropped {
             Some((why, origin)) => Accepted::Dropped(why, origin),
@@ -127,7 +130,7 @@ impl LogPartition {
                 Accepted::Concluded(conclusions.next().expect("as many conclusions as records that count"))
             }
         };
-        Decided { accepted: dropped.into_iter().map(accepted).collect(), replaced }
+        Ok(Decided { accepted: dropped.into_iter().map(accepted).collect(), replaced })
     }
 
     /// The record, if it counts, or why it does not and where it comes from.
@@ -200,9 +203,12 @@ impl LogPartition {
         self.stage.reader()
     }
 
-    /// Has look-ups find all of a table that was restored, and old centroids leave memory.
-    pub fn insert_pending(&mut self) {
-        self.stage.write(|stage| stage.clusterer_mut().insert_pending());
+    /// Makes look-ups find all of a table that was restored, and lets old centroids leave memory.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn insert_pending(&mut self) -> Result<(), TableFault> {
+        self.stage.write(|stage| stage.clusterer_mut().insert_pending())
     }
 
     /// Centroids in the table.
@@ -217,16 +223,21 @@ impl LogPartition {
         self.clusterer().founded()
     }
 
-    /// How many centroids have not expired, and where in the log the oldest of them was founded.
-    #[must_use]
-    pub fn unexpired(&self) -> (u64, Option<u64>) {
+    /// Returns how many centroids have not expired, and the log offset at which the oldest of them was founded.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn unexpired(&self) -> Result<(u64, Option<u64>), TableFault> {
         self.clusterer().unexpired()
     }
 
-    /// The changelog's part of a transaction: what was founded since the last call, which pages have
-    /// taken the place of canonical ones, which were crawled or withdrawn, the texts of those that joined, and
-    /// the position.
-    pub fn take_changelog(&mut self) -> Vec<ChangelogRecord> {
+    /// Returns the changelog's part of a transaction: the centroids founded since the last call, the pages that
+    /// have become canonical, were crawled or withdrawn, the texts of pages that joined, and the position.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn take_changelog(&mut self) -> Result<Vec<ChangelogRecord>, TableFault> {
+        let last = self.position()?;
         let (position, founded, canonicals, crawls, texts, end) = self.stage.write(|stage| {
             let table = stage.clusterer_mut();
             let new = (table.take_new(), table.take_new_canonicals(), table.take_crawl_changes());
@@ -248,13 +259,15 @@ impl LogPartition {
                 .map(|change| crawl_record(change, position.log_generation, position.log_partition)),
         );
         records.extend(text_records(&texts, end, position.log_generation, position.log_partition));
-        records.push(position_record(&self.position()));
-        records
+        records.push(position_record(&last));
+        Ok(records)
     }
 
-    /// The position as it stands.
-    #[must_use]
-    pub fn position(&self) -> proto::Position {
+    /// Returns the present position record.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn position(&self) -> Result<proto::Position, TableFault> {
         let (clusterer, since) = (self.clusterer(), self.cluster_hash_since);
         position_message(&clusterer, &self.identity, since, self.table_id, &self.watermarks)
     }
@@ -274,9 +287,12 @@ mod tests {
     use leitong_base::record::{FingerprintRecord, Outcome, TextDigest};
     use leitong_cluster::changelog::POSITION_KEY;
     use leitong_cluster::log::identity::TopicIds;
-    use leitong_cluster::{ClusterRules, Position};
+    use leitong_cluster::{ClusterRules, OldCentroids, Position};
     use leitong_fingerprint::Detector;
     use leitong_fingerprint::detectors::simhash::SimHash;
+    use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
+    use leitong_store::blocks::sim::SimFolder;
+    use leitong_store::blocks::{BlockStore, Manifest, StoreOptions};
 
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -286,7 +302,10 @@ mod tests {
 
     fn empty() -> LogPartition {
         let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 40 };
-        let clusterer = Clusterer::new(detector(), ClusterRules::expiry_only(expiry), Position::default());
+        of_table(Clusterer::new(detector(), ClusterRules::expiry_only(expiry), Position::default()))
+    }
+
+    fn of_table(clusterer: Clusterer) -> LogPartition {
         let restored = Restored {
             clusterer,
             watermarks: Watermarks::default(),
@@ -364,6 +383,25 @@ mod tests {
         (0..900).map(|i| (place(i), entry(i))).collect()
     }
 
+    /// The same record; every page that could be compared and has a number that is no multiple of 4 has a text
+    /// of its own.
+    fn distinct(
+        number: u64,
+        (place, entry): (LogPlace, Result<Entry, EntryError>),
+    ) -> (LogPlace, Result<Entry, EntryError>) {
+        let entry = entry.map(|mut entry| {
+            if let LogRecord::Page(page) = &mut entry.record
+                && let (Outcome::Fingerprint(print), Some(text)) = (&mut page.outcome, &mut page.text)
+                && !number.is_multiple_of(4)
+            {
+                *print = Fingerprints::even(1).get(number);
+                text.digest = u128::MAX - u128::from(number);
+            }
+            entry
+        });
+        (place, entry)
+    }
+
     /// The texts in a record of the changelog, with their sequences.
     fn texts_of(record: &ChangelogRecord) -> Option<Vec<(u64, leitong_cluster::SeenText)>> {
         let message = <proto::Centroid as prost::Message>::decode(record.value.as_deref()?).ok()?.texts?;
@@ -381,11 +419,12 @@ mod tests {
                 taken.extend(
                     state
                         .take_batch(records.to_vec(), 0, now)
+                        .expect("in memory")
                         .accepted
                         .iter()
                         .map(|taken| format!("{taken:?}")),
                 );
-                let changelog = state.take_changelog();
+                let changelog = state.take_changelog().expect("in memory");
                 for record in changelog.into_iter().filter(|record| record.key != POSITION_KEY) {
                     match texts_of(&record) {
                         // Which texts one record holds depends on where the log is cut.
@@ -394,7 +433,7 @@ mod tests {
                     }
                 }
             }
-            (taken, (changes, texts), position_record(&state.position()))
+            (taken, (changes, texts), position_record(&state.position().expect("in memory")))
         };
         let one_by_one = run(1);
         let (taken, (changes, texts), _) = &one_by_one;
@@ -414,5 +453,61 @@ mod tests {
             assert_eq!(taken.len(), one_by_one.0.len());
             assert_eq!((&changes, &position), (&one_by_one.1, &one_by_one.2), "batches of {batch}");
         }
+    }
+
+    /// What a transaction would publish is decided with all centroids, or there is none: each read of a run fails
+    /// once, and reading works again afterwards.
+    #[test]
+    fn after_a_failed_read_nothing_is_published() {
+        let now = Timestamp::from_ms(0).expect("a time");
+        let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 90 };
+        let records: Vec<_> = log().into_iter().take(320).collect();
+        // Texts of their own, so that many centroids are on disk.
+        let records: Vec<_> = (0..).zip(records).map(|(number, record)| distinct(number, record)).collect();
+        let rules = ClusterRules::expiry_only(expiry.clone());
+        let in_memory = || of_table(Clusterer::new(detector(), rules.clone(), Position::default()));
+        let on_disk = |files: &SimFolder| {
+            let options = StoreOptions { fan: 2, readers: 0, portion: 8, ..StoreOptions::for_table(32, 90) };
+            let manifest = Manifest { table_id: 5, ..Manifest::default() };
+            let store = BlockStore::open(Arc::new(files.clone()), detector(), options, &manifest);
+            let old = (Arc::new(store.expect("no files")) as Arc<dyn OldCentroids>, 0);
+            let table = Clusterer::with_old(detector(), expiry.clone(), Position::default(), None, old);
+            of_table(table.expect("no blocks"))
+        };
+        let published = |mut state: LogPartition| -> Vec<Result<String, TableFault>> {
+            let mut all = Vec::new();
+            for records in records.chunks(40) {
+                let decided = state.take_batch(records.to_vec(), 0, now);
+                all.push(decided.map(|decided| format!("{decided:?}")));
+                all.push(state.take_changelog().map(|changelog| format!("{changelog:?}")));
+                all.push(state.unexpired().map(|unexpired| format!("{unexpired:?}")));
+                all.push(state.insert_pending().map(|()| String::new()));
+                let look = |stage: &ClusterStage| {
+                    let asked = leitong_cluster::Asked { top: 8, max_distance: None };
+                    let page = FingerprintRecord::numbered(7, Some(Fingerprints::even(1).get(3)));
+                    let page = FingerprintRecord { corpus: "default".into(), fingerprint_hash: 1, ..page };
+                    stage.view().preview(page, asked, now, &mut leitong_cluster::Scratch::default())
+                };
+                let looked_up = state.reader().read(look).expect("its owner is here");
+                all.push(looked_up.map(|answer| format!("{answer:?}")));
+            }
+            all
+        };
+        let expected = published(in_memory());
+        let whole = SimFolder::default();
+        assert_eq!(published(on_disk(&whole)), expected);
+        let (mut failed, mut borne) = (0, 0);
+        for read in 0..whole.reads() {
+            let files = SimFolder::default();
+            files.fail_read(read);
+            let found = published(on_disk(&files));
+            let good = found.iter().take_while(|published| published.is_ok()).count();
+            assert_eq!(found[..good], expected[..good], "read {read}");
+            let fault = found.get(good).and_then(|published| published.as_ref().err());
+            assert!(found[good..].iter().all(|published| published.as_ref().err() == fault), "read {read}");
+            (failed, borne) = (failed + usize::from(fault.is_some()), borne + usize::from(fault.is_none()));
+        }
+        println!("{failed} runs failed, {borne} went on");
+        assert!(failed > 100 && borne > 0, "{failed} failed, {borne} went on");
     }
 }

@@ -28,7 +28,7 @@ pub mod text_out;
 use std::sync::Arc;
 use std::{io, thread};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::config::PipelineConfig;
@@ -144,10 +144,8 @@ fn decide_in_order(
         let now = Timestamp::now();
         results.iter().for_each(&mut observe);
         let records = results.into_iter().filter_map(|fingerprinted| fingerprinted.record.ok()).collect();
-        let conclusions = cluster_stage.conclude_batch(records, now);
-        if let Some(fault) = cluster_stage.clusterer().fault() {
-            bail!("cannot decide: {fault}");
-        }
+        let conclusions =
+            cluster_stage.conclude_batch(records, now).map_err(|fault| anyhow!("cannot decide: {fault}"))?;
         drop(permit);
         let last = conclusions.last().map(|conclusion| conclusion.source().clone());
         let reached = last.map(|last| milestone(cluster_stage, last)).transpose()?.flatten();

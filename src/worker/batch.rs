@@ -165,7 +165,7 @@ impl Batch {
         let (config, tables) = (&owner.config().kafka, &owner.role.tables);
         let mut outputs = owner.outputs(state, state.next_offset());
         let origins: Vec<_> = part.records.iter().map(|(at, entry)| (at.offset, log_time(entry))).collect();
-        let decided = state.take_batch(part.records, config.epoch, owner.role.world.timestamp());
+        let decided = state.take_batch(part.records, config.epoch, owner.role.world.timestamp())?;
         let read = origins.into_iter().zip(part.traces);
         for (accepted, ((offset, log_time), trace)) in decided.accepted.into_iter().zip(read) {
             match accepted {
@@ -182,7 +182,7 @@ impl Batch {
             self.trouble = Some(Trouble::Halted(Replaced(&origin).to_string()));
         }
         if state.next_offset() > outputs.first_log_offset {
-            let changelog = state.take_changelog();
+            let changelog = state.take_changelog()?;
             self.parts.push(Outputs { changelog, next_log_offset: state.next_offset(), ..outputs });
         }
         Ok(())

@@ -16,16 +16,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use super::owner::Trouble;
 use super::ports::{TableFolder, World};
 use super::role::ClusterRole;
 use crate::telemetry::metrics;
 use leitong_base::proto;
-use leitong_cluster::changelog::restore::RestoreError;
-use leitong_cluster::{Clusterer, OldCentroids, Position};
+use leitong_cluster::{Clusterer, OldCentroids, Position, TableFault};
 use leitong_fingerprint::Detector;
 use leitong_store::blocks::{BlockStore, Files, Manifest};
-use leitong_store::snapshot::changelog_blocks;
+use leitong_store::snapshot::{SnapshotError, changelog_blocks};
 
 /// How long a former owner in this process is waited for.
 const LET_GO_TIMEOUT: Duration = Duration::from_secs(2);
@@ -85,17 +83,21 @@ impl DiskTable {
         self.places.push(number, offset);
     }
 
-    /// All of `table` is committed, up to the offset `changelog_next` of the changelog.
+    /// Saves which blocks there are, if they have changed. All of `table` must be committed, up to the offset
+    /// `changelog_next` of the changelog. A save that fails is logged and tried again later.
+    ///
+    /// # Errors
+    /// [`TableFault`] if the table cannot be relied on any more.
     pub(crate) fn committed(
         &mut self,
         table: &Clusterer,
         changelog_next: u64,
-        position: impl FnOnce() -> proto::Position,
+        position: impl FnOnce() -> Result<proto::Position, TableFault>,
         now: Instant,
-    ) {
+    ) -> Result<(), TableFault> {
         self.stands_from(table.founded(), changelog_next);
         if self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < FAILED_PAUSE) {
-            return;
+            return Ok(());
         }
         self.failed = None;
         let partition = self.partition;
@@ -107,21 +109,22 @@ impl DiskTable {
                 waiting,
                 "table on disk: cannot be written, and centroids wait in memory: {why}"
             );
-            return;
+            return Ok(());
         }
         let changes = self.store.changes();
         if changes == self.saved {
-            return;
+            return Ok(());
         }
-        let mut position = position();
+        let mut position = position()?;
         // A table of an older version has no numbers yet.
         if position.founded != Some(table.founded()) || position.table_id.is_none() {
-            return;
+            return Ok(());
         }
         // Whose record it is may have had others.
         (position.fingerprint_hash, position.cluster_hash) = self.hashes;
         match self.save(table, position) {
             Ok(()) => self.saved = changes,
+            Err(SnapshotError::Fault(fault)) => return Err(fault),
             Err(error) => {
                 self.failed = Some(now);
                 metrics::disk_failed();
@@ -131,9 +134,10 @@ impl DiskTable {
                 );
             }
         }
+        Ok(())
     }
 
-    fn save(&mut self, table: &Clusterer, position: proto::Position) -> std::io::Result<()> {
+    fn save(&mut self, table: &Clusterer, position: proto::Position) -> Result<(), SnapshotError> {
         let (places, topic) = (&mut self.places, self.topic.clone());
         let tail = |number| proto::ChangelogTail { topic, offset: places.before(number) };
         changelog_blocks::save(&*self.files, &self.store, table, &*self.detector, position, tail)?;
@@ -145,31 +149,18 @@ impl DiskTable {
         metrics::disk(self.partition, self.store.centroid_count(), self.store.file_bytes());
     }
 
-    /// What is wrong with a table that has the fault `why`. Files that cannot be read, or are
-    /// damaged, are put out of the way, so that the next start does not take them.
-    pub(crate) fn unfit(&self, why: String) -> RestoreError {
-        let is_unreadable = self.store.is_unreadable();
-        if is_unreadable {
-            set_aside(self.partition, &*self.files, &why);
+    /// Moves files that cannot be read or are damaged out of the way, so that the next start does not use them.
+    /// `fault` is the table's error.
+    pub(crate) fn set_aside_after(&self, fault: &TableFault) {
+        if fault.is_unreadable() {
+            set_aside(self.partition, &*self.files, fault);
         }
-        RestoreError::Disk { why, is_unreadable }
     }
 }
 
 impl Drop for DiskTable {
     fn drop(&mut self) {
         metrics::disk(self.partition, 0, 0);
-    }
-}
-
-/// What an owner is in whose table has a fault.
-pub(super) fn fault(disk: Option<&DiskTable>, table: &Clusterer) -> Result<(), Trouble> {
-    match table.fault() {
-        None => Ok(()),
-        Some(why) => {
-            let why = disk.map_or(why.clone(), |disk| disk.unfit(why).to_string());
-            Err(Trouble::Halted(format!("nothing was decided that could be wrong: {why}")))
-        }
     }
 }
 
@@ -237,6 +228,7 @@ impl<W: World> ClusterRole<W> {
         let store = Arc::new(store.context("cannot begin a table on disk")?);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, 0);
         let clusterer = Clusterer::with_old(detector, rules.expiry, position, None, old);
+        let clusterer = clusterer.context("cannot begin a table on disk")?;
         Ok((clusterer, Some(DiskTable::new(self, partition, folder, store, from))))
     }
 }

@@ -23,7 +23,7 @@ use thiserror::Error;
 
 use super::batch::Batch;
 use super::deletion::Committed;
-use super::disk::{DiskTable, fault};
+use super::disk::DiskTable;
 use super::ports::World;
 use super::restore::{Restore, Table, TableReplica};
 use super::role::ClusterRole;
@@ -36,6 +36,7 @@ use crate::kafka::ports::Reader;
 use crate::pipeline::log_partition::LogPartition;
 use crate::telemetry::metrics;
 use crate::worker::outputs::Outputs;
+use leitong_cluster::TableFault;
 use leitong_cluster::changelog::restore::Restoration;
 use leitong_cluster::log::identity::Replaced;
 
@@ -70,9 +71,18 @@ pub(crate) enum Trouble {
     /// This partition is halted until somebody looks at it.
     #[error("{0}")]
     Halted(String),
+    /// The same, since files of the table cannot be read, or could not be written for too long.
+    #[error("nothing was decided that could be wrong: {0}")]
+    Table(TableFault),
     /// No instance with this configuration can serve any partition.
     #[error("{0}")]
     Refused(String),
+}
+
+impl From<TableFault> for Trouble {
+    fn from(fault: TableFault) -> Self {
+        Self::Table(fault)
+    }
 }
 
 impl From<anyhow::Error> for Trouble {
@@ -118,9 +128,10 @@ struct Decided {
 }
 
 impl Decided {
-    fn new(parts: Vec<Outputs>, state: &LogPartition) -> Self {
-        let unexpired = state.unexpired();
-        Self { parts, unexpired, first: state.founded() - unexpired.0, centroids: state.centroid_count() }
+    fn new(parts: Vec<Outputs>, state: &LogPartition) -> Result<Self, TableFault> {
+        let unexpired = state.unexpired()?;
+        let (first, centroids) = (state.founded() - unexpired.0, state.centroid_count());
+        Ok(Self { parts, unexpired, first, centroids })
     }
 }
 
@@ -184,7 +195,8 @@ impl<W: World> Owner<W> {
                 );
                 world.wait(&self.stop, FENCED_PAUSE);
             }
-            Trouble::Halted(why) => {
+            halt @ (Trouble::Halted(_) | Trouble::Table(_)) => {
+                let why = halt.to_string();
                 not_ready(why.clone());
                 metrics::halted(partition, true);
                 while !self.stop.is_requested() {
@@ -212,40 +224,60 @@ impl<W: World> Owner<W> {
         )
     }
 
-    /// Serves the partition from taking over to the stop; what it leaves for the standby.
+    /// Serves the partition from taking over to the stop. Returns what it leaves for the standby.
     fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
         let reader = self.role.world.follower(&self.config().kafka.topics.fingerprints, self.partition)?;
         let producer = self.take_over(&reader)?;
-        let Table { mut state, mut disk, reset, changelog_next, committed } =
-            match self.restore(&reader, history.damaged + 1)? {
-                Restore::Table(table) => table,
-                Restore::Stopped(followed) => return Ok(followed.map(|followed| *followed)),
-                Restore::Damaged(error) => {
-                    history.damaged += 1;
-                    return Err(Trouble::Transient(error.into()));
-                }
-            };
+        let mut table = match self.restore(&reader, history.damaged + 1)? {
+            Restore::Table(table) => table,
+            Restore::Stopped(followed) => return Ok(followed.map(|followed| *followed)),
+            Restore::Damaged(error) => {
+                history.damaged += 1;
+                return Err(Trouble::Transient(error.into()));
+            }
+        };
         history.damaged = 0;
-        let mut writer = Writer::new(self, producer, &reader, changelog_next, committed);
+        let mut disk = table.disk.take();
+        match self.serve_table((&reader, producer), (table, &mut disk), history) {
+            Ok(left) => Ok(left.map(|(restoration, next_offset)| TableReplica {
+                is_whole: true,
+                ..TableReplica::new(restoration, disk, next_offset)
+            })),
+            Err(trouble) => {
+                if let (Trouble::Table(fault), Some(disk)) = (&trouble, &disk) {
+                    disk.set_aside_after(fault);
+                }
+                Err(trouble)
+            }
+        }
+    }
+
+    /// Serves the partition with a table that is restored. Returns the table, once it is stopped and all of the
+    /// table is committed, and the next offset of the changelog, if a standby takes them.
+    fn serve_table(
+        &self,
+        (reader, producer): (&W::Reader, TransactionalProducer<W::Client>),
+        (table, disk): (Table, &mut Option<DiskTable>),
+        history: &mut History,
+    ) -> Result<Option<(Restoration, u64)>, Trouble> {
+        let Table { mut state, reset, changelog_next, committed, .. } = table;
+        let mut writer = Writer::new(self, producer, reader, changelog_next, committed);
         if reset {
-            let changelog = state.take_changelog();
-            fault(disk.as_ref(), &state.clusterer())?;
+            let changelog = state.take_changelog()?;
             writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
         }
         reader.begin(state.next_offset())?;
-        writer.served = Some(self.role.tables.serve(self.partition, &mut state));
-        self.decide_and_write(&reader, (&mut state, &mut disk), &mut writer, history)?;
+        writer.served = Some(self.role.tables.serve(self.partition, &mut state)?);
+        self.decide_and_write(reader, (&mut state, disk), &mut writer, history)?;
         // All that is in the table is committed.
         let Some(next_offset) = writer.changelog_next.filter(|_| self.config().kafka.standby) else {
             return Ok(None);
         };
         writer.served = None;
-        let position = state.position();
-        fault(disk.as_ref(), &state.clusterer())?;
+        let position = state.position()?;
         let (stage, _) = state.into_parts();
         let detector = Arc::clone(&self.role.detector);
-        let restoration = Restoration::resume(stage.into_clusterer(), position, detector);
-        Ok(Some(TableReplica { is_whole: true, ..TableReplica::new(restoration, disk, next_offset) }))
+        Ok(Some((Restoration::resume(stage.into_clusterer(), position, detector), next_offset)))
     }
 
     /// Works on the log until it is stopped or in trouble.
@@ -265,7 +297,7 @@ impl<W: World> Owner<W> {
         metrics::halted(self.partition, false);
         let began = self.role.world.now();
         if disk.is_some() {
-            state.insert_pending();
+            state.insert_pending()?;
         }
         if history.fenced < FENCED_ROUNDS_MAX {
             self.role.health.settled(self.partition);
@@ -282,19 +314,19 @@ impl<W: World> Owner<W> {
                     batch?
                 }
             };
-            let decided = (!parts.is_empty()).then(|| Decided::new(parts, state));
-            // Before anything goes out that was decided without all centroids; and what cannot be read
-            // is not what nobody needs.
-            fault(disk.as_ref(), &state.clusterer())?;
+            let decided = match parts.is_empty() {
+                true => None,
+                false => Some(Decided::new(parts, state)?),
+            };
             match decided {
                 None => {
                     writer.idle();
-                    self.idle(state, disk, writer);
+                    self.idle(state, disk, writer)?;
                 }
                 // What is on disk has to know of each batch that all before the next one is committed.
                 Some(decided) if disk.is_some() || trouble.is_some() => {
                     self.write(decided, writer)?;
-                    self.save(state, disk, writer);
+                    self.save(state, disk, writer)?;
                 }
                 decided => waiting = decided,
             }
@@ -319,17 +351,30 @@ impl<W: World> Owner<W> {
 
     /// Goes on with what waits in memory to be written to disk: a table that was just restored has
     /// more than was written meanwhile.
-    fn idle(&self, state: &mut LogPartition, disk: &mut Option<DiskTable>, writer: &Writer<'_, W>) {
+    fn idle(
+        &self,
+        state: &mut LogPartition,
+        disk: &mut Option<DiskTable>,
+        writer: &Writer<'_, W>,
+    ) -> Result<(), TableFault> {
         if disk.is_some() {
-            state.insert_pending();
+            state.insert_pending()?;
         }
-        self.save(state, disk, writer);
+        self.save(state, disk, writer)
     }
 
     /// Tells the part on disk of a table that all of it is committed.
-    fn save(&self, state: &LogPartition, disk: &mut Option<DiskTable>, writer: &Writer<'_, W>) {
-        if let (Some(disk), Some(next)) = (disk, writer.changelog_next) {
-            disk.committed(&state.clusterer(), next, || state.position(), self.role.world.now());
+    fn save(
+        &self,
+        state: &LogPartition,
+        disk: &mut Option<DiskTable>,
+        writer: &Writer<'_, W>,
+    ) -> Result<(), TableFault> {
+        match (disk, writer.changelog_next) {
+            (Some(disk), Some(next)) => {
+                disk.committed(&state.clusterer(), next, || state.position(), self.role.world.now())
+            }
+            _ => Ok(()),
         }
     }
 

@@ -24,6 +24,7 @@ use crate::api::recent::{Named, Recent};
 use crate::config::Config;
 use crate::pipeline::log_partition::LogPartition;
 use crate::pipeline::shared_stage::StageReader;
+use leitong_cluster::TableFault;
 use leitong_cluster::changelog::restore::{Restoration, RestoreError};
 use leitong_cluster::verdict::Verdict;
 
@@ -71,15 +72,22 @@ impl TableRegistry {
     }
 
     /// Lets look-ups read the table of an owner, instead of that of an earlier owner.
-    pub(super) fn serve(&self, partition: u32, state: &mut LogPartition) -> Served<'_> {
-        let owned = self.recent_bytes_max.map(|bytes_max| {
-            state.insert_pending();
-            Arc::new(OwnedTable { table: state.reader(), recent: RwLock::new(Recent::new(bytes_max)) })
-        });
+    ///
+    /// # Errors
+    /// [`TableFault`] if old centroids of the table cannot be read or written.
+    pub(super) fn serve(&self, partition: u32, state: &mut LogPartition) -> Result<Served<'_>, TableFault> {
+        let owned = match self.recent_bytes_max {
+            Some(bytes_max) => {
+                state.insert_pending()?;
+                let recent = RwLock::new(Recent::new(bytes_max));
+                Some(Arc::new(OwnedTable { table: state.reader(), recent }))
+            }
+            None => None,
+        };
         if let Some(owned) = &owned {
             self.owned.insert(partition, Arc::clone(owned));
         }
-        Served { tables: self, partition, owned }
+        Ok(Served { tables: self, partition, owned })
     }
 
     /// Returns the names and JSON of a verdict, to keep once it is committed; `None` if there is no API.
@@ -169,25 +177,30 @@ impl TableRegistry {
     }
 
     /// Continues writing centroids to disk while there is nothing to read.
-    pub(super) fn idle(&self, partition: u32, now: Instant) {
-        if let Some(table) = self.slot(partition).write().table.as_mut() {
-            table.at_end(now);
+    pub(super) fn idle(&self, partition: u32, now: Instant) -> Result<(), RestoreError> {
+        match self.slot(partition).write().table.as_mut() {
+            Some(table) => table.at_end(now),
+            None => Ok(()),
         }
     }
 
     /// Notes that the followed table was read to the end. Returns its number of centroids, the offset at
     /// which it continues, and true if that happens for the first time; `None` if there is no table any more.
-    pub(super) fn at_end(&self, partition: u32, now: Instant) -> Option<(usize, u64, bool)> {
+    pub(super) fn at_end(
+        &self,
+        partition: u32,
+        now: Instant,
+    ) -> Result<Option<(usize, u64, bool)>, RestoreError> {
         let slot = self.slot(partition);
         let mut slot = slot.write();
-        let table = slot.table.as_mut()?;
-        table.at_end(now);
+        let Some(table) = slot.table.as_mut() else { return Ok(None) };
+        table.at_end(now)?;
         if self.recent_bytes_max.is_some() {
-            table.let_read();
+            table.let_read()?;
         }
         let (centroids, next_offset) = (table.restoration.centroid_count(), table.next_offset);
         let first = !std::mem::replace(&mut slot.ready, true);
-        Some((centroids, next_offset, first))
+        Ok(Some((centroids, next_offset, first)))
     }
 
     fn slot(&self, partition: u32) -> Arc<RwLock<Followed>> {

@@ -81,17 +81,14 @@ impl Start {
     }
 }
 
-/// Decides on some records; on none where old centroids cannot be read.
+/// Decides on some records. Fails if old centroids cannot be read; then none of them is decided on.
 fn decided(
     state: &mut LogPartition,
     records: Vec<(LogPlace, Result<Entry, EntryError>)>,
     epoch: u32,
 ) -> anyhow::Result<Decided> {
     let decided = state.take_batch(records, epoch, Timestamp::now());
-    match state.clusterer().fault() {
-        None => Ok(decided),
-        Some(fault) => anyhow::bail!("cannot decide: {fault}"),
-    }
+    decided.map_err(|fault| anyhow::anyhow!("cannot decide: {fault}"))
 }
 
 /// Reads `log_partition` from `start` to its present end,
@@ -159,7 +156,7 @@ pub fn replay(
             let records = std::mem::take(&mut batch);
             replayed.write(decided(&mut state, records, config.epoch)?, sink)?;
             // Nobody writes the changelog of a replay.
-            state.take_changelog();
+            state.take_changelog()?;
         }
     }
     replayed.write(decided(&mut state, batch, config.epoch)?, sink)?;

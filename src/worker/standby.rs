@@ -18,6 +18,7 @@ use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::ports::{Reader, Record, Step};
 use crate::telemetry::metrics;
 use leitong_cluster::changelog::POSITION_KEY;
+use leitong_cluster::changelog::restore::RestoreError;
 
 /// Pause before an inconsistent changelog is followed again.
 const UNFIT_PAUSE: Duration = Duration::from_secs(30);
@@ -73,6 +74,12 @@ enum Ended {
     Unfit(String),
     /// A transient error; the table stays.
     Broker(anyhow::Error),
+}
+
+impl From<RestoreError> for Ended {
+    fn from(error: RestoreError) -> Self {
+        Self::Unfit(error.to_string())
+    }
 }
 
 impl From<anyhow::Error> for Ended {
@@ -155,14 +162,14 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
                 if !is_last && transaction.len() < TAKEN_AT_ONCE {
                     continue;
                 }
-                match tables.apply(partition, &transaction, world.now()) {
-                    Ok(true) => transaction.clear(),
-                    Ok(false) => return Ok(()),
-                    Err(error) => return Err(Ended::Unfit(error.to_string())),
+                match tables.apply(partition, &transaction, world.now())? {
+                    true => transaction.clear(),
+                    false => return Ok(()),
                 }
             }
             Step::End => {
-                let Some((centroids, changelog_offset, first)) = tables.at_end(partition, world.now()) else {
+                let Some((centroids, changelog_offset, first)) = tables.at_end(partition, world.now())?
+                else {
                     return Ok(());
                 };
                 metrics::standby(partition, centroids);
@@ -171,7 +178,7 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
                     role.health.settled(partition);
                 }
             }
-            Step::Nothing => tables.idle(partition, world.now()),
+            Step::Nothing => tables.idle(partition, world.now())?,
         }
     }
     Ok(())

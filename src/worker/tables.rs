@@ -23,7 +23,7 @@ use crate::telemetry::metrics;
 use leitong_base::record::FingerprintRecord;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::changelog::restore::Restoration;
-use leitong_cluster::{Asked, ClusterId, Clusterer, Scratch};
+use leitong_cluster::{Asked, ClusterId, Clusterer, Scratch, TableFault};
 
 /// The tables of one worker.
 pub(crate) struct WorkerTables<W> {
@@ -71,31 +71,30 @@ impl<W: World> WorkerTables<W> {
         let looked_up = self.read(partition, |view, held_as| {
             let position = view.clusterer.position();
             record.source = place(position.next_log_offset);
-            let (mut verdict, nearest) = view.preview(record, asked, now, scratch);
+            let (mut verdict, nearest) = view.preview(record, asked, now, scratch)?;
             if position.log_generation == 0 {
                 // The first record of the log will name it, and its clusters.
                 verdict.cluster_id = None;
             }
             let as_of = AsOf { log_partition: partition, ..AsOf::of(position, Some(held_as)) };
-            LookedUp { verdict, nearest, as_of }
+            Ok(LookedUp { verdict, nearest, as_of })
         })?;
         metrics::look_up(looked_up.as_of.held_as.map_or("owner", HeldAs::as_str));
         Ok(looked_up)
     }
 
-    /// What `look` makes of the table of a partition.
-    fn read<T>(&self, partition: u32, look: impl FnOnce(TableView<'_>, HeldAs) -> T) -> Result<T, Problem> {
+    /// Returns what `look` finds in the table of a partition.
+    fn read<T>(
+        &self,
+        partition: u32,
+        look: impl FnOnce(TableView<'_>, HeldAs) -> Result<T, TableFault>,
+    ) -> Result<T, Problem> {
         // Where log or changelog were replaced, the table is of what is gone.
         self.role.world.verify_table().map_err(|replaced| not_ready(partition, &replaced.to_string()))?;
         let mut look = Some(look);
         let mut whole = |view: TableView<'_>, held_as| {
-            let look = look.take()?;
-            let found = look(view, held_as);
-            // Asked behind it: it says of all that was read before whether it could be.
-            Some(match view.clusterer.fault() {
-                None => Ok(found),
-                Some(why) => Err(not_ready(partition, &why)),
-            })
+            let found = look.take()?(view, held_as);
+            Some(found.map_err(|fault| not_ready(partition, &fault.to_string())))
         };
         let owned = self.role.tables.owned(partition);
         if let Some(owned) = owned
@@ -192,7 +191,7 @@ impl<W: World> Tables for WorkerTables<W> {
             return Ok(KnownCluster::default());
         }
         let centroid_of = |clusterer: &Clusterer, scratch: &mut Scratch| {
-            (clusterer.centroid(id, scratch), clusterer.position().log_generation)
+            Ok((clusterer.centroid(id, scratch)?, clusterer.position().log_generation))
         };
         let (centroid, generation) = self.read(partition, |view, _| centroid_of(view.clusterer, scratch))?;
         let owned = self.role.tables.owned(partition).filter(|_| generation == id.log_generation);

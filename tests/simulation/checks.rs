@@ -148,7 +148,7 @@ fn replay(
     for record in &brokers.partition(Topic::Log, log_partition).records {
         let place = LogPlace { offset: record.offset, timestamp_ms: Some(record.timestamp_ms) };
         let entry = entry::decode(record.value.as_deref().unwrap_or_default(), &*detector());
-        for accepted in state.take_batch(vec![(place, entry)], 0, now).accepted {
+        for accepted in state.take_batch(vec![(place, entry)], 0, now).expect("in memory").accepted {
             let Accepted::Concluded(conclusion) = accepted else { continue };
             let (place, outcome) = match conclusion {
                 Conclusion::Verdict(verdict) => {

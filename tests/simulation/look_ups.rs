@@ -100,7 +100,7 @@ impl LookUps {
                     let place = LogPlace { offset: record.offset, timestamp_ms: Some(record.timestamp_ms) };
                     let entry =
                         entry::decode(record.value.as_deref().unwrap_or_default(), &*checks::detector());
-                    state.take_batch(vec![(place, entry)], 0, answer.now);
+                    state.take_batch(vec![(place, entry)], 0, answer.now).expect("in memory");
                 }
                 answer.compare(&state)?;
             }
@@ -117,7 +117,8 @@ impl Answer {
         let page = FingerprintRecord { log_time: Some(self.now), ..self.page.clone() };
         let preview = |stage: &ClusterStage| {
             let view = stage.view();
-            let mut verdict = view.preview(page, Asked::default(), self.now, &mut Scratch::default()).0;
+            let previewed = view.preview(page, Asked::default(), self.now, &mut Scratch::default());
+            let (mut verdict, _) = previewed.expect("in memory");
             if view.clusterer.position().log_generation == 0 {
                 // The ids of its clusters are not known yet.
                 verdict.cluster_id = None;

@@ -58,14 +58,14 @@ fn main() {
                 page_id: "".into(),
                 url: "".into(),
             };
-            table.restore("", 0, &centroid);
+            table.restore("", 0, &centroid).expect("in memory");
         }
     }, &mut table);
     let bytes = table.bytes().hot as f64 / count as f64;
     row("leitong", built, count, bytes, |round| {
         let query = |fingerprint| Some(Query { corpus: "", fingerprint_hash: 0, fingerprint });
         let batch: Vec<_> = queries[round].iter().map(|fingerprint| query(fingerprint)).collect();
-        table.look_up(&batch).len()
+        table.look_up(&batch).expect("in memory").len()
     });
     drop(table);
     if distance != 3 {

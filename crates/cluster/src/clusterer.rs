@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::articles::ArticlePage;
 use super::canonical::{Canonical, Canonicals, NewCanonical, Rank};
+use super::fault::TableFault;
 use super::old::OldCentroids;
 use super::recrawls::{CrawlChange, Crawls};
 use super::seen::{NewText, text_key};
@@ -47,6 +48,10 @@ pub struct Position {
 const SHARDS: usize = 8;
 
 /// Decides, record by record, in log order.
+///
+/// Methods that may need old centroids return a [`TableFault`] if these cannot be read, or can no longer be
+/// written. From then on they all return the same error, and nothing is left of the decision that failed. A
+/// table whose centroids are all [in memory](Self::new) never fails.
 pub struct Clusterer {
     detector: Arc<dyn Detector>,
     expiry: ExpiryConfig,
@@ -65,8 +70,10 @@ pub struct Clusterer {
     alive: (u64, Option<Timestamp>),
     /// The first log time. Centroids from before any record had a time count from then on.
     first_time: Option<Timestamp>,
-    /// What was founded since it was last asked for; none where nobody asks.
+    /// Changes since the caller last took them; `None` if no caller takes them.
     journal: Option<Journal>,
+    /// The error of an earlier call, which every further call returns.
+    fault: Option<TableFault>,
 }
 
 /// What the table's changelog is to learn.
@@ -124,6 +131,7 @@ impl Clusterer {
             alive: (0, None),
             first_time: None,
             journal: None,
+            fault: None,
         }
     }
 
@@ -149,20 +157,23 @@ impl Clusterer {
         }
     }
 
-    /// A table at `position` whose old centroids, from number `first` on, are in `old`. The others,
-    /// if there are any, are [restored](Self::restore) behind them. `first_time`: what
-    /// [`Self::first_time`] was when it was saved. Founders stand for their clusters.
-    #[must_use]
+    /// Creates a table at `position` whose old centroids, from number `first` on, are in `old`. The others,
+    /// if there are any, are [restored](Self::restore) after them. `first_time` is the value of
+    /// [`Self::first_time`] when the table was saved. Founders stand for their clusters.
+    ///
+    /// # Errors
+    /// [`TableFault`] if `old` cannot be read.
     pub fn with_old(
         detector: Arc<dyn Detector>,
         expiry: ExpiryConfig,
         position: Position,
         first_time: Option<Timestamp>,
         (old, first): (Arc<dyn OldCentroids>, u64),
-    ) -> Self {
+    ) -> Result<Self, TableFault> {
         let young = Table::new(&*detector, SHARDS, old.end(), Some(old.leaving()));
-        let table = Tiers::with_old(young, old, first, expiry.centroids_max);
-        Self { table, first_time, ..Self::new(detector, ClusterRules::expiry_only(expiry), position) }
+        let table = Tiers::with_old(young, old, first, expiry.centroids_max)?;
+        let in_memory = Self::new(detector, ClusterRules::expiry_only(expiry), position);
+        Ok(Self { table, first_time, ..in_memory })
     }
 
     /// The first log time, from which on centroids count that were founded before any record had
@@ -183,11 +194,27 @@ impl Clusterer {
         self.table.enter_article(page);
     }
 
-    /// Why nothing counts that was decided since the last time this was none: old centroids could
-    /// not be read, or too many wait to be written. To be asked before verdicts go out.
-    #[must_use]
-    pub fn fault(&self) -> Option<String> {
-        self.table.fault()
+    /// Returns the error that every further call returns, if the table has one already. Reads no file.
+    ///
+    /// # Errors
+    /// [`TableFault`] of an earlier call, or of work in the background.
+    pub fn check(&self) -> Result<(), TableFault> {
+        match &self.fault {
+            Some(fault) => Err(fault.clone()),
+            None => self.table.check(),
+        }
+    }
+
+    /// Does `work`, unless the table has failed already. Keeps an error for all further calls, and forgets what
+    /// the decision that failed has noted.
+    fn attempt<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, TableFault>) -> Result<T, TableFault> {
+        let done = self.check().and_then(|()| work(self));
+        if let (Err(fault), None) = (&done, &self.fault) {
+            self.fault = Some(fault.clone());
+            self.recrawls.clear();
+            self.journal = self.journal.take().map(|_| Journal::default());
+        }
+        done
     }
 
     /// Notes every centroid that is founded from now on, for [`Self::take_new`].
@@ -222,11 +249,15 @@ impl Clusterer {
         self.bounds = bounds;
     }
 
-    /// How many centroids have not expired, and where in the log the oldest of them was founded.
-    #[must_use]
-    pub fn unexpired(&self) -> (u64, Option<u64>) {
-        let (first, _) = self.alive_at(self.bounds, self.first_time);
-        (self.founded() - first, self.table.founded(first).map(|(log_offset, _)| log_offset))
+    /// Returns how many centroids have not expired, and the log offset at which the oldest of them was founded.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn unexpired(&self) -> Result<(u64, Option<u64>), TableFault> {
+        self.check()?;
+        let (first, _) = self.alive_at(self.bounds, self.first_time)?;
+        let oldest = self.table.founded(first)?.map(|(log_offset, _)| log_offset);
+        Ok((self.founded() - first, oldest))
     }
 
     /// How far the log was read.
@@ -285,76 +316,108 @@ impl Clusterer {
         self.table.corpus_count()
     }
 
-    /// The centroids that may be near each query, ordered by query, distance and
-    /// age; of a query that is near very many the first few. Decides nothing.
-    pub fn look_up(&mut self, queries: &[Option<Query<'_>>]) -> Vec<Near> {
-        self.insert_pending();
-        self.table.find(queries, &*self.detector, &mut self.scratch).all().to_vec()
+    /// Returns the centroids that may be near each query, ordered by query, distance and age. A query that is
+    /// near very many has only the first few. Decides nothing.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn look_up(&mut self, queries: &[Option<Query<'_>>]) -> Result<Vec<Near>, TableFault> {
+        self.attempt(|table| {
+            table.settle()?;
+            Ok(table.table.find(queries, &*table.detector, &mut table.scratch)?.all().to_vec())
+        })
     }
 
-    /// Has look-ups that only read, as [`Self::preview`] does, find
-    /// all centroids of a table that was restored.
-    pub fn insert_pending(&mut self) {
-        self.table.settle(&*self.detector);
+    /// Makes look-ups that only read, as [`Self::preview`] does, find all centroids of a table that was
+    /// restored, and lets old centroids leave memory.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn insert_pending(&mut self) -> Result<(), TableFault> {
+        self.attempt(Self::settle)
     }
 
-    /// Decides on the record at the next offset of the log; none for a record
-    /// that could not be read, which takes an offset and nothing else.
-    pub fn decide(&mut self, record: Option<&FingerprintRecord>) -> Decision {
+    fn settle(&mut self) -> Result<(), TableFault> {
+        self.table.settle(&*self.detector)
+    }
+
+    /// Decides on the record at the next offset of the log. A record that could not be read is `None`; it takes
+    /// an offset and nothing else.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn decide(&mut self, record: Option<&FingerprintRecord>) -> Result<Decision, TableFault> {
         let log_offset = self.position.next_log_offset;
-        self.decide_batch(&[(log_offset, record)]).pop().expect("as many decisions as records")
+        let mut decisions = self.decide_batch(&[(log_offset, record)])?;
+        Ok(decisions.pop().expect("as many decisions as records"))
     }
 
-    /// Decides on the records at these offsets of the log, which
-    /// ascend. The same as [`Self::decide`] on one after the other,
-    /// but that the look-ups are done all at once, on all cores.
-    pub fn decide_batch(&mut self, records: &[(u64, Option<&FingerprintRecord>)]) -> Vec<Decision> {
+    /// Decides on the records at these ascending offsets of the log. The decisions are those of
+    /// [`Self::decide`] on one record after the other, but all look-ups are done at once, on all cores.
+    ///
+    /// # Errors
+    /// [`TableFault`]; then none of the records is decided on.
+    pub fn decide_batch(
+        &mut self,
+        records: &[(u64, Option<&FingerprintRecord>)],
+    ) -> Result<Vec<Decision>, TableFault> {
+        self.attempt(|table| table.decide_all(records))
+    }
+
+    fn decide_all(
+        &mut self,
+        records: &[(u64, Option<&FingerprintRecord>)],
+    ) -> Result<Vec<Decision>, TableFault> {
         let asked: Vec<Option<(Query<'_>, u128)>> =
             records.iter().map(|(_, record)| record.and_then(query_and_key)).collect();
-        let found = self.find_to_decide(&asked);
+        let found = self.find_to_decide(&asked)?;
         let mut decisions = Vec::with_capacity(records.len());
         for (number, ((log_offset, record), asked)) in (0..).zip(records.iter().zip(asked)) {
-            decisions.push(self.decide_next(*log_offset, *record, asked, found.of(number)));
+            decisions.push(self.decide_next(*log_offset, *record, asked, found.of(number))?);
         }
-        self.insert_pending();
-        decisions
+        self.settle()?;
+        Ok(decisions)
     }
 
-    /// Decides on one record; `found` is what was found of the centroids that were there before its
-    /// batch.
+    /// Decides on one record. `found` is the result of the look-up among the centroids that were there before
+    /// its batch.
     fn decide_next(
         &mut self,
         log_offset: u64,
         record: Option<&FingerprintRecord>,
         asked: Option<(Query<'_>, u128)>,
         found: FoundFor<'_>,
-    ) -> Decision {
+    ) -> Result<Decision, TableFault> {
         self.position.next_log_offset = log_offset + 1;
-        let Some(record) = record else { return Decision::Undecidable };
+        let Some(record) = record else { return Ok(Decision::Undecidable) };
         self.advance(record.log_time);
         if record.outcome == Outcome::Undecidable(Reason::Withdrawn) {
-            self.withdraw(record, log_offset);
+            self.withdraw(record, log_offset)?;
         }
-        let (Some((query, key)), Some(text)) = (asked, record.text) else { return Decision::Undecidable };
-        self.expire();
-        let known = self.with_text(query, key, found.old_text);
+        let (Some((query, key)), Some(text)) = (asked, record.text) else { return Ok(Decision::Undecidable) };
+        self.expire()?;
+        let known = self.with_text(query, key, found.old_text)?;
         let is_known = known.is_some();
-        let related = match known.or_else(|| self.nearest(query, found.near)) {
+        let nearest = match known {
+            None => self.nearest(query, found.near)?,
+            known => known,
+        };
+        let related = match nearest {
             Some((centroid, near)) if !near.related => {
                 let mut page = self.join(record, centroid, near);
                 page.equal_text = is_known;
                 let is_copy = page.url != record.url;
-                self.note_crawl(record, (log_offset, query), near.number, is_copy);
+                self.note_crawl(record, (log_offset, query), near.number, is_copy)?;
                 if !is_known {
                     self.enter_text(log_offset, key, near.number);
                 }
-                return Decision::Joined(page);
+                return Ok(Decision::Joined(page));
             }
             related => related,
         };
         let related = related.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
-        let part = unexpired.part(query, &mut self.scratch);
+        let part = unexpired.part(query, &mut self.scratch)?;
         let part = part.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
         let centroid = Centroid {
             log_offset,
@@ -371,22 +434,26 @@ impl Clusterer {
             let (corpus, fingerprint_hash) = (record.corpus.as_str().into(), record.fingerprint_hash);
             journal.founded.push(NewCentroid { number, corpus, fingerprint_hash, centroid, rank });
         }
-        self.note_crawl(record, (log_offset, query), number, false);
+        self.note_crawl(record, (log_offset, query), number, false)?;
         // The new centroid counts from the next decision
         // on; letting the surplus go now bounds the memory.
         self.raise_bounds();
-        self.expire();
-        Decision::Founded(self.cluster_id(log_offset), part.or(related))
+        self.expire()?;
+        Ok(Decision::Founded(self.cluster_id(log_offset), part.or(related)))
     }
 
-    /// The nearest centroid of a query, of those that were `found` and of those that have come since.
-    fn nearest(&mut self, query: Query<'_>, found: (&[Near], bool)) -> Option<(Centroid, Near)> {
+    /// Returns the nearest centroid of a query among those that were `found` and those that came later.
+    fn nearest(
+        &mut self,
+        query: Query<'_>,
+        found: (&[Near], bool),
+    ) -> Result<Option<(Centroid, Near)>, TableFault> {
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         if let Some(first) = found.0.first().filter(|first| first.is_equal()) {
             // Those that have come since are no nearer, and younger.
-            let equal = unexpired.in_full(query, *first, &mut self.scratch);
+            let equal = unexpired.in_full(query, *first, &mut self.scratch)?;
             if equal.is_some() {
-                return equal;
+                return Ok(equal);
             }
         }
         let recent = self.table.find_recent(query, &*self.detector);
@@ -467,10 +534,21 @@ impl Clusterer {
         }
     }
 
-    /// Puts back a centroid of a saved table; centroids come oldest first.
-    pub fn restore(&mut self, corpus: &str, fingerprint_hash: u64, centroid: &Centroid) {
-        self.table.restore(corpus, fingerprint_hash, centroid, &*self.detector);
-        self.restore_canonical(self.founded() - 1, Canonical::default());
+    /// Adds a centroid of a saved table. Centroids come oldest first.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn restore(
+        &mut self,
+        corpus: &str,
+        fingerprint_hash: u64,
+        centroid: &Centroid,
+    ) -> Result<(), TableFault> {
+        self.attempt(|table| {
+            table.table.restore(corpus, fingerprint_hash, centroid, &*table.detector)?;
+            table.restore_canonical(table.founded() - 1, Canonical::default());
+            Ok(())
+        })
     }
 
     /// All centroids that are in memory alone, which are all where no old ones are elsewhere, in
@@ -498,12 +576,17 @@ impl Clusterer {
         self.table.seen.raise();
     }
 
-    /// Takes the settings to be in force from here on, and all that has expired out of a table that
-    /// was restored.
-    pub fn evict_expired(&mut self) {
-        self.raise_bounds();
-        self.find_alive();
-        self.forget_below(self.alive.0);
+    /// Applies the present settings to a table that was restored, and removes all that has expired.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn evict_expired(&mut self) -> Result<(), TableFault> {
+        self.attempt(|table| {
+            table.raise_bounds();
+            table.find_alive()?;
+            table.forget_below(table.alive.0);
+            Ok(())
+        })
     }
 
     /// Takes the centroids below this number out.
@@ -522,63 +605,82 @@ impl Clusterer {
         }
     }
 
-    /// Takes the oldest centroid out if it was founded at `log_offset`; false if it was not.
-    pub fn forget_oldest(&mut self, log_offset: u64) -> bool {
-        let is_oldest = self.oldest_log_offset() == Some(log_offset);
-        if is_oldest {
-            self.remove_oldest();
-        }
-        is_oldest
+    /// Removes the oldest centroid if it was founded at `log_offset`. Returns false if it was not.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn forget_oldest(&mut self, log_offset: u64) -> Result<bool, TableFault> {
+        self.attempt(|table| {
+            let is_oldest = table.oldest_log_offset()? == Some(log_offset);
+            if is_oldest {
+                table.remove_oldest();
+            }
+            Ok(is_oldest)
+        })
     }
 
-    /// Where the oldest centroid was founded.
-    #[must_use]
-    pub fn oldest_log_offset(&self) -> Option<u64> {
-        self.table.founded(self.table.first()).map(|(log_offset, _)| log_offset)
+    /// Returns the log offset at which the oldest centroid was founded.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn oldest_log_offset(&self) -> Result<Option<u64>, TableFault> {
+        self.check()?;
+        Ok(self.table.founded(self.table.first())?.map(|(log_offset, _)| log_offset))
     }
 
-    /// Lets go of centroids that are too many, and of some that are too old by log time. Both rules
-    /// take the oldest first: log time never falls, so it orders centroids as their founding does.
-    fn expire(&mut self) {
-        self.find_alive();
+    /// Removes centroids that are too many, and some that are too old by log time. Both rules take the oldest
+    /// first: log time never falls, so it orders centroids as their founding does.
+    fn expire(&mut self) -> Result<(), TableFault> {
+        self.find_alive()?;
         let aged = self.alive.0.min(self.table.first() + AGED_FREED_PER_RECORD);
         self.forget_below(self.bounds.dead_below.max(aged));
+        Ok(())
     }
 
     /// Moves on to the oldest centroid that has not expired.
-    fn find_alive(&mut self) {
-        self.alive = self.alive_at(self.bounds, self.first_time);
+    fn find_alive(&mut self) -> Result<(), TableFault> {
+        self.alive = self.alive_at(self.bounds, self.first_time)?;
         self.table.seen.forget_below(self.alive.0);
+        Ok(())
     }
 
-    /// What `alive` is within these bounds, which are the present ones or greater ones.
-    fn alive_at(&self, bounds: Bounds, first_time: Option<Timestamp>) -> (u64, Option<Timestamp>) {
+    /// Returns the value of `alive` within these bounds, which are the present ones or greater ones.
+    fn alive_at(
+        &self,
+        bounds: Bounds,
+        first_time: Option<Timestamp>,
+    ) -> Result<(u64, Option<Timestamp>), TableFault> {
         let mut alive = self.alive;
         let first = self.table.first().max(bounds.dead_below.min(self.founded()));
         if alive.0 < first {
             alive = (first, None);
         }
-        let Some(before) = bounds.dead_before else { return alive };
+        let Some(before) = bounds.dead_before else { return Ok(alive) };
         let end = self.founded();
-        let founded_at = |number| self.table.founded(number).and_then(|(_, time)| time.or(first_time));
+        let founded_at = |number| -> Result<Option<Timestamp>, TableFault> {
+            Ok(self.table.founded(number)?.and_then(|(_, time)| time.or(first_time)))
+        };
         let too_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
-        let known = alive.1.or_else(|| founded_at(alive.0));
+        let known = match alive.1 {
+            None => founded_at(alive.0)?,
+            known => known,
+        };
         if !too_old(known) {
-            return (alive.0, known);
+            return Ok((alive.0, known));
         }
         // In steps that double, and then between the last two: time may leap over millions.
         let mut old = alive.0;
         let mut step = 1;
-        while old + step < end && too_old(founded_at(old + step)) {
+        while old + step < end && too_old(founded_at(old + step)?) {
             old += step;
             step *= 2;
         }
         let mut young = (old + step).min(end);
         while young - old > 1 {
             let middle = old.midpoint(young);
-            if too_old(founded_at(middle)) { old = middle } else { young = middle }
+            if too_old(founded_at(middle)?) { old = middle } else { young = middle }
         }
-        (young, founded_at(young))
+        Ok((young, founded_at(young)?))
     }
 
     fn cluster_id(&self, log_offset: u64) -> ClusterId {
@@ -609,68 +711,94 @@ impl<'a> Unexpired<'a> {
         number >= self.first && !self.crawls.is_some_and(|crawls| crawls.is_ended(number))
     }
 
-    /// The centroid of the cluster that a page whose text has this key is in, and how far the query is
-    /// from it. `old` is the youngest old centroid with the text.
+    /// Returns the centroid of the cluster of a page whose text has this key, and the query's distance from
+    /// it. `old` is the youngest old centroid with the text.
     fn with_text(
         &self,
         (query, key): (Query<'_>, u128),
         old: Option<u64>,
         scratch: &mut Scratch,
-    ) -> Option<(Centroid, Near)> {
-        let number = self.cluster_of(key).or(old).filter(|number| self.has(*number))?;
-        let centroid = self.table.centroid(number, scratch)?;
+    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+        let number = self.cluster_of(key).or(old).filter(|number| self.has(*number));
+        let Some(number) = number else { return Ok(None) };
+        let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
         let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
-        Some((centroid, Near { query: 0, related: false, distance, number }))
+        Ok(Some((centroid, Near { query: 0, related: false, distance, number })))
     }
 
-    /// The number of the cluster that a page whose text has this key is in, as far as memory says.
+    /// Returns the number of the cluster of a page whose text has this key, as far as memory has it.
     fn cluster_of(&self, key: u128) -> Option<u64> {
         let member = || self.table.seen.find(key, |number| self.has(number));
         self.table.young_text(key).filter(|number| self.has(*number)).or_else(member)
     }
 
-    /// The nearest centroid that is near and not too old, or else related; of equally near ones the
-    /// oldest. `found` is what a look-up has found and whether there were more, and `recent` what
-    /// has come since.
+    /// Returns the nearest centroid that is near and not too old, or else related. Among equally near ones
+    /// it is the oldest. `found` is the result of a look-up and whether there were more, and `recent` has the
+    /// centroids that came later.
     fn nearest(
         &self,
         query: Query<'_>,
         (found, more): (&[Near], bool),
         recent: Vec<Near>,
         scratch: &mut Scratch,
-    ) -> Option<(Centroid, Near)> {
-        let mut nearest = found.iter().find_map(|near| self.in_full(query, *near, scratch));
+    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+        let mut nearest = self.first_in_full(query, found.iter().copied(), scratch)?;
         if more && nearest.is_none() {
             // All that were kept have expired since the batch was looked up, or their clusters ended.
             let ended = |number| !self.has(number);
-            let near = self.table.find_nearest(query, self.first, &ended, self.detector, scratch);
-            nearest = near.and_then(|near| self.in_full(query, near, scratch));
+            let near = self.table.find_nearest(query, self.first, &ended, self.detector, scratch)?;
+            nearest = self.first_in_full(query, near.into_iter(), scratch)?;
         }
         let order = |near: Near| (near.related, near.distance, near.number);
         let bound = nearest.as_ref().map(|(_, near)| order(*near));
-        let mut nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
-        let recent = nearer.find_map(|near| self.in_full(query, near, scratch));
-        recent.or(nearest)
+        let nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
+        let recent = self.first_in_full(query, nearer, scratch)?;
+        Ok(recent.or(nearest))
     }
 
-    /// The youngest other page of the article that the query is a page of, if it has not expired.
-    /// Texts say less of such a page than its site does.
-    fn part(&self, query: Query<'_>, scratch: &mut Scratch) -> Option<(Centroid, Near)> {
-        let number = self.table.find_part(query, self.detector).filter(|number| self.has(*number))?;
-        let centroid = self.table.centroid(number, scratch)?;
+    /// Returns the youngest other page of the article that the query is a page of, if it has not expired.
+    /// Texts say less about such a page than its site does.
+    fn part(&self, query: Query<'_>, scratch: &mut Scratch) -> Result<Option<(Centroid, Near)>, TableFault> {
+        let number = self.table.find_part(query, self.detector).filter(|number| self.has(*number));
+        let Some(number) = number else { return Ok(None) };
+        let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
         if !self.detector.are_parts(query.fingerprint, &centroid.fingerprint) {
-            return None;
+            return Ok(None);
         }
         let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
-        Some((centroid, Near { query: 0, related: true, distance, number }))
+        Ok(Some((centroid, Near { query: 0, related: true, distance, number })))
     }
 
-    /// The centroid of what is near or related by its compared part, if it has not expired and is
-    /// that. What is so by its compared part nearly always is.
-    fn in_full(&self, query: Query<'_>, near: Near, scratch: &mut Scratch) -> Option<(Centroid, Near)> {
-        let centroid = if self.has(near.number) { self.table.centroid(near.number, scratch) } else { None }?;
+    /// Returns the first of `some` that is near or related [in full](Self::in_full).
+    fn first_in_full(
+        &self,
+        query: Query<'_>,
+        some: impl Iterator<Item = Near>,
+        scratch: &mut Scratch,
+    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+        for near in some {
+            let found = self.in_full(query, near, scratch)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the centroid of `near`, which is near or related by its compared part, if it has not expired
+    /// and is so in full. Nearly always it is.
+    fn in_full(
+        &self,
+        query: Query<'_>,
+        near: Near,
+        scratch: &mut Scratch,
+    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+        if !self.has(near.number) {
+            return Ok(None);
+        }
+        let Some(centroid) = self.table.centroid(near.number, scratch)? else { return Ok(None) };
         let is_so = is_in_full(self.detector, near.related, query.fingerprint, &centroid.fingerprint);
-        is_so.then_some((centroid, near))
+        Ok(is_so.then_some((centroid, near)))
     }
 }
 

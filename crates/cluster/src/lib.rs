@@ -21,6 +21,9 @@ mod canonical;
 pub mod changelog;
 mod clusterer;
 mod expiry;
+mod fault;
+#[cfg(test)]
+mod fault_tests;
 mod index;
 pub mod log;
 mod old;
@@ -48,8 +51,9 @@ pub use clusterer::{
     WhatIsLeft,
 };
 pub use expiry::{Bounds, ExpiryConfig};
+pub use fault::TableFault;
 pub use index::HITS_MAX;
-pub use old::{Handed, OldCentroids};
+pub use old::{Founding, Handed, OldCentroids};
 pub use recrawls::{Change, Crawl, CrawlChange, RecrawlsConfig};
 pub use rules::ClusterRules;
 pub use seen::{NewText, SeenFrom, SeenText, SeenTexts, TextBounds, text_key};

@@ -1,75 +1,113 @@
-//! What a table asks of whoever keeps its old centroids outside of memory.
+//! The port through which a table uses centroids that are kept outside of memory.
 //!
-//! Clustering only computes: reading and writing is the matter of the other side of this port
-//! ([`blocks`](leitong_store::blocks) in this program). Nothing else of the table knows where a centroid
+//! Clustering only computes; the other side of this port reads and writes
+//! (in this program [`blocks`](leitong_store::blocks)). No other part of the table knows where a centroid
 //! is.
 
 use std::ops::Range;
 
-use super::{Centroid, Near, Nearest, Purpose, Query, SeenTexts};
+use super::{Centroid, Near, Nearest, Purpose, Query, SeenTexts, TableFault};
 use leitong_base::record::timestamp::Timestamp;
 
-/// A centroid on its way out of memory, with whose it is.
+/// A centroid that leaves memory, with its corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Handed {
     /// Its corpus.
     pub corpus: Box<str>,
-    /// Of the settings that made its fingerprint.
+    /// Hash of the settings that made its fingerprint.
     pub fingerprint_hash: u64,
     /// The centroid itself.
     pub centroid: Centroid,
 }
 
-/// The centroids that are not in memory any more: all whose numbers are below [`Self::end`], but
-/// for those that were dropped. Look-ups may ask from several threads at once.
+/// The centroids that are no longer in memory: all with numbers below [`Self::end`], except those that were
+/// dropped. Several threads may look up at once.
 ///
-/// What cannot be read is a fault: answers are empty from then on, and [`Self::fault`] says why.
-/// Whoever decides asks for it before what was decided counts.
+/// Methods that read or write return a [`TableFault`] if a file cannot be read, is damaged, or could not be
+/// written for too long. It may also come from work in the background. After the first such error, every
+/// further call of a method that returns a `Result` returns the same error.
 pub trait OldCentroids: Send + Sync {
-    /// Centroids leave memory by so many at about one time, by multiples of this number.
+    /// Returns how many centroids leave memory at about the same time. They do so by multiples of this number.
     fn leaving(&self) -> u64;
 
-    /// Number of the first centroid that only memory has.
+    /// Returns the number of the first centroid that is in memory only.
     fn end(&self) -> u64;
 
-    /// The numbers that are to be handed over next, of a table that ends before number `end`; none
-    /// while there are too few, or no more can be taken. Where very many wait, this waits as well.
-    fn wanted(&self, end: u64) -> Option<Range<u64>>;
+    /// Returns the numbers of the centroids to hand over next, for a table that ends before number `end`.
+    /// Returns `None` while there are too few of them, or if no more can be taken now. Waits if very many
+    /// centroids are still to be written.
+    ///
+    /// # Errors
+    /// [`TableFault`]; see the description of the trait.
+    fn wanted(&self, end: u64) -> Result<Option<Range<u64>>, TableFault>;
 
-    /// Takes the centroids that were [wanted](Self::wanted), of which the first one has this
-    /// number. They stay in the table's memory until [`Self::end`] is behind them. `texts`: those that
-    /// are kept with the block that one of the centroids completes, if one does.
-    fn take(&self, first: u64, centroids: Vec<Handed>, texts: SeenTexts);
+    /// Takes the centroids that were [wanted](Self::wanted); `first` is the number of the first one. They stay
+    /// in the table's memory until [`Self::end`] is greater than their numbers. `texts` are kept with the
+    /// block that one of the centroids completes, if any.
+    ///
+    /// # Errors
+    /// [`TableFault`]; see the description of the trait.
+    fn take(&self, first: u64, centroids: Vec<Handed>, texts: SeenTexts) -> Result<(), TableFault>;
 
     /// Calls `take` with the texts that are kept with each block, oldest first.
-    fn each_seen(&self, take: &mut dyn FnMut(SeenTexts));
+    ///
+    /// # Errors
+    /// [`TableFault`]; see the description of the trait.
+    fn each_seen(&self, take: &mut dyn FnMut(SeenTexts)) -> Result<(), TableFault>;
 
-    /// The youngest centroid whose text has each of these [keys](super::text_key), of those that have
-    /// `first` or a greater number.
-    fn find_texts(&self, keys: &[Option<u128>], first: u64) -> Vec<Option<u64>>;
+    /// Returns, for each of these [keys](super::text_key), the youngest centroid whose text has it and whose
+    /// number is at least `first`. The result is as long as `keys`.
+    ///
+    /// # Errors
+    /// [`TableFault`]; see the description of the trait.
+    fn find_texts(&self, keys: &[Option<u128>], first: u64) -> Result<Vec<Option<u64>>, TableFault>;
 
-    /// The nearest few centroids of each query, of those that have `first` or a greater number: what
-    /// the table in memory finds by the keys for this `purpose`.
-    fn find(&self, queries: &[Option<Query<'_>>], purpose: Purpose, first: u64) -> Nearest;
+    /// Returns the nearest few centroids for each query, among those whose number is at least `first`. They
+    /// are the ones that the table in memory would find by the keys for this `purpose`.
+    ///
+    /// # Errors
+    /// [`TableFault`]; see the description of the trait.
+    fn find(
+        &self,
+        queries: &[Option<Query<'_>>],
+        purpose: Purpose,
+        first: u64,
+    ) -> Result<Nearest, TableFault>;
 
-    /// The nearest one of all that are near or related in full and have `first` or a greater number.
-    fn find_nearest(&self, query: Query<'_>, first: u64) -> Option<Near>;
+    /// Returns the nearest centroid among all that are near or related in full and whose number is at least
+    /// `first`.
+    ///
+    /// # Errors
+    /// [`TableFault`]; see the description of the trait.
+    fn find_nearest(&self, query: Query<'_>, first: u64) -> Result<Option<Near>, TableFault>;
 
-    /// The centroid of this number.
-    fn centroid(&self, number: u64) -> Option<Centroid>;
+    /// Returns the centroid with this number.
+    ///
+    /// # Errors
+    /// [`TableFault`]; see the description of the trait.
+    fn centroid(&self, number: u64) -> Result<Option<Centroid>, TableFault>;
 
-    /// Offset and log time of its founding.
-    fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)>;
+    /// Returns the log offset and the log time at which the centroid with this number was founded.
+    ///
+    /// # Errors
+    /// [`TableFault`]; see the description of the trait.
+    fn founded(&self, number: u64) -> Result<Option<Founding>, TableFault>;
 
-    /// No centroid below this number is asked for any more.
+    /// Returns the error that all further calls return, if there is one already. Reads no file.
+    ///
+    /// # Errors
+    /// [`TableFault`]; see the description of the trait.
+    fn check(&self) -> Result<(), TableFault>;
+
+    /// Drops the centroids below this number, which are no longer needed.
     fn drop_before(&self, first: u64);
 
-    /// Where no centroid was handed over yet, the first one has this number.
+    /// Sets the number of the first centroid, if none was handed over yet.
     fn begin_at(&self, number: u64);
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     fn bytes(&self) -> usize;
-
-    /// Why nothing counts that was decided since the last time this was none.
-    fn fault(&self) -> Option<String>;
 }
+
+/// Log offset and log time at which a centroid was founded.
+pub type Founding = (u64, Option<Timestamp>);

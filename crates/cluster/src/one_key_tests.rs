@@ -99,7 +99,7 @@ fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Fo
         .collect();
     let first = clusterer.position().next_log_offset;
     let records: Vec<_> = (first..).zip(records.iter().map(Some)).collect();
-    let decisions = records.chunks(batch).flat_map(|batch| clusterer.decide_batch(batch));
+    let decisions = records.chunks(batch).flat_map(|batch| clusterer.decide_batch(batch).expect("in memory"));
     let joined = decisions.map(|decision| match decision {
         Decision::Joined(centroid) => Some((false, centroid.cluster_id.log_offset, centroid.distance)),
         Decision::Founded(_, related) => {
@@ -184,18 +184,20 @@ fn candidates_that_are_kept_do_not_follow_the_number_of_centroids() {
     for centroids in [10_000_u32, 20_000] {
         let mut clusterer = clusterer(Arc::new(Star), u64::MAX, 1);
         for number in 0..centroids {
-            clusterer.restore(
-                "",
-                0,
-                &super::Centroid {
-                    log_offset: u64::from(number),
-                    log_time: None,
-                    fingerprint: spoke(number, 9, true).into(),
-                    text_digest: u128::MAX - u128::from(number),
-                    page_id: "".into(),
-                    url: "".into(),
-                },
-            );
+            clusterer
+                .restore(
+                    "",
+                    0,
+                    &super::Centroid {
+                        log_offset: u64::from(number),
+                        log_time: None,
+                        fingerprint: spoke(number, 9, true).into(),
+                        text_digest: u128::MAX - u128::from(number),
+                        page_id: "".into(),
+                        url: "".into(),
+                    },
+                )
+                .expect("in memory");
         }
         let pages = vec![HUB.to_vec(); 30];
         let records: Vec<FingerprintRecord> =
@@ -209,7 +211,7 @@ fn candidates_that_are_kept_do_not_follow_the_number_of_centroids() {
                 Outcome::Undecidable(_) => None,
             })
             .collect();
-        let near = clusterer.look_up(&queries);
+        let near = clusterer.look_up(&queries).expect("in memory");
         assert_eq!(near.len(), 8 * pages.len(), "the oldest eight of each page");
         assert!(near.iter().all(|near| near.number < 8));
         room.push(clusterer.room_for_hits());

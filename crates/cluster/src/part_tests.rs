@@ -64,20 +64,20 @@ proptest! {
         let numbered: Vec<_> = (0..).zip(records.iter().map(Some)).collect();
         let mut in_batches = clusterer(centroids_max as u64, Position::default());
         let decisions: Vec<_> =
-            numbered.chunks(batch).flat_map(|batch| in_batches.decide_batch(batch)).collect();
+            numbered.chunks(batch).flat_map(|batch| in_batches.decide_batch(batch).expect("in memory")).collect();
         prop_assert_eq!(decisions.iter().map(related).collect::<Vec<_>>(), naive);
 
         let mut one_by_one = clusterer(centroids_max as u64, Position::default());
         for (at, (record, decision)) in records.iter().zip(&decisions).enumerate() {
             if at == saved_at {
                 let mut restored = clusterer(centroids_max as u64, one_by_one.position());
-                one_by_one.centroids().for_each(|(corpus, hash, centroid)| restored.restore(corpus, hash, &centroid));
+                one_by_one.centroids().for_each(|(corpus, hash, centroid)| restored.restore(corpus, hash, &centroid).expect("in memory"));
                 one_by_one = restored;
-                one_by_one.insert_pending();
+                one_by_one.insert_pending().expect("in memory");
             }
-            let preview = one_by_one.preview(record, Asked::default(), &mut Scratch::default());
+            let preview = one_by_one.preview(record, Asked::default(), &mut Scratch::default()).expect("in memory");
             prop_assert_eq!(&preview.decision, decision);
-            prop_assert_eq!(&one_by_one.decide(Some(record)), decision);
+            prop_assert_eq!(&one_by_one.decide(Some(record)).expect("in memory"), decision);
         }
     }
 }

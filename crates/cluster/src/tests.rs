@@ -198,7 +198,7 @@ fn longest(expiry: &ExpiryConfig) -> ClusterRules {
 }
 
 fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32, bool)>> {
-    events.iter().map(|event| outcome(&clusterer.decide(Some(&event.record())))).collect()
+    events.iter().map(|event| outcome(&clusterer.decide(Some(&event.record())).expect("in memory"))).collect()
 }
 
 /// The same table, saved and loaded.
@@ -206,14 +206,14 @@ fn restored(first: &Clusterer, expiry: &ExpiryConfig) -> Clusterer {
     let mut second = Clusterer::new(Arc::new(OnALine), longest(expiry), first.position());
     let start = first.founded() - first.centroid_count() as u64;
     for (number, (corpus, fingerprint_hash, centroid)) in (start..).zip(first.centroids()) {
-        second.restore(corpus, fingerprint_hash, &centroid);
+        second.restore(corpus, fingerprint_hash, &centroid).expect("in memory");
         second.restore_canonical(number - start, first.canonical(number).expect("ranked"));
     }
     let (from, texts) = first.seen_texts(0);
     let here = |text: SeenText| SeenText { cluster: text.cluster.wrapping_sub(start), ..text };
     let texts: Vec<SeenText> = texts.map(here).collect();
     second.restore_texts(from.first, texts.into_iter());
-    second.restore_text_bounds(first.text_bounds());
+    second.restore_text_bounds(first.text_bounds().expect("in memory"));
     // As a saved table has them; this one counts from 0.
     let Bounds { dead_below, dead_before } = first.bounds();
     second.restore_bounds(Bounds { dead_below: dead_below.saturating_sub(start), dead_before });
@@ -248,7 +248,7 @@ fn canonical_chars(first: &Clusterer, second: &Clusterer, at: u64, start: u64) -
     let (table, log_offset) = at.checked_sub(start).map_or((first, at), |at| (second, at));
     let id = ClusterId { log_generation: 0, log_partition: 0, log_offset };
     let mut scratch = Scratch::default();
-    let page = table.centroid(id, &mut scratch).expect("it is there");
+    let page = table.centroid(id, &mut scratch).expect("in memory").expect("it is there");
     page.page_id.parse().expect("a number")
 }
 
@@ -275,12 +275,12 @@ proptest! {
                 // A table that was restored, perhaps with another cap, says the same.
                 let smaller = ExpiryConfig { centroids_max: expiry.centroids_max.div_ceil(2), ..expiry.clone() };
                 decider = restored(&decider, &smaller);
-                decider.insert_pending();
+                decider.insert_pending().expect("in memory");
             }
             let record = event.record();
-            let preview = decider.preview(&record, Asked { top: 8, max_distance: None }, &mut scratch);
-            let again = decider.preview(&record, Asked { top: 0, max_distance: Some(0.0) }, &mut scratch);
-            let decision = decider.decide(Some(&record));
+            let preview = decider.preview(&record, Asked { top: 8, max_distance: None }, &mut scratch).expect("in memory");
+            let again = decider.preview(&record, Asked { top: 0, max_distance: Some(0.0) }, &mut scratch).expect("in memory");
+            let decision = decider.decide(Some(&record)).expect("in memory");
             prop_assert_eq!(&preview.decision, &decision);
             if let Decision::Joined(page) = &decision
                 && page.equal_text
@@ -292,14 +292,14 @@ proptest! {
                 prop_assert_eq!((nearest.page_id, nearest.cluster_id), (stands.0, page.cluster_id));
                 prop_assert_eq!((nearest.distance, related), (page.distance, false));
                 let id = page.cluster_id;
-                let centroid = decider.centroid(id, &mut scratch).expect("it is there");
+                let centroid = decider.centroid(id, &mut scratch).expect("in memory").expect("it is there");
                 prop_assert_eq!(centroid.log_offset, id.log_offset);
                 prop_assert_eq!(&*centroid.page_id, &page.page_id);
                 prop_assert_eq!(page.distance == 0, again.decision == decision);
             }
         }
         let id = |log_offset| ClusterId { log_generation: 0, log_partition: 0, log_offset };
-        let found = (0..events.len() as u64).filter(|at| decider.centroid(id(*at), &mut scratch).is_some());
+        let found = (0..events.len() as u64).filter(|at| decider.centroid(id(*at), &mut scratch).expect("in memory").is_some());
         prop_assert!(found.count() <= decider.centroid_count());
     }
 
@@ -315,7 +315,7 @@ proptest! {
         let mut decisions = Vec::new();
         let records: Vec<_> = (0..).zip(records.iter().map(Some)).collect();
         for batch in records.chunks(size) {
-            decisions.extend(clusterer.decide_batch(batch));
+            decisions.extend(clusterer.decide_batch(batch).expect("in memory"));
             prop_assert!(clusterer.centroid_count() as u64 <= expiry.centroids_max);
         }
         let outcomes: Vec<_> = decisions.iter().map(outcome).collect();
@@ -346,7 +346,7 @@ proptest! {
         let saved: Vec<SavedCentroid> = other_centroids(&other, start);
 
         let mut merged = restored(&table, &expiry);
-        let became: Vec<Merged> = saved.chunks(size).flat_map(|batch| merged.merge_batch(batch)).collect();
+        let became: Vec<Merged> = saved.chunks(size).flat_map(|batch| merged.merge_batch(batch).expect("in memory")).collect();
         merged.merged_up_to(start + second.len() as u64, other.position().log_time);
         prop_assert_eq!(merged.position().next_log_offset, events.len() as u64);
 
@@ -366,7 +366,7 @@ proptest! {
             prop_assert_eq!((became.cluster_id.log_offset, became.joined), (place(cluster), joined));
         }
 
-        merged.evict_expired();
+        merged.evict_expired().expect("in memory");
         prop_assert!(merged.centroid_count() as u64 <= expiry.centroids_max);
         if !expires {
             let founded = |decisions: Vec<Option<(u64, u32, bool)>>| -> Vec<u64> {
@@ -405,7 +405,7 @@ proptest! {
         let stand = |table: &Clusterer| -> Vec<_> {
             let ids = (0..before.len() as u64).map(|at| ClusterId { log_generation: 0, log_partition: 0, log_offset: at });
             let mut scratch = Scratch::default();
-            ids.map(|id| Some(table.centroid(id, &mut scratch)?.page_id)).collect()
+            ids.map(|id| Some(table.centroid(id, &mut scratch).expect("in memory")?.page_id)).collect()
         };
         prop_assert_eq!(stand(&second), stand(&first));
         let centroids: Vec<(String, u64, Centroid)> =
@@ -420,10 +420,10 @@ proptest! {
 #[test]
 fn what_cannot_be_read_takes_an_offset_and_nothing_else() {
     let mut clusterer = clusterer(&ExpiryConfig::default());
-    assert_eq!(clusterer.decide(None), Decision::Undecidable);
+    assert_eq!(clusterer.decide(None).expect("in memory"), Decision::Undecidable);
     let event = Event { corpus: 0, settings: 0, fingerprint: Some(9), text: 9, chars: 100, day: None };
     let id = ClusterId { log_generation: 0, log_partition: 0, log_offset: 1 };
-    assert_eq!(clusterer.decide(Some(&event.record())), Decision::Founded(id, None));
+    assert_eq!(clusterer.decide(Some(&event.record())).expect("in memory"), Decision::Founded(id, None));
     assert_eq!(id.to_string(), "00000000000000000000000000000001");
 }
 
@@ -433,8 +433,12 @@ fn memory_of_other_corpora_is_given_back() {
     let mut seen = BTreeMap::new();
     for corpus in 0..100 {
         let event = Event { corpus, settings: 0, fingerprint: Some(1), text: 1, chars: 100, day: None };
-        *seen.entry(matches!(clusterer.decide(Some(&event.record())), Decision::Founded(..))).or_insert(0) +=
-            1;
+        *seen
+            .entry(matches!(
+                clusterer.decide(Some(&event.record())).expect("in memory"),
+                Decision::Founded(..)
+            ))
+            .or_insert(0) += 1;
     }
     assert_eq!(seen, BTreeMap::from([(true, 100)]));
     assert_eq!(clusterer.centroids().count(), 2);
@@ -482,7 +486,7 @@ fn at_its_cap_memory_stays_the_same() {
         for start in (0..11 * cap).step_by(500) {
             let records: Vec<FingerprintRecord> = (start..start + 500).map(founding).collect();
             let batch: Vec<_> = (start..).zip(records.iter().map(Some)).collect();
-            let decisions = clusterer.decide_batch(&batch);
+            let decisions = clusterer.decide_batch(&batch).expect("in memory");
             assert!(decisions.iter().all(|decision| matches!(decision, Decision::Founded(..))));
             let TableBytes { hot, cold } = clusterer.bytes();
             if start < 3 * cap {
@@ -492,14 +496,20 @@ fn at_its_cap_memory_stays_the_same() {
         }
         assert_eq!(clusterer.centroid_count() as u64, cap);
         let last = founding(11 * cap - 1);
-        assert!(matches!(clusterer.decide(Some(&last)), Decision::Joined(_)), "the youngest is still there");
-        assert!(matches!(clusterer.decide(Some(&founding(1))), Decision::Founded(..)), "an old one is not");
+        assert!(
+            matches!(clusterer.decide(Some(&last)).expect("in memory"), Decision::Joined(_)),
+            "the youngest is still there"
+        );
+        assert!(
+            matches!(clusterer.decide(Some(&founding(1))).expect("in memory"), Decision::Founded(..)),
+            "an old one is not"
+        );
 
         // Days later than any centroid lives; each record then frees some.
         let mut late = founding(1);
         late.log_time = Timestamp::from_ms(20_000 * 24 * 60 * 60 * 1000);
         for _ in 0..cap / 16 + 2 {
-            clusterer.decide(Some(&late));
+            clusterer.decide(Some(&late)).expect("in memory");
         }
         assert_eq!(clusterer.centroid_count(), 1);
         let TableBytes { hot, cold } = clusterer.bytes();
@@ -519,11 +529,11 @@ fn texts_of_members_are_bounded_and_small() {
         record
     };
     let bytes = |clusterer: &Clusterer| clusterer.bytes().hot + clusterer.bytes().cold;
-    clusterer.decide(Some(&page(0)));
+    clusterer.decide(Some(&page(0))).expect("in memory");
     let empty = bytes(&clusterer);
     let mut full = 0;
     for text in 1..=5 * cap {
-        clusterer.decide(Some(&page(text)));
+        clusterer.decide(Some(&page(text))).expect("in memory");
         if text == cap {
             full = bytes(&clusterer);
             let each = (full - empty) / cap as usize;
@@ -531,7 +541,10 @@ fn texts_of_members_are_bounded_and_small() {
         }
     }
     assert!(bytes(&clusterer) < full + full / 8, "{} bytes, {full} when full", bytes(&clusterer));
-    let known = |clusterer: &mut Clusterer, text: u64| match clusterer.decide(Some(&page(text))) {
+    let known = |clusterer: &mut Clusterer, text: u64| match clusterer
+        .decide(Some(&page(text)))
+        .expect("in memory")
+    {
         Decision::Joined(joined) => joined.equal_text,
         _ => false,
     };

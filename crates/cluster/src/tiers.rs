@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use super::articles::{ArticlePage, Articles};
-use super::old::{Handed, OldCentroids};
+use super::fault::TableFault;
+use super::old::{Founding, Handed, OldCentroids};
 use super::seen::{Seen, SeenTexts};
 use super::table::{Centroid, Near, Nearest, Purpose, Query, Scratch, Table, TableBytes};
-use leitong_base::record::timestamp::Timestamp;
 use leitong_fingerprint::Detector;
 
 /// Portions that are handed over, and centroids that leave memory, at one call: several times what
@@ -44,13 +44,23 @@ impl Tiers {
         Self { first, young, old: None, articles: Articles::default(), seen: Seen::new(texts_max) }
     }
 
-    /// A table whose old centroids, from number `first` on, are in `old`; `young` goes on there. At most
-    /// `texts_max` texts of members count.
-    pub(super) fn with_old(young: Table, old: Arc<dyn OldCentroids>, first: u64, texts_max: u64) -> Self {
+    /// Creates a table whose old centroids, from number `first` on, are in `old`; `young` has the later ones.
+    /// At most `texts_max` texts of members count.
+    pub(super) fn with_old(
+        young: Table,
+        old: Arc<dyn OldCentroids>,
+        first: u64,
+        texts_max: u64,
+    ) -> Result<Self, TableFault> {
         let mut seen = Seen::new(texts_max);
-        old.each_seen(&mut |SeenTexts { first, texts }| seen.restore(first, texts.into_iter()));
+        old.each_seen(&mut |SeenTexts { first, texts }| seen.restore(first, texts.into_iter()))?;
         seen.mark(old.end());
-        Self { young, old: Some(old), first, articles: Articles::default(), seen }
+        Ok(Self { young, old: Some(old), first, articles: Articles::default(), seen })
+    }
+
+    /// Returns the error of the old centroids, if they have one already. Reads no file.
+    pub(super) fn check(&self) -> Result<(), TableFault> {
+        self.old.as_ref().map_or(Ok(()), |old| old.check())
     }
 
     /// Has an empty table begin with this number; `young` is an empty one that does.
@@ -82,50 +92,50 @@ impl Tiers {
         self.young.end()
     }
 
-    /// Offset and log time of a centroid's founding.
-    pub(super) fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)> {
+    /// Returns the log offset and the log time at which a centroid was founded; `None` if it was removed.
+    pub(super) fn founded(&self, number: u64) -> Result<Option<Founding>, TableFault> {
         if number < self.first {
-            return None;
+            return Ok(None);
         }
         match self.old_below(number) {
             Some(old) => old.founded(number),
-            None => self.young.founded(number),
+            None => Ok(self.young.founded(number)),
         }
     }
 
-    /// The nearest few centroids of each query, but for those that were added since
+    /// Returns the nearest few centroids for each query, without those that were added since
     /// [`Self::settle`].
     pub(super) fn find(
         &self,
         queries: &[Option<Query<'_>>],
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Nearest {
+    ) -> Result<Nearest, TableFault> {
         self.find_by(Purpose::Probe, queries, detector, scratch)
     }
 
-    /// What [`Self::find`] finds, as far as a decision can need it: of a query with a centroid that is
-    /// near at distance 0, those that share the [equal key](Detector::equal_key) with it, since all
-    /// that are as near do.
+    /// Returns what [`Self::find`] finds, as far as a decision can need it. For a query with a centroid that is
+    /// near at distance 0, these are the centroids that share the [equal key](Detector::equal_key) with it,
+    /// since all that are as near do.
     pub(super) fn find_to_decide(
         &self,
         queries: &[Option<Query<'_>>],
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Nearest {
+    ) -> Result<Nearest, TableFault> {
         let has_key = |query: &Query<'_>| detector.equal_key(query.fingerprint).is_some();
         if !queries.iter().flatten().next().is_some_and(has_key) {
             return self.find(queries, detector, scratch);
         }
-        let equal = self.find_by(Purpose::ProbeEqual, queries, detector, scratch).only_equal();
+        let equal = self.find_by(Purpose::ProbeEqual, queries, detector, scratch)?.only_equal();
         let is_open = |number: u32| equal.of(number).0.is_empty();
         let open: Vec<Option<Query<'_>>> =
             (0..).zip(queries).map(|(number, query)| query.filter(|_| is_open(number))).collect();
         let mut nearest = equal;
         if open.iter().any(Option::is_some) {
-            nearest.merge(self.find(&open, detector, scratch));
+            nearest.merge(self.find(&open, detector, scratch)?);
         }
-        nearest
+        Ok(nearest)
     }
 
     fn find_by(
@@ -134,16 +144,16 @@ impl Tiers {
         queries: &[Option<Query<'_>>],
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Nearest {
+    ) -> Result<Nearest, TableFault> {
         let mut nearest = self.young.find(queries, purpose, detector, scratch);
         if let Some(old) = &self.old {
-            nearest.merge(old.find(queries, purpose, self.first));
+            nearest.merge(old.find(queries, purpose, self.first)?);
         }
-        nearest
+        Ok(nearest)
     }
 
-    /// The nearest centroid that is near or related in full, and has `first` or a greater number and
-    /// is not left out; of the old ones none is. See [`Table::find_nearest`].
+    /// Returns the nearest centroid that is near or related in full, whose number is at least `first`, and that
+    /// is not left out. No old centroid is left out. See [`Table::find_nearest`].
     pub(super) fn find_nearest(
         &self,
         query: Query<'_>,
@@ -151,11 +161,14 @@ impl Tiers {
         left_out: &(dyn Fn(u64) -> bool + Sync),
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Option<Near> {
+    ) -> Result<Option<Near>, TableFault> {
         let counts = |number| number >= first && !left_out(number);
         let young = self.young.find_nearest(query, &counts, detector, scratch);
-        let old = self.old.as_ref().and_then(|old| old.find_nearest(query, first.max(self.first)));
-        young.into_iter().chain(old).min()
+        let old = match &self.old {
+            Some(old) => old.find_nearest(query, first.max(self.first))?,
+            None => None,
+        };
+        Ok(young.into_iter().chain(old).min())
     }
 
     /// The centroids added since [`Self::settle`] that may be near `query`, ordered.
@@ -170,10 +183,10 @@ impl Tiers {
 
     /// Returns the numbers of the youngest old centroids whose texts have these keys; empty if there are
     /// none.
-    pub(super) fn old_texts(&self, keys: &[Option<u128>]) -> Vec<Option<u64>> {
+    pub(super) fn old_texts(&self, keys: &[Option<u128>]) -> Result<Vec<Option<u64>>, TableFault> {
         match &self.old {
             Some(old) if keys.iter().any(Option::is_some) => old.find_texts(keys, self.first),
-            _ => Vec::new(),
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -194,14 +207,18 @@ impl Tiers {
         self.articles.enter(page);
     }
 
-    /// The centroid of this number; none if it was removed.
-    pub(super) fn centroid(&self, number: u64, scratch: &mut Scratch) -> Option<Centroid> {
+    /// Returns the centroid with this number; `None` if it was removed.
+    pub(super) fn centroid(
+        &self,
+        number: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Centroid>, TableFault> {
         if number < self.first {
-            return None;
+            return Ok(None);
         }
         match self.old_below(number) {
             Some(old) => old.centroid(number),
-            None => self.young.centroid(number, scratch),
+            None => Ok(self.young.centroid(number, scratch)),
         }
     }
 
@@ -223,7 +240,7 @@ impl Tiers {
         self.young.insert(corpus, fingerprint_hash, centroid, detector);
     }
 
-    /// Adds a centroid of a saved table, in whose order they come. Look-ups find it after
+    /// Adds a centroid of a saved table; centroids come in the order of that table. Look-ups find it after
     /// [`Self::settle`].
     pub(super) fn restore(
         &mut self,
@@ -231,7 +248,7 @@ impl Tiers {
         fingerprint_hash: u64,
         centroid: &Centroid,
         detector: &dyn Detector,
-    ) {
+    ) -> Result<(), TableFault> {
         self.insert(corpus, fingerprint_hash, centroid, detector);
         let unsettled = self.young.unsettled();
         let enough = match self.young.leaving_together() {
@@ -239,23 +256,24 @@ impl Tiers {
             None => self.young.len() / RESTORED_SHARE,
         };
         if unsettled >= enough.max(RESTORED_AT_ONCE) {
-            self.settle(detector);
+            self.settle(detector)?;
         } else if unsettled.is_multiple_of(RESTORED_AT_ONCE) {
-            // What leaves memory before it is in the index need not be entered.
-            self.let_old_leave(detector);
+            // A centroid that leaves memory before it is in the index need not be entered.
+            self.let_old_leave(detector)?;
         }
+        Ok(())
     }
 
-    /// Has look-ups find the centroids that were added, and lets old ones leave memory.
-    pub(super) fn settle(&mut self, detector: &dyn Detector) {
+    /// Makes look-ups find the centroids that were added, and lets old ones leave memory.
+    pub(super) fn settle(&mut self, detector: &dyn Detector) -> Result<(), TableFault> {
         self.young.settle(detector);
-        self.let_old_leave(detector);
+        self.let_old_leave(detector)
     }
 
-    fn let_old_leave(&mut self, detector: &dyn Detector) {
-        let Some(old) = &self.old else { return };
+    fn let_old_leave(&mut self, detector: &dyn Detector) -> Result<(), TableFault> {
+        let Some(old) = &self.old else { return Ok(()) };
         for _ in 0..HANDED_OVER_MAX {
-            let Some(numbers) = old.wanted(self.young.end()) else { break };
+            let Some(numbers) = old.wanted(self.young.end())? else { break };
             let (first, end) = (numbers.start, numbers.end);
             let handed = self.young.range(numbers).map(|(corpus, fingerprint_hash, centroid)| Handed {
                 corpus: corpus.into(),
@@ -270,11 +288,12 @@ impl Tiers {
                 true => self.seen.of_block(begins.max(block_end.saturating_sub(block)), block_end),
                 false => SeenTexts::default(),
             };
-            old.take(first, handed, texts);
+            old.take(first, handed, texts)?;
         }
         self.seen.forget_marks(old.end());
         let gone = old.end().saturating_sub(self.young.first()).min(LEAVING_MAX);
         (0..gone).for_each(|_| self.young.remove_oldest(detector));
+        Ok(())
     }
 
     /// Takes the oldest centroid out.
@@ -316,11 +335,6 @@ impl Tiers {
     /// Whether look-ups find all centroids: none has come since [`Self::settle`].
     pub(super) fn is_settled(&self) -> bool {
         self.young.unsettled() == 0
-    }
-
-    /// Why nothing counts that was decided; none if all is well.
-    pub(super) fn fault(&self) -> Option<String> {
-        self.old.as_ref().and_then(|old| old.fault())
     }
 
     /// Corpora that have centroids in memory.

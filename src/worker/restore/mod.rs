@@ -14,7 +14,7 @@ mod source;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::disk::{DiskTable, fault};
+use super::disk::DiskTable;
 use super::owner::{Owner, Trouble};
 use super::ports::World;
 use crate::kafka::ports::{Reader, Record};
@@ -103,8 +103,8 @@ impl<W: World> Owner<W> {
                     drop(start);
                     match error {
                         error if source == Source::Changelog => self.unfit(error, attempt)?,
-                        error @ RestoreError::Disk { is_unreadable: false, .. } => {
-                            self.unfit(error, attempt)?
+                        RestoreError::Disk(fault) if !fault.is_unreadable() => {
+                            self.unfit(fault.into(), attempt)?
                         }
                         error => Restore::Damaged(error),
                     }
@@ -123,7 +123,7 @@ impl<W: World> Owner<W> {
     fn drop_short_cut(&self, source: Source, error: &RestoreError) {
         if source == Source::Snapshot {
             // An unreadable source has already been set aside.
-            if !matches!(error, RestoreError::Disk { .. }) {
+            if !matches!(error, RestoreError::Disk(_)) {
                 self.role.set_aside(self.partition, error);
             }
         } else {
@@ -179,9 +179,6 @@ impl<W: World> Owner<W> {
                     }
                 }
             }
-        }
-        if let Err(error) = table.check() {
-            return ReadOn::Unfit(error);
         }
         let centroids = table.restoration.centroid_count() as u64;
         metrics::restored(self.partition, centroids, records, elapsed());
@@ -244,9 +241,13 @@ impl<W: World> Owner<W> {
         let position = restoration.position().map(|position| position.next_log_offset);
         let mut restored = match restoration.finish(&identity, self.role.accepted.cluster_hash) {
             Ok(restored) => restored,
-            Err(error) => return self.unfit_from(source, error, attempt),
+            Err(error) => {
+                if let (RestoreError::Disk(fault), Some(disk)) = (&error, &disk) {
+                    disk.set_aside_after(fault);
+                }
+                return self.unfit_from(source, error, attempt);
+            }
         };
-        fault(disk.as_ref(), &restored.clusterer)?;
         let (config, detector) = (self.config(), &self.role.detector);
         if position.is_none() {
             restored.cluster_hash_since = next;
@@ -273,16 +274,14 @@ impl<W: World> Owner<W> {
     /// Decides what to do about an unusable table from `source`. An error of the changelog itself is final;
     /// for all other sources the next one is tried.
     fn unfit_from(&self, source: Source, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
-        match error {
-            RestoreError::Damaged(_)
-            | RestoreError::Hole { .. }
-            | RestoreError::OtherTable { .. }
-            | RestoreError::Disk { is_unreadable: true, .. }
-                if source != Source::Changelog =>
-            {
-                Ok(Restore::Damaged(error))
-            }
-            error => self.unfit(error, attempt),
+        let may_be_of_source = match &error {
+            RestoreError::Damaged(_) | RestoreError::Hole { .. } | RestoreError::OtherTable { .. } => true,
+            RestoreError::Disk(fault) => fault.is_unreadable(),
+            _ => false,
+        };
+        match may_be_of_source && source != Source::Changelog {
+            true => Ok(Restore::Damaged(error)),
+            false => self.unfit(error, attempt),
         }
     }
 

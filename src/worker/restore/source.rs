@@ -24,9 +24,6 @@ use leitong_cluster::changelog::POSITION_KEY;
 use leitong_cluster::changelog::restore::{Restoration, RestoreError};
 use leitong_store::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 
-/// Records after which a table on disk is asked whether all is well.
-const LOOKED_AT_EVERY: u64 = 1024;
-
 /// A table as far as the changelog was read.
 pub(crate) struct TableReplica {
     pub(crate) restoration: Restoration,
@@ -78,36 +75,36 @@ impl TableReplica {
         if let Some(disk) = &mut self.disk {
             disk.stands_from(self.restoration.clusterer().founded(), record.offset());
         }
-        self.restoration.take(record.key(), record.value())?;
+        let taken = self.restoration.take(record.key(), record.value());
+        self.or_set_aside(taken)?;
         self.next_offset = record.offset() + 1;
         let is_position = record.key() == Some(POSITION_KEY);
-        if is_position || self.next_offset.is_multiple_of(LOOKED_AT_EVERY) {
-            self.check()?;
-        }
         self.is_at_position = is_position;
         if is_position {
-            self.at_position(now);
+            self.at_position(now)?;
         }
         if is_position && self.is_whole {
-            self.restoration.insert_pending();
+            self.insert_pending()?;
         }
         Ok(())
     }
 
-    /// The changelog has been read to its end, for now.
-    pub(crate) fn at_end(&mut self, now: Instant) {
+    /// Goes on with what waits in memory to be written to disk. The changelog has been read to its end, for now.
+    pub(crate) fn at_end(&mut self, now: Instant) -> Result<(), RestoreError> {
         if self.disk.is_some() {
-            self.restoration.insert_pending();
-            self.at_position(now);
+            self.insert_pending()?;
+            self.at_position(now)?;
         }
+        Ok(())
     }
 
-    /// Has look-ups read it from here on: it is as far as the changelog was a moment ago.
-    pub(crate) fn let_read(&mut self) {
+    /// Makes look-ups read it from here on: it is as far as the changelog was a moment ago.
+    pub(crate) fn let_read(&mut self) -> Result<(), RestoreError> {
         if !self.is_whole {
-            self.restoration.insert_pending();
+            self.insert_pending()?;
             self.is_whole = true;
         }
+        Ok(())
     }
 
     /// The table, where look-ups may read it: as of the end of a transaction.
@@ -115,19 +112,26 @@ impl TableReplica {
         (self.is_whole && self.is_at_position).then_some(&self.restoration)
     }
 
-    fn at_position(&mut self, now: Instant) {
-        if let (Some(disk), Some(position)) = (&mut self.disk, self.restoration.position()) {
-            disk.committed(self.restoration.clusterer(), self.next_offset, || position.clone(), now);
-        }
+    fn insert_pending(&mut self) -> Result<(), RestoreError> {
+        let inserted = self.restoration.insert_pending();
+        self.or_set_aside(inserted.map_err(Into::into))
     }
 
-    /// Whether all that was taken is in the table.
-    pub(crate) fn check(&self) -> Result<(), RestoreError> {
-        let Some(why) = self.restoration.fault() else { return Ok(()) };
-        Err(match &self.disk {
-            Some(disk) => disk.unfit(why),
-            None => RestoreError::Disk { why, is_unreadable: true },
-        })
+    fn at_position(&mut self, now: Instant) -> Result<(), RestoreError> {
+        let (Some(disk), Some(position)) = (&mut self.disk, self.restoration.position()) else {
+            return Ok(());
+        };
+        let (table, position) = (self.restoration.clusterer(), || Ok(position.clone()));
+        let saved = disk.committed(table, self.next_offset, position, now);
+        self.or_set_aside(saved.map_err(Into::into))
+    }
+
+    /// Moves files that cannot be read out of the way, so that the next restore does not use them.
+    fn or_set_aside(&self, result: Result<(), RestoreError>) -> Result<(), RestoreError> {
+        if let (Err(RestoreError::Disk(fault)), Some(disk)) = (&result, &self.disk) {
+            disk.set_aside_after(fault);
+        }
+        result
     }
 }
 

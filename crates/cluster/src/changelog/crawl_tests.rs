@@ -72,7 +72,7 @@ enum Vacated {
 }
 
 fn decide(clusterer: &mut Clusterer, step: &Step) -> StepOutcome {
-    let cluster = match clusterer.decide(Some(&record(step))) {
+    let cluster = match clusterer.decide(Some(&record(step))).expect("in memory") {
         Decision::Founded(id, _) => Some((id.log_offset, step.url.to_string())),
         Decision::Joined(page) => Some((page.cluster_id.log_offset, page.page_id)),
         Decision::Undecidable => None,
@@ -103,7 +103,8 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool))
         let new = clusterer.take_new();
         let canonicals = clusterer.take_new_canonicals();
         let crawls = clusterer.take_crawl_changes();
-        let position = position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default());
+        let position =
+            position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default()).expect("in memory");
         let written = new.iter().map(|new| centroid_record(new, 9, 0, &Equal));
         let written = written.chain(canonicals.into_iter().map(|new| canonical_record(new, 9, 0)));
         let written = written.chain(crawls.into_iter().map(|change| crawl_record(change, 9, 0)));

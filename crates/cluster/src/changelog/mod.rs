@@ -24,7 +24,7 @@ use prost::Message;
 
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::Watermarks;
-use crate::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid, TextBounds};
+use crate::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid, TableFault, TextBounds};
 pub use crawl::crawl_record;
 use leitong_base::proto::{
     self, CHANGELOG_CANONICAL_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION, CHANGELOG_TEXTS_FORMAT_VERSION,
@@ -124,38 +124,42 @@ pub fn position_record(message: &proto::Position) -> ChangelogRecord {
 }
 
 /// Returns the message of the position record of a table.
-#[must_use]
+///
+/// # Errors
+/// [`TableFault`] if the table cannot be relied on any more.
 pub fn position_message(
     clusterer: &Clusterer,
     identity: &Identity,
     cluster_hash_since: u64,
     table_id: Option<u64>,
     watermarks: &Watermarks,
-) -> proto::Position {
-    let (centroid_count, oldest_log_offset) = clusterer.unexpired();
+) -> Result<proto::Position, TableFault> {
+    let (centroid_count, oldest_log_offset) = clusterer.unexpired()?;
     let crawls = clusterer.crawl_bounds();
-    proto::Position {
+    Ok(proto::Position {
         format_version: CHANGELOG_TEXTS_FORMAT_VERSION,
         crawls: crawls.map(|(counted, _)| counted),
         crawls_dead_below: crawls.map_or(0, |(_, dead_below)| dead_below),
         table_id,
         oldest_log_offset,
-        ..table_message(clusterer, identity, cluster_hash_since, centroid_count, watermarks)
-    }
+        ..table_message(clusterer, identity, cluster_hash_since, centroid_count, watermarks)?
+    })
 }
 
 /// Returns the message that describes a saved table. Its `centroid_count` youngest centroids follow it.
-#[must_use]
+///
+/// # Errors
+/// [`TableFault`] if the table cannot be relied on any more.
 pub fn table_message(
     clusterer: &Clusterer,
     identity: &Identity,
     cluster_hash_since: u64,
     centroid_count: u64,
     watermarks: &Watermarks,
-) -> proto::Position {
+) -> Result<proto::Position, TableFault> {
     let (position, bounds) = (clusterer.position(), clusterer.bounds());
-    let texts = clusterer.text_bounds();
-    proto::Position {
+    let texts = clusterer.text_bounds()?;
+    Ok(proto::Position {
         format_version: FORMAT_VERSION,
         log_generation: position.log_generation,
         log_partition: position.log_partition,
@@ -197,7 +201,7 @@ pub fn table_message(
         texts_dead_below: texts.dead_below,
         texts_needed_from: texts.needed_from,
         text_count: 0,
-    }
+    })
 }
 
 /// Returns the expiry bounds in a position record.

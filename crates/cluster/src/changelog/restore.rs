@@ -13,7 +13,7 @@ use super::{Identity, POSITION_KEY, bounds, cluster_of, text_bounds, topic_ids};
 use super::{centroid, crawl, texts};
 use crate::log::identity::{Replaced, TopicId};
 use crate::log::watermarks::{Watermark, Watermarks};
-use crate::{Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position};
+use crate::{Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position, TableFault};
 use leitong_base::proto::{self, CHANGELOG_FORMAT_VERSION_MAX};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_fingerprint::Detector;
@@ -86,14 +86,9 @@ pub enum RestoreError {
         /// Where the change would take effect.
         at: u64,
     },
-    /// Old centroids cannot be kept where they are to be, or not be read there.
-    #[error("{why}")]
-    Disk {
-        /// What is wrong, and what to do.
-        why: String,
-        /// It is what is there, and not that there is no room.
-        is_unreadable: bool,
-    },
+    /// Old centroids cannot be read, or can no longer be written.
+    #[error(transparent)]
+    Disk(#[from] TableFault),
     /// What the table was begun with is not what the changelog has.
     #[error("the table on disk ends with centroid {number}, and the changelog has another one there")]
     OtherTable {
@@ -309,7 +304,7 @@ impl Restoration {
             _ => {}
         }
         self.newest = Some(log_offset);
-        self.clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
+        self.clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid)?;
         let canonical = centroid::canonical_of(&message).map_err(RestoreError::Damaged)?;
         self.clusterer.restore_canonical(self.clusterer.founded() - 1, canonical);
         Ok(())
@@ -363,9 +358,9 @@ impl Restoration {
     /// A tombstone that an older version wrote takes the oldest centroid, or one that is compacted
     /// away. Once a position names the first centroid that counts, it says nothing more.
     fn take_tombstone(&mut self, log_offset: u64) -> Result<(), RestoreError> {
-        let known = self.clusterer.oldest_log_offset().is_some_and(|oldest| oldest <= log_offset);
+        let known = self.clusterer.oldest_log_offset()?.is_some_and(|oldest| oldest <= log_offset);
         let counts = known && !self.numbered && self.newest >= Some(log_offset);
-        if counts && !self.clusterer.forget_oldest(log_offset) {
+        if counts && !self.clusterer.forget_oldest(log_offset)? {
             return Err(RestoreError::Damaged(format!("centroid {log_offset} was evicted out of order")));
         }
         Ok(())
@@ -437,15 +432,12 @@ impl Restoration {
         self.clusterer.centroid_count()
     }
 
-    /// Why nothing counts of what was restored; none if all is well.
-    #[must_use]
-    pub fn fault(&self) -> Option<String> {
-        self.clusterer.fault()
-    }
-
-    /// Has look-ups find all that was taken, and old centroids leave memory.
-    pub fn insert_pending(&mut self) {
-        self.clusterer.insert_pending();
+    /// Makes look-ups find all that was taken, and lets old centroids leave memory.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn insert_pending(&mut self) -> Result<(), TableFault> {
+        self.clusterer.insert_pending()
     }
 
     /// The table as far as it is restored.
@@ -460,6 +452,7 @@ impl Restoration {
     /// # Errors
     /// [`RestoreError`], where the table is not whole or belongs to other settings.
     pub fn finish(self, identity: &Identity, accepted: Option<u64>) -> Result<Restored, RestoreError> {
+        self.clusterer.check()?;
         let Some(saved) = self.position else {
             let clusterer = self.clusterer;
             return match self.newest {
@@ -523,7 +516,7 @@ impl Restoration {
         let cluster_hash_since = if same_settings { saved.cluster_hash_since } else { saved.next_log_offset };
         stand_at(&mut clusterer, &saved);
         // Other settings count from here on, where they are accepted.
-        clusterer.evict_expired();
+        clusterer.evict_expired()?;
         let watermarks = watermarks(&saved);
         Ok(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id })
     }

@@ -297,9 +297,10 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verd
     clusterer.keep_journal();
     let (mut kept, mut outcomes, mut next) = (Kept::new(), Vec::new(), 0);
     for step in steps {
-        outcomes.push(outcome(&clusterer.decide(Some(&record(step)))));
+        outcomes.push(outcome(&clusterer.decide(Some(&record(step))).expect("in memory")));
         let new = clusterer.take_new();
-        let position = position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default());
+        let position =
+            position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default()).expect("in memory");
         let canonicals = clusterer.take_new_canonicals();
         let written = new.iter().map(|new| centroid_record(new, 9, 0, &Equal));
         let written = written.chain(canonicals.into_iter().map(|new| canonical_record(new, 9, 0)));
@@ -494,9 +495,9 @@ proptest! {
         let mut outcomes = Vec::new();
         for step in &more {
             clusterer.keep_journal();
-            outcomes.push(outcome(&clusterer.decide(Some(&record(step)))));
+            outcomes.push(outcome(&clusterer.decide(Some(&record(step))).expect("in memory")));
             let new = clusterer.take_new();
-            let position = position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default());
+            let position = position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default()).expect("in memory");
             let written = new.iter().map(|new| centroid_record(new, 9, 0, &Equal));
             let records: Vec<_> = written.chain([position_record(&position)]).collect();
             older.extend(records.into_iter().map(|record| (0, record)));

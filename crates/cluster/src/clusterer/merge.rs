@@ -11,7 +11,7 @@ use super::texts::FoundFor;
 use super::{Clusterer, Unexpired};
 use crate::seen::{SeenText, text_key};
 use crate::table::{Centroid, Query};
-use crate::{Canonical, ClusterId};
+use crate::{Canonical, ClusterId, TableFault};
 use leitong_base::record::timestamp::Timestamp;
 
 /// A centroid of a saved table, with the place in the log that it is to have here.
@@ -48,15 +48,20 @@ pub struct Merged {
 }
 
 impl Clusterer {
-    /// Takes centroids of a saved table in, in the order of founding. All look-ups are done at once,
-    /// on all cores. Gives as many results as there are centroids.
-    pub fn merge_batch(&mut self, batch: &[SavedCentroid]) -> Vec<Merged> {
-        let asked: Vec<_> = batch.iter().map(|saved| Some(saved.query_and_key())).collect();
-        let found = self.find_to_decide(&asked);
-        let merged = (0..).zip(batch).map(|(number, saved)| self.merge_next(saved, found.of(number)));
-        let merged = merged.collect();
-        self.insert_pending();
-        merged
+    /// Adds centroids of a saved table, in the order of founding. All look-ups are done at once, on all cores.
+    /// Returns as many results as there are centroids.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn merge_batch(&mut self, batch: &[SavedCentroid]) -> Result<Vec<Merged>, TableFault> {
+        self.attempt(|table| {
+            let asked: Vec<_> = batch.iter().map(|saved| Some(saved.query_and_key())).collect();
+            let found = table.find_to_decide(&asked)?;
+            let merge = |(number, saved)| table.merge_next(saved, found.of(number));
+            let merged = (0..).zip(batch).map(merge).collect::<Result<_, _>>()?;
+            table.settle()?;
+            Ok(merged)
+        })
     }
 
     /// The saved table whose centroids were taken in had read its log up to the offset before this
@@ -66,13 +71,20 @@ impl Clusterer {
         self.advance(log_time);
     }
 
-    /// Takes in texts of pages that joined a cluster there, in order; their clusters are those of these
-    /// numbers here.
-    pub fn merge_texts(&mut self, texts: &[SeenText]) {
-        self.insert_pending();
-        self.find_alive();
+    /// Adds the texts of pages that joined a cluster in the saved table, in order. Their clusters have the
+    /// numbers of this table.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn merge_texts(&mut self, texts: &[SeenText]) -> Result<(), TableFault> {
+        self.attempt(|table| table.merge_all_texts(texts))
+    }
+
+    fn merge_all_texts(&mut self, texts: &[SeenText]) -> Result<(), TableFault> {
+        self.settle()?;
+        self.find_alive()?;
         let keys: Vec<Option<u128>> = texts.iter().map(|text| Some(text.key)).collect();
-        let old = self.table.old_texts(&keys);
+        let old = self.table.old_texts(&keys)?;
         for (at, text) in texts.iter().enumerate() {
             let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
             let old = old.get(at).copied().flatten().filter(|number| unexpired.has(*number));
@@ -80,32 +92,37 @@ impl Clusterer {
                 self.enter_text(self.position.next_log_offset, text.key, text.cluster);
             }
         }
+        Ok(())
     }
 
-    /// Takes one in; `found` is what was found of the centroids that were there before its batch.
-    fn merge_next(&mut self, saved: &SavedCentroid, found: FoundFor<'_>) -> Merged {
+    /// Adds one centroid. `found` is the result of the look-up among the centroids that were there before its
+    /// batch.
+    fn merge_next(&mut self, saved: &SavedCentroid, found: FoundFor<'_>) -> Result<Merged, TableFault> {
         let SavedCentroid { corpus, fingerprint_hash, centroid, canonical } = saved;
         self.merged_up_to(centroid.log_offset + 1, centroid.log_time);
-        self.expire();
+        self.expire()?;
         let (query, key) = saved.query_and_key();
-        let known = self.with_text(query, key, found.old_text);
+        let known = self.with_text(query, key, found.old_text)?;
         let is_known = known.is_some();
-        let nearest = known.or_else(|| self.nearest(query, found.near));
+        let nearest = match known {
+            None => self.nearest(query, found.near)?,
+            known => known,
+        };
         if let Some((into, near)) = nearest.filter(|(_, near)| !near.related) {
             self.merge_canonical(near.number, centroid, canonical);
             if !is_known {
                 self.enter_text(centroid.log_offset, key, near.number);
             }
             let (cluster_id, number) = (self.cluster_id(into.log_offset), near.number);
-            return Merged { cluster_id, number, joined: true };
+            return Ok(Merged { cluster_id, number, joined: true });
         }
         let centroid = Centroid { log_time: self.position.log_time, ..centroid.clone() };
         self.table.insert(corpus, *fingerprint_hash, &centroid, &*self.detector);
         let number = self.founded() - 1;
         self.restore_canonical(number, canonical.clone());
         self.raise_bounds();
-        self.expire();
-        Merged { cluster_id: self.cluster_id(centroid.log_offset), number, joined: false }
+        self.expire()?;
+        Ok(Merged { cluster_id: self.cluster_id(centroid.log_offset), number, joined: false })
     }
 
     /// What stood for the cluster of `joined` stands for the one that it joins, of the centroid of

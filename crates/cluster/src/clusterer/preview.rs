@@ -9,7 +9,7 @@
 
 use super::{Clusterer, Unexpired, query_and_key};
 use crate::table::{Centroid, Near, Scratch};
-use crate::{CanonicalPage, ClusterId, Decision};
+use crate::{CanonicalPage, ClusterId, Decision, TableFault};
 use leitong_base::record::FingerprintRecord;
 
 /// What is asked beside the decision.
@@ -33,46 +33,59 @@ pub struct Preview {
 }
 
 impl Clusterer {
-    /// What would be decided on `record` if it were the next one of the log. A restored table needs
+    /// Returns what would be decided on `record` if it were the next one of the log. A restored table needs
     /// [`Self::insert_pending`] first.
-    #[must_use]
-    pub fn preview(&self, record: &FingerprintRecord, asked: Asked, scratch: &mut Scratch) -> Preview {
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn preview(
+        &self,
+        record: &FingerprintRecord,
+        asked: Asked,
+        scratch: &mut Scratch,
+    ) -> Result<Preview, TableFault> {
+        self.check()?;
         debug_assert!(self.table.is_settled(), "look-ups that only read need a settled table");
         let undecidable = Preview { decision: Decision::Undecidable, nearest: Vec::new() };
         let (Some((query, key)), Some(text)) = (query_and_key(record), record.text) else {
-            return undecidable;
+            return Ok(undecidable);
         };
-        let first = self.first_unexpired_with(record);
+        let first = self.first_unexpired_with(record)?;
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
-        let found = self.table.find(&[Some(query)], &*self.detector, scratch);
+        let found = self.table.find(&[Some(query)], &*self.detector, scratch)?;
         let (found, more) = found.of(0);
-        let nearest = found.iter().filter_map(|near| unexpired.in_full(query, *near, scratch));
         let page = |(centroid, near): (Centroid, Near)| {
             (self.canonical_page(centroid, near, text.digest), near.related)
         };
-        let nearest = nearest.take(asked.top).map(page).collect();
+        let mut nearest = Vec::new();
+        for near in found {
+            if nearest.len() >= asked.top {
+                break;
+            }
+            nearest.extend(unexpired.in_full(query, *near, scratch)?.map(page));
+        }
         let old = match unexpired.cluster_of(key) {
-            None => self.table.old_texts(&[Some(key)]).into_iter().next().flatten(),
+            None => self.table.old_texts(&[Some(key)])?.into_iter().next().flatten(),
             Some(_) => None,
         };
-        if let Some((centroid, near)) = unexpired.with_text((query, key), old, scratch) {
+        if let Some((centroid, near)) = unexpired.with_text((query, key), old, scratch)? {
             let mut page = self.joined(record, centroid, near).0;
             page.equal_text = true;
-            return Preview { decision: Decision::Joined(page), nearest };
+            return Ok(Preview { decision: Decision::Joined(page), nearest });
         }
         let near_enough = self.near_enough(found, asked);
-        let decision = match unexpired.nearest(query, (&near_enough, more), Vec::new(), scratch) {
+        let decision = match unexpired.nearest(query, (&near_enough, more), Vec::new(), scratch)? {
             // What was looked up again has not been held to the threshold.
             Some((centroid, near)) if !near.related && self.is_near_enough(near, asked) => {
                 Decision::Joined(self.joined(record, centroid, near).0)
             }
             other => {
-                let part = unexpired.part(query, scratch);
+                let part = unexpired.part(query, scratch)?;
                 let related = part.or(other.filter(|(_, near)| near.related)).map(|found| page(found).0);
                 Decision::Founded(self.cluster_id(self.position.next_log_offset), related)
             }
         };
-        Preview { decision, nearest }
+        Ok(Preview { decision, nearest })
     }
 
     /// Those that are near by the threshold that was asked for, and those that are related.
@@ -84,37 +97,40 @@ impl Clusterer {
         asked.max_distance.is_none_or(|max| self.detector.distance(near.distance) <= max)
     }
 
-    /// Number of the oldest centroid that has not expired once `record` has come.
-    fn first_unexpired_with(&self, record: &FingerprintRecord) -> u64 {
+    /// Returns the number of the oldest centroid that will not have expired once `record` has come.
+    fn first_unexpired_with(&self, record: &FingerprintRecord) -> Result<u64, TableFault> {
         let first_time = match self.position.log_time {
             None if record.log_time.is_some() => record.log_time,
             _ => self.first_time,
         };
         let log_time = self.position.log_time.max(record.log_time);
         let bounds = self.bounds.raised(&self.expiry, self.founded(), log_time);
-        self.alive_at(bounds, first_time).0
+        Ok(self.alive_at(bounds, first_time)?.0)
     }
 
-    /// The centroid of the cluster of this id, if it has not expired; with page id and url of the
-    /// page that stands for the cluster.
-    #[must_use]
-    pub fn centroid(&self, id: ClusterId, scratch: &mut Scratch) -> Option<Centroid> {
+    /// Returns the centroid of the cluster with this id, if it has not expired. It has the page id and the url
+    /// of the page that stands for the cluster.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn centroid(&self, id: ClusterId, scratch: &mut Scratch) -> Result<Option<Centroid>, TableFault> {
+        self.check()?;
         if id != self.cluster_id(id.log_offset) {
-            return None;
+            return Ok(None);
         }
         let (mut low, end) = (self.table.first(), self.table.first() + self.table.len() as u64);
         let mut high = end;
         while low < high {
             let middle = low.midpoint(high);
-            let (log_offset, _) = self.table.founded(middle)?;
+            let Some((log_offset, _)) = self.table.founded(middle)? else { return Ok(None) };
             if log_offset < id.log_offset { low = middle + 1 } else { high = middle }
         }
-        let mut centroid = self.table.centroid(low, scratch)?;
+        let Some(mut centroid) = self.table.centroid(low, scratch)? else { return Ok(None) };
         if let Some((page_id, url)) = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(low)) {
             (centroid.page_id, centroid.url) = (page_id.into(), url.into());
         }
-        let first = self.alive_at(self.bounds, self.first_time).0;
+        let first = self.alive_at(self.bounds, self.first_time)?.0;
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
-        (unexpired.has(low) && centroid.log_offset == id.log_offset).then_some(centroid)
+        Ok((unexpired.has(low) && centroid.log_offset == id.log_offset).then_some(centroid))
     }
 }

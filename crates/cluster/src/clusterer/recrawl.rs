@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{Clusterer, Query};
 use crate::recrawls::{Change, Crawl, CrawlChange, Crawls, crawl_key};
-use crate::{Canonical, ClusterId, NewCanonical, Rank};
+use crate::{Canonical, ClusterId, NewCanonical, Rank, TableFault};
 use leitong_base::record::FingerprintRecord;
 use leitong_text::page::made_up;
 
@@ -130,19 +130,19 @@ impl Clusterer {
         }
     }
 
-    /// Notes that the page of `record`, which stands at this offset of the log and has this
-    /// fingerprint, was put into the cluster of this number; whether another page stands for that.
+    /// Notes that the page of `record`, which is at this offset of the log and has this fingerprint, was put
+    /// into the cluster with this number. `is_copy` is true if another page stands for that cluster.
     pub(super) fn note_crawl(
         &mut self,
         record: &FingerprintRecord,
         (log_offset, query): (u64, Query<'_>),
         cluster: u64,
         is_copy: bool,
-    ) {
-        let (Some(crawls), Some(text)) = (&self.crawls, record.text) else { return };
+    ) -> Result<(), TableFault> {
+        let (Some(crawls), Some(text)) = (&self.crawls, record.text) else { return Ok(()) };
         // The same row of the same file may hold another document by now.
         if made_up::is_made_up(&record.url) {
-            return;
+            return Ok(());
         }
         let crawl = Crawl {
             sequence: crawls.bounds().0,
@@ -156,8 +156,11 @@ impl Clusterer {
         };
         let former = self.known(crawl.key, &record.url);
         self.change(CrawlChange { log_offset, cluster, what: Change::Crawled(Box::new(crawl)) });
-        let Some((former, former_cluster)) = former else { return };
-        let left = (former_cluster != cluster).then(|| self.leave(&former.url, former_cluster, log_offset));
+        let Some((former, former_cluster)) = former else { return Ok(()) };
+        let left = match former_cluster != cluster {
+            true => Some(self.leave(&former.url, former_cluster, log_offset)?),
+            false => None,
+        };
         let outcome = if former.text_digest == text.digest {
             RecrawlOutcome::Unchanged
         } else if is_copy && left.is_some() {
@@ -168,19 +171,21 @@ impl Clusterer {
         let comparable = former.fingerprint_hash == record.fingerprint_hash;
         let former = comparable.then_some(former.fingerprint);
         self.recrawls.push((log_offset, Recrawl { outcome, former, left: left.flatten() }));
+        Ok(())
     }
 
-    /// Withdraws the page of `record`, which stands at this offset of the log.
-    pub(super) fn withdraw(&mut self, record: &FingerprintRecord, log_offset: u64) {
+    /// Withdraws the page of `record`, which is at this offset of the log.
+    pub(super) fn withdraw(&mut self, record: &FingerprintRecord, log_offset: u64) -> Result<(), TableFault> {
         if self.crawls.is_none() {
-            return;
+            return Ok(());
         }
-        self.expire();
+        self.expire()?;
         let key = crawl_key(&record.corpus, &record.url);
-        let Some((former, cluster)) = self.known(key, &record.url) else { return };
+        let Some((former, cluster)) = self.known(key, &record.url) else { return Ok(()) };
         self.change(CrawlChange { log_offset, cluster, what: Change::Withdrawn(key) });
-        let left = self.leave(&former.url, cluster, log_offset);
+        let left = self.leave(&former.url, cluster, log_offset)?;
         self.recrawls.push((log_offset, Recrawl { outcome: RecrawlOutcome::Withdrawn, former: None, left }));
+        Ok(())
     }
 
     /// The last crawl of this url, and the number of its cluster, if that has not expired.
@@ -189,22 +194,25 @@ impl Clusterer {
         (cluster >= self.alive.0).then(|| (crawl.clone(), cluster))
     }
 
-    /// The page of this url, which does not count any more, leaves the cluster of this number.
-    fn leave(&mut self, url: &str, cluster: u64, log_offset: u64) -> Option<Left> {
-        let (founded_at, _) = self.table.founded(cluster)?;
+    /// Removes the page with this url, which no longer counts, from the cluster with this number.
+    fn leave(&mut self, url: &str, cluster: u64, log_offset: u64) -> Result<Option<Left>, TableFault> {
+        let Some((founded_at, _)) = self.table.founded(cluster)? else { return Ok(None) };
         let stands = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(cluster));
         let stood = match stands {
             Some((_, standing)) => standing == url,
-            None => *self.table.centroid(cluster, &mut self.scratch)?.url == *url,
+            None => match self.table.centroid(cluster, &mut self.scratch)? {
+                Some(centroid) => *centroid.url == *url,
+                None => return Ok(None),
+            },
         };
         let cluster_id = self.cluster_id(founded_at);
         if !stood {
-            return Some(Left { cluster_id, what: WhatIsLeft::Remains });
+            return Ok(Some(Left { cluster_id, what: WhatIsLeft::Remains }));
         }
         let successor = self.crawls.as_ref().and_then(|crawls| crawls.successor(cluster));
         let Some(Crawl { page_id, url, rank, .. }) = successor.cloned() else {
             self.change(CrawlChange { log_offset, cluster, what: Change::Ended });
-            return Some(Left { cluster_id, what: WhatIsLeft::Ended });
+            return Ok(Some(Left { cluster_id, what: WhatIsLeft::Ended }));
         };
         let what = WhatIsLeft::Successor(page_id.to_string(), url.to_string());
         let canonical = Canonical { rank, page: Some((page_id, url)) };
@@ -213,7 +221,7 @@ impl Clusterer {
         if let Some(journal) = &mut self.journal {
             journal.canonical.push(new);
         }
-        Some(Left { cluster_id, what })
+        Ok(Some(Left { cluster_id, what }))
     }
 
     /// Takes a change, and notes it for the changelog.

@@ -2,6 +2,7 @@
 //! saved.
 
 use super::{Clusterer, Query, Unexpired};
+use crate::TableFault;
 use crate::seen::{NewText, SeenFrom, SeenText, TextBounds};
 use crate::table::{Centroid, Near, Nearest};
 
@@ -34,10 +35,13 @@ impl Found {
 
 impl Clusterer {
     /// Looks up a batch: first the texts, then what is near those that are not known.
-    pub(super) fn find_to_decide(&mut self, asked: &[Option<(Query<'_>, u128)>]) -> Found {
-        self.insert_pending();
+    pub(super) fn find_to_decide(
+        &mut self,
+        asked: &[Option<(Query<'_>, u128)>],
+    ) -> Result<Found, TableFault> {
+        self.settle()?;
         // A text of a cluster that has expired must not keep the look-up from the one that counts.
-        self.find_alive();
+        self.find_alive()?;
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         let mut open: Vec<Option<u128>> = asked.iter().map(|asked| asked.map(|(_, key)| key)).collect();
         let mut by_text = vec![false; asked.len()];
@@ -45,14 +49,14 @@ impl Clusterer {
             *known = key.is_some_and(|key| unexpired.cluster_of(key).is_some());
             *key = key.filter(|_| !*known);
         }
-        let old_texts = self.table.old_texts(&open);
+        let old_texts = self.table.old_texts(&open)?;
         for (old, known) in old_texts.iter().zip(&mut by_text) {
             *known |= old.is_some_and(|number| unexpired.has(number));
         }
         let open = asked.iter().zip(&by_text).map(|(asked, known)| asked.filter(|_| !known));
         let queries: Vec<Option<Query<'_>>> = open.map(|open| open.map(|(query, _)| query)).collect();
-        let nearest = self.table.find_to_decide(&queries, &*self.detector, &mut self.scratch);
-        Found { nearest, old_texts, by_text }
+        let nearest = self.table.find_to_decide(&queries, &*self.detector, &mut self.scratch)?;
+        Ok(Found { nearest, old_texts, by_text })
     }
 
     /// Returns the centroid of the cluster that a page whose text has this key is in. `old` is the
@@ -62,7 +66,7 @@ impl Clusterer {
         query: Query<'_>,
         key: u128,
         old: Option<u64>,
-    ) -> Option<(Centroid, Near)> {
+    ) -> Result<Option<(Centroid, Near)>, TableFault> {
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         unexpired.with_text((query, key), old, &mut self.scratch)
     }
@@ -82,11 +86,13 @@ impl Clusterer {
         self.journal.as_mut().map(|journal| std::mem::take(&mut journal.texts)).unwrap_or_default()
     }
 
-    /// Returns what a saved table says of its texts.
-    #[must_use]
-    pub fn text_bounds(&self) -> TextBounds {
-        let (count, _) = self.unexpired();
-        self.table.seen.bounds(self.founded() - count)
+    /// Returns what a saved table says about its texts.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn text_bounds(&self) -> Result<TextBounds, TableFault> {
+        let (count, _) = self.unexpired()?;
+        Ok(self.table.seen.bounds(self.founded() - count))
     }
 
     /// Takes the [bounds](Self::text_bounds) of a saved table, whose texts come before.

@@ -2,8 +2,8 @@
 //!
 //! Opening compares the checksums of footers and indexes; this compares all others, part by part, as
 //! `leitong table verify` does, at the rate that [`StoreOptions::check_bytes_per_second`] says, and
-//! begins anew a day after it began last. Damage makes the [fault](Shared::fail) that reading it for a
-//! look-up would make: from then on nothing is decided.
+//! starts again a day after its last start. Damage makes the store [fail](Shared::fail) as reading it for a
+//! look-up would: from then on nothing is decided.
 //!
 //! Files are read through the system's cache, and not taken out of it: what is read once stands behind
 //! what look-ups read again and again, and goes first. Taking it out would take theirs along.
@@ -25,7 +25,7 @@ const PASS_EVERY: Duration = Duration::from_hours(24);
 /// Bytes between two pauses.
 const BYTES_AT_ONCE: u64 = 1 << 18;
 
-/// Checks all files again and again until the store closes or has a fault.
+/// Checks all files again and again until the store closes or fails.
 pub(super) fn check_all(shared: &Shared, bytes_per_second: u64) {
     loop {
         let began = Instant::now();
@@ -35,7 +35,7 @@ pub(super) fn check_all(shared: &Shared, bytes_per_second: u64) {
     }
 }
 
-/// Checks all files that there are now; false if the store closes, or has a fault.
+/// Checks all present files. Returns false if the store closes or fails.
 fn check_once(shared: &Shared, bytes_per_second: u64) -> bool {
     let view = shared.view();
     let files = view.blocks.len() + view.runs.len();
@@ -51,7 +51,7 @@ fn check_once(shared: &Shared, bytes_per_second: u64) -> bool {
         };
         if let Err(error) = checked {
             tell(&error);
-            shared.fail(&error);
+            let _ = shared.fail(&error);
             return false;
         }
         if !pace.goes_on {

@@ -15,7 +15,7 @@ fn checking() -> StoreOptions {
     StoreOptions { check_bytes_per_second: 1 << 40, ..tiny() }
 }
 
-/// Nobody asks for anything; the fault names the file all the same, whatever kind it is of.
+/// The next operation fails, although it reads no damaged file, and names the file, whichever kind it is.
 #[test]
 fn damage_is_found_that_no_look_up_meets() {
     let (detector, expiry, folder) = (coloured(), ExpiryConfig::default(), SimFolder::default());
@@ -24,11 +24,14 @@ fn damage_is_found_that_no_look_up_meets() {
         let mut bad = folder.bytes(name);
         bad[100] ^= 4;
         let flipped = folder.with(name, bad);
-        let disk = OnDisk::open(Arc::new(flipped), &detector, &expiry, checking(), &saved).expect("opens");
-        wait_until(format_args!("{name} is found"), || disk.store.fault().is_some());
-        let fault = disk.store.fault().expect("it was waited for");
-        assert!(fault.contains(name) && fault.contains("damaged at byte"), "{fault}");
-        assert!(disk.store.is_unreadable());
+        let disk = OnDisk::open(Arc::new(flipped), &detector, &expiry, checking(), &saved);
+        let mut disk = disk.expect("opens");
+        wait_until(format_args!("{name} is found"), || disk.store.check().is_err());
+        let fault = disk.decide(&[]).expect_err("it was waited for");
+        let says = fault.to_string();
+        assert!(says.contains(name) && says.contains("damaged at byte"), "{fault}");
+        assert!(fault.is_unreadable());
+        assert_eq!(disk.to_save().err(), Some(fault));
     }
 }
 
@@ -40,7 +43,7 @@ fn a_slow_check_halts_nobody() {
     let slow = StoreOptions { check_bytes_per_second: 1, ..tiny() };
     let began = Instant::now();
     let disk = OnDisk::open(Arc::new(folder), &detector, &expiry, slow, &saved).expect("opens");
-    assert_eq!(disk.store.fault(), None);
+    assert_eq!(disk.store.check(), Ok(()));
     drop(disk);
     assert!(began.elapsed() < *HANG_LIMIT);
 }

@@ -25,42 +25,44 @@ fn a_full_disk_is_borne_for_a_time() {
         let folder = SimFolder::default();
         let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &Saved::nothing());
         let mut disk = opened.expect("opens");
-        assert_eq!(disk.decide(&records[..150]), expected[..150]);
+        assert_eq!(disk.decide(&records[..150]), Ok(expected[..150].to_vec()));
         let sealed = disk.store.end();
         let full = |is_full: bool| match read_only {
             true => folder.set_read_only(is_full),
             false => folder.set_room(is_full.then_some(0)),
         };
         full(true);
-        assert_eq!(disk.decide(&records[150..220]), expected[150..220]);
-        assert_eq!((disk.store.end(), disk.clusterer.fault()), (sealed, None));
+        assert_eq!(disk.decide(&records[150..220]), Ok(expected[150..220].to_vec()));
+        assert_eq!(disk.store.end(), sealed);
         full(false);
-        assert_eq!(disk.decide(&records[220..300]), expected[220..300]);
-        disk.clusterer.insert_pending();
+        assert_eq!(disk.decide(&records[220..300]), Ok(expected[220..300].to_vec()));
+        disk.clusterer.insert_pending().expect("there is room again");
         assert!(disk.store.end() > sealed, "it goes on");
         full(true);
         for (number, record) in (300..).zip(&records[300..]) {
             let decision = disk.decide(std::slice::from_ref(record));
-            if let Some(fault) = disk.clusterer.fault() {
-                assert!(fault.contains("make room on the disk") && fault.contains("128"), "{fault}");
+            if let Err(fault) = decision {
+                let says = fault.to_string();
+                assert!(says.contains("make room on the disk") && says.contains("128"), "{fault}");
+                assert!(!fault.is_unreadable());
                 break;
             }
-            assert_eq!(decision, expected[number..=number]);
+            assert_eq!(decision, Ok(expected[number..=number].to_vec()));
             assert!(number < 690, "it has to give up");
         }
     }
 }
 
 #[test]
-fn what_cannot_be_read_is_a_fault() {
+fn a_file_that_cannot_be_read_fails_the_decision() {
     let (detector, expiry) = (coloured(), ExpiryConfig::default());
     let folder = SimFolder::default();
     let saved = filled(&folder, &detector, &expiry);
     let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &saved);
     let mut disk = opened.expect("opens");
     folder.fail_reading();
-    disk.decide(&stream(10));
-    assert!(disk.clusterer.fault().is_some_and(|fault| fault.contains("cannot read")));
+    let fault = disk.decide(&stream(10)).expect_err("no file can be read");
+    assert!(fault.to_string().contains("cannot read") && fault.is_unreadable(), "{fault}");
 }
 
 /// A disk without room for the longest runs: they stay as they are and are found, it is seldom tried again, and they
@@ -76,8 +78,9 @@ fn runs_that_find_no_room_stay_as_they_are() {
     let mut decided = 0;
     let mut decide_until = |disk: &mut OnDisk, blocks: usize| {
         while disk.store.counts().0 < blocks {
-            assert_eq!(disk.decide(&records[decided..decided + 5]), expected[decided..decided + 5]);
-            disk.clusterer.insert_pending();
+            let next = decided..decided + 5;
+            assert_eq!(disk.decide(&records[next.clone()]), Ok(expected[next].to_vec()));
+            disk.clusterer.insert_pending().expect("nothing has failed");
             decided += 5;
         }
     };
@@ -95,7 +98,7 @@ fn runs_that_find_no_room_stay_as_they_are() {
     folder.set_file_room(None);
     decide_until(&mut disk, 24);
     assert_eq!(disk.store.counts(), (24, 3), "they are made up for");
-    assert_eq!((folder.refused(), disk.clusterer.fault()), (refused, None));
+    assert_eq!(folder.refused(), refused);
 }
 
 /// A device that writes more slowly than blocks fill: whoever decides waits for it, and no more waits in memory than may.
@@ -113,7 +116,7 @@ fn a_slow_device_slows_down_who_decides() {
     let mut most_waiting = 0;
     for start in (0..6_000).step_by(100) {
         let records: Vec<FingerprintRecord> = (start..start + 100).map(founding).collect();
-        assert_eq!(disk.decide(&records), decide(&mut memory, &records));
+        assert_eq!(disk.decide(&records), Ok(decide(&mut memory, &records)));
         most_waiting = most_waiting.max(start + 100 - disk.store.end());
         if most_waiting > options.waiting_max / 2 {
             folder.set_pace(Some(Duration::from_millis(8)));
@@ -123,6 +126,5 @@ fn a_slow_device_slows_down_who_decides() {
     let most_allowed = options.waiting_max + PORTIONS_MAX as u64 * options.portion;
     assert!(most_waiting <= most_allowed, "less than half of the stream: {most_waiting}");
     folder.set_pace(None);
-    disk.store.finish();
-    assert_eq!(disk.clusterer.fault(), None);
+    assert_eq!(disk.store.finish(), Ok(()));
 }

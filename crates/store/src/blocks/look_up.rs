@@ -51,12 +51,12 @@ struct Wanted {
 type Hit = (u64, u32);
 
 impl LookUp<'_> {
-    /// Finds what is near or related to each query. Whenever `keep` is called, with some of it in
-    /// any order, it takes what it wants; what it has kept is given back, by each thread its own.
+    /// Finds the centroids that are near or related to each query. Calls `keep` with some of them at a time, in
+    /// any order; it takes those that it wants. Returns what `keep` has collected, one value per thread.
     pub(super) fn find<K: Default + Send>(
         &self,
         queries: &[Option<Query<'_>>],
-        keep: impl Fn(&mut Vec<Near>, &mut K) + Send + Sync,
+        keep: impl Fn(&mut Vec<Near>, &mut K) -> Result<(), BlockError> + Send + Sync,
     ) -> Result<Vec<K>, BlockError> {
         let keys: Vec<Keys> =
             queries.iter().map(|query| keys_of(self.detector, query.as_ref(), self.purpose)).collect();
@@ -85,7 +85,7 @@ impl LookUp<'_> {
                 }
             }
             some.iter().try_for_each(|group| self.compare(group, queries, &mut near))?;
-            keep(&mut near, &mut k);
+            keep(&mut near, &mut k)?;
             Ok(k)
         });
         for k in compared {
@@ -188,7 +188,7 @@ impl LookUp<'_> {
         wanted: &[&[Wanted]],
         keys: &[Keys],
         queries: &[Option<Query<'_>>],
-        keep: &impl Fn(&mut Vec<Near>, &mut K),
+        keep: &impl Fn(&mut Vec<Near>, &mut K) -> Result<(), BlockError>,
     ) -> Result<(Vec<Hit>, K), BlockError> {
         let mut kept = K::default();
         let (mut hits, mut near): (Vec<Hit>, Vec<Near>) = Default::default();
@@ -212,8 +212,8 @@ impl LookUp<'_> {
                 };
                 hits.extend(askers.iter().filter(may_be_near).map(|asker| (entry.number, asker.query)));
                 if hits.len() >= HITS_MAX {
-                    failed = self.compare_all(&mut hits, queries, &mut near).err();
-                    keep(&mut near, &mut kept);
+                    let compared = self.compare_all(&mut hits, queries, &mut near);
+                    failed = compared.and_then(|()| keep(&mut near, &mut kept)).err();
                 }
             })?;
             if let Some(error) = failed {

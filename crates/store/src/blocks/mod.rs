@@ -14,8 +14,8 @@
 //!   the table as it was last saved. A file that a saved table names is not changed, and deleted
 //!   only when another table has been saved.
 //! * Every part of a file is behind a checksum ([`parts`]), which is compared when it is read, and in the
-//!   [background](check). What cannot be read, or does not fit,
-//!   makes a fault, and no verdict.
+//!   [background](check). If a file cannot be read, or its checksum does not fit, the operation and all later
+//!   ones return a [`TableFault`](leitong_cluster::TableFault), and there is no verdict.
 //!
 //! Why it is made so: `docs/adr/0023-old-centroids-on-disk.md`.
 
@@ -25,6 +25,8 @@ mod check;
 mod check_tests;
 #[cfg(test)]
 mod compact_tests;
+#[cfg(test)]
+mod every_read_tests;
 #[cfg(test)]
 mod fault_tests;
 mod files;

@@ -148,7 +148,9 @@ impl Sealer {
                 shared.tell();
             }
             // What was just written cannot be read: that is not a full disk.
-            _ => shared.fail(error),
+            _ => {
+                let _ = shared.fail(error);
+            }
         }
     }
 }

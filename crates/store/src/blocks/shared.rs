@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::block::{self, Block};
@@ -14,6 +14,7 @@ use super::reads::Reads;
 use super::run::{self, Run};
 use super::view::View;
 use super::{BlockError, StoreOptions};
+use leitong_cluster::TableFault;
 use leitong_fingerprint::Detector;
 
 /// One store.
@@ -29,6 +30,8 @@ pub(super) struct Shared {
     pub(super) stop: AtomicBool,
     /// How often the view was changed.
     changes: AtomicU64,
+    /// The first error after which the store is not used any more.
+    fault: OnceLock<TableFault>,
     view: RwLock<Arc<View>>,
     needed: Mutex<Needed>,
     progress: Mutex<Progress>,
@@ -79,10 +82,6 @@ pub(super) struct Progress {
     pub(super) pace: Duration,
     /// The end of the table, as far as is known here.
     pub(super) end: u64,
-    /// Why nothing can be decided any more.
-    pub(super) fault: Option<String>,
-    /// It is because of what is on the disk, and not of how much.
-    pub(super) is_unreadable: bool,
 }
 
 impl Shared {
@@ -104,6 +103,7 @@ impl Shared {
             first: AtomicU64::new(manifest.first),
             stop: AtomicBool::new(false),
             changes: AtomicU64::new(0),
+            fault: OnceLock::new(),
             needed: Mutex::new(Needed { saved: names_of(&view), kept, ..Needed::default() }),
             view: RwLock::new(Arc::new(view)),
             progress: Mutex::new(progress),
@@ -127,19 +127,24 @@ impl Shared {
     }
 
     /// Waits until `is_so`.
-    pub(super) fn wait(&self, is_so: impl Fn(&Progress) -> bool) {
+    ///
+    /// # Errors
+    /// [`TableFault`] if the store has failed.
+    pub(super) fn wait(&self, is_so: impl Fn(&Progress) -> bool) -> Result<(), TableFault> {
         let mut progress = self.progress();
-        while !is_so(&progress) {
+        while self.fault.get().is_none() && !is_so(&progress) {
             progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
+        self.check()
     }
 
-    /// Waits until that moment; false if the store closes before, or has a fault.
+    /// Waits until that moment. Returns false if the store closes or fails before.
     pub(super) fn pause_until(&self, moment: Instant) -> bool {
-        let is_over = |progress: &Progress| progress.fault.is_some() || self.stop.load(Ordering::Relaxed);
+        let is_over = || self.fault.get().is_some() || self.stop.load(Ordering::Relaxed);
         let pause = moment.saturating_duration_since(Instant::now());
-        let waited = self.changed.wait_timeout_while(self.progress(), pause, |progress| !is_over(progress));
-        !is_over(&waited.unwrap_or_else(PoisonError::into_inner).0)
+        // The lock is held, so that the wake-up of a failure is not missed.
+        drop(self.changed.wait_timeout_while(self.progress(), pause, |_| !is_over()));
+        !is_over()
     }
 
     /// Has all threads end, and those that wait for nothing else.
@@ -150,19 +155,29 @@ impl Shared {
         self.tell();
     }
 
-    /// Says that nothing can be decided any more; the first reason stays.
-    pub(super) fn fail(&self, error: &BlockError) {
-        let mut progress = self.progress();
-        if progress.fault.is_none() {
-            let advice = self.options.advice;
-            progress.fault = Some(match error {
+    /// Returns the error that all further operations return, if the store has failed already.
+    pub(super) fn check(&self) -> Result<(), TableFault> {
+        self.fault.get().map_or(Ok(()), |fault| Err(fault.clone()))
+    }
+
+    /// Makes all further operations fail, since files cannot be read or are damaged. Returns the error with
+    /// which they fail: the first one.
+    pub(super) fn fail(&self, error: &BlockError) -> TableFault {
+        self.fail_with(|| {
+            TableFault::unreadable(match error {
                 BlockError::Panicked => error.to_string(),
-                _ => format!("{error}; {advice}"),
-            });
-            progress.is_unreadable = true;
-        }
-        drop(progress);
+                _ => format!("{error}; {}", self.options.advice),
+            })
+        })
+    }
+
+    /// Makes all further operations fail with this error, or with the first one if there is one already.
+    pub(super) fn fail_with(&self, fault: impl FnOnce() -> TableFault) -> TableFault {
+        let fault = self.fault.get_or_init(fault).clone();
+        // A thread that has just looked waits by now, or looks again.
+        drop(self.progress());
         self.tell();
+        fault
     }
 
     /// Has a store that holds nothing begin with the centroid of this number.
@@ -221,7 +236,7 @@ impl Shared {
                 true
             }
             Err(error) => {
-                self.fail(&error);
+                let _ = self.fail(&error);
                 false
             }
         }

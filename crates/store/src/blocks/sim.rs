@@ -35,6 +35,9 @@ struct State {
     pace: Option<Duration>,
     read_only: bool,
     fails_reading: bool,
+    /// Number of reads so far, and the number of the one that fails.
+    reads: u64,
+    failing_read: Option<u64>,
     lock: Weak<()>,
 }
 
@@ -117,6 +120,22 @@ impl SimFolder {
     /// Makes every read fail from now on.
     pub fn fail_reading(&self) {
         self.state().fails_reading = true;
+    }
+
+    /// Makes one read fail: the one with this number, counted from 0 since the folder was created. Those after
+    /// it succeed again.
+    pub fn fail_read(&self, number: u64) {
+        self.state().failing_read = Some(number);
+    }
+
+    /// Returns the number of reads so far.
+    pub fn reads(&self) -> u64 {
+        self.state().reads
+    }
+
+    /// Returns another folder with the same files.
+    pub fn copy(&self) -> Self {
+        Self::of(self.state().names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
     }
 
     /// What is there once the power is back: all that was synced, and of everything else what the
@@ -279,9 +298,11 @@ impl Output for Opened {
 
 impl Input for Opened {
     fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
-        let state = self.folder.state();
+        let mut state = self.folder.state();
         state.has_power()?;
-        if state.fails_reading {
+        let number = state.reads;
+        state.reads += 1;
+        if state.fails_reading || state.failing_read == Some(number) {
             return Err(io::Error::other("cannot read"));
         }
         let contents = self.file.contents();

@@ -5,9 +5,10 @@
 //!   │                    a thread                   a thread for each length
 //!   └─ look-ups ──► filters ──► pool of readers
 //! ```
-//! Nothing that decides waits for a write, unless more centroids wait in memory than
-//! [`StoreOptions::waiting_max`]. What fails makes a *fault*: from then on nothing that the store
-//! says counts, and whoever decides asks for it before verdicts go out.
+//! Decisions do not wait for a write, unless more centroids wait in memory than
+//! [`StoreOptions::waiting_max`]. If a file cannot be read, is damaged or could not be written for too long,
+//! the store fails: that operation and all later ones return the same [`TableFault`], also if a thread in the
+//! background found it.
 
 use std::io;
 use std::ops::Range;
@@ -29,8 +30,10 @@ use super::seal::Sealer;
 use super::shared::Shared;
 use super::view::View;
 use super::{BlockError, StoreOptions};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::{Centroid, Handed, Near, Nearest, OldCentroids, Purpose, Query, SeenTexts, is_in_full};
+use leitong_cluster::{
+    Centroid, Founding, Handed, Near, Nearest, OldCentroids, Purpose, Query, SeenTexts, TableFault,
+    is_in_full,
+};
 use leitong_fingerprint::{Detector, LookUp as By};
 
 /// Portions that wait for the thread that seals.
@@ -121,7 +124,7 @@ impl BlockStore {
                 let shared = Arc::clone(&shared);
                 let thread = thread::Builder::new().name("blocks-check".to_owned());
                 let thread = thread.spawn(move || {
-                    let _guard = FaultOnPanic(Arc::clone(&shared));
+                    let _guard = FailOnPanic(Arc::clone(&shared));
                     check::check_all(&shared, rate);
                 });
                 Some(thread.map_err(cannot)?)
@@ -159,16 +162,22 @@ impl BlockStore {
         self.shared.keep_nothing();
     }
 
-    /// Waits until all that was handed over is written, as far as it fills blocks; merges may go on.
-    pub fn wait_for_blocks(&self) {
-        self.shared.wait(|progress| progress.fault.is_some() || progress.on_their_way == 0);
+    /// Waits until all centroids that were handed over are written, as far as they fill blocks. Merges may go
+    /// on.
+    ///
+    /// # Errors
+    /// [`TableFault`] if the store has failed.
+    pub fn wait_for_blocks(&self) -> Result<(), TableFault> {
+        self.shared.wait(|progress| progress.on_their_way == 0)
     }
 
-    /// Waits until all that was handed over is written, as far as it fills blocks, and all merges
+    /// Waits until all centroids that were handed over are written, as far as they fill blocks, and all merges
     /// that are due have been tried.
-    pub fn finish(&self) {
-        self.shared
-            .wait(|progress| progress.fault.is_some() || progress.on_their_way == 0 && progress.mergers == 0);
+    ///
+    /// # Errors
+    /// [`TableFault`] if the store has failed.
+    pub fn finish(&self) -> Result<(), TableFault> {
+        self.shared.wait(|progress| progress.on_their_way == 0 && progress.mergers == 0)
     }
 
     /// Merges neighbouring runs of keys as far as one run may hold them, whatever their lengths are, and
@@ -194,13 +203,6 @@ impl BlockStore {
         let progress = self.shared.progress();
         let (why, _) = progress.failed.as_ref()?;
         Some((why.clone(), progress.end.saturating_sub(sealed)))
-    }
-
-    /// Whether the [fault](OldCentroids::fault) is that files cannot be read, or are damaged: then
-    /// it is no use to open them again.
-    #[must_use]
-    pub fn is_unreadable(&self) -> bool {
-        self.shared.progress().is_unreadable
     }
 
     /// Log offset of the youngest centroid in a block; none where there is no block.
@@ -243,10 +245,10 @@ impl BlockStore {
         &self,
         queries: &[Option<Query<'_>>],
         (purpose, first): (Purpose, u64),
-        keep: impl Fn(&mut Vec<Near>, &mut K) + Send + Sync,
-    ) -> Vec<K> {
+        keep: impl Fn(&mut Vec<Near>, &mut K) -> Result<(), BlockError> + Send + Sync,
+    ) -> Result<Vec<K>, TableFault> {
         let view = self.shared.view();
-        self.or_fault(self.look_up(&view, purpose, first).find(queries, keep))
+        self.attempt(|| self.look_up(&view, purpose, first).find(queries, keep))
     }
 
     fn look_up<'a>(&'a self, view: &'a View, purpose: Purpose, first: u64) -> LookUp<'a> {
@@ -272,11 +274,10 @@ impl BlockStore {
         pause(progress.pace, new, waiting, self.shared.options.waiting_max)
     }
 
-    fn or_fault<T: Default>(&self, result: Result<T, BlockError>) -> T {
-        result.unwrap_or_else(|error| {
-            self.shared.fail(&error);
-            T::default()
-        })
+    /// Does `work`, unless the store has failed already. An error makes the store fail.
+    fn attempt<T>(&self, work: impl FnOnce() -> Result<T, BlockError>) -> Result<T, TableFault> {
+        self.shared.check()?;
+        work().map_err(|error| self.shared.fail(&error))
     }
 
     fn read(&self, number: u64) -> Result<Option<Centroid>, BlockError> {
@@ -288,7 +289,7 @@ impl BlockStore {
         Ok(cold.zip(hot.get(at)).map(|(cold, (_, compared))| cold.with(compared)))
     }
 
-    fn read_founded(&self, number: u64) -> Result<Option<(u64, Option<Timestamp>)>, BlockError> {
+    fn read_founded(&self, number: u64) -> Result<Option<Founding>, BlockError> {
         let mut last = self.last_group.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known =
             |(first, group): &(u64, Vec<Cold>)| (*first..*first + group.len() as u64).contains(&number);
@@ -312,49 +313,52 @@ impl OldCentroids for BlockStore {
         self.shared.view().end
     }
 
-    fn wanted(&self, end: u64) -> Option<Range<u64>> {
+    fn wanted(&self, end: u64) -> Result<Option<Range<u64>>, TableFault> {
         let options = &self.shared.options;
+        self.shared.check()?;
         let sealed = self.shared.view().end;
         let waiting = end.saturating_sub(sealed);
         let slowed = self.slowed(end, waiting);
         if !slowed.is_zero() {
-            // A fault ends it, and is seen below.
+            // A failure ends the pause, and is returned below.
             self.shared.pause_until(Instant::now() + slowed);
         }
         if waiting > options.waiting_max {
             // Writing is slow, or fails. In the first case deciding waits for it; mostly it was slowed down
             // before it came to that.
-            self.shared.wait(|progress| {
-                progress.fault.is_some() || progress.failed.is_some() || progress.on_their_way < PORTIONS_MAX
-            });
+            self.shared.wait(|progress| progress.failed.is_some() || progress.on_their_way < PORTIONS_MAX)?;
         }
         let mut progress = self.shared.progress();
         progress.end = end;
         if let Some((why, again_at)) = progress.failed.clone()
             && end < again_at
         {
-            if waiting > options.waiting_max {
-                let fault = format!(
+            drop(progress);
+            if waiting <= options.waiting_max {
+                return self.shared.check().map(|()| None);
+            }
+            return Err(self.shared.fail_with(|| {
+                TableFault::unwritable(format!(
                     "{why}; {waiting} centroids wait in memory to be written, and no more than {} may: make room on \
                      the disk, and run again",
                     options.waiting_max
-                );
-                progress.fault.get_or_insert(fault);
-            }
-            return None;
+                ))
+            }));
         }
-        if progress.fault.is_some() || progress.on_their_way >= PORTIONS_MAX {
-            return None;
+        self.shared.check()?;
+        if progress.on_their_way >= PORTIONS_MAX {
+            return Ok(None);
         }
         let until = (progress.next + options.portion).min(end);
-        (until - progress.next >= options.portion).then_some(progress.next..until)
+        Ok((until - progress.next >= options.portion).then_some(progress.next..until))
     }
 
-    fn take(&self, first: u64, centroids: Vec<Handed>, texts: SeenTexts) {
+    fn take(&self, first: u64, centroids: Vec<Handed>, texts: SeenTexts) -> Result<(), TableFault> {
+        self.shared.check()?;
         let mut progress = self.shared.progress();
         if progress.next != first {
             // A write has failed in between; they are asked for again.
-            return;
+            return Ok(());
         }
         progress.next += centroids.len() as u64;
         match &self.sealing {
@@ -362,45 +366,51 @@ impl OldCentroids for BlockStore {
                 drop(progress);
                 sealer.lock().unwrap_or_else(PoisonError::into_inner).take(first, &centroids, &texts);
                 while self.shared.merge_once() {}
+                self.shared.check()
             }
             Sealing::Threads { portions, .. } => {
                 progress.on_their_way += 1;
                 drop(progress);
                 let portions = portions.as_ref();
-                portions
-                    .and_then(|portions| portions.send((first, centroids, texts)).ok())
-                    .expect("a thread that seals");
+                let sent = portions.and_then(|portions| portions.send((first, centroids, texts)).ok());
+                // Only a panic ends the thread early.
+                sent.ok_or_else(|| self.shared.fail(&BlockError::Panicked))
             }
         }
     }
 
-    fn each_seen(&self, take: &mut dyn FnMut(SeenTexts)) {
+    fn each_seen(&self, take: &mut dyn FnMut(SeenTexts)) -> Result<(), TableFault> {
         let view = self.shared.view();
-        let mut read = view.blocks.iter();
-        let read = read.try_for_each(|block| block.texts().map(&mut *take));
-        self.or_fault(read);
+        self.attempt(|| view.blocks.iter().try_for_each(|block| block.texts().map(&mut *take)))
     }
 
-    fn find_texts(&self, keys: &[Option<u128>], first: u64) -> Vec<Option<u64>> {
+    fn find_texts(&self, keys: &[Option<u128>], first: u64) -> Result<Vec<Option<u64>>, TableFault> {
         let view = self.shared.view();
         let look_up = self.look_up(&view, Purpose::ProbeEqual, first);
-        let found = self.or_fault(look_up.find_texts(self.shared.table_id, keys));
-        if found.is_empty() { vec![None; keys.len()] } else { found }
+        self.attempt(|| look_up.find_texts(self.shared.table_id, keys))
     }
 
-    fn find(&self, queries: &[Option<Query<'_>>], purpose: Purpose, first: u64) -> Nearest {
-        let keep = |near: &mut Vec<Near>, nearest: &mut Nearest| nearest.keep(near);
-        let kept = self.find_with(queries, (purpose, first), keep);
+    fn find(
+        &self,
+        queries: &[Option<Query<'_>>],
+        purpose: Purpose,
+        first: u64,
+    ) -> Result<Nearest, TableFault> {
+        let keep = |near: &mut Vec<Near>, nearest: &mut Nearest| {
+            nearest.keep(near);
+            Ok(())
+        };
+        let kept = self.find_with(queries, (purpose, first), keep)?;
         let mut nearest = Nearest::default();
         kept.into_iter().for_each(|kept| nearest.merge(kept));
-        nearest
+        Ok(nearest)
     }
 
-    fn find_nearest(&self, query: Query<'_>, first: u64) -> Option<Near> {
+    fn find_nearest(&self, query: Query<'_>, first: u64) -> Result<Option<Near>, TableFault> {
         let keep = |near: &mut Vec<Near>, nearest: &mut Option<Near>| {
             for near in near.drain(..) {
                 if nearest.is_none_or(|nearest| near < nearest)
-                    && let Some(centroid) = self.centroid(near.number)
+                    && let Some(centroid) = self.read(near.number)?
                     && is_in_full(
                         &*self.shared.detector,
                         near.related,
@@ -411,16 +421,22 @@ impl OldCentroids for BlockStore {
                     *nearest = Some(near);
                 }
             }
+            Ok(())
         };
-        self.find_with(&[Some(query)], (Purpose::Probe, first), keep).into_iter().flatten().min()
+        let nearest = self.find_with(&[Some(query)], (Purpose::Probe, first), keep)?;
+        Ok(nearest.into_iter().flatten().min())
     }
 
-    fn centroid(&self, number: u64) -> Option<Centroid> {
-        self.or_fault(self.read(number))
+    fn centroid(&self, number: u64) -> Result<Option<Centroid>, TableFault> {
+        self.attempt(|| self.read(number))
     }
 
-    fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)> {
-        self.or_fault(self.read_founded(number))
+    fn founded(&self, number: u64) -> Result<Option<Founding>, TableFault> {
+        self.attempt(|| self.read_founded(number))
+    }
+
+    fn check(&self) -> Result<(), TableFault> {
+        self.shared.check()
     }
 
     fn drop_before(&self, first: u64) {
@@ -433,10 +449,6 @@ impl OldCentroids for BlockStore {
 
     fn bytes(&self) -> usize {
         self.shared.view().bytes()
-    }
-
-    fn fault(&self) -> Option<String> {
-        self.shared.progress().fault.clone()
     }
 }
 
@@ -474,20 +486,20 @@ pub fn check_keys(detector: &dyn Detector) -> Result<(), BlockError> {
     }
 }
 
-/// Makes a panic of a thread a fault: nobody waits for what will not come.
-struct FaultOnPanic(Arc<Shared>);
+/// Makes the store fail if its thread panics: then no caller waits for blocks that will not come.
+struct FailOnPanic(Arc<Shared>);
 
-impl Drop for FaultOnPanic {
+impl Drop for FailOnPanic {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.fail(&BlockError::Panicked);
+            let _ = self.0.fail(&BlockError::Panicked);
         }
     }
 }
 
 /// Seals all portions, and has what is due merged meanwhile.
 fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portion>) {
-    let _guard = FaultOnPanic(Arc::clone(shared));
+    let _guard = FailOnPanic(Arc::clone(shared));
     let mut merges: Vec<JoinHandle<()>> = Vec::new();
     for (first, centroids, texts) in portions {
         let before = shared.view().end;
@@ -516,7 +528,7 @@ fn merge_beside(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     };
     let of_thread = Arc::clone(shared);
     let merge = thread::Builder::new().name("blocks-merge".to_owned()).spawn(move || {
-        let _guard = FaultOnPanic(Arc::clone(&of_thread));
+        let _guard = FailOnPanic(Arc::clone(&of_thread));
         while of_thread.merge_once() {}
         ended(&of_thread);
     });

@@ -14,7 +14,7 @@ use leitong_base::record::{FingerprintRecord, Outcome};
 use leitong_cluster::ExpiryConfig;
 use leitong_cluster::{
     ArticlePage, Asked, Bounds, Centroid, ClusterRules, Clusterer, Decision, OldCentroids, Position, Scratch,
-    SeenTexts, TextBounds,
+    SeenTexts, TableFault, TextBounds,
 };
 use leitong_fingerprint::detectors::simhash::Candidates;
 use leitong_fingerprint::detectors::simhash::SimHash;
@@ -224,28 +224,26 @@ impl OnDisk {
         let store = Arc::new(store.map_err(|error| error.to_string())?);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, saved.manifest.first);
         let detector = Arc::clone(detector);
-        let mut clusterer =
-            Clusterer::with_old(detector, expiry.clone(), saved.position, saved.first_time, old);
+        let clusterer = Clusterer::with_old(detector, expiry.clone(), saved.position, saved.first_time, old);
+        let mut clusterer = clusterer.map_err(|fault| fault.to_string())?;
         for (corpus, fingerprint_hash, article, number) in &saved.articles {
             let (fingerprint_hash, article, number) = (*fingerprint_hash, *article, *number);
             clusterer.restore_article(ArticlePage { corpus, fingerprint_hash, article, number });
         }
         for (corpus, fingerprint_hash, centroid) in &saved.tail {
-            clusterer.restore(corpus, *fingerprint_hash, centroid);
+            clusterer.restore(corpus, *fingerprint_hash, centroid).map_err(|fault| fault.to_string())?;
         }
         clusterer.restore_texts(saved.texts.first, saved.texts.texts.iter().copied());
         clusterer.restore_text_bounds(saved.text_bounds);
         clusterer.restore_bounds(saved.bounds);
-        if clusterer.fault().is_none() {
-            assert!(clusterer.has_all_texts(saved.text_bounds), "no text is missing");
-        }
-        clusterer.insert_pending();
+        assert!(clusterer.has_all_texts(saved.text_bounds), "no text is missing");
+        clusterer.insert_pending().map_err(|fault| fault.to_string())?;
         Ok(Self { clusterer, store })
     }
 
-    /// What would be saved now; the store is to be told when it is.
-    pub(super) fn to_save(&self) -> Saved {
-        self.store.finish();
+    /// Returns what would be saved now. The caller calls [`BlockStore::saved`] once it is.
+    pub(super) fn to_save(&self) -> Result<Saved, TableFault> {
+        self.store.finish()?;
         let manifest = self.store.manifest();
         let of = |(corpus, hash, centroid): (&str, u64, Centroid)| (corpus.to_owned(), hash, centroid);
         let tail = self.clusterer.centroids().map(of).collect();
@@ -256,26 +254,31 @@ impl OnDisk {
         let (position, first_time) = (self.clusterer.position(), self.clusterer.first_time());
         let (from, texts) = self.clusterer.seen_texts(manifest.end);
         let texts = SeenTexts { first: from.first, texts: texts.collect() };
-        let (text_bounds, bounds) = (self.clusterer.text_bounds(), self.clusterer.bounds());
-        Saved { manifest, position, first_time, articles, tail, texts, text_bounds, bounds }
+        let (text_bounds, bounds) = (self.clusterer.text_bounds()?, self.clusterer.bounds());
+        Ok(Saved { manifest, position, first_time, articles, tail, texts, text_bounds, bounds })
     }
 
-    /// What is saved now.
+    /// Saves the table.
     pub(super) fn save(&self) -> Saved {
-        let saved = self.to_save();
+        let saved = self.to_save().expect("a table without a fault");
         self.store.saved();
         saved
     }
 
-    pub(super) fn decide(&mut self, records: &[FingerprintRecord]) -> Vec<Decision> {
-        decide(&mut self.clusterer, records)
+    pub(super) fn decide(&mut self, records: &[FingerprintRecord]) -> Result<Vec<Decision>, TableFault> {
+        try_decide(&mut self.clusterer, records)
     }
 }
 
-pub(super) fn decide(clusterer: &mut Clusterer, records: &[FingerprintRecord]) -> Vec<Decision> {
+fn try_decide(clusterer: &mut Clusterer, records: &[FingerprintRecord]) -> Result<Vec<Decision>, TableFault> {
     let next = clusterer.position().next_log_offset;
     let batch: Vec<_> = (next..).zip(records.iter().map(Some)).collect();
     clusterer.decide_batch(&batch)
+}
+
+/// Decides with a table in memory.
+pub(super) fn decide(clusterer: &mut Clusterer, records: &[FingerprintRecord]) -> Vec<Decision> {
+    try_decide(clusterer, records).expect("a table in memory does not fail")
 }
 
 pub(super) fn in_memory(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Clusterer {
@@ -308,8 +311,7 @@ proptest! {
             let preview = disk.clusterer.preview(&records[0], asked, &mut scratch);
             let expected = memory.preview(&records[0], asked, &mut scratch);
             prop_assert_eq!(preview, expected);
-            prop_assert_eq!(disk.decide(records), decide(&mut memory, records));
-            prop_assert_eq!(disk.clusterer.fault(), None);
+            prop_assert_eq!(disk.decide(records), Ok(decide(&mut memory, records)));
             prop_assert_eq!(disk.clusterer.centroid_count(), memory.centroid_count());
             if number % restart_every == 0 {
                 let saved = disk.save();
@@ -354,8 +356,7 @@ fn power_may_go_at_any_moment() {
         let mut disk = opened.expect("opens");
         let mut saves = 0;
         for records in records.chunks(25) {
-            disk.decide(records);
-            if folder.operations() >= operation || disk.clusterer.fault().is_some() {
+            if disk.decide(records).is_err() || folder.operations() >= operation {
                 break;
             }
             saves += 1;
@@ -364,7 +365,7 @@ fn power_may_go_at_any_moment() {
                 if folder.operations() >= operation {
                     break;
                 }
-                saved = next;
+                saved = next.expect("nothing has failed yet");
                 disk.store.saved();
             }
         }
@@ -376,10 +377,9 @@ fn power_may_go_at_any_moment() {
                 panic!("power lost at operation {operation}: {error}");
             });
         let next = saved.position.next_log_offset as usize;
-        let decisions: Vec<Decision> =
-            records[next..].chunks(25).flat_map(|records| disk.decide(records)).collect();
-        assert_eq!(decisions, expected[next..], "power lost at operation {operation}");
-        assert_eq!(disk.clusterer.fault(), None);
+        for (records, expected) in records[next..].chunks(25).zip(expected[next..].chunks(25)) {
+            assert_eq!(disk.decide(records), Ok(expected.to_vec()), "power lost at operation {operation}");
+        }
         if is_last {
             break;
         }
@@ -393,7 +393,9 @@ fn power_may_go_at_any_moment() {
 pub(super) fn filled(folder: &SimFolder, detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Saved {
     let opened = OnDisk::open(Arc::new(folder.clone()), detector, expiry, tiny(), &Saved::nothing());
     let mut disk = opened.expect("opens");
-    stream(250).chunks(50).for_each(|records| drop(disk.decide(records)));
+    for records in stream(250).chunks(50) {
+        disk.decide(records).expect("nothing has failed");
+    }
     disk.save()
 }
 
@@ -436,9 +438,9 @@ fn a_flipped_bit_is_found_wherever_it_is() {
                 continue;
             };
             let decisions = disk.decide(&later);
-            match disk.clusterer.fault() {
-                Some(fault) => assert!(fault.contains(name.as_str()), "{fault}"),
-                None => assert_eq!(decisions, expected, "{name}, byte {at}"),
+            match &decisions {
+                Err(fault) => assert!(fault.to_string().contains(name.as_str()), "{fault}"),
+                Ok(_) => assert_eq!(decisions, expected, "{name}, byte {at}"),
             }
         }
     }
@@ -543,8 +545,7 @@ fn every_detector_decides_on_disk_what_it_decides_in_memory() {
         let opened = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &Saved::nothing());
         let mut disk = opened.expect("opens");
         for (number, records) in records.chunks(13).enumerate() {
-            assert_eq!(disk.decide(records), decide(&mut memory, records), "{name}");
-            assert_eq!(disk.clusterer.fault(), None, "{name}");
+            assert_eq!(disk.decide(records), Ok(decide(&mut memory, records)), "{name}");
             if number % 5 == 4 {
                 let saved = disk.save();
                 disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &saved).expect("opens");
@@ -581,13 +582,12 @@ fn threads_seal_and_merge_beside_the_decisions() {
             _ => founding(number),
         };
         let records: Vec<FingerprintRecord> = (start..start + 500).map(record).collect();
-        assert_eq!(disk.decide(&records), decide(&mut memory, &records));
+        assert_eq!(disk.decide(&records), Ok(decide(&mut memory, &records)));
     }
     for _ in 0..20 {
-        disk.clusterer.insert_pending();
-        disk.store.finish();
+        disk.clusterer.insert_pending().expect("nothing has failed");
+        disk.store.finish().expect("nothing has failed");
     }
-    assert_eq!(disk.clusterer.fault(), None);
     let (blocks, runs) = disk.store.counts();
     assert!(blocks >= 10 && runs <= 6, "{blocks} blocks, {runs} runs");
     let sealed = disk.store.end();
@@ -616,7 +616,7 @@ fn what_is_restored_at_once_is_found() {
             let (page_id, url) = (number.to_string().into(), "".into());
             let (log_offset, text_digest) = (number, u128::from(number));
             let centroid = Centroid { log_offset, log_time: None, fingerprint, text_digest, page_id, url };
-            clusterer.restore("", 0, &centroid);
+            clusterer.restore("", 0, &centroid).expect("nothing has failed");
         }
         clusterer.set_position(Position { next_log_offset: 6_000, ..Position::default() });
     }
@@ -624,6 +624,5 @@ fn what_is_restored_at_once_is_found() {
     let print = Fingerprints::even(1);
     let near = |number: usize| FingerprintRecord::numbered(number, Some(print.near(number as u64 * 3, 2)));
     let records: Vec<FingerprintRecord> = (0..2_000).map(near).collect();
-    assert_eq!(disk.decide(&records), decide(&mut memory, &records));
-    assert_eq!(disk.clusterer.fault(), None);
+    assert_eq!(disk.decide(&records), Ok(decide(&mut memory, &records)));
 }

@@ -78,7 +78,7 @@ impl TableDir {
     /// Saves a checkpoint into the folder `checkpoint`; its number for [`Self::checkpoint_counts`].
     ///
     /// # Errors
-    /// [`SnapshotError`], where it cannot be written.
+    /// [`SnapshotError`] if the table cannot be relied on any more, or the checkpoint cannot be written.
     pub fn save_checkpoint(
         &self,
         checkpoint: &Path,
@@ -88,7 +88,7 @@ impl TableDir {
         create_folder(checkpoint).map_err(at(checkpoint))?;
         let blocks = self.blocks();
         if let Some(blocks) = blocks {
-            blocks.wait_for_blocks();
+            blocks.wait_for_blocks()?;
         }
         self.save_file(&checkpoint.join(FILE_NAME), clusterer, &Watermarks::default(), settings)?;
         Ok(blocks.map_or(0, BlockStore::manifests))

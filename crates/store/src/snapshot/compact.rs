@@ -37,11 +37,11 @@ impl TableDir {
         let Some((mut clusterer, watermarks)) = self.load_with_watermarks(settings, false)? else {
             return Ok(None);
         };
-        clusterer.insert_pending();
+        clusterer.insert_pending()?;
         let figures = || self.blocks().map_or((0, 0), |blocks| (blocks.counts().1, blocks.file_bytes()));
         let ((runs, block_bytes), count) = (figures(), clusterer.centroid_count() as u64);
         let bytes = block_bytes + self.saved_bytes();
-        clusterer.evict_expired();
+        clusterer.evict_expired()?;
         self.save_with_watermarks(&clusterer, &watermarks, settings)?;
         if let Some(blocks) = self.blocks() {
             while blocks.compact_once()?.is_some() {

@@ -20,7 +20,7 @@ use leitong_cluster::changelog::{Identity, bounds, table_message, text_bounds};
 use leitong_cluster::changelog::{crawl, texts};
 use leitong_cluster::log::identity::TopicIds;
 use leitong_cluster::log::watermarks::Watermarks;
-use leitong_cluster::{ArticlePage, ClusterRules, Clusterer, OldCentroids, Position, SeenTexts};
+use leitong_cluster::{ArticlePage, ClusterRules, Clusterer, OldCentroids, Position, SeenTexts, TableFault};
 use leitong_fingerprint::Detector;
 
 /// The version of saved tables. Since 2 they may have blocks, since 3 they may say what is known of urls,
@@ -145,7 +145,7 @@ impl TableDir {
         for _ in 0..saved.centroid_count {
             let mut message: proto::Centroid = reader.message()?;
             let centroid = from_message(&mut message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
-            clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
+            clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid)?;
             let canonical = canonical_of(&message).map_err(|problem| reader.damaged(&problem))?;
             clusterer.restore_canonical(clusterer.founded() - 1, canonical);
         }
@@ -228,7 +228,7 @@ impl TableDir {
         // A table that is loaded again, by whoever has given the first one up, has a store of its own.
         let _ = self.blocks.set(store);
         let first_time = blocks.and_then(|blocks| blocks.first_time_ms).and_then(Timestamp::from_ms);
-        let mut clusterer = Clusterer::with_old(detector, rules.expiry, position, first_time, old);
+        let mut clusterer = Clusterer::with_old(detector, rules.expiry, position, first_time, old)?;
         if blocks.is_none() && first > 0 {
             clusterer.begin_at(first);
         }
@@ -289,18 +289,19 @@ impl TableDir {
         recent::save(&self.folder.join(RECENT_NAME), count, verdicts)
     }
 
-    /// Saves the table in place of the last one, in one step.
+    /// Saves the table instead of the last one, in one step.
     ///
     /// # Errors
-    /// [`SnapshotError::Io`]; the last table is still there.
+    /// [`SnapshotError::Fault`] if the table cannot be relied on any more, and [`SnapshotError::Io`]. The last
+    /// table is still there.
     pub fn save(&self, clusterer: &Clusterer, settings: &TableSettings) -> Result<(), SnapshotError> {
         self.save_with_watermarks(clusterer, &Watermarks::default(), settings)
     }
 
-    /// The same with the watermarks of the log.
+    /// Saves the table and the watermarks of the log instead of the last ones, in one step.
     ///
     /// # Errors
-    /// [`SnapshotError::Io`]; the last table is still there.
+    /// As of [`Self::save`].
     pub fn save_with_watermarks(
         &self,
         clusterer: &Clusterer,
@@ -308,7 +309,7 @@ impl TableDir {
         settings: &TableSettings,
     ) -> Result<(), SnapshotError> {
         if let Some(blocks) = self.blocks() {
-            blocks.finish();
+            blocks.finish()?;
         }
         self.save_here(clusterer, watermarks, settings)
     }
@@ -324,7 +325,7 @@ impl TableDir {
         settings: &TableSettings,
     ) -> Result<(), SnapshotError> {
         if let Some(blocks) = self.blocks() {
-            blocks.wait_for_blocks();
+            blocks.wait_for_blocks()?;
         }
         self.save_here(clusterer, &Watermarks::default(), settings)
     }
@@ -352,26 +353,23 @@ impl TableDir {
         settings: &TableSettings,
     ) -> Result<(), SnapshotError> {
         let manifest = self.blocks().map(BlockStore::manifest);
-        if let Some(fault) = clusterer.fault() {
-            return Err(SnapshotError::Fault(fault));
-        }
+        let position = self.position(clusterer, watermarks, settings, manifest.as_ref())?;
         let new = Unfinished::new(new_path(path));
-        let position = self.position(clusterer, watermarks, settings, manifest.as_ref());
         write(new.path(), clusterer, &*settings.detector, &position).map_err(at(new.path()))?;
         new.replace(path).map_err(at(path))
     }
 
-    /// What a saved table says of itself.
+    /// Returns what a saved table says about itself.
     fn position(
         &self,
         clusterer: &Clusterer,
         watermarks: &Watermarks,
         settings: &TableSettings,
         manifest: Option<&Manifest>,
-    ) -> proto::Position {
+    ) -> Result<proto::Position, TableFault> {
         let identity = settings.identity(clusterer.position().log_partition);
         let count = clusterer.in_memory_count() as u64;
-        let mut position = table_message(clusterer, &identity, 0, count, watermarks);
+        let mut position = table_message(clusterer, &identity, 0, count, watermarks)?;
         position.format_version = FORMAT_WITH_TEXTS;
         position.text_count = clusterer.seen_texts(blocks_end(manifest)).0.count;
         if let Some(manifest) = manifest {
@@ -383,7 +381,7 @@ impl TableDir {
             position.crawl_change_count = clusterer.crawl_changes().0;
         }
         position.runs = self.runs();
-        position
+        Ok(position)
     }
 
     /// The runs that are part of the table, the oldest first.

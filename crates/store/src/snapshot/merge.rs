@@ -12,7 +12,7 @@ use leitong_base::proto;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::changelog::centroid::{canonical_of, from_message};
 use leitong_cluster::changelog::{bounds, text_bounds};
-use leitong_cluster::{ClusterId, Clusterer, Merged, SavedCentroid, SeenText, SeenTexts};
+use leitong_cluster::{ClusterId, Clusterer, Merged, SavedCentroid, SeenText, SeenTexts, TableFault};
 
 /// Number of centroids that are looked up together.
 const BATCH: usize = 1_024;
@@ -71,7 +71,7 @@ impl<'a> Merge<'a> {
             self.clusterer.name_log(saved.log_generation);
         }
         let mut batch = Vec::with_capacity(BATCH);
-        let mut problem = None;
+        let mut problem: Option<SnapshotError> = None;
         let mut each = |former, merged: Merged| {
             numbers.push(merged.number);
             each(former, merged);
@@ -87,22 +87,26 @@ impl<'a> Merge<'a> {
             match self.centroid(saved, message) {
                 Ok(centroid) if is_first => {
                     let cluster_id = cluster_id(saved, centroid.centroid.log_offset);
-                    self.restore(&centroid);
+                    if let Err(fault) = self.restore(&centroid) {
+                        problem = Some(fault.into());
+                        return;
+                    }
                     let number = self.clusterer.founded() - 1;
                     each(cluster_id, Merged { cluster_id, number, joined: false });
                 }
                 Ok(centroid) => batch.push(centroid),
-                Err(what) => problem = Some(what),
+                Err(what) => problem = Some(damaged(what)),
             }
             if batch.len() == BATCH {
-                self.merge(saved, start.next_log_offset, &mut batch, &mut each);
+                let merged = self.merge(saved, start.next_log_offset, &mut batch, &mut each);
+                problem = problem.take().or(merged.err().map(Into::into));
             }
         };
         inspect_all(folder, |_| Ok(()), &mut take)?;
         if let Some(problem) = problem {
-            return Err(damaged(problem));
+            return Err(problem);
         }
-        self.merge(&saved, start.next_log_offset, &mut batch, &mut each);
+        self.merge(&saved, start.next_log_offset, &mut batch, &mut each)?;
         if is_first {
             self.clusterer.restore_bounds(bounds(&saved));
             for SeenTexts { first, texts } in seen {
@@ -116,7 +120,7 @@ impl<'a> Merge<'a> {
         } else {
             let end = start.next_log_offset + saved.next_log_offset;
             self.clusterer.merged_up_to(end, position.log_time);
-            self.merge_texts(seen, first, &numbers);
+            self.merge_texts(seen, first, &numbers)?;
         }
         self.tables += 1;
         self.runs.extend(saved.runs);
@@ -124,15 +128,16 @@ impl<'a> Merge<'a> {
     }
 
     /// Merges texts of another table. Its centroids from number `first` on have these numbers here.
-    fn merge_texts(&mut self, seen: Vec<SeenTexts>, first: u64, numbers: &[u64]) {
+    fn merge_texts(&mut self, seen: Vec<SeenTexts>, first: u64, numbers: &[u64]) -> Result<(), TableFault> {
         let here = |text: SeenText| {
             let at = usize::try_from(text.cluster.checked_sub(first)?).ok()?;
             Some(SeenText { cluster: *numbers.get(at)?, ..text })
         };
         for SeenTexts { texts, .. } in seen {
             let texts: Vec<SeenText> = texts.into_iter().filter_map(here).collect();
-            self.clusterer.merge_texts(&texts);
+            self.clusterer.merge_texts(&texts)?;
         }
+        Ok(())
     }
 
     /// Saves the merged table into `output`, without what has expired. Returns the number of its centroids.
@@ -140,7 +145,7 @@ impl<'a> Merge<'a> {
     /// # Errors
     /// [`SnapshotError`] if the table cannot be written.
     pub fn save(mut self, output: &TableDir) -> Result<usize, SnapshotError> {
-        self.clusterer.evict_expired();
+        self.clusterer.evict_expired()?;
         let too_many = self.runs.len().saturating_sub(RUNS_MAX);
         output.set_runs(self.runs.split_off(too_many));
         output.save(&self.clusterer, self.settings)?;
@@ -164,9 +169,10 @@ impl<'a> Merge<'a> {
         Ok(SavedCentroid { corpus, fingerprint_hash, centroid, canonical })
     }
 
-    fn restore(&mut self, saved: &SavedCentroid) {
-        self.clusterer.restore(&saved.corpus, saved.fingerprint_hash, &saved.centroid);
+    fn restore(&mut self, saved: &SavedCentroid) -> Result<(), TableFault> {
+        self.clusterer.restore(&saved.corpus, saved.fingerprint_hash, &saved.centroid)?;
         self.clusterer.restore_canonical(self.clusterer.founded() - 1, saved.canonical.clone());
+        Ok(())
     }
 
     /// Merges the centroids in `batch`, and empties it. Their table's log begins at offset `start` here.
@@ -176,13 +182,14 @@ impl<'a> Merge<'a> {
         start: u64,
         batch: &mut Vec<SavedCentroid>,
         each: &mut impl FnMut(ClusterId, Merged),
-    ) {
+    ) -> Result<(), TableFault> {
         let former: Vec<ClusterId> =
             batch.iter().map(|centroid| cluster_id(saved, centroid.centroid.log_offset)).collect();
         batch.iter_mut().for_each(|centroid| centroid.centroid.log_offset += start);
-        let merged = self.clusterer.merge_batch(batch);
+        let merged = self.clusterer.merge_batch(batch)?;
         former.into_iter().zip(merged).for_each(|(former, merged)| each(former, merged));
         batch.clear();
+        Ok(())
     }
 }
 

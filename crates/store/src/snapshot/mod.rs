@@ -39,6 +39,7 @@ pub use finished::RUNS_MAX;
 pub use folder::{Unfinished, sync_parent};
 pub use import::import;
 pub use inspect::{BesideTable, Saved, beside, inspect, inspect_all, verify};
+use leitong_cluster::TableFault;
 pub use merge::Merge;
 
 /// What is wrong with blocks of which there is no other copy, and what to do.
@@ -203,9 +204,9 @@ pub enum SnapshotError {
     /// The blocks of the table.
     #[error("{}", with_advice(.0))]
     Blocks(#[from] BlockError),
-    /// The table cannot be relied on.
+    /// Files of the table cannot be read, or could not be written for too long.
     #[error("the table is left as it was last saved, since what was decided cannot be relied on: {0}")]
-    Fault(String),
+    Fault(#[from] TableFault),
     /// Made with other settings of `corpus.*`.
     #[error(
         "{}: made with other settings of corpus.* (by, header), so no page of this run would be compared with its \

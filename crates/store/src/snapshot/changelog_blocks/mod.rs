@@ -22,7 +22,7 @@ use std::sync::Arc;
 use super::SnapshotError;
 use super::changelog_snapshot::{Unusable, Wanted};
 use super::checksummed::{ChecksummedReader, ChecksummedWriter, Sequential};
-use super::file::{FILE_NAME, FORMAT_WITH_TEXTS, blocks_of, manifest_of, read_head, write_head};
+use super::file::{FILE_NAME, FORMAT_WITH_TEXTS, at, blocks_of, manifest_of, read_head, write_head};
 use crate::blocks::{BlockStore, Files, StoreOptions};
 use leitong_base::proto;
 use leitong_base::record::timestamp::Timestamp;
@@ -50,12 +50,13 @@ pub struct OpenBlocks {
     pub newest: u64,
 }
 
-/// Saves which blocks there are, in one step. All of the table is committed, `position` is its
-/// position record with the hashes of the settings that have made the blocks, and `tail_from` gives for a number the offset of the changelog from which on all
-/// centroids stand that have this number or a greater one.
+/// Saves which blocks there are, in one step. All of the table must be committed. `position` is its position
+/// record, with the hashes of the settings that made the blocks. For a number, `tail` returns the offset of the
+/// changelog from which on all centroids with at least this number are found.
 ///
 /// # Errors
-/// What the operating system says; what was saved before is still there, or this.
+/// [`SnapshotError::Fault`] if the table cannot be relied on any more: then nothing is written. Otherwise
+/// [`SnapshotError::Io`]: then the last saved state is still there, or this one.
 pub fn save(
     files: &dyn Files,
     store: &BlockStore,
@@ -63,7 +64,8 @@ pub fn save(
     detector: &dyn Detector,
     position: proto::Position,
     tail: impl FnOnce(u64) -> proto::ChangelogTail,
-) -> io::Result<()> {
+) -> Result<(), SnapshotError> {
+    clusterer.check()?;
     let manifest = store.manifest();
     // The youngest one in a block is met again.
     let tail = tail(manifest.end.saturating_sub(1));
@@ -75,17 +77,18 @@ pub fn save(
         blocks: Some(blocks),
         ..position
     };
-    let write = || {
+    let write = || -> io::Result<()> {
         let mut writer = ChecksummedWriter::new(files.create(NEW_NAME)?);
         write_head(&mut writer, &position, clusterer)?;
         writer.finish()?;
         files.rename(NEW_NAME, FILE_NAME)
     };
-    write().inspect_err(|_| {
+    let written = write().inspect_err(|_| {
         // It would take the room that is left on a full disk.
         let _ = files.remove(NEW_NAME);
-    })?;
-    files.sync()?;
+    });
+    let path = files.path(FILE_NAME);
+    written.and_then(|()| files.sync()).map_err(at(&path))?;
     store.saved();
     Ok(())
 }
@@ -202,7 +205,7 @@ impl ChangelogBlocks {
         let first_time = self.blocks.first_time_ms.and_then(Timestamp::from_ms);
         let position = Position { log_partition: self.position.log_partition, ..Position::default() };
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
-        let mut clusterer = Clusterer::with_old(Arc::clone(detector), expiry, position, first_time, old);
+        let mut clusterer = Clusterer::with_old(Arc::clone(detector), expiry, position, first_time, old)?;
         for page in &self.articles {
             let proto::Article { corpus, fingerprint_hash, article, number } = page;
             let (fingerprint_hash, article, number) = (*fingerprint_hash, *article, *number);

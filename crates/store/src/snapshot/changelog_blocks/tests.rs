@@ -16,7 +16,7 @@ use leitong_cluster::changelog::{
 };
 use leitong_cluster::log::identity::TopicIds;
 use leitong_cluster::log::watermarks::Watermarks;
-use leitong_cluster::{ClusterRules, Decision};
+use leitong_cluster::{ClusterRules, Decision, TableFault};
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
@@ -188,8 +188,7 @@ impl Worker {
         let restoration = Restoration::of_old(clusterer, newest, &last, detector());
         let clusterer = read(restoration, kept, from).map_err(|error| error.to_string())?;
         let (folder, expiry) = (folder.clone(), expiry.clone());
-        let worker = Self { folder, clusterer, store, expiry, taken_up: true };
-        if worker.clusterer.fault().is_some() { Ok(None) } else { Ok(Some(worker)) }
+        Ok(Some(Self { folder, clusterer, store, expiry, taken_up: true }))
     }
 
     fn from_changelog(folder: SimFolder, kept: &Kept, expiry: &ExpiryConfig) -> Self {
@@ -199,6 +198,7 @@ impl Worker {
         let store = Arc::new(BlockStore::open(files, detector(), options(), &manifest).expect("opens"));
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, 0);
         let empty = Clusterer::with_old(detector(), expiry.clone(), Position::default(), None, old);
+        let empty = empty.expect("there are no blocks yet");
         let restoration = Restoration::of_empty(empty, detector());
         let restoration = match last_position(kept) {
             Some(last) => restoration.going_up_to(&last),
@@ -209,20 +209,36 @@ impl Worker {
     }
 
     /// Decides on pages of these texts, which begin at `log_offset`.
-    fn decide(&mut self, texts: &[u16], log_offset: u64) -> Vec<u64> {
+    fn decide(&mut self, texts: &[u16], log_offset: u64) -> Result<Vec<u64>, TableFault> {
         decide(&mut self.clusterer, texts, log_offset)
     }
 
-    fn save(&self, kept: &Kept) {
+    /// Decides on pages, and returns what is to be committed as well.
+    fn decide_to_write(
+        &mut self,
+        texts: &[u16],
+        log_offset: u64,
+    ) -> Result<(Vec<u64>, Vec<ChangelogRecord>), TableFault> {
+        Ok((self.decide(texts, log_offset)?, written(&mut self.clusterer)?))
+    }
+
+    /// Saves the blocks, unless a part of them that is damaged was read.
+    fn save(&self, kept: &Kept) -> Result<(), TableFault> {
         let position =
-            position_message(&self.clusterer, &IDENTITY, 0, Some(TABLE_ID), &Watermarks::default());
+            position_message(&self.clusterer, &IDENTITY, 0, Some(TABLE_ID), &Watermarks::default())?;
         let tail = |number| {
             // A place that is somewhat before it.
             let at = kept.iter().position(|(_, record)| number_of(record) >= Some(number));
             let offset = at.map_or(0, |at| kept[at.saturating_sub(5)].0);
             proto::ChangelogTail { topic: TOPIC.to_owned(), offset }
         };
-        save(&self.folder, &self.store, &self.clusterer, &*detector(), position, tail).expect("saved");
+        match save(&self.folder, &self.store, &self.clusterer, &*detector(), position, tail) {
+            Err(SnapshotError::Fault(fault)) => Err(fault),
+            saved => {
+                saved.expect("saved");
+                Ok(())
+            }
+        }
     }
 }
 
@@ -238,7 +254,7 @@ fn read(mut restoration: Restoration, kept: &Kept, from: u64) -> Result<Clustere
     Ok(clusterer)
 }
 
-fn decide(clusterer: &mut Clusterer, texts: &[u16], log_offset: u64) -> Vec<u64> {
+fn decide(clusterer: &mut Clusterer, texts: &[u16], log_offset: u64) -> Result<Vec<u64>, TableFault> {
     let prints = Fingerprints::even(1);
     let record = |(at, text): (u64, &u16)| {
         let mut record = FingerprintRecord::numbered(at as usize, Some(prints.get(u64::from(*text))));
@@ -248,18 +264,18 @@ fn decide(clusterer: &mut Clusterer, texts: &[u16], log_offset: u64) -> Vec<u64>
     };
     let records: Vec<FingerprintRecord> = (log_offset..).zip(texts).map(record).collect();
     let batch: Vec<_> = (log_offset..).zip(records.iter().map(Some)).collect();
-    clusterer.decide_batch(&batch).iter().map(cluster).collect()
+    Ok(clusterer.decide_batch(&batch)?.iter().map(cluster).collect())
 }
 
 /// What is to be committed: centroids that were founded, and the position.
-fn written(clusterer: &mut Clusterer) -> Vec<ChangelogRecord> {
+fn written(clusterer: &mut Clusterer) -> Result<Vec<ChangelogRecord>, TableFault> {
     let new = clusterer.take_new();
-    let position = position_message(clusterer, &IDENTITY, 0, Some(TABLE_ID), &Watermarks::default());
+    let position = position_message(clusterer, &IDENTITY, 0, Some(TABLE_ID), &Watermarks::default())?;
     let detector = detector();
     let centroids = new.iter().map(|new| centroid_record(new, 9, 0, &*detector));
     let texts = clusterer.take_new_texts();
     let texts = text_records(&texts, clusterer.founded(), 9, 0);
-    centroids.chain(texts).chain([position_record(&position)]).collect()
+    Ok(centroids.chain(texts).chain([position_record(&position)]).collect())
 }
 
 fn commit(written: Vec<ChangelogRecord>, kept: &mut Kept, next: &mut u64) {
@@ -281,15 +297,13 @@ fn run(acts: &[Act], expiry: &ExpiryConfig) -> Result<usize, TestCaseError> {
     for act in acts {
         let restarted = match act {
             Act::Pages(texts) => {
-                let mut decided = worker.decide(texts, log_offset);
-                let mut written = written(&mut worker.clusterer);
-                if worker.clusterer.fault().is_some() {
+                let decided = worker.decide_to_write(texts, log_offset).or_else(|_| {
                     // A damaged page is found when it is read. Nothing of this was committed.
                     worker = Worker::start(SimFolder::default(), &kept, expiry);
-                    decided = worker.decide(texts, log_offset);
-                    written = self::written(&mut worker.clusterer);
-                }
-                prop_assert_eq!(&decided, &decide(&mut memory, texts, log_offset));
+                    worker.decide_to_write(texts, log_offset)
+                });
+                let (decided, written) = decided.expect("the blocks were written again");
+                prop_assert_eq!(&decided, &decide(&mut memory, texts, log_offset).expect("in memory"));
                 let pages = (log_offset..).zip(texts);
                 let expected = pages.map(|(at, text)| naive.decide(*text, at, at as i64 * HOUR_MS, expiry));
                 prop_assert_eq!(decided, expected.collect::<Vec<_>>());
@@ -298,7 +312,9 @@ fn run(acts: &[Act], expiry: &ExpiryConfig) -> Result<usize, TestCaseError> {
                 None
             }
             Act::Save => {
-                worker.save(&kept);
+                if worker.save(&kept).is_err() {
+                    worker = Worker::start(SimFolder::default(), &kept, expiry);
+                }
                 None
             }
             Act::Delete => {
@@ -308,7 +324,8 @@ fn run(acts: &[Act], expiry: &ExpiryConfig) -> Result<usize, TestCaseError> {
                 None
             }
             Act::Aborted(texts) => {
-                worker.decide(texts, log_offset);
+                // Whether or not it fails, nothing of this is committed.
+                let _ = worker.decide(texts, log_offset);
                 Some(worker.folder.after_kill())
             }
             Act::Restart(power) => Some(match power {
@@ -358,11 +375,11 @@ fn saved() -> (SimFolder, Kept, ExpiryConfig) {
     let (mut kept, mut next, expiry) = (Kept::new(), 0, ExpiryConfig::default());
     let mut worker = Worker::start(SimFolder::default(), &kept, &expiry);
     for texts in (0..150_u16).collect::<Vec<_>>().chunks(10) {
-        worker.decide(texts, texts[0].into());
-        commit(written(&mut worker.clusterer), &mut kept, &mut next);
+        let (_, written) = worker.decide_to_write(texts, texts[0].into()).expect("nothing has failed");
+        commit(written, &mut kept, &mut next);
     }
-    worker.clusterer.insert_pending();
-    worker.save(&kept);
+    worker.clusterer.insert_pending().expect("nothing has failed");
+    worker.save(&kept).expect("nothing has failed");
     (worker.folder.after_kill(), kept, expiry)
 }
 
@@ -375,7 +392,7 @@ fn blocks_are_taken_up_and_only_the_tail_is_read() {
     assert!(tail < 40 && kept.len() > 160, "{tail} of {}", kept.len());
     let mut worker = Worker::start(folder, &kept, &expiry);
     assert!(worker.taken_up);
-    assert_eq!(worker.decide(&[3, 149, 200, 127, 128], 150), [3, 149, 152, 127, 128]);
+    assert_eq!(worker.decide(&[3, 149, 200, 127, 128], 150), Ok(vec![3, 149, 152, 127, 128]));
 }
 
 #[test]

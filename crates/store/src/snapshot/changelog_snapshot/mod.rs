@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use crate::blocks::BlockError;
 use leitong_base::proto::SNAPSHOT_FORMAT_VERSION;
+use leitong_cluster::TableFault;
 pub use place::{SnapshotPlace, SnapshotWriter};
 pub use read::{ChangelogSnapshot, Wanted};
 
@@ -56,6 +57,9 @@ pub enum Unusable {
     /// The blocks of old centroids cannot be used.
     #[error("{0}")]
     Blocks(#[from] BlockError),
+    /// The blocks of old centroids cannot be read.
+    #[error("{0}")]
+    Table(#[from] TableFault),
     /// It belongs to another changelog.
     #[error("it continues at offset {offset} of the changelog, which begins at {start} and ends at {end}")]
     OtherChangelog {
