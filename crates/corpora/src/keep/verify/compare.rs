@@ -312,7 +312,7 @@ mod tests {
         let sites = ["https://a.example/1", "https://b.example/2"];
         assert!(!differ(&long("4.2.15"), &long("4.2.16"), sites), "a long text that was taken over");
         let edited = new.replace("release", &MARKET[..80]);
-        assert!(!differ(&old, &edited, sites), "an edited copy");
+        assert!(!differ(&edited, &old, sites), "an edited copy");
         let shorter = old.replace("4.2.15", "");
         assert!(!differ(&shorter, &old, series), "what is left out replaces nothing");
         assert!(differ("the driver gcomm of linux", "the driver gpathchk of linux", series), "a name");
