@@ -341,7 +341,10 @@ fn tables_and_csv_files_get_columns_of_their_types() {
             let types =
                 types.map(|name| schema.field_with_name(name).expect("a column").data_type().to_string());
             assert_eq!(types, ["Int64", "Boolean", "Float64"]);
-            assert_eq!(tables::read_table(&keep).iter().map(|batch| batch.num_rows()).sum::<usize>(), 6);
+            assert_eq!(
+                tables::read_table(&keep).iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(),
+                6
+            );
         }
     }
 }

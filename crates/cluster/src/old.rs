@@ -1,7 +1,7 @@
 //! The port through which a table uses centroids that are kept outside of memory.
 //!
 //! Clustering only computes; the other side of this port reads and writes
-//! (in this program [`blocks`](leitong_store::blocks)). No other part of the table knows where a centroid
+//! (`leitong_store::blocks` in this program). No other part of the table knows where a centroid
 //! is.
 
 use std::ops::Range;

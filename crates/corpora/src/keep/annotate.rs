@@ -114,7 +114,7 @@ impl<'a> Annotation<'a> {
         cluster_size: Option<u64>,
         added: Added,
     ) -> Self {
-        let check = decision.check.as_ref();
+        let check = decision.check.as_deref();
         Self {
             leitong_cluster: decision.cluster_id.as_deref(),
             leitong_kind: decision.kind,

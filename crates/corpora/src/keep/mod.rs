@@ -79,7 +79,7 @@ pub struct Decision {
     pub text: Option<verify::texts::Place>,
     /// The result of verification, if the document was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<verify::Check>,
+    pub check: Option<Box<verify::Check>>,
 }
 
 impl Decision {
@@ -106,6 +106,6 @@ impl Decision {
     /// Returns true if the document is kept only because verification found that something would be lost.
     #[must_use]
     pub fn is_kept_by_verify(&self) -> bool {
-        self.check.as_ref().is_some_and(verify::Check::keeps)
+        self.check.as_deref().is_some_and(verify::Check::keeps)
     }
 }

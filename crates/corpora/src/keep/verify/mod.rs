@@ -225,7 +225,7 @@ impl Verifier {
             if check.keeps() {
                 self.keep(decision)?;
             }
-            Ok(checked.push(&Decision { check: Some(check), ..decision.clone() })?)
+            Ok(checked.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
         })?;
         if let Some(table) = self.table {
             table.finish()?;

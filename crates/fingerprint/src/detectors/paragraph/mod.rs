@@ -2,7 +2,7 @@
 //!
 //! Fingerprint: for each paragraph with a long enough sentence, a SimHash ([`hash`]) and a weight: its
 //! characters times a factor for its place (opening paragraph, under a heading, level of lists). Two pages
-//! are near if [matching](matching) paragraphs hold enough of the weight of **both**. If they do so for one
+//! are near if [matching] paragraphs hold enough of the weight of **both**. If they do so for one
 //! page only, one page is an excerpt of the other, which is evidence but no duplicate. Common paragraphs are
 //! left out by a [list](boilerplate).
 //!
