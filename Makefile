@@ -72,12 +72,9 @@ try-static: static ## Try that file in an empty root folder: sample pages, host 
 	deploy/release/try.sh target/dist static
 
 .PHONY: package
-package: prerequisites ## Make the crate as it is published, and build it from what it holds alone
-	@# Outside of this checkout, as whoever installs the crate has it: within, Cargo takes what it builds of the crate for
-	@# what it has built of the checkout, and build.rs is not run.
-	folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	cargo package --locked $(PACKAGES) --target-dir "$$folder"; \
-	mkdir -p target/package && cp "$$folder"/package/leitong*.crate target/package/
+package: prerequisites ## Make the crates as they are published, and build the program from what they hold alone
+	deploy/release/crates.sh target/package
+	deploy/release/from_crates.sh target/package
 
 # Without Kafka and object stores, and without optimisation: it takes minutes where `make build` takes a quarter of an hour.
 DEMO := target/demo/leitong

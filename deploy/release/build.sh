@@ -30,13 +30,6 @@ image() {
     | gzip -9n > "$output/leitong-$version-x86_64-image.tar.gz"
 }
 
-crates() {
-  folder=$(mktemp -d)
-  cargo package --quiet --locked --no-verify --workspace --exclude leitong-fuzz --exclude leitong-python --target-dir "$folder"
-  mv "$folder"/package/*.crate "$output"
-  rm -rf "$folder"
-}
-
 # Builds with OpenSSL included. A program and a wheel for the same processor differ only in linking.
 step "static program for x86-64" deploy/static/package.sh "$output"
 step "wheel for x86-64" deploy/release/wheel.sh "$output"
@@ -48,7 +41,8 @@ step "program for the Debian package and the image" cargo build --locked --profi
 step "Debian package" deploy/debian/package.sh "$built/leitong" "$output"
 step "image" image
 
-step "crates" crates
+step "crates" deploy/release/crates.sh "$output"
+step "source distribution for Python" target/tools/release/bin/maturin sdist --manifest-path python/Cargo.toml --out "$output"
 step "list of components" deploy/release/sbom.py "$output"/leitong-*-manylinux*x86_64.whl "$output"
 (cd "$output" && sha256sum -- leitong* > SHA256SUMS)
 step "done" ls -l "$output"

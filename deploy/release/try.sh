@@ -109,23 +109,19 @@ try_debian() {
   gives_the_verdicts chroot "$system" leitong dedup -
 }
 
-# Users build the sources with the system's OpenSSL.
-build_from_sources() {
-  CARGO_TARGET_DIR=$target/trial CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 "$@"
+try_crates() {
+  local program
+  program=$(deploy/release/from_crates.sh "$dist")
+  gives_the_verdicts "$program" dedup -
 }
 
-# The crates that the program is made of are taken from the release as well, as Cargo would take them from a registry.
-try_crates() {
-  local crate name
-  mkdir -p "$work/$what/.cargo"
-  echo '[patch.crates-io]' > "$work/$what/.cargo/config.toml"
-  for crate in "$output"/leitong*.crate; do
-    tar -xzf "$crate" -C "$work/$what"
-    name=$(basename "$crate" .crate)
-    [[ $name == leitong-[0-9]* ]] || echo "${name%-*} = { path = \"$work/$what/$name\" }" >> "$work/$what/.cargo/config.toml"
-  done
-  (cd "$work/$what"/leitong-[0-9]* && build_from_sources cargo build --quiet --bin leitong)
-  gives_the_verdicts "$target/trial/debug/leitong" dedup -
+# Without optimisation, with the system's OpenSSL, and with what was compiled for the trial of the crates.
+try_source() {
+  python3 -m venv "$work/$what"
+  CARGO_TARGET_DIR=$target/trial CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 \
+    "$work/$what/bin/pip" install --quiet --disable-pip-version-check --config-settings build-args="--profile dev" \
+    "$(file 'leitong-*[0-9].tar.gz')"
+  gives_the_verdicts "$work/$what/bin/leitong" dedup -
 }
 
 try_image() {
@@ -148,7 +144,7 @@ print(f"sbom: {len(names)} components")
 PYTHON
 }
 
-[ $# != 0 ] || set -- sums static static_arm64 wheel wheel_arm64 debian crates image sbom
+[ $# != 0 ] || set -- sums static static_arm64 wheel wheel_arm64 debian crates source image sbom
 for what; do
   (try_"$what")
 done

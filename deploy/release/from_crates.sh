@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the program from the crates in a folder, as Cargo would from a registry that has them, and prints its path.
+#
+#     deploy/release/from_crates.sh target/package
+#
+# The crates are unpacked outside of this checkout. Built without optimisation, and with the system's OpenSSL.
+set -eu -o pipefail
+
+crates=$(realpath "$1")
+cd "$(dirname "$0")/../.."
+trial=$(realpath -m "${CARGO_TARGET_DIR:-target}")/trial
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+mkdir "$work/.cargo"
+echo '[patch.crates-io]' > "$work/.cargo/config.toml"
+for crate in "$crates"/leitong*.crate; do
+  tar --extract --gzip --touch --file "$crate" --directory "$work"
+  name=$(basename "$crate" .crate)
+  # The program itself is built, not patched.
+  [[ $name == leitong-[0-9]* ]] || echo "${name%-[0-9]*} = { path = \"$work/$name\" }" >> "$work/.cargo/config.toml"
+done
+cd "$work"/leitong-[0-9]*
+CARGO_TARGET_DIR=$trial CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 \
+  cargo build --quiet --bin leitong >&2
+echo "$trial/debug/leitong"
