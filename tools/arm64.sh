@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds for ARM64 on another processor, and runs with qemu everything whose results must be the same bytes on both: the
-# library's unit tests, including the golden fingerprints, and the verdicts on the sample pages.
+# unit tests of all crates, including the golden fingerprints, and the verdicts on the sample pages.
 #
 #     tools/arm64.sh            # `make arm64` installs what it needs
 #     tools/arm64.sh golden::   # only the unit tests of this name, and the sample pages
@@ -12,7 +12,8 @@ target=aarch64-unknown-linux-gnu
 cross=(deploy/release/arm64.sh cargo)
 built=${CARGO_TARGET_DIR:-target}
 
-"${cross[@]}" test --locked --target $target --features vendored-openssl --lib -- --skip simulation:: "$@"
+packages=(--workspace --exclude leitong-fuzz --exclude leitong-python)
+"${cross[@]}" test --locked --target $target "${packages[@]}" --features leitong/vendored-openssl --lib -- --skip simulation:: "$@"
 
 # The Python package is not built. With its feature `tests`, the dependencies have the features that the tests were built with.
 program=(build --locked --package leitong --package leitong-python --features leitong-python/tests --bin leitong)
