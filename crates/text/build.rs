@@ -30,9 +30,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 ///
 /// The output consists of little-endian integers. First the sum of all frequencies (8 bytes). Then the number of
 /// characters in ideographic words (4), and these characters (4 each), in descending order of frequency. Then the
-/// number of distinct frequencies (4), and these (8 each), in descending order. Then each ideographic word: its length
-/// (2), the index of its frequency, and the indices of its characters (2 each). Words are sorted by these indices, so
-/// prefixes are inserted one after the other.
+/// number of distinct frequencies (4), and these (8 each), in descending order. Then each ideographic word: one byte
+/// with the number of characters that it shares with the start of the word before (upper half) and the number of its
+/// further characters minus one (lower half), the index of its frequency, and the indices of its further characters
+/// (2 each). Words are sorted by these indices, so prefixes are inserted one after the other.
 fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -65,9 +66,20 @@ fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
         .map(|(word, frequency)| (word.chars().map(|c| places[&c]).collect(), frequencies[frequency]))
         .collect();
     words.sort_unstable();
-    for (word, frequency) in words {
-        let fields = [u16::try_from(word.len())?, frequency].into_iter().chain(word);
-        compiled.extend(fields.flat_map(u16::to_le_bytes));
+    let mut before: &[u16] = &[];
+    for (word, frequency) in &words {
+        let common = before.iter().zip(word).take_while(|(a, b)| a == b).count();
+        let more = &word[common..];
+        if common > 15 || !(1..=16).contains(&more.len()) {
+            return Err(format!(
+                "{} characters after {common}: two words are the same, or one is too long",
+                more.len()
+            )
+            .into());
+        }
+        compiled.push(u8::try_from(common << 4 | (more.len() - 1))?);
+        compiled.extend([*frequency].iter().chain(more).flat_map(|number| number.to_le_bytes()));
+        before = word;
     }
     Ok(compiled)
 }

@@ -88,10 +88,10 @@ impl Dictionary {
         }
         let mut word = Vec::new();
         while !default.0.is_empty() {
-            let length = u16::from_le_bytes(default.next());
+            let [lengths] = default.next();
             let number = u16::from_le_bytes(default.next()) + 1;
-            word.clear();
-            word.extend((0..length).map(|_| u16::from_le_bytes(default.next()) + UNKNOWN + 1));
+            word.truncate(usize::from(lengths >> 4));
+            word.extend((0..=lengths & 15).map(|_| u16::from_le_bytes(default.next()) + UNKNOWN + 1));
             self.trie.insert_codes(&word, number)?;
         }
         Ok(())
