@@ -12,15 +12,20 @@ trial=$(realpath -m "${CARGO_TARGET_DIR:-target}")/trial
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-mkdir "$work/.cargo"
-echo '[patch.crates-io]' > "$work/.cargo/config.toml"
 for crate in "$crates"/leitong*.crate; do
   tar --extract --gzip --touch --file "$crate" --directory "$work"
-  name=$(basename "$crate" .crate)
-  # The program itself is built, not patched.
-  [[ $name == leitong-[0-9]* ]] || echo "${name%-[0-9]*} = { path = \"$work/$name\" }" >> "$work/.cargo/config.toml"
 done
-cd "$work"/leitong-[0-9]*
-CARGO_TARGET_DIR=$trial CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 \
-  cargo build --quiet --bin leitong >&2
+cd "$work"
+cp leitong-[0-9]*/Cargo.lock .
+{
+  echo '[workspace]'
+  echo 'members = ["leitong*"]'
+  echo 'resolver = "3"'
+  echo '[patch.crates-io]'
+  for folder in leitong-[a-z]*; do
+    echo "${folder%-[0-9]*} = { path = \"$folder\" }"
+  done
+} > Cargo.toml
+CARGO_TARGET_DIR=$trial CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_LTO=off \
+  CARGO_INCREMENTAL=0 cargo build --quiet --package leitong --bin leitong >&2
 echo "$trial/debug/leitong"
