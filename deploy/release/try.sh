@@ -51,7 +51,7 @@ gives_the_verdicts() {
 is_small() {
   local size
   size=$(stat --format %s "$1")
-  [ "$size" -le 43000000 ] || fail "$1 has $size bytes, more than 43 MB"
+  [ "$size" -le 42000000 ] || fail "$1 has $size bytes, more than 42 MB"
 }
 
 try_sums() {
