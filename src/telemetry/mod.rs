@@ -1,5 +1,5 @@
-//! Everything that an operator sees of a run: [`counts`] for the progress bar and summary of a run over
-//! files; [`metrics`], [`health`], [`tally`], [`traces`] and the [`admin`] port of the worker.
+//! Everything that an operator sees of a worker: [`metrics`], [`health`], [`tally`], [`traces`] and the
+//! [`admin`] port.
 
 pub mod admin;
 pub mod config;
