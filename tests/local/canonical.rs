@@ -114,9 +114,9 @@ fn preferences_that_cannot_be_applied_are_refused() {
         ("prefer = [\"longst\"]", "must be"),
         ("prefer = [\"https\", \"https\"]", "twice"),
         ("prefer = [\"hosts\"]", "canonical.hosts: is empty"),
-        ("hosts = [\"a.example\"]", "does nothing without"),
-        ("prefer = [\"hosts\"]\nhosts = [\"http://a.example/\"]", "is no host"),
-        ("prefer = [\"hosts\"]\nhosts = [\"*.\"]", "is no host"),
+        ("hosts = [\"a.example\"]", "has no effect without"),
+        ("prefer = [\"hosts\"]\nhosts = [\"http://a.example/\"]", "is not a host"),
+        ("prefer = [\"hosts\"]\nhosts = [\"*.\"]", "is not a host"),
         ("prefer = [\"published\"]\n[extract]\ncredits = false", "extract.credits = true"),
         ("prefer = [\"https\"]\n[table]\non_disk = true", "cannot be used with table.on_disk"),
     ] {
