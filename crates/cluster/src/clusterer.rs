@@ -1,4 +1,4 @@
-//! The state right of the log for one log partition: corpora, expiry, position.
+//! The state downstream of the log for one log partition: corpora, expiry, position.
 
 mod merge;
 mod preview;
@@ -25,29 +25,28 @@ pub use preview::{Asked, Preview};
 pub use recrawl::{Left, Recrawl, RecrawlOutcome, WhatIsLeft};
 use texts::FoundFor;
 
-/// Centroids freed for their age at one record: more than are founded at one,
-/// so that the table catches up, and few enough that a leap of log time does
-/// not free millions at once. Until then their age keeps them from matching.
+/// Maximum number of centroids removed for their age at one record. It is more than one record can found, so
+/// the table catches up, and few enough that a leap of log time does not remove millions at once. Until they
+/// are removed, their age keeps them from matching.
 const AGED_FREED_PER_RECORD: u64 = 16;
 
 /// How far a table has read its log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Tells one log from another of the same name.
+    /// Distinguishes logs of the same name.
     pub log_generation: u32,
     /// Partition of the log.
     pub log_partition: u32,
-    /// The first offset that is not yet part of the table.
+    /// First log offset that is not yet part of the table.
     pub next_log_offset: u64,
-    /// The running maximum of the records' times.
+    /// Running maximum of the records' times.
     pub log_time: Option<Timestamp>,
 }
 
-/// Shards of a table, of which each may be looked up on a
-/// core of its own; one costs a look-up some 20 ns.
+/// Number of shards of a table. Each can be looked up on its own core; each costs a look-up some 20 ns.
 const SHARDS: usize = 8;
 
-/// Decides, record by record, in log order.
+/// Decides on records in log order.
 ///
 /// Methods that may need old centroids return a [`TableFault`] if these cannot be read, or can no longer be
 /// written. From then on they all return the same error, and nothing is left of the decision that failed. A
@@ -58,17 +57,16 @@ pub struct Clusterer {
     bounds: Bounds,
     position: Position,
     table: Tiers,
-    /// Which pages stand for the clusters; none where those do that founded them.
+    /// The canonical pages of the clusters. `None` if the founding page always is the canonical one.
     canonicals: Option<Canonicals>,
-    /// The last crawl of each url; none where pages are not known again.
+    /// The last crawl of each url. `None` if recrawls are not recognised.
     crawls: Option<Crawls>,
-    /// What was said of pages that are known, and where in the log, since it was last asked for.
+    /// Recrawls and their log offsets since the caller last took them.
     recrawls: Vec<(u64, Recrawl)>,
     scratch: Scratch,
-    /// Number of the oldest centroid that has not expired,
-    /// and when it was founded if that is known.
+    /// Number of the oldest unexpired centroid, and the time of its founding if that is known.
     alive: (u64, Option<Timestamp>),
-    /// The first log time. Centroids from before any record had a time count from then on.
+    /// First log time. Centroids founded before any record had a time count as founded then.
     first_time: Option<Timestamp>,
     /// Changes since the caller last took them; `None` if no caller takes them.
     journal: Option<Journal>,
@@ -76,7 +74,7 @@ pub struct Clusterer {
     fault: Option<TableFault>,
 }
 
-/// What the table's changelog is to learn.
+/// Changes that are to be written to the table's changelog.
 #[derive(Default)]
 struct Journal {
     founded: Vec<NewCentroid>,
@@ -85,29 +83,29 @@ struct Journal {
     texts: Vec<NewText>,
 }
 
-/// A centroid that was founded.
+/// A new centroid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCentroid {
-    /// How many were founded before it, in all corpora.
+    /// Number of centroids founded before it, in all corpora.
     pub number: u64,
     /// Its corpus.
     pub corpus: Box<str>,
-    /// Of the settings that made the fingerprint.
+    /// Hash of the settings that made the fingerprint.
     pub fingerprint_hash: u64,
     /// The centroid itself.
     pub centroid: Centroid,
-    /// What is said for its page to stand for the cluster; none where nobody asks.
+    /// The rank of its page as canonical page. `None` if the founding page always is the canonical one.
     pub rank: Option<Rank>,
 }
 
 impl Clusterer {
-    /// An empty table at `position`, with [`SHARDS`] shards.
+    /// Creates an empty table at `position`, with [`SHARDS`] shards.
     #[must_use]
     pub fn new(detector: Arc<dyn Detector>, rules: ClusterRules, position: Position) -> Self {
         Self::with_shards(detector, rules, position, SHARDS)
     }
 
-    /// An empty table at `position`. Decisions do not depend on the number of shards.
+    /// Creates an empty table at `position`. Decisions do not depend on the number of shards.
     #[must_use]
     pub fn with_shards(
         detector: Arc<dyn Detector>,
@@ -135,7 +133,7 @@ impl Clusterer {
         }
     }
 
-    /// An empty table whose next centroid has this `number`.
+    /// Creates an empty table whose next centroid gets this `number`.
     #[must_use]
     pub fn starting_at(
         number: u64,
@@ -148,7 +146,7 @@ impl Clusterer {
         empty
     }
 
-    /// Has an empty table give its next centroid this `number`.
+    /// Makes an empty table give its next centroid this `number`.
     pub fn begin_at(&mut self, number: u64) {
         let young = Table::new(&*self.detector, SHARDS, number, self.table.leaving());
         self.table.begin_at(young);
@@ -159,7 +157,8 @@ impl Clusterer {
 
     /// Creates a table at `position` whose old centroids, from number `first` on, are in `old`. The others,
     /// if there are any, are [restored](Self::restore) after them. `first_time` is the value of
-    /// [`Self::first_time`] when the table was saved. Founders stand for their clusters.
+    /// [`Self::first_time`] when the table was saved. The founding page of each cluster is its canonical
+    /// page.
     ///
     /// # Errors
     /// [`TableFault`] if `old` cannot be read.
@@ -176,20 +175,20 @@ impl Clusterer {
         Ok(Self { table, first_time, ..in_memory })
     }
 
-    /// The first log time, from which on centroids count that were founded before any record had
-    /// one; none if all had one since the table was restored.
+    /// Returns the first log time. Centroids founded before any record had a time count as founded then.
+    /// `None` if all records had a time since the table was restored.
     #[must_use]
     pub fn first_time(&self) -> Option<Timestamp> {
         self.first_time
     }
 
-    /// The youngest page of each article that is spread over several pages.
+    /// Returns the youngest page of each article that is spread over several pages.
     pub fn articles(&self) -> impl Iterator<Item = ArticlePage<'_>> {
         self.table.articles()
     }
 
-    /// Takes one of the [articles](Self::articles) of a saved table whose centroids are
-    /// [old](Self::with_old), before those that are [restored](Self::restore).
+    /// Restores one of the [articles](Self::articles) of a saved table whose centroids are
+    /// [old](Self::with_old). Must be called before the other centroids are [restored](Self::restore).
     pub fn restore_article(&mut self, page: ArticlePage<'_>) {
         self.table.enter_article(page);
     }
@@ -205,8 +204,8 @@ impl Clusterer {
         }
     }
 
-    /// Does `work`, unless the table has failed already. Keeps an error for all further calls, and forgets what
-    /// the decision that failed has noted.
+    /// Does `work`, unless the table has failed already. Keeps an error for all further calls, and discards
+    /// what the failed decision has recorded.
     fn attempt<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, TableFault>) -> Result<T, TableFault> {
         let done = self.check().and_then(|()| work(self));
         if let (Err(fault), None) = (&done, &self.fault) {
@@ -217,34 +216,34 @@ impl Clusterer {
         done
     }
 
-    /// Notes every centroid that is founded from now on, for [`Self::take_new`].
+    /// Records every change from now on, for [`Self::take_new`] and the other `take` methods.
     pub fn keep_journal(&mut self) {
         self.journal.get_or_insert_default();
     }
 
-    /// What was founded since the last call.
+    /// Returns the centroids founded since the last call.
     pub fn take_new(&mut self) -> Vec<NewCentroid> {
         self.journal.as_mut().map(|journal| std::mem::take(&mut journal.founded)).unwrap_or_default()
     }
 
-    /// Which pages have taken the place of a canonical page since the last call.
+    /// Returns the changes of canonical pages since the last call.
     pub fn take_new_canonicals(&mut self) -> Vec<NewCanonical> {
         self.journal.as_mut().map(|journal| std::mem::take(&mut journal.canonical)).unwrap_or_default()
     }
 
-    /// Centroids founded so far, in all corpora: the number of the next one.
+    /// Returns the number of centroids founded so far, in all corpora. This is the number of the next one.
     #[must_use]
     pub fn founded(&self) -> u64 {
         self.table.end()
     }
 
-    /// What has expired for good.
+    /// Returns what has expired permanently.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// Takes the bounds of a saved table.
+    /// Restores the bounds of a saved table.
     pub fn restore_bounds(&mut self, bounds: Bounds) {
         self.bounds = bounds;
     }
@@ -260,35 +259,35 @@ impl Clusterer {
         Ok((self.founded() - first, oldest))
     }
 
-    /// How far the log was read.
+    /// Returns how far the log was read.
     #[must_use]
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// Takes the table to be as far as `position`.
+    /// Sets how far the log was read.
     pub fn set_position(&mut self, position: Position) {
         self.position = position;
     }
 
-    /// Goes on at `log_offset`: the offsets of a topic have gaps.
+    /// Continues at `log_offset`, since the offsets of a topic have gaps.
     pub fn skip_to(&mut self, log_offset: u64) {
         self.position.next_log_offset = log_offset;
     }
 
-    /// Centroids in all corpora.
+    /// Returns the number of centroids in all corpora.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
         self.table.len()
     }
 
-    /// Centroids that are in memory alone: those that [`Self::centroids`] gives.
+    /// Returns the number of centroids that are only in memory, as [`Self::centroids`] returns them.
     #[must_use]
     pub fn in_memory_count(&self) -> usize {
         self.table.young_len()
     }
 
-    /// Memory that the table takes.
+    /// Returns the bytes of memory in use.
     #[must_use]
     pub fn bytes(&self) -> TableBytes {
         let TableBytes { hot, cold } = self.table.bytes();
@@ -297,20 +296,21 @@ impl Clusterer {
         TableBytes { hot, cold: cold + canonicals + crawls }
     }
 
-    /// Names a log that has no name yet, so that its clusters are told from those of another log.
+    /// Sets the generation of a log that has none yet. It distinguishes the log's clusters from those of
+    /// other logs.
     pub fn name_log(&mut self, log_generation: u32) {
         if self.position.log_generation == 0 {
             self.position.log_generation = log_generation;
         }
     }
 
-    /// Hits for which there is room.
+    /// Returns the number of hits that fit into the allocated memory.
     #[cfg(test)]
     pub(super) fn room_for_hits(&self) -> usize {
         self.scratch.room_for_hits()
     }
 
-    /// Corpora that have centroids.
+    /// Returns the number of corpora that have centroids.
     #[cfg(test)]
     pub(super) fn corpus_count(&self) -> usize {
         self.table.corpus_count()
@@ -435,8 +435,7 @@ impl Clusterer {
             journal.founded.push(NewCentroid { number, corpus, fingerprint_hash, centroid, rank });
         }
         self.note_crawl(record, (log_offset, query), number, false)?;
-        // The new centroid counts from the next decision
-        // on; letting the surplus go now bounds the memory.
+        // The new centroid counts from the next decision on. Evicting the surplus now bounds the memory.
         self.raise_bounds();
         self.expire()?;
         Ok(Decision::Founded(self.cluster_id(log_offset), part.or(related)))
@@ -450,7 +449,7 @@ impl Clusterer {
     ) -> Result<Option<(Centroid, Near)>, TableFault> {
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         if let Some(first) = found.0.first().filter(|first| first.is_equal()) {
-            // Those that have come since are no nearer, and younger.
+            // Centroids added since the look-up are no nearer, and younger.
             let equal = unexpired.in_full(query, *first, &mut self.scratch)?;
             if equal.is_some() {
                 return Ok(equal);
@@ -461,8 +460,8 @@ impl Clusterer {
         unexpired.nearest(query, found, recent, &mut self.scratch)
     }
 
-    /// The page of this record joins the cluster of a centroid that it is near to; and takes the
-    /// place of the page that stands for it, if it is preferred to that.
+    /// Makes the record's page join the cluster of a near centroid. The page becomes the canonical page if it
+    /// is preferred to the present one.
     fn join(&mut self, record: &FingerprintRecord, centroid: Centroid, near: Near) -> CanonicalPage {
         let log_offset = centroid.log_offset;
         let (page, rank) = self.joined(record, centroid, near);
@@ -478,8 +477,8 @@ impl Clusterer {
         page
     }
 
-    /// What is said of a page that joins, and its rank if it is preferred to what stands for the
-    /// cluster.
+    /// Returns the cluster as the verdict shows it, and the page's rank if the page is preferred to the
+    /// present canonical page.
     fn joined(
         &self,
         record: &FingerprintRecord,
@@ -493,14 +492,14 @@ impl Clusterer {
         if rank.is_some() {
             let own = (record.page_id.clone(), record.url.clone());
             let former = (page.page_id, page.url);
-            // The same page, read once more, takes nobody's place.
+            // A page that is read again does not replace itself.
             page.replaces = (former != own).then_some(former);
             (page.page_id, page.url) = own;
         }
         (page, rank)
     }
 
-    /// What a verdict says of a centroid that is near a text of this digest.
+    /// Returns the cluster of a centroid as a verdict shows it, for a page whose text has this digest.
     fn canonical_page(&self, centroid: Centroid, near: Near, text_digest: u128) -> CanonicalPage {
         let stands = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(near.number));
         let (page_id, url) = match stands {
@@ -519,22 +518,22 @@ impl Clusterer {
         }
     }
 
-    /// What stands for the cluster of the centroid of this number; none where that is always the
-    /// page that founded it, or the centroid has expired.
+    /// Returns the canonical page of the cluster of the centroid with this number. `None` if the founding
+    /// page always is the canonical one, or if the centroid has expired.
     #[must_use]
     pub fn canonical(&self, number: u64) -> Option<Canonical> {
         self.canonicals.as_ref()?.get(number)
     }
 
-    /// Takes what a saved table says of who stands for the cluster of the centroid of this number,
-    /// which has been [restored](Self::restore).
+    /// Restores the canonical page of the cluster of the centroid with this number. The centroid has been
+    /// [restored](Self::restore) before.
     pub fn restore_canonical(&mut self, number: u64, canonical: Canonical) {
         if let Some(canonicals) = &mut self.canonicals {
             canonicals.set(number, canonical);
         }
     }
 
-    /// Adds a centroid of a saved table. Centroids come oldest first.
+    /// Restores a centroid of a saved table. Centroids must come oldest first.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -551,8 +550,8 @@ impl Clusterer {
         })
     }
 
-    /// All centroids that are in memory alone, which are all where no old ones are elsewhere, in
-    /// order of founding, each with its corpus and fingerprint hash.
+    /// Returns the centroids that are only in memory, in order of founding, each with its corpus and
+    /// fingerprint hash. These are all centroids if none are kept elsewhere.
     pub fn centroids(&self) -> impl Iterator<Item = (&str, u64, Centroid)> {
         self.table.iter_young().map(|(corpus, fingerprint_hash, mut centroid)| {
             centroid.log_time = centroid.log_time.or(self.first_time);
@@ -560,8 +559,8 @@ impl Clusterer {
         })
     }
 
-    /// Log time is the running maximum. Centroids from before the first record with a time
-    /// count from then on: so founding times never fall from a centroid to a younger one.
+    /// Advances the log time, which is the running maximum. Centroids from before the first record with a
+    /// time count as founded then. So founding times never decrease from a centroid to a younger one.
     fn advance(&mut self, log_time: Option<Timestamp>) {
         if self.position.log_time.is_none() && log_time.is_some() {
             self.first_time = log_time;
@@ -570,13 +569,13 @@ impl Clusterer {
         self.raise_bounds();
     }
 
-    /// Bounds follow what was founded and log time, and never fall.
+    /// Raises the bounds by what was founded and by log time. They never decrease.
     fn raise_bounds(&mut self) {
         self.bounds = self.bounds.raised(&self.expiry, self.founded(), self.position.log_time);
         self.table.seen.raise();
     }
 
-    /// Applies the present settings to a table that was restored, and removes all that has expired.
+    /// Applies the present settings to a restored table, and removes all that has expired.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -589,7 +588,7 @@ impl Clusterer {
         })
     }
 
-    /// Takes the centroids below this number out.
+    /// Removes the centroids below this number.
     pub fn forget_below(&mut self, number: u64) {
         let number = number.min(self.founded());
         (self.table.first()..number).for_each(|_| self.remove_oldest());
@@ -628,8 +627,8 @@ impl Clusterer {
         Ok(self.table.founded(self.table.first())?.map(|(log_offset, _)| log_offset))
     }
 
-    /// Removes centroids that are too many, and some that are too old by log time. Both rules take the oldest
-    /// first: log time never falls, so it orders centroids as their founding does.
+    /// Removes centroids in excess of the maximum, and some that are too old by log time. Both rules take the
+    /// oldest first: log time never decreases, so it orders centroids as their founding does.
     fn expire(&mut self) -> Result<(), TableFault> {
         self.find_alive()?;
         let aged = self.alive.0.min(self.table.first() + AGED_FREED_PER_RECORD);
@@ -637,7 +636,7 @@ impl Clusterer {
         Ok(())
     }
 
-    /// Moves on to the oldest centroid that has not expired.
+    /// Updates which centroid is the oldest unexpired one.
     fn find_alive(&mut self) -> Result<(), TableFault> {
         self.alive = self.alive_at(self.bounds, self.first_time)?;
         self.table.seen.forget_below(self.alive.0);
@@ -668,7 +667,8 @@ impl Clusterer {
         if !too_old(known) {
             return Ok((alive.0, known));
         }
-        // In steps that double, and then between the last two: time may leap over millions.
+        // Searches in steps that double, and then between the last two, since time may leap over millions of
+        // centroids.
         let mut old = alive.0;
         let mut step = 1;
         while old + step < end && too_old(founded_at(old + step)?) {
@@ -692,13 +692,12 @@ impl Clusterer {
     }
 }
 
-/// The centroids that have not expired, as a decision sees them: without those of clusters that have
-/// no page any more.
+/// The centroids that count for a decision: unexpired, and of clusters that still have a page.
 struct Unexpired<'a> {
     table: &'a Tiers,
     crawls: Option<&'a Crawls>,
     detector: &'a dyn Detector,
-    /// Number of the oldest one.
+    /// Number of the oldest unexpired centroid.
     first: u64,
 }
 
@@ -711,8 +710,8 @@ impl<'a> Unexpired<'a> {
         number >= self.first && !self.crawls.is_some_and(|crawls| crawls.is_ended(number))
     }
 
-    /// Returns the centroid of the cluster of a page whose text has this key, and the query's distance from
-    /// it. `old` is the youngest old centroid with the text.
+    /// Returns the centroid of the cluster that has a page with this text key, and its distance from the
+    /// query. `old` is the youngest old centroid with the text.
     fn with_text(
         &self,
         (query, key): (Query<'_>, u128),
@@ -726,15 +725,15 @@ impl<'a> Unexpired<'a> {
         Ok(Some((centroid, Near { query: 0, related: false, distance, number })))
     }
 
-    /// Returns the number of the cluster of a page whose text has this key, as far as memory has it.
+    /// Returns the number of the cluster that has a page with this text key, as far as memory knows it.
     fn cluster_of(&self, key: u128) -> Option<u64> {
         let member = || self.table.seen.find(key, |number| self.has(number));
         self.table.young_text(key).filter(|number| self.has(*number)).or_else(member)
     }
 
-    /// Returns the nearest centroid that is near and not too old, or else related. Among equally near ones
-    /// it is the oldest. `found` is the result of a look-up and whether there were more, and `recent` has the
-    /// centroids that came later.
+    /// Returns the nearest unexpired centroid that is near, or else related. Among equally near ones it is
+    /// the oldest. `found` is the result of a look-up and true if there were more; `recent` has the centroids
+    /// that were added since.
     fn nearest(
         &self,
         query: Query<'_>,
@@ -744,7 +743,7 @@ impl<'a> Unexpired<'a> {
     ) -> Result<Option<(Centroid, Near)>, TableFault> {
         let mut nearest = self.first_in_full(query, found.iter().copied(), scratch)?;
         if more && nearest.is_none() {
-            // All that were kept have expired since the batch was looked up, or their clusters ended.
+            // All that were kept have expired since the look-up of the batch, or their clusters have ended.
             let ended = |number| !self.has(number);
             let near = self.table.find_nearest(query, self.first, &ended, self.detector, scratch)?;
             nearest = self.first_in_full(query, near.into_iter(), scratch)?;
@@ -756,8 +755,8 @@ impl<'a> Unexpired<'a> {
         Ok(recent.or(nearest))
     }
 
-    /// Returns the youngest other page of the article that the query is a page of, if it has not expired.
-    /// Texts say less about such a page than its site does.
+    /// Returns the youngest other page of the article that the query's page belongs to, if it has not
+    /// expired. The site says more about how such pages are related than their texts do.
     fn part(&self, query: Query<'_>, scratch: &mut Scratch) -> Result<Option<(Centroid, Near)>, TableFault> {
         let number = self.table.find_part(query, self.detector).filter(|number| self.has(*number));
         let Some(number) = number else { return Ok(None) };
@@ -785,8 +784,8 @@ impl<'a> Unexpired<'a> {
         Ok(None)
     }
 
-    /// Returns the centroid of `near`, which is near or related by its compared part, if it has not expired
-    /// and is so in full. Nearly always it is.
+    /// Returns the centroid of `near` if it has not expired, and if it is near or related not only by its
+    /// compared part but in full. Nearly always it is.
     fn in_full(
         &self,
         query: Query<'_>,
@@ -802,13 +801,13 @@ impl<'a> Unexpired<'a> {
     }
 }
 
-/// What is looked up for a record, and the key of its text, if it has a fingerprint.
+/// Returns what is looked up for a record, and the key of its text; `None` if it has no fingerprint.
 fn query_and_key(record: &FingerprintRecord) -> Option<(Query<'_>, u128)> {
     let query = query(record)?;
     Some((query, text_key(query.corpus, query.fingerprint_hash, record.text?.digest)))
 }
 
-/// What is looked up for a record, if it has a fingerprint.
+/// Returns what is looked up for a record; `None` if it has no fingerprint.
 fn query(record: &FingerprintRecord) -> Option<Query<'_>> {
     let Outcome::Fingerprint(fingerprint) = &record.outcome else { return None };
     let FingerprintRecord { corpus, fingerprint_hash, .. } = record;

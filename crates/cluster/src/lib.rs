@@ -1,20 +1,36 @@
 //! Single-Pass clustering (paper 002, section 3.2): records in log order → decisions.
 //!
-//! A page whose text is that of an earlier page joins the cluster of that page. Each other one joins
-//! the nearest centroid that is near enough, or founds a cluster and is its centroid permanently. Only
-//! centroids are compared against; ties go to the older one.
+//! A page with the same text as an earlier page joins that page's cluster. Any other page joins the nearest
+//! centroid that is near enough, or founds a cluster and permanently is its centroid. Pages are compared with
+//! centroids only. Of equally near centroids the oldest wins.
 //!
 //! ```text
 //! batch of records ─► look-ups ──► near centroids ─► decisions ──► table
 //!        texts first  all cores                    one by one     │ expiry first; centroids of this batch count
 //!                        ▲                                        │
 //!                        └────────────────────────────────────────┘
-//! ```
-//! Look-up and decision are apart: the former may run on any
-//! number of cores or shards, the latter goes in log order.
+//! Look-up and decision are separate: look-ups may run on any number of cores or shards, decisions are made
+//! in log order.
 //!
-//! Invariants: a decision is a function of the records before it and the settings right of the
-//! log; the look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.
+//! A look-up passes these layers, from the owner of the table to the bytes of a centroid. Each makes one
+//! decision:
+//!
+//! ```text
+//! Clusterer       join, or found a cluster? one record at a time, in log order
+//! └ Unexpired     does this centroid still count? it may have expired, or its cluster may have ended
+//!   └ Tiers       in memory, or outside of it? asks both and merges what they find
+//!     ├ Table     which corpus, and near or not? compares the hits of the index with the query
+//!     │ ├ Generations   which generations of the index? all that are still in memory
+//!     │ │ └ Index       by key or by Hamming distance? and which shard has the key?
+//!     │ │   └ Segment   which group has the hash? if none: its ordered table or an overflow list
+//!     │ │     └ Group   which of its entries agree? gives slots, each for one centroid
+//!     │ ├ Hot     which bytes are compared? those at the slot's place in its block
+//!     │ └ Cold    is it near in full? the rest of the fingerprint, page id and url, for few hits only
+//!     └ OldCentroids   the same for centroids on disk; the crate `leitong-store` implements it
+//! ```
+//!
+//! Invariants: a decision is a function of the records before it and the settings downstream of the log; a
+//! look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.
 
 mod articles;
 mod canonical;
@@ -60,11 +76,11 @@ pub use seen::{NewText, SeenFrom, SeenText, SeenTexts, TextBounds, text_key};
 pub use table::is_in_full;
 pub use table::{Centroid, Near, Nearest, Purpose, Query, Scratch, TableBytes};
 
-/// What clustering says of one record.
+/// The decision on one record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// The page founds this cluster; the nearest centroid that it is not near to and has passages
-    /// in common with; before it comes another page of its paged article.
+    /// The page founds this cluster. The page that it is related to, if any: another page of its paged
+    /// article, or else the page of the nearest centroid that shares passages with it but is not near.
     Founded(ClusterId, Option<CanonicalPage>),
     /// The page joins the cluster of this centroid.
     Joined(CanonicalPage),
@@ -72,33 +88,33 @@ pub enum Decision {
     Undecidable,
 }
 
-/// What a verdict says of the cluster that a page joins, or is related to.
+/// The cluster that a page joins or is related to, as it is in the verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanonicalPage {
     /// The cluster.
     pub cluster_id: ClusterId,
-    /// The id of the page that stands for it: the page that founded it, or one that has taken its
-    /// place, as the page at hand may have.
+    /// The id of the cluster's canonical page: the page that founded it, or one that has replaced that one,
+    /// possibly the page of this record.
     pub page_id: String,
     /// Its url.
     pub url: String,
-    /// Page id and url of the page that stood for the cluster until now, if the page at hand takes
-    /// its place.
+    /// Page id and url of the former canonical page, if the page of this record replaces it.
     pub replaces: Option<(String, String)>,
     /// The centroid's fingerprint.
     pub fingerprint: Box<[u8]>,
-    /// From the page, in the detector's unit.
+    /// Distance from the page, in the detector's unit.
     pub distance: u32,
-    /// The text digests of page and centroid are equal.
+    /// True if the text digests of page and centroid are equal.
     pub exact: bool,
-    /// The text digest is that of a page of the cluster: of the centroid, or of one that joined it.
+    /// True if the page's text digest is that of a page of the cluster: of the centroid, or of one that
+    /// joined it.
     pub equal_text: bool,
 }
 
-/// A cluster's name: where its founding page stands in the log.
+/// A cluster's id: the place of its founding page in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClusterId {
-    /// Tells one log from another of the same name.
+    /// Distinguishes logs of the same name.
     pub log_generation: u32,
     /// Partition of the log.
     pub log_partition: u32,
@@ -107,7 +123,7 @@ pub struct ClusterId {
 }
 
 impl ClusterId {
-    /// 16 bytes, big-endian: generation, partition, offset.
+    /// Returns generation, partition and offset as 16 bytes, big-endian.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         let number = (u128::from(self.log_generation) << 96)
@@ -116,7 +132,7 @@ impl ClusterId {
         number.to_be_bytes()
     }
 
-    /// The id of these bytes.
+    /// Returns the id that these bytes encode.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "cut into its parts")]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
@@ -130,7 +146,7 @@ impl ClusterId {
 }
 
 impl fmt::Display for ClusterId {
-    /// 32 hex digits.
+    /// Writes 32 hex digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:08x}{:08x}{:016x}", self.log_generation, self.log_partition, self.log_offset)
     }

@@ -1,9 +1,9 @@
-//! All centroids of a log partition: the young ones in a [`Table`] in memory, and the others, where
-//! there is such a place, [outside of it](OldCentroids).
+//! All centroids of a log partition: the young ones in a [`Table`] in memory, the others [outside of
+//! it](OldCentroids) if there is such a place.
 //!
-//! Numbers count through both. Some are in both for a time: a centroid is handed over, is found
-//! outside once its block is whole, and then leaves memory a few at a time, so that nothing halts.
-//! What both find is the same and counts once.
+//! Numbers run through both. A centroid may be in both for a time. It is handed over, is found outside once
+//! its block is complete, and then leaves memory, a few centroids at a time, so that nothing halts. A
+//! centroid that is found in both places counts once.
 
 use std::sync::Arc;
 
@@ -14,38 +14,38 @@ use super::seen::{Seen, SeenTexts};
 use super::table::{Centroid, Near, Nearest, Purpose, Query, Scratch, Table, TableBytes};
 use leitong_fingerprint::Detector;
 
-/// Portions that are handed over, and centroids that leave memory, at one call: several times what
-/// a batch founds, and some milliseconds of work.
+/// Maximum number of portions handed over, and of centroids that leave memory, in one call. This is several
+/// times what a batch founds, and some milliseconds of work.
 const HANDED_OVER_MAX: usize = 32;
 const LEAVING_MAX: u64 = 4_096;
 
-/// Centroids of a saved table that are entered into the index at once: as many as make a batch,
-/// and an eighth of those that are in it, so that the index is merged with all that come. Where
-/// they leave by blocks, a whole block, of this length at most: 50 MB of keys.
+/// Number of restored centroids that are inserted into the index at once: at least a batch, and an eighth of
+/// those in the index, so that each merge of the index is worth its cost. If centroids leave memory by
+/// blocks, a whole block, but at most this many: 50 MB of keys.
 const RESTORED_AT_ONCE: usize = 1_024;
 const RESTORED_SHARE: usize = 8;
 const RESTORED_BLOCK_MAX: u64 = 1 << 18;
 
-/// The centroids.
+/// All centroids of a log partition.
 pub(super) struct Tiers {
     young: Table,
     old: Option<Arc<dyn OldCentroids>>,
     /// Number of the oldest centroid that has not been removed.
     first: u64,
     articles: Articles,
-    /// The texts of pages that joined a cluster.
+    /// Texts of pages that joined a cluster.
     pub(super) seen: Seen,
 }
 
 impl Tiers {
-    /// An empty table in memory, in which at most `texts_max` texts of members count.
+    /// Creates an empty table in memory that keeps at most `texts_max` texts of members.
     pub(super) fn in_memory(young: Table, texts_max: u64) -> Self {
         let first = young.first();
         Self { first, young, old: None, articles: Articles::default(), seen: Seen::new(texts_max) }
     }
 
     /// Creates a table whose old centroids, from number `first` on, are in `old`; `young` has the later ones.
-    /// At most `texts_max` texts of members count.
+    /// It keeps at most `texts_max` texts of members.
     pub(super) fn with_old(
         young: Table,
         old: Arc<dyn OldCentroids>,
@@ -63,7 +63,7 @@ impl Tiers {
         self.old.as_ref().map_or(Ok(()), |old| old.check())
     }
 
-    /// Has an empty table begin with this number; `young` is an empty one that does.
+    /// Makes this empty table begin with the number that `young`, another empty table, begins with.
     pub(super) fn begin_at(&mut self, young: Table) {
         self.first = young.first();
         if let Some(old) = &self.old {
@@ -72,22 +72,23 @@ impl Tiers {
         self.young = young;
     }
 
-    /// How many centroids leave memory at about one time, where they do so before they are removed.
+    /// Returns how many centroids leave memory at about the same time; `None` if centroids stay in memory
+    /// until they are removed.
     pub(super) fn leaving(&self) -> Option<u64> {
         self.old.as_ref().map(|old| old.leaving())
     }
 
-    /// Centroids that were not removed.
+    /// Returns the number of centroids that were not removed.
     pub(super) fn len(&self) -> usize {
         (self.young.end() - self.first) as usize
     }
 
-    /// Number of the oldest centroid, if there is one.
+    /// Returns the number of the oldest centroid, if there is one.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
-    /// Number of the next centroid.
+    /// Returns the number of the next centroid.
     pub(super) fn end(&self) -> u64 {
         self.young.end()
     }
@@ -114,9 +115,9 @@ impl Tiers {
         self.find_by(Purpose::Probe, queries, detector, scratch)
     }
 
-    /// Returns what [`Self::find`] finds, as far as a decision can need it. For a query with a centroid that is
-    /// near at distance 0, these are the centroids that share the [equal key](Detector::equal_key) with it,
-    /// since all that are as near do.
+    /// Returns what [`Self::find`] finds, as far as a decision can need it. If a centroid is near a query at
+    /// distance 0, only the centroids that share the [equal key](Detector::equal_key) with the query are
+    /// returned: no others can be as near.
     pub(super) fn find_to_decide(
         &self,
         queries: &[Option<Query<'_>>],
@@ -171,7 +172,7 @@ impl Tiers {
         Ok(young.into_iter().chain(old).min())
     }
 
-    /// The centroids added since [`Self::settle`] that may be near `query`, ordered.
+    /// Returns the centroids added since [`Self::settle`] that may be near `query`, ordered.
     pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<Near> {
         self.young.find_recent(query, detector)
     }
@@ -190,19 +191,20 @@ impl Tiers {
         }
     }
 
-    /// The youngest centroid that is a page of the article that the query is a page of.
+    /// Returns the youngest centroid of the article that the query's page belongs to.
     pub(super) fn find_part(&self, query: Query<'_>, detector: &dyn Detector) -> Option<u64> {
         let article = detector.article(query.fingerprint)?;
         let youngest = self.articles.youngest(query.corpus, query.fingerprint_hash, article);
         youngest.filter(|number| *number >= self.first)
     }
 
-    /// The youngest centroid of each article.
+    /// Returns the youngest centroid of each article.
     pub(super) fn articles(&self) -> impl Iterator<Item = ArticlePage<'_>> {
         self.articles.from(self.first)
     }
 
-    /// Enters the youngest old centroid of an article, before any young one is [added](Self::insert).
+    /// Records the youngest old centroid of an article. Must be called before any young one is
+    /// [added](Self::insert).
     pub(super) fn enter_article(&mut self, page: ArticlePage<'_>) {
         self.articles.enter(page);
     }
@@ -258,7 +260,7 @@ impl Tiers {
         if unsettled >= enough.max(RESTORED_AT_ONCE) {
             self.settle(detector)?;
         } else if unsettled.is_multiple_of(RESTORED_AT_ONCE) {
-            // A centroid that leaves memory before it is in the index need not be entered.
+            // A centroid that leaves memory before it is in the index need not be inserted there.
             self.let_old_leave(detector)?;
         }
         Ok(())
@@ -296,7 +298,7 @@ impl Tiers {
         Ok(())
     }
 
-    /// Takes the oldest centroid out.
+    /// Removes the oldest centroid.
     pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
         if self.first == self.young.end() {
             return;
@@ -309,41 +311,41 @@ impl Tiers {
         }
     }
 
-    /// The centroids that are in memory alone, oldest first, each with its corpus and fingerprint
-    /// hash: all, where none is elsewhere.
+    /// Returns the centroids that are only in memory, oldest first, each with its corpus and fingerprint
+    /// hash. These are all centroids if none are kept elsewhere.
     pub(super) fn iter_young(&self) -> impl Iterator<Item = (&str, u64, Centroid)> {
         self.young.range(self.first_young()..self.young.end())
     }
 
-    /// How many those are.
+    /// Returns the number of centroids that are only in memory.
     pub(super) fn young_len(&self) -> usize {
         (self.young.end() - self.first_young()) as usize
     }
 
-    /// Number of the first centroid that is in memory alone.
+    /// Returns the number of the first centroid that is only in memory.
     fn first_young(&self) -> u64 {
         self.old.as_ref().map_or(self.young.first(), |old| old.end()).min(self.young.end())
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> TableBytes {
         let TableBytes { hot, cold } = self.young.bytes();
         let old = self.old.as_ref().map_or(0, |old| old.bytes());
         TableBytes { hot: hot + old + self.articles.bytes() + self.seen.bytes(), cold }
     }
 
-    /// Whether look-ups find all centroids: none has come since [`Self::settle`].
+    /// Returns true if look-ups find all centroids: none was added since [`Self::settle`].
     pub(super) fn is_settled(&self) -> bool {
         self.young.unsettled() == 0
     }
 
-    /// Corpora that have centroids in memory.
+    /// Returns the number of corpora that have centroids in memory.
     #[cfg(test)]
     pub(super) fn corpus_count(&self) -> usize {
         self.young.corpus_count()
     }
 
-    /// Who has the centroid of this number, if memory has not.
+    /// Returns the old centroids if the centroid with this number is not in memory.
     fn old_below(&self, number: u64) -> Option<&Arc<dyn OldCentroids>> {
         self.old.as_ref().filter(|_| number < self.young.first())
     }

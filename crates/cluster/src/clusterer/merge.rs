@@ -1,11 +1,11 @@
-//! Centroids of a table that was built apart join this one.
+//! Merges the centroids of another table into this one.
 //!
-//! Each is decided on as if its page came next in the log: it joins the cluster of the nearest
-//! centroid, or stays a centroid. Where none joins and none has expired, the table is the one that a
-//! single run over all pages would have made: a page that founded a cluster in its own run and is
-//! near to nothing here founds one in that run as well, and a page that joined a cluster finds that
-//! cluster there. Where one joins, pages that were near to it alone have lost their centroid, and
-//! later pages like them may found another.
+//! Each centroid is decided on as if its page came next in the log: it joins the cluster of the nearest
+//! centroid, or stays a centroid. If none joins and none has expired, the result is the table that a single
+//! run over all pages would have made. A page that founded a cluster in its own run and is near nothing here
+//! founds one in that run as well, and a page that joined a cluster finds that cluster there. If a centroid
+//! joins, pages that were near it alone have lost their centroid, and later pages like them may found
+//! another.
 
 use super::texts::FoundFor;
 use super::{Clusterer, Unexpired};
@@ -14,16 +14,16 @@ use crate::table::{Centroid, Query};
 use crate::{Canonical, ClusterId, TableFault};
 use leitong_base::record::timestamp::Timestamp;
 
-/// A centroid of a saved table, with the place in the log that it is to have here.
+/// A centroid of a saved table, with its future place in this table's log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedCentroid {
     /// Its corpus.
     pub corpus: Box<str>,
-    /// Of the settings that made the fingerprint.
+    /// Hash of the settings that made the fingerprint.
     pub fingerprint_hash: u64,
     /// The centroid itself.
     pub centroid: Centroid,
-    /// What stands for its cluster.
+    /// Canonical page of its cluster.
     pub canonical: Canonical,
 }
 
@@ -36,14 +36,14 @@ impl SavedCentroid {
     }
 }
 
-/// What became of a centroid of another table.
+/// The outcome for a centroid of another table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
     /// The cluster that its pages belong to now.
     pub cluster_id: ClusterId,
-    /// The number of its centroid.
+    /// Number of that cluster's centroid.
     pub number: u64,
-    /// Whether that is another centroid's.
+    /// True if it joined the cluster of another centroid.
     pub joined: bool,
 }
 
@@ -64,8 +64,8 @@ impl Clusterer {
         })
     }
 
-    /// The saved table whose centroids were taken in had read its log up to the offset before this
-    /// one, and this far in time.
+    /// Sets how far the merged table had read its log: up to the offset before this one, and to this log
+    /// time.
     pub fn merged_up_to(&mut self, next_log_offset: u64, log_time: Option<Timestamp>) {
         self.skip_to(next_log_offset);
         self.advance(log_time);
@@ -125,8 +125,8 @@ impl Clusterer {
         Ok(Merged { cluster_id: self.cluster_id(centroid.log_offset), number, joined: false })
     }
 
-    /// What stood for the cluster of `joined` stands for the one that it joins, of the centroid of
-    /// this number, if it is preferred to what does.
+    /// Makes the canonical page of the cluster of `joined` the canonical page of the cluster that it joins,
+    /// if it is preferred to the present one. `number` is that of the present cluster's centroid.
     fn merge_canonical(&mut self, number: u64, joined: &Centroid, canonical: &Canonical) {
         let Some(present) = self.canonical(number) else { return };
         if canonical.rank.is_preferred_to(present.rank) {

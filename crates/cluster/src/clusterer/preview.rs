@@ -1,40 +1,39 @@
-//! What would be decided on a page, without deciding: look-ups that change nothing.
+//! Previews of decisions: look-ups that change nothing.
 //!
-//! In: a record as it would come next in the log. Out: the decision that [`Clusterer::decide`]
-//! would come to, and the nearest centroids. Any number of threads may ask at once, each with a
-//! [`Scratch`] of its own.
+//! In: a record as it would come next in the log. Out: the decision that [`Clusterer::decide`] would make,
+//! and the nearest centroids. Any number of threads may call it at once, each with its own [`Scratch`].
 //!
-//! Invariant: without [`Asked::max_distance`] the decision is the one that `decide` comes to on the
-//! same record in the same state.
+//! Invariant: without [`Asked::max_distance`] the decision is the one that `decide` makes on the same record
+//! in the same state.
 
 use super::{Clusterer, Unexpired, query_and_key};
 use crate::table::{Centroid, Near, Scratch};
 use crate::{CanonicalPage, ClusterId, Decision, TableFault};
 use leitong_base::record::FingerprintRecord;
 
-/// What is asked beside the decision.
+/// Options of a preview.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Asked {
-    /// The most that a centroid may be apart to be near, as verdicts show distances; only a
-    /// threshold below the table's own makes a difference. A text already seen is one at any distance.
+    /// Maximum distance of a near centroid, as verdicts show distances. Only a value below the table's own
+    /// threshold makes a difference. A page with a known text joins at any distance.
     pub max_distance: Option<f64>,
-    /// How many of the nearest centroids are given; a look-up keeps 8 at most.
+    /// Number of nearest centroids to return; a look-up keeps at most 8.
     pub top: usize,
 }
 
-/// What would be decided on a record.
+/// The decision that would be made on a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preview {
     /// The decision.
     pub decision: Decision,
-    /// The nearest centroids that are near or related, and whether each is only related; the near
-    /// ones first, then the nearest, and of equally near ones the oldest.
+    /// The nearest centroids that are near or related; the flag is true if only related. Near ones come
+    /// first, then by distance, and among equally near ones by age, oldest first.
     pub nearest: Vec<(CanonicalPage, bool)>,
 }
 
 impl Clusterer {
-    /// Returns what would be decided on `record` if it were the next one of the log. A restored table needs
-    /// [`Self::insert_pending`] first.
+    /// Returns the decision that would be made on `record` if it were the next one in the log. A restored
+    /// table needs [`Self::insert_pending`] first.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -75,7 +74,7 @@ impl Clusterer {
         }
         let near_enough = self.near_enough(found, asked);
         let decision = match unexpired.nearest(query, (&near_enough, more), Vec::new(), scratch)? {
-            // What was looked up again has not been held to the threshold.
+            // A centroid of the second look-up has not been compared with the requested threshold yet.
             Some((centroid, near)) if !near.related && self.is_near_enough(near, asked) => {
                 Decision::Joined(self.joined(record, centroid, near).0)
             }
@@ -88,7 +87,7 @@ impl Clusterer {
         Ok(Preview { decision, nearest })
     }
 
-    /// Those that are near by the threshold that was asked for, and those that are related.
+    /// Returns the centroids that are near by the requested threshold, and those that are related.
     fn near_enough(&self, found: &[Near], asked: Asked) -> Vec<Near> {
         found.iter().copied().filter(|near| near.related || self.is_near_enough(*near, asked)).collect()
     }
@@ -108,8 +107,8 @@ impl Clusterer {
         Ok(self.alive_at(bounds, first_time)?.0)
     }
 
-    /// Returns the centroid of the cluster with this id, if it has not expired. It has the page id and the url
-    /// of the page that stands for the cluster.
+    /// Returns the centroid of the cluster with this id, if it has not expired, with page id and url of the
+    /// cluster's canonical page.
     ///
     /// # Errors
     /// [`TableFault`].

@@ -1,15 +1,13 @@
-//! Pages that are known: what is said of one that is crawled again, and what becomes of the cluster
-//! that a page leaves.
+//! Recrawls: the outcome for a page whose url was crawled before, and for the cluster that it leaves.
 //!
 //! ```text
-//! decision ─► crawl noted ─► crawl before? ─► in another cluster: the page leaves that one
+//! decision ─► crawl recorded ─► url known? ─► in another cluster: the page leaves that one
 //! withdrawal ──────────────────────────────► the page leaves its cluster      │
-//!                       another page stands there: nothing else ◄─────────────┤
-//!                       a page is left: it stands for the cluster from here on ┤
-//!                       none is left: the cluster has ended ◄──────────────────┘
-//! ```
-//! Invariant: all of it is a function of the log; decisions are the ones that they would be without,
-//! but that clusters which have ended are near to nothing.
+//!                       another page is canonical: no change ◄────────────────┤
+//!                       a page is left: it becomes the canonical page ◄───────┤
+//!                       none is left: the cluster has ended ◄─────────────────┘
+//! Invariant: all of this is a function of the log. Decisions are the same as without it, except that nothing
+//! is near a cluster that has ended.
 
 use serde::Serialize;
 
@@ -19,36 +17,36 @@ use crate::{Canonical, ClusterId, NewCanonical, Rank, TableFault};
 use leitong_base::record::FingerprintRecord;
 use leitong_text::page::made_up;
 
-/// What is said of a page whose url was crawled before, or that is withdrawn.
+/// The outcome for a page whose url was crawled before, or that is withdrawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recrawl {
-    /// What has become of the page.
+    /// The change since the last crawl.
     pub outcome: RecrawlOutcome,
-    /// The fingerprint of its former text, if it can be compared with that of its present one.
+    /// Fingerprint of its former text, if it can be compared with the present one.
     pub former: Option<Box<[u8]>>,
-    /// The cluster that the page has left.
+    /// The cluster that the page has left, if any.
     pub left: Option<Left>,
 }
 
-/// What has become of a page since it was crawled last.
+/// The change of a page since its last crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RecrawlOutcome {
-    /// Its main text is the same, but for white space.
+    /// The main text is the same, except for white space.
     Unchanged,
-    /// Its main text is another one.
+    /// The main text is a different one.
     Changed,
-    /// Its main text is another one, with which it has come into the cluster of another page.
+    /// The main text is a different one, and put the page into the cluster of another page.
     Copy,
-    /// It was withdrawn.
+    /// The page was withdrawn.
     Withdrawn,
 }
 
 impl RecrawlOutcome {
-    /// All of them, in the order of their numbers on the wire.
+    /// All outcomes, in the order of their numbers on the wire.
     pub const ALL: [Self; 4] = [Self::Unchanged, Self::Changed, Self::Copy, Self::Withdrawn];
 
-    /// The name as it stands in JSON.
+    /// Returns the name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,79 +57,79 @@ impl RecrawlOutcome {
         }
     }
 
-    /// The number on the wire, from 1.
+    /// Returns the number on the wire, from 1.
     #[must_use]
     pub fn number(self) -> i32 {
         self as i32 + 1
     }
 }
 
-/// The cluster that a page has left.
+/// A cluster that a page has left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Left {
     /// Its id.
     pub cluster_id: ClusterId,
-    /// What has become of it.
+    /// What is left of it.
     pub what: WhatIsLeft,
 }
 
-/// What has become of a cluster that a page has left.
+/// What is left of a cluster after a page has left it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WhatIsLeft {
-    /// Another page stood for it, and does.
+    /// Another page was its canonical page, and still is.
     Remains,
-    /// The page stood for it, and from here on the page of this page id and url does.
+    /// The page was its canonical page. The page with this page id and url has replaced it.
     Successor(String, String),
-    /// The page stood for it, and no page that is known is left: pages that are like it found a
-    /// cluster of their own from here on.
+    /// The page was its canonical page, and no known page is left. From now on, similar pages found a cluster
+    /// of their own.
     Ended,
 }
 
 impl Clusterer {
-    /// What was said since the last call of pages that were known, and where they stand in the log.
+    /// Returns the recrawls since the last call, with their log offsets.
     pub fn take_recrawls(&mut self) -> Vec<(u64, Recrawl)> {
         std::mem::take(&mut self.recrawls)
     }
 
-    /// What has changed since the last call of what is known of urls.
+    /// Returns the changes of crawls since the last call.
     pub fn take_crawl_changes(&mut self) -> Vec<CrawlChange> {
         self.journal.as_mut().map(|journal| std::mem::take(&mut journal.crawls)).unwrap_or_default()
     }
 
-    /// Crawls that were counted, and how many of the first ones are forgotten; none where pages are
-    /// not known again.
+    /// Returns the number of crawls so far, and how many of the first ones are forgotten. `None` if recrawls
+    /// are not recognised.
     #[must_use]
     pub fn crawl_bounds(&self) -> Option<(u64, u64)> {
         self.crawls.as_ref().map(Crawls::bounds)
     }
 
-    /// Takes the [bounds](Self::crawl_bounds) of a saved table.
+    /// Restores the [bounds](Self::crawl_bounds) of a saved table.
     pub fn restore_crawl_bounds(&mut self, bounds: (u64, u64)) {
         if let Some(crawls) = &mut self.crawls {
             crawls.restore_bounds(bounds);
         }
     }
 
-    /// All that is known of urls, for a saved table, and how many changes that are.
+    /// Returns everything known about urls, for a saved table, and the number of changes.
     pub fn crawl_changes(&self) -> (u64, impl Iterator<Item = CrawlChange>) {
         let count = self.crawls.as_ref().map_or(0, Crawls::change_count);
         (count, self.crawls.iter().flat_map(Crawls::changes))
     }
 
-    /// Takes a change of a saved table, in whose order they come.
+    /// Restores a change of a saved table. Changes must come in the order of that table.
     pub fn restore_crawl(&mut self, change: CrawlChange) {
         let Some(crawls) = &mut self.crawls else { return };
         if change.cluster >= self.table.first() {
             crawls.apply(change);
         } else if let Change::Crawled(crawl) = change.what {
-            // Forgotten with its cluster, as is what was known of its url before.
+            // The crawl is forgotten with its cluster, and so is what was known about its url before.
             let what = Change::Withdrawn(crawl.key);
             crawls.apply(CrawlChange { what, ..change });
         }
     }
 
-    /// Notes that the page of `record`, which is at this offset of the log and has this fingerprint, was put
-    /// into the cluster with this number. `is_copy` is true if another page stands for that cluster.
+    /// Records that the page of `record`, which is at this offset of the log and has this fingerprint, was
+    /// put into the cluster with this number. `is_copy` is true if that cluster has another canonical page.
     pub(super) fn note_crawl(
         &mut self,
         record: &FingerprintRecord,
@@ -188,7 +186,7 @@ impl Clusterer {
         Ok(())
     }
 
-    /// The last crawl of this url, and the number of its cluster, if that has not expired.
+    /// Returns the last crawl of this url, and the number of its cluster, if the cluster has not expired.
     fn known(&self, key: u128, url: &str) -> Option<(Crawl, u64)> {
         let (crawl, cluster) = self.crawls.as_ref()?.get(key, url)?;
         (cluster >= self.alive.0).then(|| (crawl.clone(), cluster))
@@ -224,7 +222,7 @@ impl Clusterer {
         Ok(Some(Left { cluster_id, what }))
     }
 
-    /// Takes a change, and notes it for the changelog.
+    /// Applies a change, and records it for the changelog.
     fn change(&mut self, change: CrawlChange) {
         if let Some(journal) = &mut self.journal {
             journal.crawls.push(change.clone());

@@ -1,31 +1,31 @@
-//! Texts already seen, before anything is compared: look-ups by the batch, what is entered, and what is
-//! saved.
+//! Known texts, which are looked up before any fingerprints are compared: look-ups in batches, insertion,
+//! saving and restoring.
 
 use super::{Clusterer, Query, Unexpired};
 use crate::TableFault;
 use crate::seen::{NewText, SeenFrom, SeenText, TextBounds};
 use crate::table::{Centroid, Near, Nearest};
 
-/// What was found for the records of a batch.
+/// Result of the look-up for the records of a batch.
 pub(super) struct Found {
     nearest: Nearest,
     /// The youngest old centroid with the text of each record; empty if there are none.
     old_texts: Vec<Option<u64>>,
-    /// The text was known when the batch began, so nothing near was looked for.
+    /// True if the text was known when the batch began, so that no near centroids were looked up.
     by_text: Vec<bool>,
 }
 
-/// What was found for one record.
+/// Result of the look-up for one record.
 #[derive(Clone, Copy)]
 pub(super) struct FoundFor<'a> {
-    /// The centroids that may be near, and whether there were more.
+    /// The centroids that may be near; true if there were more.
     pub(super) near: (&'a [Near], bool),
     /// The youngest old centroid with its text.
     pub(super) old_text: Option<u64>,
 }
 
 impl Found {
-    /// What was found for the record of this number in the batch.
+    /// Returns the result for the record with this number in the batch.
     pub(super) fn of(&self, number: u32) -> FoundFor<'_> {
         let at = number as usize;
         let near = if self.by_text[at] { (&[][..], true) } else { self.nearest.of(number) };
@@ -34,13 +34,13 @@ impl Found {
 }
 
 impl Clusterer {
-    /// Looks up a batch: first the texts, then what is near those that are not known.
+    /// Looks up a batch: first the texts, then the near centroids of those with unknown texts.
     pub(super) fn find_to_decide(
         &mut self,
         asked: &[Option<(Query<'_>, u128)>],
     ) -> Result<Found, TableFault> {
         self.settle()?;
-        // A text of a cluster that has expired must not keep the look-up from the one that counts.
+        // A known text whose cluster has expired must not suppress the look-up of near centroids.
         self.find_alive()?;
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         let mut open: Vec<Option<u128>> = asked.iter().map(|asked| asked.map(|(_, key)| key)).collect();
@@ -59,8 +59,8 @@ impl Clusterer {
         Ok(Found { nearest, old_texts, by_text })
     }
 
-    /// Returns the centroid of the cluster that a page whose text has this key is in. `old` is the
-    /// youngest old centroid with the text.
+    /// Returns the centroid of the cluster that has a page with this text key. `old` is the youngest old
+    /// centroid with the text.
     pub(super) fn with_text(
         &mut self,
         query: Query<'_>,
@@ -71,7 +71,7 @@ impl Clusterer {
         unexpired.with_text((query, key), old, &mut self.scratch)
     }
 
-    /// Enters the text of a page that joined the cluster of this number, and notes it for the changelog.
+    /// Inserts the text of a page that joined the cluster with this number, and records it for the changelog.
     pub(super) fn enter_text(&mut self, log_offset: u64, key: u128, cluster: u64) {
         let text = SeenText { key, cluster };
         let sequence = self.table.seen.enter(text);
@@ -81,12 +81,12 @@ impl Clusterer {
         }
     }
 
-    /// Returns the texts that were entered since the last call, in order.
+    /// Returns the texts that were inserted since the last call, in order.
     pub fn take_new_texts(&mut self) -> Vec<NewText> {
         self.journal.as_mut().map(|journal| std::mem::take(&mut journal.texts)).unwrap_or_default()
     }
 
-    /// Returns what a saved table says about its texts.
+    /// Returns the bounds of the texts, for a saved table.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -95,25 +95,25 @@ impl Clusterer {
         Ok(self.table.seen.bounds(self.founded() - count))
     }
 
-    /// Takes the [bounds](Self::text_bounds) of a saved table, whose texts come before.
+    /// Restores the [bounds](Self::text_bounds) of a saved table. Its texts must be restored before.
     pub fn restore_text_bounds(&mut self, bounds: TextBounds) {
         self.table.seen.restore_bounds(bounds);
     }
 
-    /// Returns true if all texts are there that a saved table with these bounds needs.
+    /// Returns true if no text is missing that a saved table with these bounds needs.
     #[must_use]
     pub fn has_all_texts(&self, bounds: TextBounds) -> bool {
         self.table.seen.has_all(bounds)
     }
 
-    /// Returns the texts of pages that joined clusters, and which ones they are: those that are in no
-    /// block of centroids before this number.
+    /// Returns the texts of pages that joined clusters and that are in no block of centroids before this
+    /// number, and which ones they are.
     pub fn seen_texts(&self, block_end: u64) -> (SeenFrom, impl Iterator<Item = SeenText> + '_) {
         self.table.seen.from(self.table.seen.mark_of(block_end))
     }
 
-    /// Takes texts of a saved table, in whose order they come, of which the first one has this sequence.
-    /// [`Self::has_all_texts`] says in the end whether some are missing.
+    /// Restores texts of a saved table, in the order of that table. `first` is the sequence of the first one.
+    /// [`Self::has_all_texts`] tells in the end whether some are missing.
     pub fn restore_texts(&mut self, first: u64, texts: impl Iterator<Item = SeenText>) {
         self.table.seen.restore(first, texts);
     }
