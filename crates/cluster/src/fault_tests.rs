@@ -1,4 +1,4 @@
-//! A table whose old centroids could not be read once decides nothing any more.
+//! A table whose old centroids could not be read once makes no more decisions.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 
-/// Old centroids, of which there are none, that fail when they are told to, once.
+/// Old centroids, with none in them, that fail once when told to.
 #[derive(Default)]
 struct FailsOnce(AtomicBool);
 
@@ -67,7 +67,7 @@ impl OldCentroids for FailsOnce {
     }
 }
 
-/// Even where reading works again, half a decision must not be gone on with.
+/// Even if reading works again, half a decision must not be continued.
 #[test]
 fn a_table_that_has_failed_returns_the_same_error_from_every_call() {
     let detector = Arc::new(SimHash::new(&SimHashConfig::default()));

@@ -9,6 +9,7 @@
 //!        texts first  all cores                    one by one     │ expiry first; centroids of this batch count
 //!                        ▲                                        │
 //!                        └────────────────────────────────────────┘
+//! ```
 //! Look-up and decision are separate: look-ups may run on any number of cores or shards, decisions are made
 //! in log order.
 //!
@@ -16,17 +17,16 @@
 //! decision:
 //!
 //! ```text
-//! Clusterer       join, or found a cluster? one record at a time, in log order
-//! └ Unexpired     does this centroid still count? it may have expired, or its cluster may have ended
-//!   └ Tiers       in memory, or outside of it? asks both and merges what they find
-//!     ├ Table     which corpus, and near or not? compares the hits of the index with the query
-//!     │ ├ Generations   which generations of the index? all that are still in memory
-//!     │ │ └ Index       by key or by Hamming distance? and which shard has the key?
-//!     │ │   └ Segment   which group has the hash? if none: its ordered table or an overflow list
-//!     │ │     └ Group   which of its entries agree? gives slots, each for one centroid
-//!     │ ├ Hot     which bytes are compared? those at the slot's place in its block
-//!     │ └ Cold    is it near in full? the rest of the fingerprint, page id and url, for few hits only
-//!     └ OldCentroids   the same for centroids on disk; the crate `leitong-store` implements it
+//! Clusterer           in log order: joins the page to a cluster, or founds one
+//! └ Unexpired         drops centroids that have expired, and those whose cluster has ended
+//!   └ Tiers           asks the centroids in memory and those outside of it, and merges the answers
+//!     ├ Table         compares the hits of the same corpus with the query: near, related or neither
+//!     │ ├ Generations asks every generation of the index that is in memory
+//!     │ │ └ Index     looks for shared keys, or within a Hamming distance, as the detector says
+//!     │ │   └ KeyShard, Segment, Group   choose by the hash of a key: segment, cache line, slots
+//!     │ ├ Hot         gives the bytes of the fingerprint that are compared, for every hit
+//!     │ └ Cold        gives the other bytes, page id and url, for near or related centroids only
+//!     └ OldCentroids  finds the near centroids that are no longer in memory; a trait
 //! ```
 //!
 //! Invariants: a decision is a function of the records before it and the settings downstream of the log; a

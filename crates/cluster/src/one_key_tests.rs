@@ -1,9 +1,9 @@
-//! Very many centroids under one key: decisions are what a
-//! scan decides, and memory does not follow their number.
+//! Very many centroids under one key: decisions are those of a linear scan, and memory does not grow with the
+//! number of centroids.
 //!
-//! Look-ups once collected all that shared a key before they compared:
-//! 400,000 pages with one passage in common, by chance or on purpose, took
-//! 5 GB for a batch of 2,000, and the table's speed was that of a scan.
+//! Look-ups once collected all centroids that shared a key before they compared any. 400,000 pages with one
+//! passage in common, by chance or on purpose, took 5 GB for a batch of 2,000, and the table was as slow as a
+//! scan.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use leitong_fingerprint::detectors::simhash::{self, SimHash};
 use leitong_fingerprint::{Comparison, Detector};
 use leitong_text::segment::Terms;
 
-/// A hub is near every spoke, no spoke is near another, and all share one key.
-/// Of a spoke the first byte is its distance from the hub, and the second byte,
-/// which the table does not hold at hand, says whether it is near after all.
+/// A hub is near every spoke, no spoke is near another, and all share one key. The first byte of a spoke is
+/// its distance from the hub. The second byte is not in the compared part; it tells whether the spoke is near
+/// in full.
 struct Star;
 
 const HUB: [u8; 4] = [0, 0, 0, 0];
@@ -88,8 +88,8 @@ fn clusterer(detector: Arc<dyn Detector>, centroids_max: u64, shards: usize) -> 
     Clusterer::with_shards(detector, ClusterRules::expiry_only(expiry), Position::default(), shards)
 }
 
-/// Which centroid each page joins (`false`), or founds a cluster beside and is related to (`true`),
-/// and how far it is; none for those that do neither.
+/// The centroid that a page joins (`false`), or is related to while it founds a cluster (`true`), and its
+/// distance; `None` if neither.
 type Found = Option<(bool, u64, u32)>;
 
 fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Found> {
@@ -110,7 +110,7 @@ fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Fo
     joined.collect()
 }
 
-/// The definition: all unexpired centroids are compared.
+/// The definition: each page is compared with all unexpired centroids.
 fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> Vec<Found> {
     let mut centroids: Vec<(u64, &Vec<u8>)> = Vec::new();
     let mut decisions = Vec::new();
@@ -132,8 +132,8 @@ fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Near very many, most of which expire while the batch
-    /// is decided, and some of which are not near after all.
+    /// The page is near very many centroids. Most of them expire while the batch is decided, and some are not
+    /// near in full.
     #[test]
     fn those_that_were_not_kept_are_found_when_the_kept_ones_expire(
         pages in prop::collection::vec((any::<bool>(), 1..4_u8, prop::bool::weighted(0.6)), 1..300),
@@ -147,8 +147,8 @@ proptest! {
         prop_assert_eq!(decided(&mut clusterer(Arc::new(Star), centroids_max, shards), &pages, batch), naive);
     }
 
-    /// Pages that share one band, or one passage, many of them near or related to another one: a
-    /// list that is indexed by a second key, with expiry.
+    /// Pages that share one band or one passage, many of them near or related to another one. Their list is
+    /// indexed by a second key, and centroids expire.
     #[test]
     fn pages_with_one_key_in_common_are_decided_as_a_scan_decides(
         pages in prop::collection::vec((0..400_u64, 0..34_u32, 0..60_usize, any::<u64>()), 200..700),
@@ -176,8 +176,8 @@ proptest! {
     }
 }
 
-/// A batch that is near everything has as many hits as pages
-/// times centroids: neither they nor what is near is collected.
+/// If a batch is near every centroid, it has as many hits as pages times centroids. Neither the hits nor the
+/// near centroids are collected.
 #[test]
 fn candidates_that_are_kept_do_not_follow_the_number_of_centroids() {
     let mut room = Vec::new();

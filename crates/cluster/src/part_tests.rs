@@ -1,5 +1,5 @@
-//! Pages of one paged article against the plain definition: the youngest centroid of the article
-//! counts, if it is another page.
+//! Pages of paged articles, compared with the definition: the youngest centroid of the article counts, if it
+//! is another page.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use leitong_base::record::FingerprintRecord;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::{self, SimHash};
 
-/// A page whose text is like no other's; article 0 is none.
+/// A page whose text is unlike any other's; article 0 means no article.
 fn page(number: usize, article: u8, name: u8) -> FingerprintRecord {
     let mut mix = Random::of_seed(number as u64);
     let values = std::array::from_fn(|_| mix.next_bits() as u8);
@@ -32,7 +32,7 @@ fn clusterer(centroids_max: u64, position: Position) -> Clusterer {
     )
 }
 
-/// The centroid that each page is said to be related to.
+/// Returns the centroid that the page is related to.
 fn related(decision: &Decision) -> Option<u64> {
     match decision {
         Decision::Founded(_, related) => related.as_ref().map(|page| page.cluster_id.log_offset),

@@ -1,4 +1,4 @@
-//! Single-Pass against its plain definition, with a detector made for the purpose.
+//! Single-Pass compared with its definition, using a detector made for the tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Detector for OnALine {
         bytes.len() == 1
     }
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        // Twice, as a detector may: the index must not mind.
+        // Twice, as a detector may: the index has to cope with it.
         keys.extend([u64::from(fingerprint[0] / 8); 2]);
         keys.extend(self.equal_key(fingerprint));
     }
@@ -75,15 +75,15 @@ impl Detector for OnALine {
     }
 }
 
-/// A page of the tests: which corpus, which fingerprint (or none), after how many days.
+/// A page of the tests: its corpus, its fingerprint (or none), and its day.
 #[derive(Debug, Clone)]
 struct Event {
     corpus: u8,
     settings: u64,
     fingerprint: Option<u8>,
-    /// Its text: pages of one text may have other fingerprints, and the reverse.
+    /// Its text. Pages with the same text may have different fingerprints, and vice versa.
     text: u8,
-    /// Characters of its text, and its page id.
+    /// Number of characters of its text, which is also its page id.
     chars: u32,
     day: Option<i64>,
 }
@@ -127,10 +127,10 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 0..150)
 }
 
-/// The definition, word by word: all centroids in a list, scanned from the oldest.
+/// The definition, literally: all centroids in a list, scanned from the oldest.
 fn naive(events: &[Event], expiry: &ExpiryConfig) -> Vec<Option<(u64, u32, bool)>> {
     let mut centroids: Vec<(u64, &Event, Option<i64>)> = Vec::new();
-    // Of pages that joined: whose text, and the place of their centroid in the list.
+    // The pages that joined, each with the place of its centroid in the list.
     let mut members: Vec<(&Event, usize)> = Vec::new();
     let mut log_time = None;
     let mut decisions = Vec::new();
@@ -176,7 +176,7 @@ fn naive(events: &[Event], expiry: &ExpiryConfig) -> Vec<Option<(u64, u32, bool)
     decisions
 }
 
-/// Who stands for a cluster in the naive way: the longest of its pages so far.
+/// The canonical pages by definition: the longest page of each cluster so far.
 fn naive_canonicals(events: &[Event], decisions: &[Option<(u64, u32, bool)>]) -> Vec<Option<u32>> {
     let mut longest: BTreeMap<u64, u32> = BTreeMap::new();
     let canonical = |(event, decision): (&Event, &Option<(u64, u32, bool)>)| {
@@ -191,7 +191,7 @@ fn clusterer(expiry: &ExpiryConfig) -> Clusterer {
     Clusterer::new(Arc::new(OnALine), longest(expiry), Position::default())
 }
 
-/// The longest page stands for a cluster.
+/// The rules by which the longest page is the canonical one.
 fn longest(expiry: &ExpiryConfig) -> ClusterRules {
     let canonical = CanonicalConfig { prefer: vec![Preference::Longest], hosts: Vec::new() };
     ClusterRules { expiry: expiry.clone(), canonical, ..ClusterRules::default() }
@@ -201,7 +201,7 @@ fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32,
     events.iter().map(|event| outcome(&clusterer.decide(Some(&event.record())).expect("in memory"))).collect()
 }
 
-/// The same table, saved and loaded.
+/// Returns the same table, saved and restored.
 fn restored(first: &Clusterer, expiry: &ExpiryConfig) -> Clusterer {
     let mut second = Clusterer::new(Arc::new(OnALine), longest(expiry), first.position());
     let start = first.founded() - first.centroid_count() as u64;
@@ -214,13 +214,13 @@ fn restored(first: &Clusterer, expiry: &ExpiryConfig) -> Clusterer {
     let texts: Vec<SeenText> = texts.map(here).collect();
     second.restore_texts(from.first, texts.into_iter());
     second.restore_text_bounds(first.text_bounds().expect("in memory"));
-    // As a saved table has them; this one counts from 0.
+    // The bounds of the saved table, except that this table counts from 0.
     let Bounds { dead_below, dead_before } = first.bounds();
     second.restore_bounds(Bounds { dead_below: dead_below.saturating_sub(start), dead_before });
     second
 }
 
-/// Which centroid, how far, and whether it was joined.
+/// Returns the centroid, the distance, and true if the page joined.
 fn outcome(decision: &Decision) -> Option<(u64, u32, bool)> {
     match decision {
         Decision::Founded(id, _) => Some((id.log_offset, 0, false)),
@@ -229,7 +229,7 @@ fn outcome(decision: &Decision) -> Option<(u64, u32, bool)> {
     }
 }
 
-/// The centroids of a table as they are saved, with `start` records before its first one.
+/// Returns the centroids of a table as they are saved, with `start` records before its first one.
 fn other_centroids(table: &Clusterer, start: u64) -> Vec<SavedCentroid> {
     let first = table.founded() - table.centroid_count() as u64;
     let saved =
@@ -242,8 +242,8 @@ fn other_centroids(table: &Clusterer, start: u64) -> Vec<SavedCentroid> {
     (first..).zip(table.centroids()).map(saved).collect()
 }
 
-/// Characters of what stands for the cluster founded at this place, in the table whose log begins
-/// there: `second` from `start` on.
+/// Returns the number of characters of the canonical page of the cluster founded at this place. From `start`
+/// on, it is in the log of `second`.
 fn canonical_chars(first: &Clusterer, second: &Clusterer, at: u64, start: u64) -> u32 {
     let (table, log_offset) = at.checked_sub(start).map_or((first, at), |at| (second, at));
     let id = ClusterId { log_generation: 0, log_partition: 0, log_offset };
@@ -265,14 +265,14 @@ proptest! {
         prop_assert!(clusterer.centroid_count() as u64 <= expiry.centroids_max);
     }
 
-    /// A look-up that changes nothing says what the next decision will be, whatever has expired.
+    /// A preview gives the next decision, whatever has expired.
     #[test]
     fn a_preview_is_what_is_decided(events in events(), expiry in expiry(), cut in 0..150_usize) {
         let mut decider = clusterer(&expiry);
         let mut scratch = Scratch::default();
         for (at, event) in events.iter().enumerate() {
             if at == cut {
-                // A table that was restored, perhaps with another cap, says the same.
+                // A restored table, perhaps with another maximum, gives the same.
                 let smaller = ExpiryConfig { centroids_max: expiry.centroids_max.div_ceil(2), ..expiry.clone() };
                 decider = restored(&decider, &smaller);
                 decider.insert_pending().expect("in memory");
@@ -303,8 +303,7 @@ proptest! {
         prop_assert!(found.count() <= decider.centroid_count());
     }
 
-    /// Batches of any size, on any number of shards, decide
-    /// what one record after the other decides.
+    /// Batches of any size, on any number of shards, give the same decisions as one record after the other.
     #[test]
     fn batches_decide_the_same(
         events in events(), expiry in expiry(), size in 1..60_usize, shards in prop::sample::select(vec![1_usize, 4]),
@@ -328,9 +327,9 @@ proptest! {
         }
     }
 
-    /// A table that takes another in has the centroids that the definition gives for the pages of the
-    /// one and the founding pages of the other; where none joins and nothing expires, those of one
-    /// run over all pages. The longest page stands for what has become one.
+    /// A merged table has the centroids that the definition gives for the pages of the first table and the
+    /// founding pages of the second. If none joins and nothing expires, these are the centroids of one run
+    /// over all pages. The longest page is the canonical one of a cluster that was merged.
     #[test]
     fn a_merged_table_is_single_pass_over_centroids(
         events in events(), expiry in expiry(), cut in 0..150_usize, size in 1..40_usize, expires in any::<bool>(),
@@ -395,7 +394,7 @@ proptest! {
         }
     }
 
-    /// A table that is taken down and put up again anywhere goes on as if nothing had happened.
+    /// A table that is saved and restored at any point continues as if nothing had happened.
     #[test]
     fn goes_on_after_restoring(events in events(), expiry in expiry(), cut in 0..150_usize) {
         let (before, after) = events.split_at(cut.min(events.len()));
@@ -445,7 +444,7 @@ fn memory_of_other_corpora_is_given_back() {
     assert_eq!(clusterer.corpus_count(), 2);
 }
 
-/// Fingerprints of the default detector that are near none of the others.
+/// Returns a page whose fingerprint, by the default detector, is near none of the others.
 fn founding(number: u64) -> FingerprintRecord {
     let print = Fingerprints::even(1).get(number);
     let event = Event {
@@ -464,9 +463,9 @@ fn founding(number: u64) -> FingerprintRecord {
     record
 }
 
-/// A table at its cap takes ten times as many centroids as it holds, and
-/// no more memory than when it was first full; and when all have become
-/// too old, it gives its memory back. By keys and by Hamming distance.
+/// A table at its maximum takes ten times as many centroids as it holds, and no more memory than when it was
+/// first full. When all have become too old, it gives its memory back. This holds for keys and for the
+/// Hamming distance.
 #[test]
 fn at_its_cap_memory_stays_the_same() {
     let mut blocks = SimHashConfig::default();
@@ -505,7 +504,7 @@ fn at_its_cap_memory_stays_the_same() {
             "an old one is not"
         );
 
-        // Days later than any centroid lives; each record then frees some.
+        // More days later than any centroid is kept; each record then removes some.
         let mut late = founding(1);
         late.log_time = Timestamp::from_ms(20_000 * 24 * 60 * 60 * 1000);
         for _ in 0..cap / 16 + 2 {
@@ -517,7 +516,8 @@ fn at_its_cap_memory_stays_the_same() {
     }
 }
 
-/// Texts of pages that joined are bounded as centroids are, and take the bytes that docs/performance.md says.
+/// Texts of pages that joined are bounded as centroids are, and take as many bytes as docs/performance.md
+/// says.
 #[test]
 fn texts_of_members_are_bounded_and_small() {
     let cap = 20_000;

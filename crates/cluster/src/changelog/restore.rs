@@ -1,8 +1,8 @@
 //! Records of the changelog → the table they describe.
 //!
-//! Invariants: the table is the one whose last transaction was read, or there is an error; nothing
-//! is begun anew where anything was there; numbers are dense, so nothing is missing in between.
-//! Memory: the centroids that have not expired at the position that was read last.
+//! Invariants: the table is the one whose last transaction was read, or there is an error; a table is never
+//! begun empty if anything was there; numbers are dense, so a missing centroid is noticed. Memory: the
+//! centroids that have not expired at the last position that was read.
 
 use std::sync::Arc;
 
@@ -18,28 +18,29 @@ use leitong_base::proto::{self, CHANGELOG_FORMAT_VERSION_MAX};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_fingerprint::Detector;
 
-/// Far above any number that a centroid will ever have, so that counting on from a damaged one is safe.
+/// Maximum number of a centroid. It is far above any number that will ever be reached, so counting on from a
+/// damaged one cannot overflow.
 pub const NUMBER_MAX: u64 = 1 << 62;
 
-/// Why a table cannot be restored.
+/// The reason why a table cannot be restored.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum RestoreError {
-    /// Written by a newer Leitong.
+    /// A newer Leitong wrote the record.
     #[error(
         "the changelog holds format version {found}, newer than {CHANGELOG_FORMAT_VERSION_MAX}, which this version of \
          Leitong knows; update this instance"
     )]
     TooNew {
-        /// Its version.
+        /// Format version of the record.
         found: u32,
     },
-    /// Not what Leitong wrote.
+    /// The record is not one that Leitong wrote.
     #[error(
         "the changelog is damaged: {0}; see `Rebuilding a table` in docs/kafka.md, and let nothing else write to \
          this topic"
     )]
     Damaged(String),
-    /// Some of it is gone.
+    /// Some unexpired centroids are missing.
     #[error(
         "the centroids {first} to {last} are missing from the changelog, and they have not expired: somebody else has \
          deleted records of it, or limited its retention. Do not go on without them, pages would get other verdicts, \
@@ -47,9 +48,9 @@ pub enum RestoreError {
          delete records of this topic"
     )]
     Hole {
-        /// Number of the first one.
+        /// Number of the first missing centroid.
         first: u64,
-        /// Number of the last one.
+        /// Number of the last missing centroid.
         last: u64,
     },
     /// The log had another number of partitions.
@@ -58,15 +59,15 @@ pub enum RestoreError {
          would be split over two tables; use the old topics, or other topics and another kafka.app"
     )]
     PartitionCount {
-        /// As the position record says.
+        /// The value in the position record.
         found: u32,
-        /// As the topic has.
+        /// The value of the topic.
         wanted: u32,
     },
     /// The log or the changelog is another topic than the one that the table was made with.
     #[error(transparent)]
     Replaced(#[from] Replaced),
-    /// Another installation writes to it.
+    /// Another installation writes to the changelog.
     #[error(
         "the changelog was written under another kafka.app: two installations that share topics would give each page \
          two verdicts; use the old name, or topics of its own (kafka.topics.*)"
@@ -79,20 +80,20 @@ pub enum RestoreError {
          `leitong run --accept-cluster-hash {wanted:016x}`"
     )]
     ClusterHash {
-        /// As the position record says.
+        /// The value in the position record.
         found: u64,
-        /// Ours.
+        /// The value of this instance.
         wanted: u64,
-        /// Where the change would take effect.
+        /// Log offset from which on the change would take effect.
         at: u64,
     },
     /// Old centroids cannot be read, or can no longer be written.
     #[error(transparent)]
     Disk(#[from] TableFault),
-    /// What the table was begun with is not what the changelog has.
+    /// The table on disk and the changelog differ.
     #[error("the table on disk ends with centroid {number}, and the changelog has another one there")]
     OtherTable {
-        /// Its number.
+        /// Number of the centroid that differs.
         number: u64,
     },
 }
@@ -104,37 +105,38 @@ pub struct Restoration {
     position: Option<proto::Position>,
     newest: Option<u64>,
     log_generation: Option<u32>,
-    /// What the next centroid's number is, is known.
+    /// True if the number of the next centroid is known.
     numbered: bool,
-    /// Centroids before this log offset had expired at the position that this was begun with.
+    /// Centroids before this log offset are skipped: they had expired at the position that the restoration
+    /// began with, or are in the table already.
     skip_before: u64,
-    /// So many centroids were founded, as the position says that this was begun with.
+    /// Number of founded centroids, according to the position that the restoration began with.
     founded: u64,
-    /// Number and log offset of the youngest centroid that this was begun with, until it has been
-    /// met in the changelog.
+    /// Number and log offset of the youngest centroid that the restoration began with, until it was found in
+    /// the changelog.
     joint: Option<(u64, u64)>,
 }
 
 /// A restored table.
 pub struct Restored {
-    /// At its position.
+    /// The table, at its position.
     pub clusterer: Clusterer,
-    /// What of the source is part of it.
+    /// The part of the source that the table covers.
     pub watermarks: Watermarks,
-    /// Since when the settings are in force.
+    /// Log offset from which on the settings apply.
     pub cluster_hash_since: u64,
-    /// The table's own number; none if it has none yet.
+    /// The table's id; `None` if it has none yet.
     pub table_id: Option<u64>,
 }
 
 impl Restoration {
-    /// Nothing restored yet.
+    /// Begins to restore into an empty table in memory.
     #[must_use]
     pub fn new(detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
         Self::of_empty(Clusterer::new(Arc::clone(&detector), rules, Position::default()), detector)
     }
 
-    /// Nothing restored yet into this table, wherever it keeps its centroids.
+    /// Begins to restore into this empty table, wherever it keeps its centroids.
     #[must_use]
     pub fn of_empty(clusterer: Clusterer, detector: Arc<dyn Detector>) -> Self {
         Self {
@@ -150,14 +152,14 @@ impl Restoration {
         }
     }
 
-    /// Nothing restored yet of a table of which `last` is a position, the last one that is known:
-    /// what had expired there is left out.
+    /// Begins to restore a table whose last known position is `last`. Centroids that had expired there are
+    /// left out.
     #[must_use]
     pub fn up_to(last: &proto::Position, detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
         Self::new(detector, rules).going_up_to(last)
     }
 
-    /// The same for a restoration of which nothing was taken yet.
+    /// Does the same as [`Self::up_to`] for a restoration that has taken nothing yet.
     #[must_use]
     pub fn going_up_to(mut self, last: &proto::Position) -> Self {
         if let Some(founded) = last.founded {
@@ -168,9 +170,8 @@ impl Restoration {
         self
     }
 
-    /// A table whose older centroids are there, of which the youngest was founded at log offset
-    /// `newest`; what the changelog has of them is left out. `last` is the last position that is
-    /// known.
+    /// Begins to restore a table whose older centroids are there already; the youngest of them was founded at
+    /// log offset `newest`. Their records in the changelog are skipped. `last` is the last known position.
     #[must_use]
     pub fn of_old(
         clusterer: Clusterer,
@@ -195,8 +196,8 @@ impl Restoration {
         self.numbered = true;
     }
 
-    /// A table that its owner has given back, with all that
-    /// it has committed; the records behind that may follow.
+    /// Continues with a table that its owner has given back, with everything that it has committed. Later
+    /// records may follow.
     #[must_use]
     pub fn resume(clusterer: Clusterer, position: proto::Position, detector: Arc<dyn Detector>) -> Self {
         Self {
@@ -208,10 +209,10 @@ impl Restoration {
         }
     }
 
-    /// Takes a centroid of a snapshot of the changelog; its position is to follow.
+    /// Takes a centroid of a snapshot of the changelog. Its position has to follow.
     ///
     /// # Errors
-    /// As [`Self::take`].
+    /// The errors of [`Self::take`].
     pub fn apply_snapshot(
         &mut self,
         position: &proto::Position,
@@ -226,7 +227,7 @@ impl Restoration {
     /// Takes the position of a snapshot of the changelog.
     ///
     /// # Errors
-    /// As [`Self::take`].
+    /// The errors of [`Self::take`].
     pub fn apply_snapshot_position(&mut self, position: proto::Position) -> Result<(), RestoreError> {
         self.take_position(position)
     }
@@ -234,7 +235,7 @@ impl Restoration {
     /// Takes the next record.
     ///
     /// # Errors
-    /// [`RestoreError`], where it is none that Leitong wrote there.
+    /// [`RestoreError`] if Leitong did not write this record there.
     pub fn take(&mut self, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<(), RestoreError> {
         let damaged = |what: &str| RestoreError::Damaged(what.to_owned());
         let key = key.ok_or_else(|| damaged("a record without a key"))?;
@@ -259,8 +260,8 @@ impl Restoration {
         }
     }
 
-    /// What stands before the place where this was begun has expired, or is there; the last one
-    /// of those that are there has to be the same.
+    /// Skips a centroid before the place where the restoration began: it has expired, or is in the table
+    /// already. The last one that is in the table has to be the same.
     fn skip_centroid(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
         let Some((number, _)) = self.joint.filter(|(_, newest)| *newest == log_offset) else { return Ok(()) };
         if decoded(value)?.number != Some(number) {
@@ -298,7 +299,7 @@ impl Restoration {
                 return Err(RestoreError::Hole { first: next, last: number - 1 });
             }
             (Some(number), next) if self.numbered && number < next => return Err(out_of_order()),
-            // An older version wrote those before it.
+            // An older version wrote the centroids before it.
             (Some(number), next) if self.newest.is_some() && number != next => return Err(out_of_order()),
             (Some(number), _) if !self.numbered && self.newest.is_none() => self.start_at(number),
             _ => {}
@@ -310,7 +311,7 @@ impl Restoration {
         Ok(())
     }
 
-    /// From here on, another page stands for the cluster of a centroid that came before.
+    /// Sets another canonical page for the cluster of an earlier centroid.
     fn take_canonical(&mut self, message: &proto::Centroid) -> Result<(), RestoreError> {
         let canonical = centroid::canonical_of(message).map_err(RestoreError::Damaged)?;
         let at = message.log_offset;
@@ -323,7 +324,7 @@ impl Restoration {
         }
     }
 
-    /// From here on, something else is known of a url.
+    /// Applies a change of what is known about a url.
     fn take_crawl(&mut self, change: CrawlChange) -> Result<(), RestoreError> {
         let (at, next) = (change.log_offset, self.clusterer.founded());
         if change.cluster >= next {
@@ -339,8 +340,7 @@ impl Restoration {
         Ok(())
     }
 
-    /// From here on, these texts are known. Those that are there already are passed over, also where this
-    /// was begun behind them.
+    /// Restores texts. Those that are there already are skipped, even if the restoration began after them.
     fn take_texts(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
         let message = decoded(value)?;
         known(message.format_version)?;
@@ -355,8 +355,8 @@ impl Restoration {
         Ok(())
     }
 
-    /// A tombstone that an older version wrote takes the oldest centroid, or one that is compacted
-    /// away. Once a position names the first centroid that counts, it says nothing more.
+    /// Takes a tombstone of an older version: it removes the oldest centroid, or one that was compacted away.
+    /// It is ignored once a position has named the first centroid that counts.
     fn take_tombstone(&mut self, log_offset: u64) -> Result<(), RestoreError> {
         let known = self.clusterer.oldest_log_offset()?.is_some_and(|oldest| oldest <= log_offset);
         let counts = known && !self.numbered && self.newest >= Some(log_offset);
@@ -393,7 +393,7 @@ impl Restoration {
             if founded < next || position.centroid_count > founded || position.dead_below > founded {
                 return damaged(format!("a position of {founded} centroids behind {next} of them"));
             }
-            // Those that are of older versions are numbered backwards from here.
+            // Centroids of older versions are numbered backwards from here.
             self.numbered = true;
             self.clusterer.forget_below(founded - position.centroid_count);
         }
@@ -411,28 +411,28 @@ impl Restoration {
         Ok(())
     }
 
-    /// How many centroids were founded, as a position said that was read before this was begun, and
-    /// how many were read, if these are fewer. A new leader may not know yet of the others; a table
-    /// without them must not be gone on with.
+    /// Returns the number of founded centroids according to a position that was read before the restoration
+    /// began, and the number of centroids read, if these are fewer. A new partition leader may not know the
+    /// others yet. The caller must not continue with a table that lacks them.
     #[must_use]
     pub fn missing(&self) -> Option<(u64, u64)> {
         let read = self.clusterer.founded();
         (self.founded > read || (self.founded > 0 && self.position.is_none())).then_some((self.founded, read))
     }
 
-    /// The last position record.
+    /// Returns the last position record.
     #[must_use]
     pub fn position(&self) -> Option<&proto::Position> {
         self.position.as_ref()
     }
 
-    /// Centroids so far.
+    /// Returns the number of centroids so far.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
         self.clusterer.centroid_count()
     }
 
-    /// Makes look-ups find all that was taken, and lets old centroids leave memory.
+    /// Makes look-ups find all centroids that were taken, and lets old centroids leave memory.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -440,17 +440,17 @@ impl Restoration {
         self.clusterer.insert_pending()
     }
 
-    /// The table as far as it is restored.
+    /// Returns the table as far as it is restored.
     #[must_use]
     pub fn clusterer(&self) -> &Clusterer {
         &self.clusterer
     }
 
-    /// The table, at the changelog's end; an empty one where the changelog is empty. `accepted`
-    /// is a cluster hash that may replace the one that the table was made with.
+    /// Returns the table at the changelog's end; an empty one if the changelog is empty. `accepted` is a
+    /// cluster hash that may replace the one that the table was made with.
     ///
     /// # Errors
-    /// [`RestoreError`], where the table is not whole or belongs to other settings.
+    /// [`RestoreError`] if the table is incomplete or belongs to other settings.
     pub fn finish(self, identity: &Identity, accepted: Option<u64>) -> Result<Restored, RestoreError> {
         self.clusterer.check()?;
         let Some(saved) = self.position else {
@@ -463,14 +463,14 @@ impl Restoration {
                 Some(_) => Err(RestoreError::Damaged("centroids without a position record".to_owned())),
             };
         };
-        // First of all: what else does not fit may follow from it.
+        // Checked first, because it may be the cause of other mismatches.
         topic_ids(&saved).verify(&identity.topic_ids)?;
         if let Some((number, _)) = self.joint {
             return Err(RestoreError::OtherTable { number });
         }
         let mut clusterer = self.clusterer;
         if let Some(founded) = saved.founded {
-            // Centroids of a transaction whose position is missing.
+            // There may be centroids of a transaction whose position is missing.
             if clusterer.founded() != founded || self.founded > founded {
                 let read = clusterer.founded();
                 return Err(RestoreError::Damaged(format!(
@@ -500,8 +500,8 @@ impl Restoration {
                 format!("{count} centroids where the position record says {}", saved.centroid_count);
             return Err(RestoreError::Damaged(message));
         }
-        // A centroid and a tombstone of a transaction whose
-        // position is missing would leave the count as it was.
+        // If the position of a transaction is missing, its centroid and its tombstone would leave the count
+        // unchanged.
         if let Some(newest) = self.newest.filter(|newest| *newest >= saved.next_log_offset) {
             return Err(RestoreError::Damaged(format!(
                 "centroid {newest} where the position record says that the log was read up to {}",
@@ -515,14 +515,14 @@ impl Restoration {
         let same_settings = saved.cluster_hash == identity.cluster_hash;
         let cluster_hash_since = if same_settings { saved.cluster_hash_since } else { saved.next_log_offset };
         stand_at(&mut clusterer, &saved);
-        // Other settings count from here on, where they are accepted.
+        // If other settings were accepted, they apply from here on.
         clusterer.evict_expired()?;
         let watermarks = watermarks(&saved);
         Ok(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id })
     }
 }
 
-/// Has a table that is as far as the position record `saved` know so.
+/// Sets bounds and position of a table to those of the position record `saved`.
 fn stand_at(clusterer: &mut Clusterer, saved: &proto::Position) {
     clusterer.restore_bounds(bounds(saved));
     clusterer.set_position(Position {
@@ -533,11 +533,11 @@ fn stand_at(clusterer: &mut Clusterer, saved: &proto::Position) {
     });
 }
 
-/// Whether the table of the position record `saved` belongs
-/// to `identity`, or to other settings that are `accepted`.
+/// Checks that the table of the position record `saved` belongs to `identity`, or to other settings that are
+/// `accepted`.
 ///
 /// # Errors
-/// [`RestoreError`], where it does not.
+/// [`RestoreError`] if it does not.
 pub fn check_identity(
     saved: &proto::Position,
     identity: &Identity,
@@ -569,7 +569,7 @@ fn other_log() -> RestoreError {
     RestoreError::Damaged("it belongs to another log or partition".to_owned())
 }
 
-/// The watermarks in a position record.
+/// Returns the watermarks in a position record.
 #[must_use]
 pub fn watermarks(position: &proto::Position) -> Watermarks {
     let mut watermarks = Watermarks::default();

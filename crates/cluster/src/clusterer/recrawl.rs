@@ -6,6 +6,7 @@
 //!                       another page is canonical: no change ◄────────────────┤
 //!                       a page is left: it becomes the canonical page ◄───────┤
 //!                       none is left: the cluster has ended ◄─────────────────┘
+//! ```
 //! Invariant: all of this is a function of the log. Decisions are the same as without it, except that nothing
 //! is near a cluster that has ended.
 

@@ -1,9 +1,9 @@
-//! What only duplicates, expiry and saving read of a centroid: offset and time
-//! of founding, digest, what is left of the fingerprint, page id and url.
+//! The parts of a centroid that only duplicates, expiry and saving read: offset and time of founding, digest,
+//! the rest of the fingerprint, page id and url.
 //!
-//! Blocks of [`BLOCK`] centroids, in order of founding. A full block is
-//! sealed: ids and urls, which resemble one another, are compressed together;
-//! the rest, which does not, stays as it is and is read without that.
+//! They are in blocks of [`BLOCK`] centroids, in order of founding. A full block is sealed: ids and urls
+//! resemble one another, so they are compressed together. The rest does not; it stays uncompressed and can be
+//! read at once.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,24 +16,24 @@ use leitong_base::varint::{push_varint, take_varint};
 
 /// Centroids in a block.
 const BLOCK: usize = 128;
-/// Level of zstd: higher ones take several times as long for a few bytes.
+/// Level of zstd. Higher levels take several times as long and save only a few bytes.
 const LEVEL: i32 = 1;
 const IN_MEMORY: &str = "a block that was written here";
 
-/// All centroids.
+/// The cold parts of all centroids.
 #[derive(Default)]
 pub(super) struct Cold {
     sealed: VecDeque<Sealed>,
     open: Open,
     packer: Packer,
-    /// Number of the first centroid that ever came; blocks are counted from there.
+    /// Number of the first centroid ever added; blocks are counted from there.
     origin: u64,
-    /// Number of the oldest centroid, and of the one that will come next.
+    /// Number of the oldest centroid, and number of the next one.
     first: u64,
     end: u64,
 }
 
-/// What is kept of one centroid.
+/// The cold part of one centroid, without its texts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColdCentroid<'a> {
     pub(super) log_offset: u64,
@@ -46,14 +46,14 @@ pub(super) struct ColdCentroid<'a> {
 /// A block that is being filled.
 #[derive(Debug, Default)]
 struct Open {
-    /// [`ColdCentroid`]s.
+    /// Encoded [`ColdCentroid`]s.
     records: Vec<u8>,
-    /// Page ids and urls, each behind its length.
+    /// Page ids and urls, each after its length.
     texts: Vec<u8>,
     last: Last,
 }
 
-/// What the next record's differences are counted from.
+/// The values that the next record's differences are counted from.
 #[derive(Debug, Default, Clone, Copy)]
 struct Last {
     log_offset: u64,
@@ -64,15 +64,15 @@ struct Last {
 #[derive(Debug)]
 struct Sealed {
     records: Box<[u8]>,
-    /// Compressed.
+    /// Compressed page ids and urls.
     texts: Box<[u8]>,
-    /// Length of the texts before.
+    /// Length of the texts before compression.
     texts_bytes: u32,
 }
 
 const NEVER: &str = "memory for zstd, at a level that exists";
 
-/// What compresses; making it anew for each block would take longer than its work.
+/// A compressor. Creating a new one for each block would take longer than compressing the block.
 struct Packer(Compressor<'static>);
 
 impl Default for Packer {
@@ -81,7 +81,7 @@ impl Default for Packer {
     }
 }
 
-/// What unpacks; making it anew for each block would take longer than its work.
+/// A decompressor. Creating a new one for each block would take longer than decompressing the block.
 pub(super) struct Unpacker(Decompressor<'static>);
 
 impl Default for Unpacker {
@@ -91,12 +91,12 @@ impl Default for Unpacker {
 }
 
 impl Cold {
-    /// Empty; the first centroid will have the number `origin`.
+    /// Creates an empty queue; the first centroid will have the number `origin`.
     pub(super) fn starting_at(origin: u64) -> Self {
         Self { origin, first: origin, end: origin, ..Self::default() }
     }
 
-    /// Adds a centroid, of whose fingerprint only `rest` is kept.
+    /// Adds a centroid. Only `rest` of its fingerprint is stored here.
     pub(super) fn push(&mut self, centroid: &Centroid, rest: &[u8]) {
         self.open.push(centroid, rest);
         self.end += 1;
@@ -105,7 +105,7 @@ impl Cold {
         }
     }
 
-    /// Takes the oldest centroid out.
+    /// Removes the oldest centroid.
     pub(super) fn pop(&mut self) {
         if self.first == self.end {
             return;
@@ -116,13 +116,13 @@ impl Cold {
         }
     }
 
-    /// The centroid of this number, but for its texts.
+    /// Returns the centroid with this number, without its texts.
     pub(super) fn get(&self, number: u64) -> Option<ColdCentroid<'_>> {
         let (records, at) = self.records(number)?;
         Records::new(records).nth(at)
     }
 
-    /// Page id and url of the centroid of this number.
+    /// Returns page id and url of the centroid with this number.
     pub(super) fn texts(&self, number: u64, unpacker: &mut Unpacker) -> Option<(Box<str>, Box<str>)> {
         let (_, at) = self.records(number)?;
         let sealed = self.sealed.get(self.place_of(self.block_of(number)));
@@ -130,9 +130,9 @@ impl Cold {
         Texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
     }
 
-    /// The centroids of these numbers and those that share blocks with them, block by block: the
-    /// number of a block's first one, and the centroids, whose fingerprints are only what is kept
-    /// here.
+    /// Returns the centroids with these numbers and those in the same blocks, block by block: the number of a
+    /// block's first centroid, and the centroids. Their fingerprints lack the compared part, which is not
+    /// stored here.
     pub(super) fn blocks(&self, numbers: Range<u64>) -> impl Iterator<Item = (u64, Vec<Centroid>)> + '_ {
         let (from, to) = (numbers.start.max(self.first), numbers.end.min(self.end));
         let blocks = self.block_of(from)..(to.max(from) - self.origin).div_ceil(BLOCK as u64);
@@ -154,13 +154,13 @@ impl Cold {
         })
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         let sealed = self.sealed.iter().map(|s| size_of::<Sealed>() + s.records.len() + s.texts.len());
         sealed.sum::<usize>() + self.open.records.capacity() + self.open.texts.capacity()
     }
 
-    /// The records of the block that `number` is in, and its place there.
+    /// Returns the records of the block with the centroid `number`, and its place among them.
     fn records(&self, number: u64) -> Option<(&[u8], usize)> {
         if !(self.first..self.end).contains(&number) {
             return None;
@@ -172,18 +172,18 @@ impl Cold {
         Some((records, ((number - self.origin) % BLOCK as u64) as usize))
     }
 
-    /// Where a block is among the sealed ones.
+    /// Returns the index of a block among the sealed ones.
     fn place_of(&self, block: u64) -> usize {
         (block - self.block_of(self.first)) as usize
     }
 
-    /// The block of a centroid, counted from the origin.
+    /// Returns the block of a centroid, counted from the origin.
     fn block_of(&self, number: u64) -> u64 {
         (number - self.origin) / BLOCK as u64
     }
 }
 
-/// Page ids and urls of a block.
+/// Returns page ids and urls of a block, uncompressed.
 fn unpacked(sealed: Option<&Sealed>, open: &Open, unpacker: &mut Unpacker) -> Vec<u8> {
     match sealed {
         None => open.texts.clone(),
@@ -196,7 +196,7 @@ impl Open {
         let difference = centroid.log_offset.wrapping_sub(self.last.log_offset) as i64;
         push_varint(zigzag(difference), &mut self.records);
         self.last.log_offset = centroid.log_offset;
-        // 0 is no time; the difference of two times is one more.
+        // 0 means no time; so 1 is added to the difference of two times.
         match centroid.log_time {
             None => push_varint(0_u64, &mut self.records),
             Some(time) => {
@@ -215,7 +215,7 @@ impl Open {
         }
     }
 
-    /// Makes a full block of it, and begins the next one in the same memory.
+    /// Seals the full block, and begins the next one in the same memory.
     fn seal(&mut self, compressor: &mut Compressor<'_>) -> Sealed {
         let sealed = Sealed {
             records: self.records.as_slice().into(),
@@ -288,7 +288,7 @@ impl<'a> Iterator for Texts<'a> {
     }
 }
 
-/// Small numbers of either sign as small numbers.
+/// Encodes small numbers of either sign as small numbers.
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
@@ -297,7 +297,7 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// Takes a number that was written here.
+/// Reads a number that was written here.
 fn varint(bytes: &mut &[u8]) -> u64 {
     take_varint(bytes).expect(IN_MEMORY)
 }

@@ -1,11 +1,11 @@
-//! One small value a centroid, which is mostly the same for all of a block.
+//! A small value for each centroid, mostly the same in a whole block.
 
-/// Values in a row; where all are the same, one is kept.
+/// A sequence of values; if all are the same, only one is stored.
 #[derive(Debug)]
 pub(super) enum Column {
-    /// So many times this value.
+    /// This value, this many times.
     Same(u32, usize),
-    /// Each its own.
+    /// One value for each centroid.
     Each(Vec<u32>),
 }
 

@@ -1,15 +1,15 @@
-//! What keeps pages apart, by a number: corpus, and the settings that made the fingerprint.
+//! Numbers for what keeps pages apart: the corpus and the settings that made the fingerprint.
 
 use std::collections::HashMap;
 
-/// A corpus and fingerprint hash that has centroids.
+/// The number of a corpus and fingerprint hash that have centroids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CorpusId(pub(super) u32);
 
 impl CorpusId {
-    /// What its keys and bits are XORed with, so that those of
-    /// several corpora seldom meet; nothing for the first one. It leaves a key
-    /// [wide](leitong_fingerprint::WIDE_KEY) that is.
+    /// Returns the number that is XORed with the keys and bits of this corpus, so that those of different
+    /// corpora seldom meet; 0 for the first corpus. It does not change whether a key is
+    /// [wide](leitong_fingerprint::WIDE_KEY).
     #[inline]
     pub(super) fn salt(self) -> u64 {
         let mut salt = u64::from(self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -18,17 +18,17 @@ impl CorpusId {
     }
 }
 
-/// All that have centroids.
+/// All corpora that have centroids.
 #[derive(Debug, Default)]
 pub(super) struct Corpora {
-    /// By name: the fingerprint hashes and their numbers.
+    /// Fingerprint hashes and numbers of each name.
     ids: HashMap<Box<str>, Vec<(u64, CorpusId)>>,
-    /// By number.
+    /// The corpora by number.
     entries: Vec<Entry>,
-    /// The one that was entered last: mostly the next one too.
+    /// The corpus of the last centroid, which mostly is that of the next one too.
     last: Option<CorpusId>,
     unused: Vec<CorpusId>,
-    /// Bytes that the allocator takes for one copy of each name.
+    /// Bytes that the allocator uses for one copy of each name.
     name_bytes: usize,
 }
 
@@ -39,16 +39,17 @@ struct Entry {
     centroids: u64,
 }
 
-/// Elements for which a vector makes room with the first one: hardly any corpus has more hashes.
+/// Capacity of a vector after its first element. Hardly any corpus has more hashes.
 const HASHES_AT_FIRST: usize = 4;
 
-/// Bytes that the allocator takes for so many: a multiple of 16, with a head of 8, and 32 at least.
+/// Returns the bytes that the allocator uses for this many: a multiple of 16, with a header of 8, and at
+/// least 32.
 fn allocated(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
 }
 
 impl Corpora {
-    /// The number of a corpus, if it has centroids.
+    /// Returns the number of a corpus, if it has centroids.
     #[inline]
     pub(super) fn find(&self, name: &str, fingerprint_hash: u64) -> Option<CorpusId> {
         if let Some(last) = self.last
@@ -60,7 +61,7 @@ impl Corpora {
         ids.iter().find(|(hash, _)| *hash == fingerprint_hash).map(|(_, id)| *id)
     }
 
-    /// Counts a centroid in.
+    /// Counts a new centroid. Returns the number of its corpus.
     pub(super) fn enter(&mut self, name: &str, fingerprint_hash: u64) -> CorpusId {
         let id = self.find(name, fingerprint_hash).unwrap_or_else(|| {
             let entry = Entry { name: name.into(), fingerprint_hash, centroids: 0 };
@@ -83,7 +84,7 @@ impl Corpora {
         id
     }
 
-    /// Counts a centroid out. A corpus without any is forgotten.
+    /// Uncounts a removed centroid. A corpus without centroids is forgotten.
     pub(super) fn leave(&mut self, id: CorpusId) {
         let entry = &mut self.entries[id.0 as usize];
         entry.centroids -= 1;
@@ -102,16 +103,16 @@ impl Corpora {
         self.unused.push(id);
     }
 
-    /// Name and fingerprint hash of a number.
+    /// Returns name and fingerprint hash of the corpus with this number.
     pub(super) fn get(&self, id: CorpusId) -> (&str, u64) {
         let entry = &self.entries[id.0 as usize];
         (&entry.name, entry.fingerprint_hash)
     }
 
-    /// Bytes of memory, with what the allocator adds: with a corpus for each host there may be as many of
-    /// them as centroids.
+    /// Returns the bytes of memory in use, including the overhead of the allocator. With one corpus per host
+    /// there may be as many corpora as centroids.
     pub(super) fn bytes(&self) -> usize {
-        // A hash map fills seven of eight places, each of which has a byte beside it.
+        // A hash map fills at most seven of eight places, and each place has one more byte.
         let place = size_of::<(Box<str>, Vec<(u64, CorpusId)>)>() + 1;
         let places = self.ids.capacity() * 8 / 7 * place;
         let hashes = self.ids.len() * allocated(HASHES_AT_FIRST * size_of::<(u64, CorpusId)>());
@@ -119,7 +120,7 @@ impl Corpora {
         places + hashes + entries + self.unused.capacity() * size_of::<CorpusId>() + 2 * self.name_bytes
     }
 
-    /// How many there are.
+    /// Returns the number of corpora.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.entries.len() - self.unused.len()
@@ -130,7 +131,8 @@ impl Corpora {
 mod tests {
     use super::*;
 
-    /// With `corpus.by = "host"` the memory of a table grew by some 350 bytes a host, and its figures did not.
+    /// With `corpus.by = "host"` the memory of a table grew by some 350 bytes per host, and its metrics did
+    /// not show it.
     #[test]
     fn the_memory_of_corpora_is_counted_and_given_back() {
         let mut corpora = Corpora::default();

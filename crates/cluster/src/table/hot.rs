@@ -1,8 +1,8 @@
-//! What every look-up reads of a centroid: its corpus, and
-//! the part of its fingerprint that is compared.
+//! The parts of a centroid that every look-up reads: its corpus, and the part of its fingerprint that is
+//! compared.
 //!
-//! Blocks of [`BLOCK`] centroids, in order of founding; fingerprints of one length,
-//! as SimHashes have, stand one after the other without anything between them.
+//! They are in blocks of [`BLOCK`] centroids, in order of founding. Fingerprints of one length, such as
+//! SimHashes, are next to each other without separators.
 
 use std::collections::VecDeque;
 
@@ -12,13 +12,13 @@ use super::corpora::CorpusId;
 /// Centroids in a block.
 const BLOCK: usize = 4_096;
 
-/// All centroids.
+/// The hot parts of all centroids.
 #[derive(Debug, Default)]
 pub(super) struct Hot {
     blocks: VecDeque<Block>,
-    /// Number of the first centroid that ever came; blocks are counted from there.
+    /// Number of the first centroid ever added; blocks are counted from there.
     origin: u64,
-    /// Number of the oldest centroid, and of the one that will come next.
+    /// Number of the oldest centroid, and number of the next one.
     first: u64,
     end: u64,
 }
@@ -27,39 +27,39 @@ pub(super) struct Hot {
 struct Block {
     corpora: Column,
     bytes: Vec<u8>,
-    /// Of each fingerprint.
+    /// Length of each fingerprint.
     length: usize,
-    /// Where each ends, from the first one of another length on.
+    /// End of each fingerprint. Empty while all have the same length.
     ends: Vec<u32>,
 }
 
 impl Hot {
-    /// Empty; the first centroid will have the number `origin`.
+    /// Creates an empty queue; the first centroid will have the number `origin`.
     pub(super) fn starting_at(origin: u64) -> Self {
         Self { blocks: VecDeque::new(), origin, first: origin, end: origin }
     }
 
-    /// Centroids in it.
+    /// Returns the number of centroids.
     #[cfg(test)]
     fn len(&self) -> usize {
         (self.end - self.first) as usize
     }
 
-    /// Number of the oldest centroid, if there is one.
+    /// Returns the number of the oldest centroid, if there is one.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
-    /// Number of the next centroid.
+    /// Returns the number of the next centroid.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Adds a centroid; its number.
+    /// Adds a centroid. Returns its number.
     pub(super) fn push(&mut self, corpus: CorpusId, compared: &[u8]) -> u64 {
         let at = ((self.end - self.origin) % BLOCK as u64) as usize;
         if at == 0 {
-            // As long as the last one, if that was full.
+            // The last block was full, so this one will need about as many bytes.
             let bytes = self.blocks.back().map_or(0, |block| block.bytes.len());
             self.blocks.push_back(Block { bytes: Vec::with_capacity(bytes), ..Block::default() });
         }
@@ -68,7 +68,7 @@ impl Hot {
         self.end - 1
     }
 
-    /// Takes the oldest centroid out.
+    /// Removes the oldest centroid.
     pub(super) fn pop(&mut self) {
         if self.first == self.end {
             return;
@@ -79,7 +79,7 @@ impl Hot {
         }
     }
 
-    /// The centroid of this number.
+    /// Returns corpus and compared part of the centroid with this number.
     #[inline]
     pub(super) fn get(&self, number: u64) -> Option<(CorpusId, &[u8])> {
         if !(self.first..self.end).contains(&number) {
@@ -90,7 +90,7 @@ impl Hot {
         Some(self.blocks[block as usize].get((at % BLOCK as u64) as usize))
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         let of = |block: &Block| {
             size_of::<Block>() + block.corpora.bytes() + block.bytes.capacity() + block.ends.capacity() * 4

@@ -1,17 +1,17 @@
-//! The centroid table of one log partition: all its centroids
-//! in order of founding, and the index that finds them.
+//! The centroid table of one log partition: all its centroids in order of founding, and the index that finds
+//! them.
 //!
 //! ```text
 //! fingerprint ─► index ─► slots ─► hot: compared part ─► near ─► cold: id, url, digest, bands
 //!                every look-up                            duplicates only
 //! ```
-//! A centroid's number counts all centroids from the first one on; its slot is
-//! that modulo 2^32. Centroids leave in the order in which they came, so
-//! everything is kept in queues of blocks, and a slot is found by subtraction.
+//! A centroid's number counts all centroids from the first one on; its slot is that number modulo 2^32.
+//! Centroids leave in the order in which they came. So everything is kept in queues of blocks, and a slot is
+//! found by subtraction.
 //!
-//! Centroids of all corpora stand in one table; those of other corpora and
-//! fingerprint settings never match. Their keys and bits are mixed with a
-//! number of their own, so that they seldom meet in the index either.
+//! One table has the centroids of all corpora. Centroids of different corpora or fingerprint settings never
+//! match. Their keys and bits are mixed with a number for each corpus, so that they seldom meet in the index
+//! either.
 
 mod cold;
 mod column;
@@ -33,23 +33,23 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_fingerprint::{Comparison, Detector, LookUp};
 pub use nearest::Nearest;
 
-/// Hits that are fetched at once.
+/// Number of hits that are prefetched at once.
 const AHEAD: usize = 64;
-/// Hits of one query from which on they are compared together.
+/// Minimum number of hits of one query that are compared together.
 const TOGETHER_MIN: usize = 4;
-/// Below this many hits a batch is compared on one core.
+/// Minimum number of hits of a batch that are compared on several cores.
 const PARALLEL_MIN: usize = 256;
 
 /// A cluster's centroid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Centroid {
-    /// Where its page stands in the log: the older centroid has the smaller offset.
+    /// Log offset of its page. The older centroid has the smaller offset.
     pub log_offset: u64,
     /// Log time of its founding.
     pub log_time: Option<Timestamp>,
-    /// In the detector's encoding.
+    /// The fingerprint, in the detector's encoding.
     pub fingerprint: Box<[u8]>,
-    /// Of the main text.
+    /// Digest of the main text.
     pub text_digest: u128,
     /// The page's id.
     pub page_id: Box<str>,
@@ -57,44 +57,45 @@ pub struct Centroid {
     pub url: Box<str>,
 }
 
-/// A centroid that may be near or related. Near ones come before related ones, then the nearest,
-/// and of equally near ones the oldest.
+/// A centroid that may be near or related. The order is: near before related, then by distance, then oldest
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Near {
     /// The query's number in its batch.
     pub query: u32,
-    /// Only related, and not near.
+    /// True if it is related but not near.
     pub related: bool,
-    /// In the detector's unit.
+    /// Distance in the detector's unit.
     pub distance: u32,
     /// The centroid's number.
     pub number: u64,
 }
 
 impl Near {
-    /// Nothing can be nearer, and as near is only what shares its [equal key](Detector::equal_key).
+    /// Returns true if no centroid can be nearer. Only those with the same [equal key](Detector::equal_key)
+    /// can be as near.
     pub(super) fn is_equal(self) -> bool {
         !self.related && self.distance == 0
     }
 }
 
-/// What is looked up: a fingerprint, and whose it is.
+/// A fingerprint to look up, with its corpus.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
     /// Its corpus.
     pub corpus: &'a str,
-    /// Of the settings that made it.
+    /// Hash of the settings that made the fingerprint.
     pub fingerprint_hash: u64,
-    /// In the detector's encoding.
+    /// The fingerprint, in the detector's encoding.
     pub fingerprint: &'a [u8],
 }
 
-/// Bytes of memory that a table takes.
+/// Bytes of memory that a table uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TableBytes {
-    /// Of the index and the compared parts, which every look-up reads.
+    /// Bytes of the index and the compared parts, which every look-up reads.
     pub hot: usize,
-    /// Of what only duplicates and saving read.
+    /// Bytes that only duplicates and saving read.
     pub cold: usize,
 }
 
@@ -107,14 +108,13 @@ pub(super) struct Table {
     one_core: bool,
     /// The youngest centroids, which are not in `index` yet.
     recent: Recent,
-    /// Finds centroids by the digests of their texts, the youngest ones as well.
+    /// Finds centroids by the digests of their texts, including the youngest ones.
     texts: TextIndex,
     /// The centroid that is being removed.
     removed: Batch,
 }
 
-/// The memory that look-ups use over and over: one for each thread that looks up, since a table
-/// that is only read may be read by many at once.
+/// Memory that look-ups reuse. Each thread needs its own, since many threads may read a table at once.
 #[derive(Default)]
 pub struct Scratch {
     batch: Batch,
@@ -123,28 +123,28 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Hits for which there is room.
+    /// Returns the number of hits that fit into the allocated memory.
     #[cfg(test)]
     pub(super) fn room_for_hits(&self) -> usize {
         self.hits.capacity()
     }
 }
 
-/// What keys of a fingerprint are for.
+/// The purpose for which keys of a fingerprint are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Those that a centroid is entered under.
+    /// The keys under which a centroid is inserted.
     Insert,
-    /// Those under which all that may be near are found.
+    /// The keys under which all centroids that may be near are found.
     Probe,
-    /// The one under which all at distance 0 are found.
+    /// The key under which all centroids at distance 0 are found.
     ProbeEqual,
 }
 
 impl Table {
-    /// An empty table, whose index has so many shards, and whose first centroid will have the
-    /// number `origin`. `leaving`: so many leave at about one time, by multiples of that number; none:
-    /// they leave one by one.
+    /// Creates an empty table whose index has this many shards and whose first centroid will have the number
+    /// `origin`. `leaving` is the number of centroids that leave at about the same time, at multiples of that
+    /// number; `None` if they leave one by one.
     pub(super) fn new(detector: &dyn Detector, shards: usize, origin: u64, leaving: Option<u64>) -> Self {
         Self {
             corpora: Corpora::default(),
@@ -158,23 +158,23 @@ impl Table {
         }
     }
 
-    /// Number of the oldest centroid, if there is one.
+    /// Returns the number of the oldest centroid, if there is one.
     pub(super) fn first(&self) -> u64 {
         self.hot.first()
     }
 
-    /// Number of the next centroid.
+    /// Returns the number of the next centroid.
     pub(super) fn end(&self) -> u64 {
         self.hot.end()
     }
 
-    /// Offset and log time of a centroid's founding.
+    /// Returns log offset and log time of a centroid's founding.
     pub(super) fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)> {
         self.cold.get(number).map(|cold| (cold.log_offset, cold.log_time))
     }
 
-    /// The nearest few centroids of each query that the keys for this `purpose` find, but for
-    /// those that were added since [`Self::settle`].
+    /// Returns the nearest few centroids of each query that the keys for this `purpose` find, without those
+    /// that were added since [`Self::settle`].
     pub(super) fn find(
         &self,
         queries: &[Option<Query<'_>>],
@@ -209,9 +209,9 @@ impl Table {
         nearest
     }
 
-    /// The nearest centroid that is near in full and whose number counts; of
-    /// equally near ones the oldest. Those that were added since [`Self::settle`] do not
-    /// count. For the few queries of whose near centroids all that were kept have gone.
+    /// Returns the nearest centroid that is near in full and whose number counts; among equally near ones the
+    /// oldest. Centroids added since [`Self::settle`] do not count. This is for the few queries whose kept
+    /// near centroids have all expired.
     pub(super) fn find_nearest(
         &self,
         query: Query<'_>,
@@ -246,21 +246,21 @@ impl Table {
         kept.into_iter().flatten().min()
     }
 
-    /// Whether a centroid that is near or related by its compared part is that. Nearly always it
-    /// is.
+    /// Returns true if a centroid that is near or related by its compared part is so in full. Nearly always
+    /// it is.
     fn is_near_in_full(&self, query: Query<'_>, near: Near, detector: &dyn Detector) -> bool {
         let (Some((_, compared)), Some(cold)) = (self.hot.get(near.number), self.cold.get(near.number))
         else {
             return false;
         };
-        // Most detectors compare all of a fingerprint at once.
+        // Most detectors compare the whole fingerprint at once.
         if cold.rest.is_empty() {
             return true;
         }
         is_in_full(detector, near.related, query.fingerprint, &[compared, cold.rest].concat())
     }
 
-    /// The centroids added since [`Self::settle`] that may be near `query`, ordered.
+    /// Returns the centroids added since [`Self::settle`] that may be near `query`, ordered.
     pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<Near> {
         if self.unsettled() == 0 {
             return Vec::new();
@@ -292,7 +292,7 @@ impl Table {
         Some(text_key(name, fingerprint_hash, self.cold.get(number)?.text_digest))
     }
 
-    /// The centroid of this number; none if it has left.
+    /// Returns the centroid with this number; `None` if it has left.
     pub(super) fn centroid(&self, number: u64, scratch: &mut Scratch) -> Option<Centroid> {
         let (page_id, url) = self.cold.texts(number, &mut scratch.unpacker)?;
         let (_, compared) = self.hot.get(number)?;
@@ -319,11 +319,11 @@ impl Table {
             .push(|values| values_of(detector, &centroid.fingerprint, corpus, Purpose::Insert, values));
     }
 
-    /// Has look-ups find the centroids that were added.
+    /// Makes look-ups find the centroids that were added.
     pub(super) fn settle(&mut self, detector: &dyn Detector) {
         if self.unsettled() > 0 {
             let first = self.first_recent();
-            // Some may have left already, where the cap is smaller than a batch.
+            // Some may have left already if the maximum is smaller than a batch.
             let gone = self.hot.first().saturating_sub(first);
             self.recent.forget(gone as usize);
             let Self { index, hot, recent, .. } = self;
@@ -332,12 +332,12 @@ impl Table {
         }
     }
 
-    /// Number of the first centroid that was added since [`Self::settle`].
+    /// Returns the number of the first centroid that was added since [`Self::settle`].
     fn first_recent(&self) -> u64 {
         self.hot.end() - self.unsettled() as u64
     }
 
-    /// Takes the oldest centroid out.
+    /// Removes the oldest centroid.
     pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
         let number = self.hot.first();
         let Some((corpus, compared)) = self.hot.get(number) else { return };
@@ -356,7 +356,7 @@ impl Table {
         self.index.drop_before(self.hot.first());
     }
 
-    /// The centroids of these numbers, oldest first, each with its corpus and fingerprint hash.
+    /// Returns the centroids with these numbers, oldest first, each with its corpus and fingerprint hash.
     pub(super) fn range(&self, numbers: Range<u64>) -> impl Iterator<Item = (&str, u64, Centroid)> {
         let of_blocks = self.cold.blocks(numbers.clone()).flat_map(|(first, block)| (first..).zip(block));
         let of_range = of_blocks.filter(move |(number, _)| numbers.contains(number));
@@ -368,34 +368,34 @@ impl Table {
         })
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> TableBytes {
         let hot = self.corpora.bytes() + self.index.bytes() + self.texts.bytes() + self.hot.bytes();
         TableBytes { hot, cold: self.cold.bytes() }
     }
 
-    /// Centroids that have come since [`Self::settle`], which look-ups do not find.
+    /// Returns the number of centroids added since [`Self::settle`], which look-ups do not find.
     pub(super) fn unsettled(&self) -> usize {
         self.recent.batch().len()
     }
 
-    /// Centroids in it.
+    /// Returns the number of centroids.
     pub(super) fn len(&self) -> usize {
         (self.hot.end() - self.hot.first()) as usize
     }
 
-    /// So many leave at about one time; none: they leave one by one.
+    /// Returns the number of centroids that leave at about the same time; `None` if they leave one by one.
     pub(super) fn leaving_together(&self) -> Option<u64> {
         self.index.leaving_together()
     }
 
-    /// Corpora that have centroids.
+    /// Returns the number of corpora that have centroids.
     #[cfg(test)]
     pub(super) fn corpus_count(&self) -> usize {
         self.corpora.len()
     }
 
-    /// What the index is asked for each query, and whose centroids count for it.
+    /// Fills `batch` with the keys or bits of each query. Returns the corpus whose centroids count for each.
     fn probes(
         &self,
         queries: &[Option<Query<'_>>],
@@ -419,7 +419,7 @@ impl Table {
         queries.iter().map(probe).collect()
     }
 
-    /// Adds to `near` what is near of at most [`AHEAD`] hits, which are in order.
+    /// Compares at most [`AHEAD`] ordered hits, and adds those that are near to `near`.
     fn compare(&self, hits: &[Hit], asked: Asked<'_>, near: &mut Vec<Near>) {
         self.fetch(hits);
         for hits in hits.chunk_by(|a, b| a.query() == b.query()) {
@@ -428,12 +428,12 @@ impl Table {
             else {
                 continue;
             };
-            // Mostly there is one, for which laying out many would take longer than comparing it.
+            // Mostly there is one hit. Preparing it for `compare_all` would take longer than comparing it.
             if hits.len() < TOGETHER_MIN {
                 near.extend(hits.iter().filter_map(|hit| self.compare_one(*hit, of, corpus, asked.detector)));
                 continue;
             }
-            // Several at once: what the detector reads of the query, it reads once.
+            // With several hits, the detector reads the query only once.
             let (mut compared, mut numbers, mut count) = ([&[][..]; AHEAD], [0; AHEAD], 0);
             for hit in hits {
                 let number = number_of(&self.hot, hit.slot());
@@ -470,7 +470,7 @@ impl Table {
         found.then_some(Near { query: hit.query(), related, distance: comparison.distance, number })
     }
 
-    /// Reads where these hits are compared: their cache misses overlap.
+    /// Prefetches the compared parts of these hits, so that their cache misses overlap.
     fn fetch(&self, hits: &[Hit]) {
         let first_byte = |hit: &Hit| {
             let (_, compared) = self.hot.get(number_of(&self.hot, hit.slot()))?;
@@ -480,7 +480,7 @@ impl Table {
     }
 }
 
-/// Whether two fingerprints are near, or but related where only that is asked.
+/// Returns true if two fingerprints are near, or, if `related` is set, related.
 pub fn is_in_full(detector: &dyn Detector, related: bool, a: &[u8], b: &[u8]) -> bool {
     match related {
         true => detector.related(a, b),
@@ -488,23 +488,24 @@ pub fn is_in_full(detector: &dyn Detector, related: bool, a: &[u8], b: &[u8]) ->
     }
 }
 
-/// What a batch asks for.
+/// The queries of a batch.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     queries: &'a [Option<Query<'a>>],
-    /// Whose centroids count for each.
+    /// The corpus whose centroids count, for each query.
     corpora: &'a [Option<CorpusId>],
     detector: &'a dyn Detector,
 }
 
-/// The hits by query and slot, each once.
+/// Sorts the hits by query and slot, and removes repeated ones.
 fn in_order(hits: &mut Vec<Hit>) -> &[Hit] {
     hits.sort_unstable();
     hits.dedup();
     hits
 }
 
-/// Keys or bits of a fingerprint, mixed with its corpus; the second key, if there is one.
+/// Appends the keys or bits of a fingerprint to `values`, mixed with its corpus. Returns the second key, or 0
+/// if there is none.
 #[inline]
 fn values_of(
     detector: &dyn Detector,
@@ -524,7 +525,7 @@ fn values_of(
     detector.second_key().map_or(0, |second| (second.of)(fingerprint) ^ corpus.salt())
 }
 
-/// The bits that a centroid was entered with, or its second key.
+/// Returns the bits that a centroid was inserted with, or its second key.
 fn bits_of(hot: &Hot, slot: u32, detector: &dyn Detector) -> u64 {
     let of = match (detector.look_up(), detector.second_key()) {
         (LookUp::Hamming { bits, .. }, _) => bits,
@@ -534,7 +535,7 @@ fn bits_of(hot: &Hot, slot: u32, detector: &dyn Detector) -> u64 {
     hot.get(number_of(hot, slot)).map_or(0, |(corpus, compared)| of(compared) ^ corpus.salt())
 }
 
-/// A centroid's number by its slot.
+/// Returns the number of the centroid in a slot.
 #[inline]
 fn number_of(hot: &Hot, slot: u32) -> u64 {
     hot.first() + u64::from(slot.wrapping_sub(hot.first() as u32))

@@ -1,46 +1,46 @@
-//! What a look-up keeps of the near centroids it comes by: of each query the nearest few, not all.
+//! The near centroids that a look-up keeps: the nearest few of each query, not all.
 //!
-//! A page may be near any number of centroids that are not near one another, and related to others.
-//! The decision takes the nearest of those that have not expired by then, and of equally near ones
-//! the oldest; centroids that expire while the batch is decided are the reason to keep more than
-//! one. Where all that were kept have expired, and others were not kept, that one page is looked up
-//! again ([`super::Table::find_nearest`]). So memory is bounded by [`KEPT`] a query, and nothing
-//! near is lost.
+//! A page may be near any number of centroids that are not near one another, and related to others. The
+//! decision takes the nearest of those that have not expired by then, and among equally near ones the oldest.
+//! More than one is kept because centroids may expire while the batch is decided. If all that were kept have
+//! expired, and others were not kept, that one page is looked up again ([`super::Table::find_nearest`]). So
+//! memory is bounded by [`KEPT`] centroids per query, and no near centroid is lost.
 
 use super::Near;
 
-/// Near centroids that are kept of each query, those of least distance and age.
+/// Maximum number of near centroids kept per query: those with the smallest distance, and the oldest among
+/// these.
 const KEPT: usize = 8;
 
-/// The nearest of each query of a batch.
+/// The nearest centroids of each query of a batch.
 #[derive(Debug, Default)]
 pub struct Nearest {
     /// Ordered by query, distance and age.
     near: Vec<Near>,
-    /// The queries of which some were not kept, in order.
+    /// The queries for which some were not kept, in order.
     more: Vec<u32>,
 }
 
 impl Nearest {
-    /// What is kept; whatever is added needs [`Self::keep_nearest`] afterwards.
+    /// Returns the kept centroids, for adding more. The caller has to call [`Self::keep_nearest`] afterwards.
     pub(super) fn as_mut(&mut self) -> &mut Vec<Near> {
         &mut self.near
     }
 
-    /// Takes what it keeps from `near`, which is empty then.
+    /// Keeps the nearest of `near` and empties it.
     pub fn keep(&mut self, near: &mut Vec<Near>) {
         self.near.append(near);
         self.keep_nearest();
     }
 
-    /// Adds what another core, or another place, has kept.
+    /// Adds the centroids that another core, or another place, has kept.
     pub fn merge(&mut self, mut other: Self) {
         self.near.append(&mut other.near);
         self.more.append(&mut other.more);
         self.keep_nearest();
     }
 
-    /// Leaves of each query the nearest [`KEPT`], each once.
+    /// Keeps only the nearest [`KEPT`] of each query, each once.
     pub(super) fn keep_nearest(&mut self) {
         self.near.sort_unstable();
         self.near.dedup();
@@ -58,8 +58,8 @@ impl Nearest {
         self.more.dedup();
     }
 
-    /// Of each query whose nearest centroid is near at distance 0 what is kept, and that there may be
-    /// others; of any other query nothing.
+    /// Returns, for each query whose nearest centroid is near at distance 0, the centroids that are kept,
+    /// marked as possibly incomplete; for any other query nothing.
     pub(crate) fn only_equal(self) -> Self {
         let mut equal = Self::default();
         for near in self.near.chunk_by(|a, b| a.query == b.query) {
@@ -71,12 +71,12 @@ impl Nearest {
         equal
     }
 
-    /// All that is kept.
+    /// Returns all kept centroids.
     pub(crate) fn all(&self) -> &[Near] {
         &self.near
     }
 
-    /// What is kept of a query, and whether there were others.
+    /// Returns the kept centroids of a query; true if there were others.
     pub(crate) fn of(&self, query: u32) -> (&[Near], bool) {
         let from = self.near.partition_point(|near| near.query < query);
         let rest = &self.near[from..];
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// In whatever portions they come, and on whatever cores.
+        /// The portions and cores in which they come make no difference.
         #[test]
         fn keeps_the_nearest_of_each_query(
             all in prop::collection::vec((0..4_u32, any::<bool>(), 0..3_u32, 0..40_u64), 0..200), portion in 1..50_usize,
