@@ -20,8 +20,8 @@ const HANDED_OVER_MAX: usize = 32;
 const LEAVING_MAX: u64 = 4_096;
 
 /// Number of restored centroids that are inserted into the index at once: at least a batch, and an eighth of
-/// those in the index, so that each merge of the index is worth its cost. If centroids leave memory by
-/// blocks, a whole block, but at most this many: 50 MB of keys.
+/// those in the index. So they are merged into the index instead of being inserted one by one. If centroids
+/// leave memory by blocks, a whole block, but at most this many: 50 MB of keys.
 const RESTORED_AT_ONCE: usize = 1_024;
 const RESTORED_SHARE: usize = 8;
 const RESTORED_BLOCK_MAX: u64 = 1 << 18;

@@ -70,11 +70,11 @@ impl RecrawlOutcome {
 pub struct Left {
     /// Its id.
     pub cluster_id: ClusterId,
-    /// What is left of it.
+    /// Its state now.
     pub what: WhatIsLeft,
 }
 
-/// What is left of a cluster after a page has left it.
+/// The state of a cluster after a page has left it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WhatIsLeft {
     /// Another page was its canonical page, and still is.

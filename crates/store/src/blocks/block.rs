@@ -1,16 +1,18 @@
-//! The centroids of a block: what is compared, and what only duplicates read.
+//! The file with the centroids of a block: the parts that are compared, and the parts that only duplicates
+//! read.
 //!
 //! ```text
 //! group 0: hot │ cold │ group 1: hot │ cold │ … │ corpora │ index │ texts │ footer
 //! ```
-//! Centroids whose numbers divided by [`GROUP`] are equal stand together. *Hot* is of each its corpus and the part of its fingerprint
-//! that look-ups compare; *cold*, compressed, the rest of it, offset and time of founding, digest,
-//! page id and url. The index says where each group begins: 8 bytes a group of memory. A corpus is
-//! a number, which `corpora` gives its name and fingerprint hash; these are in memory as well. *Texts* are those of pages
-//! that had joined clusters when the block was full, and that are in no block before: their clusters are at most as
-//! young as the block, so that they expire with it.
+//! Centroids whose numbers divided by [`GROUP`] are equal form a group. *Hot* has the corpus of each centroid
+//! and the part of its fingerprint that look-ups compare. *Cold* is compressed; it has the rest of the
+//! fingerprint, offset and time of founding, digest, page id and url. The index has the beginning of each
+//! group and takes 8 bytes of memory per group. A corpus is a number; `corpora` has its name and fingerprint
+//! hash, which are also in memory. *Texts* are those of pages that had joined clusters when the block was
+//! full, and that are in no earlier block. Their clusters are no younger than the block, so they expire with
+//! it.
 //!
-//! Cost: one read for what is compared, one more for the centroid itself.
+//! Cost: one read for the compared parts, and one more for the centroid itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,17 +26,17 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_base::varint::{push_varint, take_varint};
 use leitong_cluster::{Centroid, SeenText, SeenTexts};
 
-/// Centroids that are read at once: some 2.5 KB of what `simhash` compares.
+/// Number of centroids that are read at once: some 2.5 KB of compared parts with `simhash`.
 pub(super) const GROUP: u64 = 32;
-/// Level of zstd: higher ones take several times as long for a few bytes.
+/// Level of zstd. Higher levels take several times as long and save only a few bytes.
 const LEVEL: i32 = 1;
 const NEVER: &str = "memory for zstd, at a level that exists";
-/// Bits of an index entry that say how long the hot part is; the others, where it begins.
+/// Number of bits of an index entry for the length of the hot part; the other bits are its beginning.
 const HOT_BITS: u32 = 24;
-/// Bytes of a cold part before compression, so that a damaged one does not ask for all memory.
+/// Maximum size of a cold part before compression, so that a damaged one does not allocate all memory.
 const COLD_BYTES_MAX: usize = 1 << 28;
 
-/// The name of the file.
+/// Returns the name of the file.
 pub(super) fn name(first: u64) -> String {
     format!("centroids-{first:012}.block")
 }
@@ -49,13 +51,13 @@ pub(super) struct BlockWriter {
     heads: Vec<u8>,
     hot: Vec<u8>,
     cold: Vec<u8>,
-    /// Made once a block: made for each group it took 2 % of the time of all insertions.
+    /// Created once per block. One per group took 2 % of the time of all insertions.
     compressor: Compressor<'static>,
     index: Vec<u64>,
 }
 
 impl BlockWriter {
-    /// A block that begins with the centroid of number `first`.
+    /// Creates a block that begins with the centroid with number `first`.
     pub(super) fn create(files: &Arc<dyn Files>, table_id: u64, first: u64) -> Result<Self, BlockError> {
         Ok(Self {
             parts: PartWriter::create(files, &name(first), table_id)?,
@@ -71,7 +73,7 @@ impl BlockWriter {
         })
     }
 
-    /// Adds the next centroid, of whose fingerprint look-ups compare the first `compared` bytes.
+    /// Adds the next centroid. Look-ups compare the first `compared` bytes of its fingerprint.
     pub(super) fn push(
         &mut self,
         corpus: &str,
@@ -85,7 +87,7 @@ impl BlockWriter {
         push_varint(hot.len() as u64, &mut self.heads);
         self.hot.extend_from_slice(hot);
         push_varint(centroid.log_offset, &mut self.cold);
-        // 0 is no time.
+        // 0 means no time.
         match centroid.log_time {
             None => self.cold.push(0),
             Some(time) => {
@@ -102,7 +104,7 @@ impl BlockWriter {
         if self.end.is_multiple_of(GROUP) { self.end_group() } else { Ok(()) }
     }
 
-    /// Brings the block to disk, with these texts; bytes of the file.
+    /// Writes the block to disk, with these texts. Returns the size of the file.
     pub(super) fn finish(mut self, texts: &SeenTexts) -> Result<u64, BlockError> {
         self.end_group()?;
         let mut corpora = Vec::new();
@@ -122,7 +124,7 @@ impl BlockWriter {
     }
 
     fn corpus_id(&mut self, name: &str, fingerprint_hash: u64) -> u64 {
-        // Mostly it is that of the last one.
+        // Mostly it is the corpus of the last centroid.
         if let Some((last, hash)) = self.corpora.last()
             && (&**last, *hash) == (name, fingerprint_hash)
         {
@@ -165,18 +167,18 @@ pub(super) struct Block {
     corpora: Box<[(Box<str>, u64)]>,
     index: Box<[u64]>,
     groups_end: u64,
-    /// Where the texts begin and end.
+    /// Beginning and end of the texts.
     texts: (u64, u64),
 }
 
-/// What is compared of some neighbouring centroids.
+/// The compared parts of a group.
 pub(super) struct Hot {
     bytes: Vec<u8>,
-    /// Corpus of each, and where what is compared begins and ends.
+    /// Corpus of each centroid, and beginning and end of its compared part.
     heads: Vec<(usize, usize, usize)>,
 }
 
-/// The rest of a centroid.
+/// The cold part of a centroid.
 #[derive(Debug, Clone)]
 pub(super) struct Cold {
     pub(super) log_offset: u64,
@@ -188,7 +190,7 @@ pub(super) struct Cold {
 }
 
 impl Block {
-    /// Opens the block of these numbers: reads its corpora and its index.
+    /// Opens the block of the centroids with these numbers; reads its corpora and its index.
     pub(super) fn open(
         files: &dyn Files,
         table_id: u64,
@@ -209,41 +211,41 @@ impl Block {
         Ok(Self { reader, first, end, corpora: corpora.into(), index, groups_end, texts })
     }
 
-    /// The texts of pages that joined clusters.
+    /// Reads the texts of pages that joined clusters.
     pub(super) fn texts(&self) -> Result<SeenTexts, BlockError> {
         let (at, end) = self.texts;
         let bytes = self.reader.part(at, (end - at) as usize)?;
         parse_texts(&bytes, self.end).ok_or_else(|| self.reader.damaged(at, "its texts are broken"))
     }
 
-    /// Number of the first centroid.
+    /// Returns the number of the first centroid.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
-    /// Number of the first centroid that is not in it.
+    /// Returns the number after that of the last centroid.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file.
     pub(super) fn file_bytes(&self) -> u64 {
         self.reader.bytes()
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         let names: usize =
             self.corpora.iter().map(|(name, _)| name.len() + size_of::<(Box<str>, u64)>()).sum();
         self.index.len() * 8 + names
     }
 
-    /// Name and fingerprint hash of a corpus.
+    /// Returns name and fingerprint hash of a corpus.
     pub(super) fn corpus(&self, id: usize) -> Option<(&str, u64)> {
         self.corpora.get(id).map(|(name, hash)| (&**name, *hash))
     }
 
-    /// What is compared of the group that the centroid of this number is in.
+    /// Reads the compared parts of the group of the centroid with this number.
     pub(super) fn hot(&self, number: u64) -> Result<Hot, BlockError> {
         let (at, length) = self.place(number)?;
         let bytes = self.reader.part(at, length)?;
@@ -252,14 +254,14 @@ impl Block {
             .ok_or_else(|| self.reader.damaged(at, "a group is broken"))
     }
 
-    /// Says that [`Self::hot`] will be asked for soon.
+    /// Announces that [`Self::hot`] will be called soon.
     pub(super) fn will_need_hot(&self, number: u64) {
         if let Ok((at, length)) = self.place(number) {
             self.reader.will_need(at, length);
         }
     }
 
-    /// The rest of the centroids of that group.
+    /// Reads the cold parts of that group.
     pub(super) fn cold(&self, number: u64) -> Result<Vec<Cold>, BlockError> {
         let (at, length) = self.place(number)?;
         let at = at + length as u64;
@@ -275,7 +277,7 @@ impl Block {
         parse().ok_or_else(|| self.reader.damaged(at, "a group is broken"))
     }
 
-    /// The centroids of the group of this number, each with its corpus, of which it is the first.
+    /// Reads the centroids of the group whose first number this is, each with its corpus.
     pub(super) fn group(&self, number: u64) -> Result<Vec<(&str, u64, Centroid)>, BlockError> {
         let (hot, cold) = (self.hot(number)?, self.cold(number)?);
         let whole = cold.into_iter().enumerate().filter_map(|(at, cold)| {
@@ -286,8 +288,8 @@ impl Block {
         Ok(whole.collect())
     }
 
-    /// Reads every part, and says after each to `read` how many bytes it was, nearly, which may end it; how
-    /// many bytes the file has.
+    /// Reads every part. After each one, calls `read` with its approximate size; `read` returns false to
+    /// stop. Returns the size of the file.
     pub(super) fn verify(&self, read: &mut dyn FnMut(u64) -> bool) -> Result<u64, BlockError> {
         self.texts()?;
         let bytes_of_group = self.groups_end.div_ceil(self.index.len() as u64);
@@ -302,24 +304,24 @@ impl Block {
         Ok(self.reader.bytes())
     }
 
-    /// The first number of each group.
+    /// Returns the first number of each group.
     pub(super) fn groups(&self) -> impl Iterator<Item = u64> + use<> {
         let first = self.first;
         (first / GROUP..self.end.div_ceil(GROUP)).map(move |group| (group * GROUP).max(first))
     }
 
-    /// Where the centroid of this number stands in its group. A block may begin within one.
+    /// Returns the place of the centroid with this number in its group. A block may begin within a group.
     pub(super) fn place_in_group(&self, number: u64) -> usize {
         (number - (number / GROUP * GROUP).max(self.first)) as usize
     }
 
-    /// Centroids in the group of this number.
+    /// Returns the number of centroids in the group of this centroid.
     fn group_length(&self, number: u64) -> usize {
         let begin = number / GROUP * GROUP;
         ((begin + GROUP).min(self.end) - begin.max(self.first)) as usize
     }
 
-    /// Where the hot part of a group begins, and its length with the sum.
+    /// Returns the beginning of a group's hot part, and its length including the checksum.
     fn place(&self, number: u64) -> Result<(u64, usize), BlockError> {
         let group = (number >= self.first).then(|| (number / GROUP - self.first / GROUP) as usize);
         match group.and_then(|group| self.index.get(group)) {
@@ -330,7 +332,7 @@ impl Block {
 }
 
 impl Hot {
-    /// Corpus and compared part of one centroid.
+    /// Returns corpus and compared part of one centroid.
     pub(super) fn get(&self, at: usize) -> Option<(usize, &[u8])> {
         let (corpus, start, end) = *self.heads.get(at)?;
         Some((corpus, &self.bytes[start..end]))
@@ -338,7 +340,7 @@ impl Hot {
 }
 
 impl Cold {
-    /// The whole centroid.
+    /// Returns the whole centroid.
     pub(super) fn with(self, compared: &[u8]) -> Centroid {
         Centroid {
             log_offset: self.log_offset,
@@ -399,8 +401,8 @@ fn parse_cold(mut bytes: &[u8]) -> Option<Vec<Cold>> {
     Some(all)
 }
 
-/// Texts as they stand in the block that ends before this number: each its key, and how many centroids
-/// were founded since its cluster's was, at most as many as there are.
+/// Encodes the texts for the block that ends before number `end`: for each text its key, and how many
+/// centroids were founded since that of its cluster.
 fn bytes_of_texts(texts: &SeenTexts, end: u64) -> Vec<u8> {
     let mut bytes = texts.first.to_le_bytes().to_vec();
     for SeenText { key, cluster } in &texts.texts {

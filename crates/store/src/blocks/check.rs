@@ -1,13 +1,13 @@
 //! Reads whole files in the background, so that damage is found before a look-up meets it.
 //!
-//! Opening compares the checksums of footers and indexes; this compares all others, part by part, as
-//! `leitong table verify` does, at the rate that [`StoreOptions::check_bytes_per_second`] says, and
-//! starts again a day after its last start. Damage makes the store [fail](Shared::fail) as reading it for a
-//! look-up would: from then on nothing is decided.
+//! Opening a file compares the checksums of footer and index. This module compares all others, part by part,
+//! as `leitong table verify` does, at the rate that [`StoreOptions::check_bytes_per_second`] sets. It starts
+//! again a day after its last start. Damage makes the store [fail](Shared::fail), as if a look-up had read
+//! it: from then on nothing is decided.
 //!
-//! Files are read through the system's cache, and not taken out of it: what is read once stands behind
-//! what look-ups read again and again, and goes first. Taking it out would take theirs along.
-//! Cost: one thread that mostly waits, and 0.1 ms of one core for each megabyte.
+//! Files are read through the system's cache and not removed from it afterwards. Pages that are read once are
+//! evicted before those that look-ups read again and again; removing the files would remove those as well.
+//! Cost: one thread that mostly waits, and 0.1 ms of one core per megabyte.
 //!
 //! [`StoreOptions::check_bytes_per_second`]: super::StoreOptions::check_bytes_per_second
 
@@ -20,12 +20,12 @@ use super::shared::Shared;
 use leitong_base::hashed::Seed;
 use metrics::counter;
 
-/// From the beginning of one pass over all files to that of the next, at least.
+/// Minimum time from the start of one pass over all files to the start of the next.
 const PASS_EVERY: Duration = Duration::from_hours(24);
-/// Bytes between two pauses.
+/// Number of bytes between two pauses.
 const BYTES_AT_ONCE: u64 = 1 << 18;
 
-/// Checks all files again and again until the store closes or fails.
+/// Checks all files repeatedly until the store closes or fails.
 pub(super) fn check_all(shared: &Shared, bytes_per_second: u64) {
     loop {
         let began = Instant::now();
@@ -39,7 +39,7 @@ pub(super) fn check_all(shared: &Shared, bytes_per_second: u64) {
 fn check_once(shared: &Shared, bytes_per_second: u64) -> bool {
     let view = shared.view();
     let files = view.blocks.len() + view.runs.len();
-    // Not always the same ones first: a process may be started again more often than a pass takes.
+    // Starts at a random file: a process may be restarted more often than a pass takes.
     let first = Seed::default().place(0) as usize;
     let mut pace = Pace { shared, bytes_per_second, began: Instant::now(), bytes: 0, told: 0, goes_on: true };
     for number in 0..files {
@@ -69,19 +69,19 @@ fn tell(error: &BlockError) {
     );
 }
 
-/// Reads no faster than it may.
+/// Limits the rate of reading.
 struct Pace<'a> {
     shared: &'a Shared,
     bytes_per_second: u64,
     began: Instant,
     bytes: u64,
-    /// Of these, those that the metric has.
+    /// Number of bytes that the metric has counted.
     told: u64,
     goes_on: bool,
 }
 
 impl Pace<'_> {
-    /// So many bytes were read; whether to go on, once that may be.
+    /// Counts bytes that were read, and waits as the rate requires. Returns false if the check has to end.
     fn read(&mut self, bytes: u64) -> bool {
         self.bytes += bytes;
         if self.bytes - self.told >= BYTES_AT_ONCE {

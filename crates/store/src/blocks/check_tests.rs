@@ -15,7 +15,7 @@ fn checking() -> StoreOptions {
     StoreOptions { check_bytes_per_second: 1 << 40, ..tiny() }
 }
 
-/// The next operation fails, although it reads no damaged file, and names the file, whichever kind it is.
+/// The next operation fails, although it reads no damaged file, and names the file, of either kind.
 #[test]
 fn damage_is_found_that_no_look_up_meets() {
     let (detector, expiry, folder) = (coloured(), ExpiryConfig::default(), SimFolder::default());

@@ -1,4 +1,4 @@
-//! Runs that are merged on demand: the same decisions, few runs, and a whole table after a power loss.
+//! Runs that are merged on demand: the same decisions, few runs, and a complete table after a power failure.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn unmerged() -> StoreOptions {
     StoreOptions { fan: 1_000, ..tiny() }
 }
 
-/// Merges all that can be merged, and saves after each merge; what was saved last.
+/// Merges everything that can be merged, and saves after each merge. Returns what was saved last.
 fn compact(disk: &mut OnDisk) -> Saved {
     disk.clusterer.evict_expired().expect("nothing has failed");
     let mut saved = disk.save();
@@ -28,8 +28,8 @@ fn compact(disk: &mut OnDisk) -> Saved {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Merged at any time, whether the store merges beside it or not: the same is decided, and runs are
-    /// as few as one may hold of them.
+    /// Runs may be merged at any time, also while the store merges. The decisions are the same, and there are
+    /// as few runs as the maximum length allows.
     #[test]
     fn decides_the_same_after_it_was_compacted(
         records in events(700), expiry in expiry(), batch in 10..80_usize, every in 1..6_usize, by_itself in any::<bool>(),
@@ -45,7 +45,7 @@ proptest! {
                 let saved = compact(&mut disk);
                 prop_assert!(saved.manifest.is_dense(), "{:?}", saved.manifest);
                 let numbers = saved.manifest.end - saved.manifest.blocks.first().map_or(saved.manifest.end, |block| block.0);
-                // Two neighbours that are together too long for one run hold more than that.
+                // Two neighbours that are too long for one run together have more than that.
                 let most = numbers / (options.span_max / 2) * 2 + 1;
                 prop_assert!(saved.manifest.runs.len() as u64 <= most, "{:?}", saved.manifest);
                 saved.manifest.verify(&*files, |name, result| assert!(result.is_ok(), "{name}: {result:?}"));
@@ -56,7 +56,7 @@ proptest! {
     }
 }
 
-/// What has expired goes from the disk with its keys, also from the middle of a run.
+/// Expired centroids are deleted from disk with their keys, also from the middle of a run.
 #[test]
 fn keys_of_what_has_expired_go() {
     let (detector, files) = (coloured(), SimFolder::default());
@@ -76,7 +76,7 @@ fn keys_of_what_has_expired_go() {
     let saved = compact(&mut disk);
     let (block, run) = (saved.manifest.blocks[0], saved.manifest.runs[0]);
     assert!(run.0 == block.0 && block.0 > 32, "{:?}", saved.manifest);
-    // A page of keys takes 4 KiB, however few there are.
+    // A page of keys takes 4 KiB, however few keys it has.
     assert!(disk.store.file_bytes() < whole, "{} of {whole} bytes", disk.store.file_bytes());
     assert_eq!(disk.store.compact_once().expect("nothing to do"), None);
     let names = files.names().expect("names");
@@ -84,7 +84,7 @@ fn keys_of_what_has_expired_go() {
     assert_eq!(blocks, saved.manifest.blocks.len() + saved.manifest.runs.len(), "{names:?}");
 }
 
-/// The power goes at each operation that writes while runs are merged.
+/// The power fails at each operation that writes while runs are merged.
 #[test]
 fn power_may_go_while_runs_are_merged_on_demand() {
     let detector = coloured();

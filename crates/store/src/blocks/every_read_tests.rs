@@ -1,8 +1,9 @@
-//! One read fails, wherever in a long run it is.
+//! One read fails, at any point of a long run.
 //!
-//! A caller that forgot to ask whether the last look-up had read all centroids gave a wrong verdict, and nobody
-//! noticed. Here each read of a run fails once, and reading works again afterwards. Every answer has to be the
-//! one of a table in memory, or an error; and after the first error nothing is answered, saved or committed.
+//! A caller that forgot to check whether the last look-up had read all centroids gave a wrong verdict, and
+//! nobody noticed. Here each read of a run fails once, and reading works again afterwards. Every answer has
+//! to be that of a table in memory, or an error. After the first error nothing is answered, saved or
+//! committed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,10 +19,10 @@ use leitong_cluster::log::watermarks::Watermarks;
 use leitong_cluster::{Asked, ClusterRules, Clusterer, Decision, ExpiryConfig, Scratch, TableFault};
 use leitong_fingerprint::Detector;
 
-/// Pages that are decided on at once.
+/// Number of pages that are decided on at once.
 const BATCH: usize = 25;
 
-/// All that callers get to know of a table while it decides on some pages.
+/// Returns everything that callers learn from a table while it decides on some pages.
 fn answers(table: &mut Clusterer, pages: &[FingerprintRecord]) -> Vec<Result<String, TableFault>> {
     let mut scratch = Scratch::default();
     let asked = Asked { top: 8, max_distance: None };
@@ -45,7 +46,7 @@ fn id(log_offset: u64) -> leitong_cluster::ClusterId {
     leitong_cluster::ClusterId { log_generation: 0, log_partition: 0, log_offset }
 }
 
-/// The cluster that a page joins.
+/// Returns the cluster that a page joins.
 fn cluster_id(decision: &Decision) -> Option<leitong_cluster::ClusterId> {
     match decision {
         Decision::Joined(page) => Some(page.cluster_id),
@@ -53,7 +54,7 @@ fn cluster_id(decision: &Decision) -> Option<leitong_cluster::ClusterId> {
     }
 }
 
-/// A table as it was saved before some pages, and what a table in memory answers from there on.
+/// A table as it was saved before some pages, and the answers of a table in memory from there on.
 struct Step {
     folder: SimFolder,
     saved: Saved,
@@ -61,7 +62,7 @@ struct Step {
     expected: Vec<Result<String, TableFault>>,
 }
 
-/// A run that meets expiry, merges and restarts, with a saved table before each batch.
+/// Returns a run with expiry, merges and restarts, and a saved table before each batch.
 fn steps(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Vec<Step> {
     let (folder, records) = (SimFolder::default(), stream(450));
     let mut memory = in_memory(detector, expiry);
@@ -78,7 +79,7 @@ fn steps(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Vec<Step> {
     records.chunks(BATCH).map(step).collect()
 }
 
-/// Checks that nothing of a table that has failed with `fault` gets out, into a saved table, a checkpoint or the
+/// Checks that nothing of a table that has failed with `fault` gets into a saved table, a checkpoint or the
 /// changelog.
 fn nothing_gets_out(
     disk: &mut OnDisk,
@@ -107,7 +108,7 @@ fn nothing_gets_out(
     assert!(disk.clusterer.take_new().is_empty() && disk.clusterer.take_new_texts().is_empty());
 }
 
-/// Files that a saved table or checkpoint consists of.
+/// Returns the number of files that a saved table or checkpoint consists of.
 fn saved_files(folder: &Path) -> usize {
     let names = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a name").path());
     names
@@ -132,12 +133,12 @@ fn after_a_failed_read_nothing_is_answered_saved_or_committed() {
     let steps = steps(&detector, &expiry);
     let (mut failed, mut refused, mut borne) = (0, 0, 0);
     for (number, step) in steps.iter().enumerate() {
-        // The next batch as well: a failure may show late.
+        // The next batch as well, because a failure may show late.
         let next = steps.get(number + 1);
         for read in 0.. {
             let folder = step.folder.copy();
             folder.fail_read(read);
-            // Some with threads: these seal and merge at another time, and read in another order.
+            // Some with threads, which seal and merge at other times and read in another order.
             let options = if read % 16 == 15 { StoreOptions { readers: 2, ..tiny() } } else { tiny() };
             let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, options, &step.saved);
             let Ok(mut disk) = opened else {
@@ -158,7 +159,7 @@ fn after_a_failed_read_nothing_is_answered_saved_or_committed() {
             let was_read = folder.reads() > read;
             match &fault {
                 Some(fault) => nothing_gets_out(&mut disk, fault, &folder, &real, &settings),
-                // A block that cannot be read once it is written, or a merge, is tried again.
+                // If a block cannot be read after it was written, or a merge fails, it is tried again.
                 None if was_read => borne += 1,
                 None => break,
             }

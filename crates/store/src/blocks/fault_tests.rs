@@ -14,7 +14,7 @@ use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 
-/// What does not fit on the disk waits in memory, up to a limit, and goes to disk once there is room.
+/// Centroids that do not fit on the disk wait in memory, up to a limit, and are written once there is room.
 #[test]
 fn a_full_disk_is_borne_for_a_time() {
     let detector = coloured();
@@ -65,8 +65,8 @@ fn a_file_that_cannot_be_read_fails_the_decision() {
     assert!(fault.to_string().contains("cannot read") && fault.is_unreadable(), "{fault}");
 }
 
-/// A disk without room for the longest runs: they stay as they are and are found, it is seldom tried again, and they
-/// merge once there is room.
+/// The disk has no room for the longest runs. They stay as they are and are found, merging is seldom tried
+/// again, and they are merged once there is room.
 #[test]
 fn runs_that_find_no_room_stay_as_they_are() {
     let (detector, expiry) = (coloured(), ExpiryConfig::default());
@@ -84,7 +84,7 @@ fn runs_that_find_no_room_stay_as_they_are() {
             decided += 5;
         }
     };
-    // One run of four blocks; those of eight have no room.
+    // One run of four blocks; runs of eight do not fit.
     decide_until(&mut disk, 4);
     assert_eq!(disk.store.counts(), (4, 1));
     let longest = folder.all_names().iter().map(|name| folder.bytes(name).len()).max();
@@ -92,7 +92,7 @@ fn runs_that_find_no_room_stay_as_they_are() {
     decide_until(&mut disk, 20);
     assert_eq!(disk.store.counts(), (20, 5), "runs of four blocks are merged still");
     let refused = folder.refused();
-    // From the second run of four blocks on a merge of two is due, and tried with every second block.
+    // From the second run of four blocks on, a merge of two is due, and is tried with every second block.
     assert!((1..=7).contains(&refused), "tried {refused} times");
     assert!(folder.all_names().len() <= 25, "nothing is left of what failed: {:?}", folder.all_names());
     folder.set_file_room(None);
@@ -101,13 +101,14 @@ fn runs_that_find_no_room_stay_as_they_are() {
     assert_eq!(folder.refused(), refused);
 }
 
-/// A device that writes more slowly than blocks fill: whoever decides waits for it, and no more waits in memory than may.
+/// The device writes more slowly than blocks fill. The deciding thread waits for it, and no more centroids
+/// wait in memory than allowed.
 #[test]
 fn a_slow_device_slows_down_who_decides() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
     let expiry = ExpiryConfig::default();
     let folder = SimFolder::default();
-    // At first slower than anybody decides, however busy the machine is.
+    // At first slower than any machine decides, however busy it is.
     folder.set_pace(Some(Duration::from_millis(500)));
     let options = StoreOptions { readers: 2, portion: 8, ..StoreOptions::for_table(256, 1 << 30) };
     let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, options, &Saved::nothing());

@@ -1,5 +1,5 @@
-//! What the store asks of its folder: few operations, so that a test can stand in for a disk that
-//! is full, fails, or loses what was not synced.
+//! The operations that the store needs from its folder. They are few, so that a test can replace the folder
+//! by a disk that is full, fails, or loses what was not synced.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,42 +11,42 @@ use std::sync::Arc;
 
 /// A folder of files.
 pub trait Files: Send + Sync {
-    /// An empty file to write, in place of what has this name.
+    /// Creates an empty file to write, replacing any file with this name.
     ///
     /// # Errors
-    /// As of the operating system; so are all others here.
+    /// The error of the operating system, as for all other methods here.
     fn create(&self, name: &str) -> io::Result<Box<dyn Output>>;
-    /// A file to read.
+    /// Opens a file for reading.
     ///
     /// # Errors
-    /// It is not there, or cannot be had.
+    /// The file does not exist, or cannot be opened.
     fn open(&self, name: &str) -> io::Result<Arc<dyn Input>>;
-    /// Gives a file another name, in place of what has that.
+    /// Renames a file, replacing any file with the new name.
     ///
     /// # Errors
-    /// Both files are as they were.
+    /// After an error both files are unchanged.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file.
     ///
     /// # Errors
-    /// It may still be there.
+    /// After an error the file may still exist.
     fn remove(&self, name: &str) -> io::Result<()>;
-    /// Brings all names to disk.
+    /// Syncs all file names to disk.
     ///
     /// # Errors
-    /// They may be there or not.
+    /// After an error they may or may not be on disk.
     fn sync(&self) -> io::Result<()>;
-    /// The names of all files.
+    /// Returns the names of all files.
     ///
     /// # Errors
     /// The folder cannot be read.
     fn names(&self) -> io::Result<Vec<String>>;
-    /// What messages call a file.
+    /// Returns the path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
-    /// Moves all files out of the way, in place of those that were moved before; where they are.
+    /// Moves all files out of the way, replacing those that were moved before. Returns their new folder.
     ///
     /// # Errors
-    /// They may be there or not.
+    /// After an error they may have been moved or not.
     fn set_aside(&self) -> io::Result<PathBuf>;
 }
 
@@ -55,28 +55,28 @@ pub trait Output: Send {
     /// Appends all of these bytes.
     ///
     /// # Errors
-    /// Some of them may be in the file.
+    /// After an error the file may have some of them.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Brings the contents to disk.
+    /// Syncs the contents to disk.
     ///
     /// # Errors
-    /// They may be there or not.
+    /// After an error they may or may not be on disk.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// A file that is read at any place, by any number of threads at once.
+/// A file that can be read at any position, by any number of threads at once.
 pub trait Input: Send + Sync {
-    /// Fills `bytes` with what stands from `at` on.
+    /// Fills `bytes` with the contents from `at` on.
     ///
     /// # Errors
-    /// It cannot be read, or ends before.
+    /// The file cannot be read, or is too short.
     fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
-    /// Says that `count` bytes from `at` on will be read soon, so that the disk may begin with them.
+    /// Announces that `count` bytes from `at` on will be read soon, so that the disk can start reading them.
     fn will_need(&self, _at: u64, _count: usize) {}
-    /// Bytes of the file.
+    /// Returns the size of the file.
     ///
     /// # Errors
-    /// They cannot be told.
+    /// The size cannot be read.
     fn bytes(&self) -> io::Result<u64>;
 }
 
@@ -103,24 +103,24 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Held as long as anybody has the folder.
+    /// Held as long as the folder is in use.
     _lock: Option<File>,
 }
 
 impl Folder {
-    /// The folder at `path`, which is made if it is not there.
+    /// Opens the folder at `path`, and creates it if it is missing.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn open(path: &Path) -> io::Result<Self> {
         create_folder(path)?;
         Ok(Self { path: path.to_owned(), _lock: None })
     }
 
-    /// The same, with a lock that is let go with the folder.
+    /// Opens the folder in the same way, with a lock that is released when the folder is dropped.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn open_locked(path: &Path, lock: File) -> io::Result<Self> {
         Ok(Self { _lock: Some(lock), ..Self::open(path)? })
     }
@@ -188,7 +188,7 @@ impl Input for File {
     fn will_need(&self, at: u64, count: usize) {
         use rustix::fs::{Advice, fadvise};
         if let Some(count) = NonZeroU64::new(count as u64) {
-            // What comes of it, the read says.
+            // If this fails, the read that follows reports it.
             let _ = fadvise(self, at, Some(count), Advice::WillNeed);
         }
     }

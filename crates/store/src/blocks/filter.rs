@@ -1,16 +1,16 @@
-//! A set of keys in seven to nine bits each: says of every key that is in it that it may be, and of
-//! one in 64 to 256 of the others.
+//! A set of keys in seven to nine bits each. It has every key that was inserted, and seems to have one in 64
+//! to 256 of the others.
 //!
-//! A binary fuse filter (Graf & Lemire 2022): a key's hash names three places in three neighbouring
-//! segments of one array; their XOR is the last bits of the hash. It is filled by peeling: a place
-//! that only one key has is set last, after the two others of that key, and so on.
+//! A binary fuse filter (Graf & Lemire 2022): a key's hash names three places in three neighbouring segments
+//! of one array, and the XOR of these places is the last bits of the hash. The filter is filled by peeling: a
+//! place that only one key has is set last, after the other two places of that key, and so on.
 //!
-//! Our own, since it is part of a file format, and that must not change with a library's version.
-//! Cost: three cache misses a key asked for; some 40 ns a key to build.
+//! Our own implementation, since it is part of a file format, which must not change with the version of a
+//! library. Cost: three cache misses per look-up; some 40 ns per key to build.
 
 use leitong_base::mix::mix;
 
-/// Bits of a place: one key in two to the power of this is there too many.
+/// Number of bits of a place. With `n` bits, one in 2^n of the other keys seems to be in the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PlaceBits(u32);
 
@@ -24,38 +24,38 @@ impl PlaceBits {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Filter {
     seed: u64,
-    /// Places in a segment are 2 to the power of this.
+    /// Base-2 logarithm of the number of places in a segment.
     segment_bits: u32,
-    /// Segments in which a key's first place may be; two more follow.
+    /// Number of segments that a key's first place may be in; two more follow.
     segments: u32,
     place_bits: PlaceBits,
-    /// Place after place, the first one in the lowest bits of the first byte; and one byte more, since two
-    /// are read at once. None at all if no key is in it.
+    /// The places in order, the first one in the lowest bits of the first byte. One more byte follows, since
+    /// two are read at once. Empty if there are no keys.
     places: Box<[u8]>,
 }
 
-/// Makes filters, one after the other in the same memory.
+/// Builds filters, one after another in the same memory.
 #[derive(Default)]
 pub(super) struct FilterBuilder {
     hashes: Vec<u64>,
-    /// Of each place how many hashes have it, and the XOR of those.
+    /// For each place, the number of hashes that have it, and the XOR of these hashes.
     counts: Vec<u8>,
     all: Vec<u64>,
-    /// Places that only one hash has.
+    /// The places that only one hash has.
     alone: Vec<u32>,
-    /// The hashes, each with a place that no later one has.
+    /// The hashes, each with a place that no later hash has.
     order: Vec<(u64, u32)>,
 }
 
 impl FilterBuilder {
-    /// The filter of these keys, each of which is there once.
+    /// Builds the filter of these keys, which are distinct.
     pub(super) fn filter_of(&mut self, keys: &[u64], place_bits: PlaceBits) -> Filter {
         let mut filter = Filter { seed: 0, segment_bits: 0, segments: 0, place_bits, places: Box::default() };
         if keys.is_empty() {
             return filter;
         }
         let size = keys.len().max(2) as f64;
-        // Sizes for which peeling nearly always succeeds, from the paper's experiments.
+        // These sizes, from the paper's experiments, make peeling succeed nearly always.
         let segment_bits = (size.ln() / 3.33_f64.ln() + 2.25).floor().min(18.0) as u32;
         let factor = (0.875 + 0.25 * 1e6_f64.ln() / size.ln()).max(1.125);
         let places = (size * factor).round() as u32;
@@ -71,8 +71,8 @@ impl FilterBuilder {
         }
     }
 
-    /// Hashes the keys, and puts those that begin alike beside one another: these have neighbouring places,
-    /// and what the cache holds of one serves the next.
+    /// Hashes the keys and groups the hashes by their first bits. Hashes in a group have neighbouring places,
+    /// so one cache line serves several of them.
     fn hash(&mut self, keys: &[u64], seed: u64) {
         const BITS: u32 = 10;
         let heap_of = |hash: u64| (hash >> (64 - BITS)) as usize;
@@ -93,7 +93,7 @@ impl FilterBuilder {
         }
     }
 
-    /// Puts the hashes in order; none if there is no such order.
+    /// Orders the hashes. Returns `None` if there is no such order.
     fn peel(&mut self, filter: &Filter) -> Option<()> {
         let Self { hashes, counts, all, alone, order } = self;
         counts.clear();
@@ -108,8 +108,8 @@ impl FilterBuilder {
                 all[place as usize] ^= hash;
             }
         }
-        // Places are written before it is known whether they count, since a wrong guess of the processor
-        // takes longer than all of it. Each counts once at most.
+        // A place is written before it is known whether it counts, because a mispredicted branch takes
+        // longer. Each place counts at most once.
         alone.resize(counts.len() + 1, 0);
         let mut left = 0;
         for (place, count) in (0..).zip(&*counts) {
@@ -136,7 +136,7 @@ impl FilterBuilder {
 }
 
 impl Filter {
-    /// Whether the key may be in the set; surely if it is.
+    /// Returns true if the key may be in the set. For a key in the set it is always true.
     #[inline]
     pub(super) fn has(&self, key: u64) -> bool {
         if self.places.is_empty() {
@@ -147,7 +147,7 @@ impl Filter {
         (byte_of(hash) ^ a ^ b ^ c) & self.mask() == 0
     }
 
-    /// All of it.
+    /// Encodes the filter.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(20 + self.places.len());
         bytes.extend(self.seed.to_le_bytes());
@@ -158,7 +158,7 @@ impl Filter {
         bytes
     }
 
-    /// The filter of these bytes, if they are one.
+    /// Decodes a filter; `None` if the bytes are not one.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (seed, bytes) = bytes.split_first_chunk::<8>()?;
         let (numbers, places) = bytes.split_first_chunk::<12>()?;
@@ -177,7 +177,7 @@ impl Filter {
         })
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.places.len().saturating_sub(1)
     }
@@ -186,26 +186,26 @@ impl Filter {
         (self.len() * u64::from(self.place_bits.0)).div_ceil(8)
     }
 
-    /// Places, as the other fields say.
+    /// Returns the number of places that the other fields imply.
     fn len(&self) -> u64 {
         (u64::from(self.segments) + 2) << self.segment_bits
     }
 
-    /// The byte and the bit in it where a place begins.
+    /// Returns the byte, and the bit in it, where a place begins.
     #[inline]
     fn begin(&self, place: u32) -> (usize, u32) {
         let bit = u64::from(place) * u64::from(self.place_bits.0);
         ((bit / 8) as usize, (bit % 8) as u32)
     }
 
-    /// What is in a place, and above it something else.
+    /// Returns the value of a place in the lower bits; the bits above are arbitrary.
     #[inline]
     fn read(&self, place: u32) -> u8 {
         let (byte, bit) = self.begin(place);
         (u16::from_le_bytes([self.places[byte], self.places[byte + 1]]) >> bit) as u8
     }
 
-    /// The bits of a place.
+    /// Returns the mask of the bits of a place.
     #[inline]
     fn mask(&self) -> u8 {
         (0xff_u32 >> (8 - self.place_bits.0)) as u8
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// It is part of a file format: what is on disk must be read the same by every later version.
+    /// The filter is part of a file format: every later version must read the same from disk.
     #[test]
     fn stays_what_it_is() {
         let keys: Vec<u64> = (0..1_000_u64).map(|key| key.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();

@@ -1,10 +1,9 @@
-//! A fingerprint's keys as they stand on disk.
+//! The keys of a fingerprint, as they are stored on disk.
 //!
-//! Keys of several corpora stand in one run, mixed with a number that only depends on the corpus'
-//! name and fingerprint hash, so that they seldom meet; where they do, the comparison of the
-//! corpora themselves keeps them apart. They are spread over all 64 bits, since filters and pages
-//! are cut by the first ones; but for the last one, which says whether the key is
-//! [wide](WIDE_KEY).
+//! One run has keys of several corpora. They are mixed with a number that depends only on the corpus' name
+//! and fingerprint hash, so they seldom meet. If they do, comparing the corpora keeps them apart. Keys are
+//! spread over all 64 bits, since filters and pages are chosen by their first bits. The last bit tells if the
+//! key is [wide](WIDE_KEY).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -12,25 +11,25 @@ use leitong_base::mix::mix;
 use leitong_cluster::{Purpose, Query};
 use leitong_fingerprint::{Detector, WIDE_KEY};
 
-/// The keys of a fingerprint, and its second key, or 0 where there is none.
+/// The keys of a fingerprint, and its second key, or 0 if there is none.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     pub(super) keys: Vec<u64>,
     pub(super) second: u64,
 }
 
-/// Whether this is a wide key.
+/// Returns true if this is a wide key.
 pub(super) fn is_wide(key: u64) -> bool {
     key & 1 == 1
 }
 
-/// The key under which the centroid stands whose text has this [key](leitong_cluster::text_key). No page can
-/// know the table's id, so pages cannot be made whose texts crowd under one key.
+/// Returns the key of the centroid whose text has this [key](leitong_cluster::text_key). Nobody who writes
+/// pages knows the table's id, so nobody can make many texts that share one key.
 pub(super) fn key_of_text(table_id: u64, key: u128) -> u64 {
     mix(key as u64 ^ mix((key >> 64) as u64 ^ mix(table_id))) & !1
 }
 
-/// The keys of this fingerprint, each once; none of none.
+/// Returns the keys of this fingerprint, each once; no keys if there is no fingerprint.
 pub(super) fn keys_of(detector: &dyn Detector, query: Option<&Query<'_>>, purpose: Purpose) -> Keys {
     let Some(Query { corpus, fingerprint_hash, fingerprint }) = query else { return Keys::default() };
     let mut keys = Vec::new();

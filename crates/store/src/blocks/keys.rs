@@ -1,36 +1,37 @@
-//! Pages of sorted keys: which centroids have each.
+//! Pages of sorted keys, with the centroids that have each key.
 //!
 //! ```text
 //! count │ bytes of a key │ bytes of a number │ second keys │ first key │ keys │ numbers │ which │ second keys
 //! ```
-//! A page is 4 KiB with its checksum. Its keys are differences to the first one, and they as well as the centroids'
-//! numbers in their run take as many bytes each as the greatest one needs: so a key is found by bisection. Where
-//! very many centroids have one key, their [second keys](leitong_fingerprint::SecondKey) follow, with a bit for each
-//! entry that says whether it has one. About ten bytes an entry.
+//! A page is 4 KiB with its checksum. Its keys are stored as differences to the first one. Keys have one
+//! length per page, that of the greatest, and so do the centroids' numbers in their run; so a key is found by
+//! bisection. If very many centroids have one key, their [second keys](leitong_fingerprint::SecondKey)
+//! follow, after one bit per entry that tells if the entry has one. An entry takes about ten bytes.
 
 use super::parts::SUM_BYTES;
 
-/// Bytes of a page with its sum: what disks and the system's cache read at once.
+/// Size of a page with its checksum. Disks and the system's cache read this much at once.
 pub(super) const PAGE_BYTES: usize = 4_096;
-/// Entries of a page, nearly.
+/// Approximate number of entries on a page.
 pub(super) const ENTRIES_ABOUT: usize = 405;
 const BYTES: usize = PAGE_BYTES - SUM_BYTES;
-/// Numbers are read as eight bytes of which some are left out, so that as many have to follow the last.
+/// Usable bytes of a page. Numbers are read as eight bytes of which some are masked, so the last number needs
+/// eight bytes to read.
 const ROOM: usize = BYTES - 8;
 const HEAD_BYTES: usize = 2 + 1 + 1 + 2 + 8;
 
-/// A key of a centroid.
+/// A key and the centroid that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
     /// The key, mixed with the corpus and spread over 64 bits.
     pub(super) key: u64,
-    /// The centroid, counted from the first one of the run.
+    /// Number of the centroid, counted from the first one of the run.
     pub(super) number: u64,
-    /// Its second key, where it is needed.
+    /// Its second key, if it is needed.
     pub(super) second: Option<u64>,
 }
 
-/// How the entries of a page stand in it.
+/// The layout of the entries on a page.
 #[derive(Debug, Clone, Copy, Default)]
 struct Layout {
     count: usize,
@@ -57,7 +58,7 @@ impl Layout {
     }
 }
 
-/// A page that is being filled; its entries ascend.
+/// A page that is being filled. Its entries ascend.
 #[derive(Debug, Default)]
 pub(super) struct OpenPage {
     entries: Vec<Entry>,
@@ -66,7 +67,7 @@ pub(super) struct OpenPage {
 }
 
 impl OpenPage {
-    /// Adds an entry; false if the page is full.
+    /// Adds an entry. Returns false if the page is full.
     pub(super) fn push(&mut self, entry: Entry) -> bool {
         let first = self.entries.first().map_or(entry.key, |first| first.key);
         let with = Layout {
@@ -83,7 +84,7 @@ impl OpenPage {
         true
     }
 
-    /// The page, and the first key on it; none if nothing is on it. Empties it.
+    /// Returns the page and its first key, and empties it; `None` if it has no entries.
     pub(super) fn take(&mut self) -> Option<(u64, &[u8])> {
         let first = self.entries.first()?.key;
         let layout = std::mem::take(&mut self.layout);
@@ -109,7 +110,7 @@ impl OpenPage {
     }
 }
 
-/// A page of these bytes, whose sum fits.
+/// A page in these bytes, whose checksum was compared.
 pub(super) struct Page<'a> {
     bytes: &'a [u8],
     layout: Layout,
@@ -117,7 +118,7 @@ pub(super) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Reads how the page is laid out; one that was not made here is empty.
+    /// Reads the layout of the page. A page with an impossible layout counts as empty.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         let none = Self { bytes: &[], layout: Layout::default(), first: 0 };
         let Some((&[a, b, key_bytes, number_bytes, c, d, ref first @ ..], _)) =
@@ -135,7 +136,7 @@ impl<'a> Page<'a> {
         if fits { Self { bytes, layout, first: u64::from_le_bytes(*first) } } else { none }
     }
 
-    /// The entries from the first one on that has this key or a greater one.
+    /// Returns the entries from the first one with this key, or a greater one, on.
     pub(super) fn from(&self, key: u64) -> impl Iterator<Item = Entry> + use<'_, 'a> {
         let (mut low, mut high) = (0, self.layout.count);
         while low < high {
@@ -145,7 +146,7 @@ impl<'a> Page<'a> {
         self.entries_from(low)
     }
 
-    /// All entries.
+    /// Returns all entries.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry> + use<'_, 'a> {
         self.entries_from(0)
     }
@@ -173,7 +174,7 @@ impl<'a> Page<'a> {
         self.layout.seconds > 0 && self.bytes[self.layout.which_at() + at / 8] >> (at % 8) & 1 == 1
     }
 
-    /// The number of so many bytes, from none to eight, that begins there.
+    /// Reads the number of `length` bytes, from 0 to 8, at this position.
     #[inline]
     fn read(&self, at: usize, length: usize) -> u64 {
         let eight = self.bytes[at..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
@@ -181,7 +182,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Bytes that a number needs.
+/// Returns the number of bytes that a number needs.
 fn bytes_of(number: u64) -> usize {
     (64 - number.leading_zeros()).div_ceil(8) as usize
 }
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Keys of few bits are many times the same; numbers are small or great.
+        /// Keys of few bits are often equal; numbers are small or great.
         #[test]
         fn what_is_pushed_is_read(
             key_bits in 0..64_u32,

@@ -1,14 +1,14 @@
 //! Queries → the centroids on disk that are near them.
 //!
 //! ```text
-//! keys ─► filters ─► pages of keys ─► numbers ─► what is compared ─► near
+//! keys ─► filters ─► pages of keys ─► numbers ─► compared parts ─► near
 //!         memory     read             sorted     read, group by group
 //! ```
-//! All queries of a batch go one step at a time, and what a step reads is read by many threads at
-//! once, so that a disk has enough to do; of what several queries ask for, one read is enough. As
-//! in memory, at most [`HITS_MAX`] hits a thread are held, however many centroids have one key.
+//! All queries of a batch take one step at a time. Many threads read for a step at once, which keeps the disk
+//! busy, and what several queries need is read once. As in memory, each thread holds at most [`HITS_MAX`]
+//! hits, however many centroids have one key.
 //!
-//! Invariant: finds what the table in memory finds. Nothing is decided here.
+//! Invariant: a look-up finds what the table in memory would find. Nothing is decided here.
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -21,21 +21,21 @@ use super::view::View;
 use leitong_cluster::{HITS_MAX, Near, Purpose, Query, text_key};
 use leitong_fingerprint::{Comparison, Detector};
 
-/// Below this many reads or queries, other threads are not woken for them.
+/// Minimum number of reads or queries for which other threads are used.
 const PARALLEL_MIN: usize = 8;
-/// Queries whose filters are asked, or keys that are read, by one thread at a time.
+/// Number of queries whose filters one thread asks at a time, or of keys that it reads.
 const TOGETHER: usize = 64;
 
-/// What a look-up goes through, and by whose means.
+/// The blocks that a look-up searches, and the means to do so.
 pub(super) struct LookUp<'a> {
     pub(super) view: &'a View,
     pub(super) detector: &'a dyn Detector,
     /// Number of the oldest centroid that counts.
     pub(super) first: u64,
-    /// Who reads; none: whoever asks.
+    /// Threads that read; `None` if the calling thread reads.
     pub(super) pool: Option<&'a ThreadPool>,
     pub(super) reads: &'a Reads,
-    /// All that may be near, or only what is equal.
+    /// The purpose: to find all that may be near, or only equal ones.
     pub(super) purpose: Purpose,
 }
 
@@ -51,8 +51,9 @@ struct Wanted {
 type Hit = (u64, u32);
 
 impl LookUp<'_> {
-    /// Finds the centroids that are near or related to each query. Calls `keep` with some of them at a time, in
-    /// any order; it takes those that it wants. Returns what `keep` has collected, one value per thread.
+    /// Finds the centroids that are near or related to each query. Calls `keep` with some of them at a time,
+    /// in any order; `keep` takes those that it wants. Returns what `keep` has collected, one value per
+    /// thread.
     pub(super) fn find<K: Default + Send>(
         &self,
         queries: &[Option<Query<'_>>],
@@ -94,7 +95,7 @@ impl LookUp<'_> {
         Ok(kept)
     }
 
-    /// Finds the youngest centroid whose text has each of these keys, in a table of this id.
+    /// Finds the youngest centroid whose text has each of these keys, in the table with this id.
     pub(super) fn find_texts(
         &self,
         table_id: u64,
@@ -118,7 +119,7 @@ impl LookUp<'_> {
         Ok(all)
     }
 
-    /// The youngest centroids of these runs whose texts are wanted.
+    /// Returns the youngest centroids in these runs whose texts are wanted.
     fn read_texts(&self, wanted: &[Wanted], texts: &[Option<u128>]) -> Result<Vec<(u32, u64)>, BlockError> {
         for Wanted { run, key, .. } in wanted {
             self.view.runs[*run as usize].will_need(*key);
@@ -140,7 +141,7 @@ impl LookUp<'_> {
         Ok(found)
     }
 
-    /// The key of a centroid's text.
+    /// Returns the key of a centroid's text.
     fn text_key(&self, number: u64) -> Result<Option<u128>, BlockError> {
         let Some(block) = self.view.block_of(number) else { return Ok(None) };
         let at = block.place_in_group(number);
@@ -151,11 +152,11 @@ impl LookUp<'_> {
         Ok(corpus.zip(cold.get(at).map(|cold| cold.text_digest)).map(key))
     }
 
-    /// Has all of `items` worked on, by several threads where that pays.
+    /// Works on all `items`, with several threads if there are enough of them.
     fn on_all<I: Sync, R: Send>(&self, items: &[I], work: impl Fn(&[I]) -> R + Send + Sync) -> Vec<R> {
         match self.pool {
             Some(pool) if items.len() >= PARALLEL_MIN => {
-                // A few reads each where there are few, so that all threads have some.
+                // If there are few items, each thread gets a few of them.
                 let together = (items.len() / pool.current_num_threads()).clamp(1, TOGETHER);
                 pool.install(|| items.par_chunks(together).map(work).collect())
             }
@@ -169,8 +170,8 @@ impl LookUp<'_> {
             .flat_map(|(query, keys)| keys.keys.iter().map(move |key| (*query, *key)))
             .collect();
         let (mut wanted, mut has) = (Vec::new(), Vec::with_capacity(all.len()));
-        // Run by run: a filter that was just asked is in the cache, as far as it fits. All answers come
-        // before the first is looked at: so the processor asks for many at once, and waits once for all.
+        // Run by run, so that a filter stays in the cache as far as it fits. All filters are read before the
+        // first result is used, so the processor can overlap the cache misses.
         for (at, run) in (0..).zip(&self.view.runs) {
             has.clear();
             for (_, key) in &all {
@@ -182,7 +183,8 @@ impl LookUp<'_> {
         Ok(wanted)
     }
 
-    /// Reads the pages of these keys; hits, and what was kept of those that were too many to hold.
+    /// Reads the pages of these keys. Returns the hits, and what was kept of those that were too many to
+    /// hold.
     fn read_keys<K: Default>(
         &self,
         wanted: &[&[Wanted]],
@@ -224,7 +226,7 @@ impl LookUp<'_> {
         Ok((hits, kept))
     }
 
-    /// Compares all hits, of any group, and empties them.
+    /// Compares all hits, of any group, and empties the list.
     fn compare_all(
         &self,
         hits: &mut Vec<Hit>,
@@ -240,7 +242,7 @@ impl LookUp<'_> {
         Ok(())
     }
 
-    /// Adds what is near of the hits of one group.
+    /// Compares the hits of one group, and adds the near ones to `near`.
     fn compare(
         &self,
         hits: &[Hit],

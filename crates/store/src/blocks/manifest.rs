@@ -1,5 +1,5 @@
-//! Which blocks and runs a saved table consists of. It is part of the saved table's one file, so
-//! that table and blocks are of one time; files that it does not name do not count.
+//! The list of blocks and runs that a saved table consists of. It is part of the saved table's one file, so
+//! table and blocks are of the same moment. Files that it does not name do not count.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use leitong_cluster::{Centroid, SeenTexts};
 /// The blocks of a saved table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
-    /// Drawn when the table began; every file of it bears it.
+    /// Random id of the table, which every file of it has.
     pub table_id: u64,
     /// Number of the oldest centroid that has not expired.
     pub first: u64,
     /// Number of the first centroid that is in no block.
     pub end: u64,
-    /// First number of each block, and of what follows it.
+    /// First number of each block, and the number after its last one.
     pub blocks: Vec<(u64, u64)>,
-    /// The same of each run of keys.
+    /// The same for each run of keys.
     pub runs: Vec<(u64, u64)>,
 }
 
 impl Manifest {
-    /// Whether its blocks follow one another up to its end, and so do its runs of keys, so that
-    /// every centroid from the first block on is there and is found.
+    /// Returns true if the blocks follow one another without gaps up to the end, and so do the runs. Then
+    /// every centroid from the first block on is there and can be found.
     #[must_use]
     pub fn is_dense(&self) -> bool {
         let follow = |stretches: &[(u64, u64)]| {
@@ -40,7 +40,7 @@ impl Manifest {
         follow(&self.blocks) && follow(&self.runs) && has_all && first(&self.runs) <= first(&self.blocks)
     }
 
-    /// Opens all files that it names.
+    /// Opens all files that the manifest names.
     pub(super) fn open(&self, files: &dyn Files) -> Result<View, BlockError> {
         let block = |numbers: &(u64, u64)| Block::open(files, self.table_id, *numbers).map(Arc::new);
         let run = |numbers: &(u64, u64)| Run::open(files, self.table_id, *numbers).map(Arc::new);
@@ -51,8 +51,7 @@ impl Manifest {
         })
     }
 
-    /// Reads every part of every file, and calls `each` with its name and how many bytes it has, or
-    /// what is wrong.
+    /// Reads every part of every file. Calls `each` with the file's name and its size, or the error.
     pub fn verify(&self, files: &dyn Files, mut each: impl FnMut(&str, Result<u64, BlockError>)) {
         for numbers in &self.blocks {
             let read =
@@ -65,11 +64,11 @@ impl Manifest {
         }
     }
 
-    /// Calls `take` with the centroids in blocks that have not expired, oldest first, each with its
-    /// corpus and fingerprint hash. Memory: a group of them.
+    /// Calls `take` with the unexpired centroids in blocks, oldest first, each with its corpus and
+    /// fingerprint hash. Needs memory for one group.
     ///
     /// # Errors
-    /// [`BlockError`], where a file cannot be read or is damaged.
+    /// [`BlockError`] if a file cannot be read or is damaged.
     pub fn read_all(
         &self,
         files: &dyn Files,
@@ -90,7 +89,7 @@ impl Manifest {
     /// Calls `take` with the texts that are kept with each block, oldest first.
     ///
     /// # Errors
-    /// [`BlockError`], where a file cannot be read or is damaged.
+    /// [`BlockError`] if a file cannot be read or is damaged.
     pub fn read_texts(&self, files: &dyn Files, mut take: impl FnMut(SeenTexts)) -> Result<(), BlockError> {
         for numbers in &self.blocks {
             take(Block::open(files, self.table_id, *numbers)?.texts()?);
@@ -98,14 +97,14 @@ impl Manifest {
         Ok(())
     }
 
-    /// The files of its blocks and runs.
+    /// Returns the names of the files of its blocks and runs.
     pub(super) fn names(&self) -> BTreeSet<String> {
         let blocks = self.blocks.iter().map(|numbers| block::name(numbers.0));
         blocks.chain(self.runs.iter().map(|numbers| run::name(*numbers))).collect()
     }
 
-    /// Deletes the files of blocks and runs that neither it nor `kept` names: an earlier process left them
-    /// when it ended before it saved its table.
+    /// Deletes the files of blocks and runs that neither the manifest nor `kept` names. An earlier process
+    /// left them when it ended before it saved its table.
     pub(super) fn delete_others(&self, files: &dyn Files, kept: &BTreeSet<String>) -> std::io::Result<()> {
         let known = self.names();
         for name in files.names()? {

@@ -1,9 +1,8 @@
-//! Some runs in a row become one, so that a look-up asks few filters.
+//! Merges neighbouring runs into one, so that a look-up has few filters to ask.
 //!
-//! Only keys are written anew; centroids stay where they are. With four runs at a time a key is
-//! written once for its block and once more each time the table has grown fourfold; so of each
-//! centroid some 190 bytes, and its texts, are written once and some 220 bytes 1 + log₄(blocks) times, at
-//! most.
+//! Only keys are written again; centroids stay where they are. With four runs at a time, a key is written
+//! once for its block and once more each time the table has grown fourfold. So for each centroid, some 190
+//! bytes and its texts are written once, and some 220 bytes at most 1 + log₄(blocks) times.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +12,13 @@ use super::files::Files;
 use super::keys::Entry;
 use super::run::{Run, RunWriter, SecondOf};
 
-/// Entries between two looks at whether to go on.
+/// Number of entries between two checks of `stop`.
 const ENTRIES_AT_ONCE: u64 = 1 << 16;
 
-/// Writes one run with the entries of all `sources`, which are neighbours, oldest first, but for
-/// those of centroids before `first`, in a table of `table` numbers. Its numbers begin with the oldest run's, or with `begin` if that is
-/// greater: none of the centroids between has a block. None if `stop` was set on the way.
+/// Writes one run with the entries of all `sources`, which are neighbours, oldest first. Entries of centroids
+/// before `first` are left out. `table` is the number of centroids in the table. The run begins with the
+/// first number of the oldest source, or with `begin` if that is greater: no centroid between them has a
+/// block. Returns `None` if `stop` was set meanwhile.
 pub(super) fn merge(
     files: &Arc<dyn Files>,
     table_id: u64,
@@ -39,8 +39,8 @@ pub(super) fn merge(
     }
     let mut written = 0_u64;
     loop {
-        // Few runs: looking at all of them is as quick as anything cleverer. Of equal keys the
-        // oldest run's come first, so that numbers ascend.
+        // With few runs, looking at all of them is as quick as a heap. Among equal keys the oldest run's come
+        // first, so that numbers ascend.
         let least = (0..heads.len()).min_by_key(|at| (heads[*at].entry.key, heads[*at].entry.number));
         let Some(least) = least else { break };
         let entry = heads[least].entry;
@@ -58,27 +58,27 @@ pub(super) fn merge(
     writer.finish(&**files, table_id).map(Some)
 }
 
-/// How far a run has been read.
+/// The reading position in a run.
 struct Head<'a> {
     run: &'a Run,
-    /// The first entry that has not been taken.
+    /// The first entry that was not taken yet.
     entry: Entry,
-    /// The page that is read next.
+    /// The next page to read.
     page: usize,
-    /// The entries of the page before, and how many of them have been read.
+    /// The entries of the page before, and how many of them were taken.
     entries: Vec<Entry>,
     at: usize,
 }
 
 impl<'a> Head<'a> {
-    /// At the first entry of this run; none if it has none.
+    /// Creates a position at the first entry of this run; `None` if the run has no entries.
     fn of(run: &'a Run) -> Result<Option<Self>, BlockError> {
         let entry = Entry { key: 0, number: 0, second: None };
         let mut head = Self { run, entry, page: 0, entries: Vec::new(), at: 0 };
         Ok(head.advance()?.map(|()| head))
     }
 
-    /// Goes on to the next entry; none if there is none.
+    /// Moves to the next entry. Returns `None` if there is none.
     fn advance(&mut self) -> Result<Option<()>, BlockError> {
         while self.at == self.entries.len() {
             if self.run.read_page(self.page, &mut self.entries)?.is_none() {

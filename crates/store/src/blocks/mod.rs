@@ -1,23 +1,22 @@
-//! Old centroids on disk: sealed blocks, and just enough memory to know that a page has nothing to
-//! do with them.
+//! Old centroids on disk: sealed blocks, and just enough memory to know which keys they do not have.
 //!
-//! The newest centroids are in the table's memory. When a block's worth of them is there they are
-//! written, in the order of founding: the centroids themselves ([`block`]) and their sorted keys
-//! ([`run`]), once each and one after the other. Runs are [merged](merge), so that a look-up asks
-//! few; centroids are not written again. A block is dropped whole when its newest centroid has
-//! expired. In memory stay a [`filter`] over the keys, seven bits each, and sparse indexes: with the
-//! 22 keys of the default detector some 20 bytes a centroid.
+//! The newest centroids are in the table's memory. When there are enough of them for a block, they are
+//! written in the order of founding: the centroids themselves ([`block`]) and their sorted keys ([`run`]),
+//! each once and sequentially. Runs are [merged](merge), so that a look-up has few to ask; centroids are not
+//! written again. A whole block is dropped when its newest centroid has expired. Only a [`filter`] over the
+//! keys, seven bits each, and sparse indexes stay in memory. With the 22 keys of the default detector, that
+//! is some 20 bytes per centroid.
 //!
 //! Invariants, each with a test (`tests.rs`, `tests/local/on_disk.rs`):
-//! * A table with blocks decides what the same table in memory decides.
-//! * What is on disk counts only if a saved table names it ([`manifest`]); so after a crash there is
-//!   the table as it was last saved. A file that a saved table names is not changed, and deleted
-//!   only when another table has been saved.
-//! * Every part of a file is behind a checksum ([`parts`]), which is compared when it is read, and in the
-//!   [background](check). If a file cannot be read, or its checksum does not fit, the operation and all later
-//!   ones return a [`TableFault`](leitong_cluster::TableFault), and there is no verdict.
+//! * A table with blocks makes the same decisions as the same table in memory.
+//! * Files on disk count only if a saved table names them ([`manifest`]). So after a crash there is the table
+//! as it was last saved. A file that a saved table names is not changed, and is deleted only after another
+//! table was saved.
+//! * Every part of a file has a checksum ([`parts`]). It is compared when the part is read, and in the
+//! [background](check). If a file cannot be read, or its checksum does not match, the operation and all later
+//! ones return a [`TableFault`](leitong_cluster::TableFault), and there is no verdict.
 //!
-//! Why it is made so: `docs/adr/0023-old-centroids-on-disk.md`.
+//! Reasons for this design: `docs/adr/0023-old-centroids-on-disk.md`.
 
 mod block;
 mod check;
@@ -56,30 +55,30 @@ pub use manifest::Manifest;
 pub use reads::Counted;
 pub use store::{BlockStore, check_keys};
 
-/// How a store works; nothing that is decided depends on it.
+/// Settings of a store. No decision depends on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Centroids in a block, a multiple of 32. Numbers are cut at multiples of it.
+    /// Number of centroids in a block, a multiple of 32. Blocks end at multiples of it.
     pub block: u64,
-    /// Runs that become one.
+    /// Number of runs that are merged into one.
     pub fan: usize,
-    /// Numbers in a run at most. A run is dropped when all of it has expired, so this bounds what
-    /// expired keys take.
+    /// Maximum number of centroids in a run. A run is dropped when all of its centroids have expired, so this
+    /// bounds the size of expired keys.
     pub span_max: u64,
-    /// Threads that read; 0: all work is done by whoever calls, as some tests want it.
+    /// Number of threads that read. With 0, the calling thread does all work, which some tests need.
     pub readers: usize,
-    /// Centroids that are handed over at once.
+    /// Number of centroids that are handed over at once.
     pub portion: u64,
-    /// Centroids that may wait in memory to be written, where the disk is slow or full.
+    /// Maximum number of centroids that wait in memory to be written if the disk is slow or full.
     pub waiting_max: u64,
-    /// Bytes of files that are read in the background in a second, to compare their checksums; 0: none.
+    /// Bytes of files that are read per second in the background, to compare their checksums; 0 for none.
     pub check_bytes_per_second: u64,
-    /// What to do about files that cannot be read, or are damaged: the end of the message.
+    /// The remedy for files that cannot be read or are damaged. It ends the error message.
     pub advice: &'static str,
 }
 
 impl StoreOptions {
-    /// Those for blocks of so many centroids, in a table of at most so many.
+    /// Returns the options for blocks of this many centroids, in a table of at most `centroids_max`.
     #[must_use]
     pub fn for_table(block: u64, centroids_max: u64) -> Self {
         let quarter = (centroids_max / 4).max(block);
@@ -96,19 +95,19 @@ impl StoreOptions {
     }
 }
 
-/// What to do about a damaged table of which there is no other copy.
+/// The remedy for a damaged table that has no other copy.
 pub const ADVICE: &str =
     "restore the table's folder from one backup, or remove it to begin with an empty table";
 
-/// Why blocks cannot be opened, read or written.
+/// The reason why blocks cannot be opened, read or written.
 #[derive(Debug, Error)]
 pub enum BlockError {
-    /// What the operating system says.
+    /// The operating system returned an error.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What went wrong.
+        /// The error of the operating system.
         error: std::io::Error,
     },
     /// A file is damaged.
@@ -116,39 +115,39 @@ pub enum BlockError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// The byte at which the damage was found.
         at: u64,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
-    /// Written by a newer Leitong.
+    /// A newer Leitong wrote the file.
     #[error("{}: format version {found} is newer than {known}, which this version of Leitong knows; update Leitong", path.display())]
     TooNew {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// Format version of the file.
         found: u32,
-        /// Ours.
+        /// Format version of this Leitong.
         known: u32,
     },
-    /// Written by an older Leitong, under keys that this one does not look for.
+    /// An older Leitong wrote the file, under keys that this one does not look for.
     #[error("{}: format version {found} is older than {known}, and its keys are not those of this version of Leitong; begin with an empty table, or go on with the version that wrote it", path.display())]
     TooOld {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// Format version of the file.
         found: u32,
-        /// Ours.
+        /// Format version of this Leitong.
         known: u32,
     },
-    /// It belongs to another table.
+    /// The file belongs to another table.
     #[error("{}: belongs to another table ({found:016x}, and this is {wanted:016x})", path.display())]
     OtherTable {
         /// The file.
         path: PathBuf,
-        /// Its table.
+        /// Id of the file's table.
         found: u64,
-        /// This one.
+        /// Id of this table.
         wanted: u64,
     },
     /// A thread that seals or merges has panicked.
@@ -160,13 +159,13 @@ pub enum BlockError {
          memory; set table.on_disk = false, or settings with keys (for simhash: candidates = \"bands\")"
     )]
     NoKeys {
-        /// Its name.
+        /// Name of the detector.
         detector: &'static str,
     },
 }
 
 impl BlockError {
-    /// Whether the files are not what was written, so that it is no use to try again.
+    /// Returns true if the files are not as they were written, so that trying again does not help.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {

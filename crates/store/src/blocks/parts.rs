@@ -1,12 +1,12 @@
-//! Files in parts, each behind its own checksum, with a footer that says what they are.
+//! Files that consist of parts. Each part has its own checksum, and a footer describes the file.
 //!
 //! ```text
 //! part 0 │ sum │ part 1 │ sum │ … │ footer │ sum
 //! ```
-//! A sum is the XXH3-64 of the part, seeded with the table's id and the part's place: so a part that
-//! stands elsewhere, or in a file of another table, is damage too. A file gets its name when all of
-//! it is on disk. Whatever reads a part checks its sum first; nothing is decided by what does not
-//! fit.
+//! A sum is the XXH3-64 of the part, seeded with the table's id and the part's position. So a part at a
+//! different position, or of a different table, is recognised as damage. A file gets its name when all of it
+//! is on disk. Every read of a part compares its sum first; nothing is decided with a part whose sum does not
+//! match.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,20 +17,21 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::BlockError;
 use super::files::{Files, Input, Output};
 
-/// Bytes of a sum.
+/// Size of a checksum.
 pub(super) const SUM_BYTES: usize = 8;
-/// Bytes that are written at once.
+/// Number of bytes that are written at once.
 const BUFFER_BYTES: usize = 1 << 20;
 const MAGIC: &[u8; 8] = b"leiblock";
-/// Raised when something is written that an older program could not read, and when detectors make
-/// other keys of a fingerprint: files of another version are refused. 2: keys of passages. 3: pages whose
-/// entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that joined clusters.
+/// Version of the format. It is raised when an older program could not read the files, or when detectors make
+/// different keys of a fingerprint. Files of another version are refused. 2: keys of passages. 3: pages whose
+/// entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that joined
+/// clusters.
 pub const FORMAT_VERSION: u32 = 4;
 const FOOTER_BYTES: usize = 8 + 4 + 4 + 8 * (3 + PLACES);
-/// Numbers in a footer that its kind gives a meaning.
+/// Number of positions in a footer, whose meaning depends on the kind.
 pub(super) const PLACES: usize = 5;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The centroids of a block.
@@ -43,9 +44,9 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Footer {
     pub(super) kind: Kind,
-    /// Number of the first centroid, and of the first one that is not in it.
+    /// Number of the first centroid, and the number after that of the last one.
     pub(super) numbers: (u64, u64),
-    /// Where things stand; the kind says which.
+    /// Positions in the file; their meaning depends on the kind.
     pub(super) places: [u64; PLACES],
 }
 
@@ -60,14 +61,14 @@ pub(super) struct PartWriter {
 }
 
 impl PartWriter {
-    /// Begins the file that will have this name.
+    /// Creates the file that will have this name.
     pub(super) fn create(files: &Arc<dyn Files>, name: &str, table_id: u64) -> Result<Self, BlockError> {
         let output = files.create(&new_name(name)).map_err(|error| io_error(&**files, name, error))?;
         let buffer = Vec::with_capacity(BUFFER_BYTES);
         Ok(Self { files: Arc::clone(files), output, name: name.to_owned(), table_id, buffer, at: 0 })
     }
 
-    /// Appends a part; where it begins.
+    /// Appends a part. Returns where it begins.
     pub(super) fn part(&mut self, part: &[u8]) -> Result<u64, BlockError> {
         let at = self.at;
         self.buffer.extend_from_slice(part);
@@ -79,12 +80,12 @@ impl PartWriter {
         Ok(at)
     }
 
-    /// Where the next part begins.
+    /// Returns where the next part begins.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
 
-    /// Brings all of it to disk, and gives it its name; bytes of the file.
+    /// Writes everything to disk and gives the file its name. Returns the size of the file.
     pub(super) fn finish(mut self, footer: Footer) -> Result<u64, BlockError> {
         self.part(&footer.to_bytes(self.table_id))?;
         self.flush()?;
@@ -114,7 +115,7 @@ pub(super) struct PartReader {
 }
 
 impl PartReader {
-    /// Opens the file of this name, which is to be of this kind and hold these numbers.
+    /// Opens the file with this name. It has to be of this kind and hold these numbers.
     pub(super) fn open(
         files: &dyn Files,
         name: &str,
@@ -139,7 +140,7 @@ impl PartReader {
         if version < FORMAT_VERSION {
             return Err(BlockError::TooOld { path: reader.path, found: version, known: FORMAT_VERSION });
         }
-        // The footer's own sum is seeded with the id that it names.
+        // The footer's sum is seeded with the table id in the footer.
         let of_its_table = Self { table_id: id, ..reader };
         of_its_table.part(at, length)?;
         if id != table_id {
@@ -151,7 +152,7 @@ impl PartReader {
         Ok((of_its_table, footer))
     }
 
-    /// The part at `at`, which takes `length` bytes with its sum.
+    /// Reads the part at `at`, which has `length` bytes including its sum.
     pub(super) fn part(&self, at: u64, length: usize) -> Result<Vec<u8>, BlockError> {
         let mut bytes = self.raw(at, length)?;
         let end = length.checked_sub(SUM_BYTES);
@@ -168,17 +169,17 @@ impl PartReader {
         }
     }
 
-    /// Says that `length` bytes from `at` on will be read soon.
+    /// Announces that `length` bytes from `at` on will be read soon.
     pub(super) fn will_need(&self, at: u64, length: usize) {
         self.input.will_need(at, length);
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What is wrong with the file.
+    /// Returns the error for this problem of the file.
     pub(super) fn damaged(&self, at: u64, problem: &'static str) -> BlockError {
         BlockError::Damaged { path: self.path.clone(), at, problem }
     }
@@ -208,7 +209,7 @@ impl Footer {
         bytes
     }
 
-    /// Format version, table id and footer, if this is one.
+    /// Returns format version, table id and footer; `None` if the bytes are no footer.
     fn from_bytes(bytes: &[u8]) -> Option<(u32, u64, Self)> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (version, rest) = rest.split_first_chunk::<4>()?;
@@ -226,7 +227,7 @@ impl Footer {
     }
 }
 
-/// The name of a file that is not yet whole.
+/// Returns the name of a file that is not complete yet.
 pub(super) fn new_name(name: &str) -> String {
     format!("{name}.new")
 }
@@ -244,7 +245,7 @@ mod tests {
     use super::*;
     use crate::blocks::sim::SimFolder;
 
-    /// Under keys that are no longer made, centroids would not be found: their files are refused.
+    /// Centroids would not be found under keys that are no longer made, so their files are refused.
     #[test]
     fn files_of_another_format_are_refused() {
         let files = SimFolder::default();

@@ -1,8 +1,8 @@
-//! How much was read and written: for measurements.
+//! Counts of what was read and written, for measurements.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts since the store was opened.
+/// The counts since the store was opened.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     pages: AtomicU64,
@@ -12,18 +12,18 @@ pub(super) struct Reads {
     written_first: AtomicU64,
 }
 
-/// What was read and written since the store was opened.
+/// A copy of the counts since the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Pages of keys.
+    /// Number of pages of keys that were read.
     pub pages: u64,
-    /// Keys that a filter said may be there, and were not.
+    /// Number of keys that a filter seemed to have, and that were not there.
     pub false_keys: u64,
-    /// Groups of what is compared.
+    /// Number of groups of compared parts that were read.
     pub groups: u64,
-    /// Bytes written, merges included.
+    /// Number of bytes written, including merges.
     pub written: u64,
-    /// Bytes written when blocks were sealed.
+    /// Number of bytes written when blocks were sealed.
     pub written_first: u64,
 }
 
@@ -37,13 +37,13 @@ impl Reads {
         self.groups.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Bytes of a new block and its run.
+    /// Counts the bytes of a new block and its run.
     pub(super) fn sealed(&self, bytes: u64) {
         self.written_first.fetch_add(bytes, Ordering::Relaxed);
         self.written.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes of a merged run.
+    /// Counts the bytes of a merged run.
     pub(super) fn merged(&self, bytes: u64) {
         self.written.fetch_add(bytes, Ordering::Relaxed);
     }

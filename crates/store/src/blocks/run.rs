@@ -1,15 +1,15 @@
-//! The sorted keys of some blocks in a row: key → centroids that have it.
+//! The sorted keys of some neighbouring blocks: key → centroids that have it.
 //!
 //! ```text
 //! page 0 │ page 1 │ … │ filters │ first keys of the pages │ lengths of the filters │ footer
 //! ```
-//! In memory are the first key of each page (8 bytes for some 18 centroids of the default detector)
-//! and the [filters](Filter), each of the keys that begin alike, some million of them. A filter is
-//! read when it has been asked [`ASKED_MIN`] times: before that, pages are read instead. So a run
-//! is opened at once, and a few look-ups do not read all filters of a large table.
+//! In memory are the first key of each page (8 bytes for some 18 centroids of the default detector) and the
+//! [filters](Filter). Each filter has the keys with the same first bits, about a million. It is read after
+//! [`ASKED_MIN`] look-ups needed it; until then pages are read instead. So a run is opened at once, and a few
+//! look-ups do not read all filters of a large table.
 //!
-//! Cost: of a key that is not there, in 63 of 64 to 255 of 256 cases no read; of one that is, one page, or as
-//! many as a very frequent key takes.
+//! Cost: for a key that is not there, no read in 63 of 64 to 255 of 256 cases. For a key that is there, one
+//! page, or as many as a very frequent key takes.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,23 +21,25 @@ use super::filter::{Filter, FilterBuilder, PlaceBits};
 use super::keys::{ENTRIES_ABOUT, Entry, OpenPage, PAGE_BYTES, Page};
 use super::parts::{Footer, Kind, PartReader, PartWriter, SUM_BYTES};
 
-/// Keys of one filter at most, nearly: the size from which on they take nine bits a key.
+/// Approximate maximum number of keys in a filter. Larger filters take nine bits per key.
 const FILTER_KEYS: u64 = 1_500_000;
-/// Look-ups that read pages before their filter is read: about what the filter takes to read.
+/// Number of look-ups that read pages before their filter is read. Reading these pages costs about as much as
+/// reading the filter.
 const ASKED_MIN: u32 = 32;
-/// Centroids under one key from which on their second keys stand beside them.
+/// Minimum number of centroids under one key whose second keys are stored with them.
 const CROWD: usize = 64;
-/// Pages of one key that are asked for before they are read; behind them the system reads ahead by itself.
+/// Number of pages of one key that are announced before they are read; the system reads further ahead by
+/// itself.
 const PAGES_AHEAD: usize = 4;
 
-/// The name of the file.
+/// Returns the name of the file.
 pub(super) fn name((first, end): (u64, u64)) -> String {
     format!("keys-{first:012}-{end:012}.block")
 }
 
-/// Bits of a place in the filters of a run of so many numbers, in a table of so many. The longest runs,
-/// which have nearly all keys, take few bits a key; there are few of them, so that the many short ones
-/// would answer more look-ups in vain, and pay little for longer places.
+/// Returns the number of bits of a place in the filters of a run with these numbers, in a table of `table`
+/// numbers. The longest runs have nearly all keys, so they get few bits per key. There are few long runs and
+/// many short ones. The short ones would cause more useless reads, and longer places cost them little.
 pub(super) fn place_bits(numbers: (u64, u64), table: u64) -> PlaceBits {
     let span = numbers.1 - numbers.0;
     match span.saturating_mul(16) {
@@ -47,7 +49,7 @@ pub(super) fn place_bits(numbers: (u64, u64), table: u64) -> PlaceBits {
     }
 }
 
-/// Gives the second key of a centroid by its number; none where the detector has none.
+/// Returns the second key of the centroid with this number; `None` if the detector has none.
 pub(super) type SecondOf<'a> = &'a dyn Fn(u64) -> Result<Option<u64>, BlockError>;
 
 /// Writes a run.
@@ -59,17 +61,17 @@ pub(super) struct RunWriter<'a> {
     firsts: Vec<u64>,
     filter_bits: u32,
     place_bits: PlaceBits,
-    /// The keys of the filter that comes next, and which one it is.
+    /// The keys of the next filter.
     keys: Vec<u64>,
     builder: FilterBuilder,
     filters: Vec<Filter>,
-    /// The entries of the present key until they are a crowd, and how many it has.
+    /// The entries of the present key while they are fewer than [`CROWD`], and how many the key has.
     group: Vec<Entry>,
     group_count: usize,
 }
 
 impl<'a> RunWriter<'a> {
-    /// A run of these numbers, with about so many entries, in a table of so many numbers.
+    /// Creates a run of these numbers, with about `entries` entries, in a table of `table` numbers.
     pub(super) fn create(
         files: &Arc<dyn Files>,
         table_id: u64,
@@ -95,7 +97,7 @@ impl<'a> RunWriter<'a> {
         })
     }
 
-    /// Adds an entry; entries ascend by key and number.
+    /// Adds an entry. Entries must ascend by key and number.
     pub(super) fn push(&mut self, entry: Entry) -> Result<(), BlockError> {
         if self.keys.last() != Some(&entry.key) {
             self.end_group()?;
@@ -109,7 +111,7 @@ impl<'a> RunWriter<'a> {
             self.group.push(entry);
             return Ok(());
         }
-        // From here on the key's entries go out one by one, however many there are.
+        // From here on the key's entries are written one by one, however many there are.
         for of_group in 0..self.group.len() {
             self.write_crowded(self.group[of_group])?;
         }
@@ -117,7 +119,7 @@ impl<'a> RunWriter<'a> {
         self.write_crowded(entry)
     }
 
-    /// Brings the run to disk, and gives it as it is then.
+    /// Writes the run to disk, and returns it opened.
     pub(super) fn finish(mut self, files: &dyn Files, table_id: u64) -> Result<Run, BlockError> {
         self.end_group()?;
         self.end_page()?;
@@ -139,7 +141,7 @@ impl<'a> RunWriter<'a> {
         self.parts.finish(Footer { kind: Kind::Keys, numbers: self.numbers, places })?;
         let run = Run::open(files, table_id, self.numbers)?;
         for (lazy, filter) in run.filters.iter().zip(self.filters) {
-            // They are at hand, so nobody has to read them.
+            // The filters are in memory already, so no look-up needs to read them.
             let _ = lazy.filter.set(filter);
         }
         Ok(run)
@@ -187,13 +189,13 @@ impl<'a> RunWriter<'a> {
 pub(super) struct Run {
     reader: PartReader,
     numbers: (u64, u64),
-    /// Of each page the first key.
+    /// The first key of each page.
     firsts: Box<[u64]>,
     filters: Box<[LazyFilter]>,
     filter_bits: u32,
 }
 
-/// A filter that is read when it pays.
+/// A filter that is read when that is worth its cost.
 struct LazyFilter {
     at: u64,
     length: usize,
@@ -202,7 +204,7 @@ struct LazyFilter {
 }
 
 impl Run {
-    /// Opens the run of these numbers: reads the first keys of its pages.
+    /// Opens the run of these numbers, and reads the first keys of its pages.
     pub(super) fn open(files: &dyn Files, table_id: u64, numbers: (u64, u64)) -> Result<Self, BlockError> {
         let (reader, footer) = PartReader::open(files, &name(numbers), table_id, (Kind::Keys, numbers))?;
         let [mut at, firsts_at, lengths_at, lengths_end, _] = footer.places;
@@ -225,28 +227,28 @@ impl Run {
         Ok(Self { reader, numbers, firsts: firsts.into(), filters: filters.into(), filter_bits })
     }
 
-    /// Number of the first centroid, and of the first one that is not in it.
+    /// Returns the number of the first centroid, and the number after that of the last one.
     pub(super) fn numbers(&self) -> (u64, u64) {
         self.numbers
     }
 
-    /// How many numbers that are.
+    /// Returns the number of centroids in that range.
     pub(super) fn span(&self) -> u64 {
         self.numbers.1 - self.numbers.0
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file.
     pub(super) fn file_bytes(&self) -> u64 {
         self.reader.bytes()
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         let filters = self.filters.iter().map(|lazy| lazy.filter.get().map_or(0, Filter::bytes));
         filters.sum::<usize>() + self.firsts.len() * 8 + self.filters.len() * size_of::<LazyFilter>()
     }
 
-    /// Whether centroids may have this key; surely if any has.
+    /// Returns true if centroids may have this key. If any has it, the result is always true.
     #[inline]
     pub(super) fn may_have(&self, key: u64) -> Result<bool, BlockError> {
         let lazy = &self.filters[prefix(key, self.filter_bits)];
@@ -267,7 +269,7 @@ impl Run {
         Ok(lazy.filter.get_or_init(|| filter).has(key))
     }
 
-    /// Calls `each` with the entries of this key, whose numbers are those of the table; how many
+    /// Calls `each` with the entries of this key; their numbers are those of the table. Returns how many
     /// pages were read.
     pub(super) fn entries(&self, key: u64, mut each: impl FnMut(Entry)) -> Result<u64, BlockError> {
         let mut read = 0;
@@ -282,14 +284,14 @@ impl Run {
         Ok(read)
     }
 
-    /// Says that the entries of this key will be read soon.
+    /// Announces that the entries of this key will be read soon.
     pub(super) fn will_need(&self, key: u64) {
         let pages = self.pages_of(key);
         self.reader.will_need((pages.start * PAGE_BYTES) as u64, pages.len().min(PAGES_AHEAD) * PAGE_BYTES);
     }
 
-    /// Puts the entries of a page, counted from 0, in the place of `entries`: their numbers are those of the
-    /// table. None if there is no such page.
+    /// Replaces `entries` by those of a page, counted from 0; their numbers are those of the table. Returns
+    /// `None` if there is no such page.
     pub(super) fn read_page(&self, page: usize, entries: &mut Vec<Entry>) -> Result<Option<()>, BlockError> {
         entries.clear();
         if page == self.firsts.len() {
@@ -300,13 +302,13 @@ impl Run {
         Ok(Some(()))
     }
 
-    /// Entries, nearly.
+    /// Returns the approximate number of entries.
     pub(super) fn entries_estimate(&self) -> u64 {
         (self.firsts.len() * ENTRIES_ABOUT) as u64
     }
 
-    /// Reads every part, and says after each to `read` how many bytes it was, which may end it; how many
-    /// bytes the file has.
+    /// Reads every part. After each one, calls `read` with its size; `read` returns false to stop. Returns
+    /// the size of the file.
     pub(super) fn verify(&self, read: &mut dyn FnMut(u64) -> bool) -> Result<u64, BlockError> {
         let (mut last, mut filter) = (0, None);
         for page in 0..self.firsts.len() {
@@ -329,7 +331,7 @@ impl Run {
                 return Ok(self.reader.bytes());
             }
         }
-        // Filters of no key at all were not met.
+        // Filters without any key were not read above.
         for lazy in &self.filters {
             self.reader.part(lazy.at, lazy.length)?;
             if !read(lazy.length as u64) {
@@ -339,15 +341,16 @@ impl Run {
         Ok(self.reader.bytes())
     }
 
-    /// The pages that may hold entries of this key; at least one, unless the run has none that could.
+    /// Returns the pages that may have entries of this key: at least one, unless no page of the run can have
+    /// any.
     fn pages_of(&self, key: u64) -> Range<usize> {
-        // The key may stand at the end of the page before the first one that begins with it.
+        // Entries of the key may begin at the end of the page before the first one that begins with it.
         let from = self.firsts_below(key).saturating_sub(1);
         from..from + self.firsts[from..].iter().take_while(|first| **first <= key).count()
     }
 
-    /// How many pages begin with a lesser key. Keys are spread evenly, so that it is looked for around
-    /// where it should be first: all of these would be many cache misses.
+    /// Returns how many pages begin with a lesser key. Keys are spread evenly, so the search begins around
+    /// the expected page; a search in all pages would cause many cache misses.
     fn firsts_below(&self, key: u64) -> usize {
         let firsts = &self.firsts;
         let guess = ((u128::from(key) * firsts.len() as u128) >> 64) as usize;
@@ -363,9 +366,9 @@ impl Run {
     }
 }
 
-/// Which filter a key belongs to: its first bits.
+/// Returns the number of the filter of a key: its first bits.
 #[inline]
 fn prefix(key: u64, bits: u32) -> usize {
-    // In two steps, since a shift by all 64 bits is none.
+    // Two steps, because a shift by all 64 bits is not allowed.
     (key >> 1 >> (63 - bits)) as usize
 }

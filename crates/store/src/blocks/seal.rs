@@ -1,9 +1,9 @@
 //! Centroids, portion by portion → blocks on disk.
 //!
-//! Centroids come in the order of their numbers and are written as they come; only a block's keys
-//! gather in memory, 16 bytes each, in heaps of those that begin alike, until all are there to be
-//! sorted. A write that fails, as on a full disk, takes nothing along: the block is begun anew,
-//! from the centroids that are still in the table's memory.
+//! Centroids come in the order of their numbers and are written at once. Only the keys of a block are
+//! collected in memory, 16 bytes each, in heaps of keys with the same first bits, until all are there to be
+//! sorted. A failed write, as on a full disk, loses nothing: the block is started again from the centroids
+//! that are still in the table's memory.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,18 +16,18 @@ use super::run::{self, Run, RunWriter};
 use super::shared::Shared;
 use leitong_cluster::{Handed, Purpose, Query, SeenTexts, text_key};
 
-/// Heaps of keys, so that each fits into a core's cache while it is sorted.
+/// Number of heaps of keys. Each heap fits into a core's cache while it is sorted.
 const HEAPS: usize = 1 << HEAP_BITS;
 const HEAP_BITS: u32 = 8;
 
-/// Whoever writes blocks.
+/// Writes blocks.
 pub(super) struct Sealer {
     shared: Arc<Shared>,
-    /// Number of the centroid that comes next.
+    /// Number of the next centroid.
     next: u64,
     open: Option<Open>,
-    /// The keys of that block by their first bits: each with the centroid that has it, counted from the
-    /// block's first one, in the lower half. Their memory serves the next block.
+    /// The keys of that block by their first bits. The lower half of each entry is the number of its
+    /// centroid, counted from the block's first one. The memory is used again for the next block.
     heaps: Vec<Vec<u128>>,
 }
 
@@ -39,15 +39,14 @@ struct Open {
 }
 
 impl Sealer {
-    /// Goes on where the blocks end.
+    /// Creates a sealer that continues where the blocks end.
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let next = shared.view().end;
         Self { shared, next, open: None, heaps: vec![Vec::new(); HEAPS] }
     }
 
-    /// Takes the centroids from number `first` on. Those that do not come next were on their way
-    /// when a write failed, and will come again.
-    /// `texts` are kept with the block that one of them completes.
+    /// Takes the centroids from number `first` on. If they are not the next ones, they were on their way when
+    /// a write failed, and will come again. `texts` are stored with the block that one of them completes.
     pub(super) fn take(&mut self, first: u64, centroids: &[Handed], texts: &SeenTexts) {
         if self.open.is_none() {
             self.next = self.shared.view().end;
@@ -69,7 +68,7 @@ impl Sealer {
             Some(open) => open,
             None => {
                 let writer = BlockWriter::create(&shared.files, shared.table_id, self.next)?;
-                // A block that failed has left its keys.
+                // A block that failed has left its keys here.
                 self.heaps.iter_mut().for_each(Vec::clear);
                 self.open.insert(Open { first: self.next, writer, began: Instant::now() })
             }
@@ -89,7 +88,7 @@ impl Sealer {
         if self.next.is_multiple_of(shared.options.block) { self.seal(texts) } else { Ok(()) }
     }
 
-    /// Brings the block to disk, where look-ups find it.
+    /// Writes the block to disk, where look-ups find it.
     fn seal(&mut self, texts: &SeenTexts) -> Result<(), BlockError> {
         let Some(Open { first, writer, began }) = self.open.take() else { return Ok(()) };
         let shared = &self.shared;
@@ -147,7 +146,7 @@ impl Sealer {
                 drop(progress);
                 shared.tell();
             }
-            // What was just written cannot be read: that is not a full disk.
+            // A file that was just written cannot be read; the reason is not a full disk.
             _ => {
                 let _ = shared.fail(error);
             }

@@ -1,4 +1,5 @@
-//! What the threads of a store share: the present view, which files are still needed, what failed.
+//! The state that the threads of a store share: the present view, the files that are still needed, and the
+//! error.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,7 +18,7 @@ use super::{BlockError, StoreOptions};
 use leitong_cluster::TableFault;
 use leitong_fingerprint::Detector;
 
-/// One store.
+/// The shared state of one store.
 pub(super) struct Shared {
     pub(super) files: Arc<dyn Files>,
     pub(super) detector: Arc<dyn Detector>,
@@ -28,9 +29,9 @@ pub(super) struct Shared {
     pub(super) first: AtomicU64,
     /// Set when the store closes: merges end without a result.
     pub(super) stop: AtomicBool,
-    /// How often the view was changed.
+    /// Number of changes of the view.
     changes: AtomicU64,
-    /// The first error after which the store is not used any more.
+    /// The first error. After it, the store is not used any more.
     fault: OnceLock<TableFault>,
     view: RwLock<Arc<View>>,
     needed: Mutex<Needed>,
@@ -38,49 +39,49 @@ pub(super) struct Shared {
     changed: Condvar,
 }
 
-/// Files that must not be deleted although the view is without them.
+/// Files that must not be deleted although the present view does not have them.
 #[derive(Default)]
 struct Needed {
-    /// Named by the manifest that was saved last.
+    /// Files named by the manifest that was saved last.
     saved: BTreeSet<String>,
-    /// Named by the manifests that were to be saved since, each with its number, in order: one of which
-    /// nobody heard may be on disk.
+    /// Files named by each later manifest, with its number, in order. It may be on disk although its saving
+    /// was not reported.
     saving: VecDeque<(u64, BTreeSet<String>)>,
-    /// How many manifests were asked for.
+    /// Number of manifests that were requested.
     manifests: u64,
-    /// Named by a table that stays as it is while another one is saved elsewhere.
+    /// Files named by a table that stays unchanged while another one is saved elsewhere.
     kept: BTreeSet<String>,
-    /// Deleted once no manifest names them.
+    /// Files to delete once no manifest names them.
     condemned: BTreeSet<String>,
 }
 
 impl Needed {
-    /// Whether a saved table may name this file.
+    /// Returns true if a saved table may name this file.
     fn names(&self, name: &str) -> bool {
         let saving = self.saving.iter().any(|(_, names)| names.contains(name));
         saving || self.saved.contains(name) || self.kept.contains(name)
     }
 }
 
-/// How far sealing and merging are.
+/// The progress of sealing and merging.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// Number of the centroid that is to be handed over next.
+    /// Number of the next centroid to be handed over.
     pub(super) next: u64,
-    /// Portions on their way to the thread that seals.
+    /// Number of portions that the sealing thread has not finished.
     pub(super) on_their_way: usize,
-    /// Lengths of the runs that are being merged.
+    /// The lengths of the runs that are being merged.
     pub(super) merging: Vec<u64>,
-    /// Lengths of runs whose merging has failed, each with the end of the blocks from which on it is tried
-    /// again: a long run takes minutes to write, and is not begun with every block while the disk is full.
+    /// The lengths of runs whose merging has failed, each with the end of the blocks at which it is tried
+    /// again. A long run takes minutes to write, so it is not tried with every block while the disk is full.
     merges_failed: Vec<(u64, u64)>,
-    /// Threads that look for what is to be merged.
+    /// Number of threads that look for runs to merge.
     pub(super) mergers: usize,
-    /// Why the last write failed, and the end of the table from which on it is tried again.
+    /// The reason why the last write failed, and the end of the table at which it is tried again.
     pub(super) failed: Option<(String, u64)>,
-    /// What a centroid of the last block took until it was written.
+    /// Time per centroid that the last block took until it was written.
     pub(super) pace: Duration,
-    /// The end of the table, as far as is known here.
+    /// End of the table, as far as the store knows.
     pub(super) end: u64,
 }
 
@@ -111,22 +112,22 @@ impl Shared {
         }
     }
 
-    /// What is on disk now.
+    /// Returns the blocks and runs that are on disk now.
     pub(super) fn view(&self) -> Arc<View> {
         Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How far things are; whoever changes it calls [`Self::tell`].
+    /// Returns the progress. A caller that changes it has to call [`Self::tell`].
     pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes those who wait for progress.
+    /// Wakes the threads that wait for progress.
     pub(super) fn tell(&self) {
         self.changed.notify_all();
     }
 
-    /// Waits until `is_so`.
+    /// Waits until `is_so` returns true.
     ///
     /// # Errors
     /// [`TableFault`] if the store has failed.
@@ -138,19 +139,19 @@ impl Shared {
         self.check()
     }
 
-    /// Waits until that moment. Returns false if the store closes or fails before.
+    /// Waits until that moment. Returns false if the store closes or fails earlier.
     pub(super) fn pause_until(&self, moment: Instant) -> bool {
         let is_over = || self.fault.get().is_some() || self.stop.load(Ordering::Relaxed);
         let pause = moment.saturating_duration_since(Instant::now());
-        // The lock is held, so that the wake-up of a failure is not missed.
+        // The lock is held, so that a wake-up after a failure is not missed.
         drop(self.changed.wait_timeout_while(self.progress(), pause, |_| !is_over()));
         !is_over()
     }
 
-    /// Has all threads end, and those that wait for nothing else.
+    /// Makes all threads end, and wakes those that wait.
     pub(super) fn close(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Whoever has just looked waits by now, or looks again.
+        // A thread that has just checked either waits by now or checks again.
         drop(self.progress());
         self.tell();
     }
@@ -160,8 +161,8 @@ impl Shared {
         self.fault.get().map_or(Ok(()), |fault| Err(fault.clone()))
     }
 
-    /// Makes all further operations fail, since files cannot be read or are damaged. Returns the error with
-    /// which they fail: the first one.
+    /// Makes all further operations fail, since files cannot be read or are damaged. Returns the error that
+    /// they return: the first one.
     pub(super) fn fail(&self, error: &BlockError) -> TableFault {
         self.fail_with(|| {
             TableFault::unreadable(match error {
@@ -174,13 +175,13 @@ impl Shared {
     /// Makes all further operations fail with this error, or with the first one if there is one already.
     pub(super) fn fail_with(&self, fault: impl FnOnce() -> TableFault) -> TableFault {
         let fault = self.fault.get_or_init(fault).clone();
-        // A thread that has just looked waits by now, or looks again.
+        // A thread that has just checked either waits by now or checks again.
         drop(self.progress());
         self.tell();
         fault
     }
 
-    /// Has a store that holds nothing begin with the centroid of this number.
+    /// Makes an empty store begin with the centroid with this number.
     pub(super) fn begin_at(&self, number: u64) {
         if self.view().blocks.is_empty() {
             self.change(|view| view.end = number);
@@ -190,12 +191,12 @@ impl Shared {
         }
     }
 
-    /// How often blocks and runs have come, gone or become others.
+    /// Returns how often blocks and runs have changed.
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// Takes in a block that is on disk, and its run, after so much time for each of its centroids.
+    /// Adds a block that is on disk, and its run. `pace` is the time that it took per centroid.
     pub(super) fn sealed(&self, block: Block, run: Run, pace: Duration) {
         self.reads.sealed(block.file_bytes() + run.file_bytes());
         self.change(|view| {
@@ -210,7 +211,8 @@ impl Shared {
         self.tell();
     }
 
-    /// Merges some runs, if any are due, or finds that they cannot be merged now; false if none are.
+    /// Merges some runs if any are due, or finds that they cannot be merged now. Returns false if none are
+    /// due.
     pub(super) fn merge_once(&self) -> bool {
         let StoreOptions { fan, span_max, .. } = self.options;
         let choose = |view: &View, progress: &mut Progress| {
@@ -222,7 +224,7 @@ impl Shared {
         let Some(sources) = self.claim(choose) else { return false };
         match self.merge_claimed(&sources, 0) {
             Ok(merged) => merged.is_some(),
-            // The runs are still there; it is tried again when a quarter of their numbers have come.
+            // The runs are still there. They are tried again when a quarter of their numbers were added.
             Err(error @ BlockError::Io { .. }) => {
                 let span: u64 = sources.iter().map(|run| run.span()).sum();
                 let more = (span / 4).max(self.options.block);
@@ -232,7 +234,7 @@ impl Shared {
                 );
                 let again_at = self.view().end + more;
                 self.progress().merges_failed.push((sources[0].span(), again_at));
-                // Shorter ones may find room.
+                // Shorter ones may fit.
                 true
             }
             Err(error) => {
@@ -242,8 +244,8 @@ impl Shared {
         }
     }
 
-    /// Merges neighbouring runs whatever their lengths are, as far as one run may hold them, or takes
-    /// what has expired out of one; how many there were. None if all is done, or the store closes.
+    /// Merges neighbouring runs of any length as far as one run may hold them, or removes expired keys from
+    /// one run. Returns how many runs there were; `None` if there is nothing to do, or if the store closes.
     pub(super) fn compact_once(&self) -> Result<Option<usize>, BlockError> {
         let begin = self.view().blocks.first().map_or(0, |block| block.first());
         let choose = |view: &View, progress: &mut Progress| {
@@ -254,7 +256,7 @@ impl Shared {
         Ok(merged.map(|()| sources.len()))
     }
 
-    /// The runs that are to be merged next, which nobody else takes until they are.
+    /// Returns the runs to merge next. No other thread takes them until they are merged.
     fn claim(
         &self,
         choose: impl FnOnce(&View, &mut Progress) -> Option<Vec<Arc<Run>>>,
@@ -269,8 +271,8 @@ impl Shared {
         Some(chosen)
     }
 
-    /// Puts one run, whose numbers begin with `begin` at least, in the place of those that were claimed;
-    /// none if the store closes.
+    /// Replaces the claimed runs by one whose numbers begin at `begin` or later. Returns `None` if the store
+    /// closes.
     fn merge_claimed(&self, sources: &[Arc<Run>], begin: u64) -> Result<Option<()>, BlockError> {
         let merged = self.merged(sources, begin);
         match &merged {
@@ -296,7 +298,7 @@ impl Shared {
         merge(&self.files, self.table_id, sources, (begin, first), view.span(), &second_of, &self.stop)
     }
 
-    /// Puts a merged run in the place of its sources.
+    /// Replaces the sources of a merged run by it.
     fn replace(&self, sources: &[Arc<Run>], run: Run) {
         let oldest = sources[0].numbers();
         let new_name = run::name(run.numbers());
@@ -306,12 +308,12 @@ impl Shared {
         });
         match replaced {
             Some(_) => sources.iter().for_each(|run| self.condemn(run::name(run.numbers()))),
-            // They have expired meanwhile.
+            // The sources have expired meanwhile.
             None => self.condemn(new_name),
         }
     }
 
-    /// Drops what only holds centroids before `first`.
+    /// Drops blocks and runs that have only centroids before `first`.
     pub(super) fn drop_before(&self, first: u64) {
         self.first.fetch_max(first, Ordering::Relaxed);
         let view = self.view();
@@ -319,7 +321,7 @@ impl Shared {
         if !is_due {
             return;
         }
-        // Runs that are being merged leave with the run they become, or when that is there.
+        // A run that is being merged is dropped with the merged run, or once that is there.
         let merging = self.progress().merging.clone();
         let dropped = self.change(|view| {
             let blocks = view.blocks.partition_point(|block| block.end() <= first);
@@ -332,7 +334,7 @@ impl Shared {
         dropped.into_iter().for_each(|name| self.condemn(name));
     }
 
-    /// The second key of a centroid, if the detector has one.
+    /// Returns the second key of a centroid, if the detector has one.
     pub(super) fn second_of(&self, view: &View, number: u64) -> Result<Option<u64>, BlockError> {
         let Some(second) = self.detector.second_key() else { return Ok(None) };
         let Some(block) = view.block_of(number) else { return Ok(None) };
@@ -340,8 +342,7 @@ impl Shared {
         Ok(hot.get(block.place_in_group(number)).map(|(_, compared)| (second.of)(compared)))
     }
 
-    /// What a saved table has to say of the blocks, whose files now stay until the next manifest
-    /// is saved.
+    /// Returns the manifest for a saved table. Its files are kept until a later manifest is saved.
     pub(super) fn manifest(&self) -> Manifest {
         let mut needed = self.needed();
         let view = self.view();
@@ -357,12 +358,13 @@ impl Shared {
         }
     }
 
-    /// The number of the last manifest.
+    /// Returns the number of the last manifest.
     pub(super) fn manifests(&self) -> u64 {
         self.needed().manifests
     }
 
-    /// The manifest of this number is on disk: what only those before it named may go.
+    /// Records that the manifest with this number is on disk. Files that only earlier manifests named may be
+    /// deleted.
     pub(super) fn saved(&self, number: u64) {
         let mut needed = self.needed();
         while let Some((of, names)) = needed.saving.pop_front_if(|(of, _)| *of <= number) {
@@ -373,7 +375,7 @@ impl Shared {
         self.delete_condemned(&mut needed);
     }
 
-    /// No table that is saved elsewhere counts any more, and nothing is kept for its sake.
+    /// Records that no table saved elsewhere counts any more, so nothing is kept for it.
     pub(super) fn keep_nothing(&self) {
         let mut needed = self.needed();
         needed.kept.clear();
@@ -394,7 +396,7 @@ impl Shared {
         self.needed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Deletes a file of the view before, or leaves that for when no manifest names it.
+    /// Deletes a file of an earlier view, or postpones that until no manifest names it.
     fn condemn(&self, name: String) {
         let mut needed = self.needed();
         if needed.names(&name) {
@@ -404,8 +406,8 @@ impl Shared {
         }
     }
 
-    /// Deletes what there is of a file that could not be written. Whatever a saved table names under
-    /// that name stays.
+    /// Deletes the remains of a file that could not be written. A file with that name that a saved table
+    /// names is kept.
     pub(super) fn discard(&self, name: &str) {
         let _ = self.files.remove(&new_name(name));
         if !self.needed().names(name) {
@@ -413,8 +415,8 @@ impl Shared {
         }
     }
 
-    /// Deletes a file that nobody needs. What cannot be deleted now is deleted when the store is opened
-    /// next.
+    /// Deletes a file that is not needed. A file that cannot be deleted now is deleted when the store is
+    /// opened next.
     fn delete(&self, name: &str) {
         let _ = self.files.remove(name);
     }
@@ -434,7 +436,7 @@ fn merged_name(sources: &[Arc<Run>], begin: u64) -> String {
     run::name((sources[0].numbers().0.max(begin), end))
 }
 
-/// The files of a view.
+/// Returns the names of the files of a view.
 fn names_of(view: &View) -> BTreeSet<String> {
     let blocks = view.blocks.iter().map(|block| block::name(block.first()));
     blocks.chain(view.runs.iter().map(|run| run::name(run.numbers()))).collect()

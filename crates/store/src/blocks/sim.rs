@@ -1,4 +1,4 @@
-//! A folder in memory that fails as disks do: it loses what was not synced, is full, slow, cannot be
+//! A folder in memory that fails as disks do: it loses what was not synced, is full, slow, or cannot be
 //! written or read.
 
 use std::collections::BTreeMap;
@@ -15,23 +15,23 @@ use leitong_base::random::Random;
 #[derive(Clone, Default)]
 pub struct SimFolder {
     state: Arc<Mutex<State>>,
-    /// Of whoever has the folder locked.
+    /// The lock, if this handle holds it.
     _lock: Option<Arc<()>>,
 }
 
 #[derive(Default)]
 struct State {
     names: BTreeMap<String, SimFile>,
-    /// As they were when the folder was last synced.
+    /// The names when the folder was last synced.
     synced_names: BTreeMap<String, SimFile>,
-    /// Operations that write, so far, and at which of them the power goes.
+    /// Number of operations that write so far, and the number of the one at which the power fails.
     operations: u64,
     power_until: Option<u64>,
-    /// Bytes that fit on the disk, and into one file; and how often one more was refused.
+    /// Bytes that fit on the disk, and into one file; and how often a write was refused for lack of room.
     room: Option<u64>,
     file_room: Option<u64>,
     refused: u64,
-    /// How long a write takes.
+    /// Duration of a write.
     pace: Option<Duration>,
     read_only: bool,
     fails_reading: bool,
@@ -41,7 +41,7 @@ struct State {
     lock: Weak<()>,
 }
 
-/// A file, under whatever name.
+/// A file without its name.
 #[derive(Clone, Default)]
 struct SimFile(Arc<Mutex<Contents>>);
 
@@ -51,7 +51,7 @@ struct Contents {
     synced: usize,
 }
 
-/// A file that is open.
+/// An open file.
 struct Opened {
     folder: SimFolder,
     file: SimFile,
@@ -63,7 +63,7 @@ impl SimFolder {
         Self { state: Arc::new(Mutex::new(state)), _lock: None }
     }
 
-    /// The folder, locked as long as anybody has it; none where somebody has.
+    /// Returns the folder, locked until it is dropped; `None` if it is locked already.
     pub fn locked(&self) -> Option<Self> {
         let mut state = self.state();
         if state.lock.strong_count() > 0 {
@@ -74,40 +74,40 @@ impl SimFolder {
         Some(Self { state: Arc::clone(&self.state), _lock: Some(lock) })
     }
 
-    /// The folder as a process leaves it that is killed: all that it has written is there, and
-    /// nothing that it still does has any effect.
+    /// Returns the folder as a killed process leaves it: everything that it has written is there, and nothing
+    /// that it still does has any effect.
     pub fn after_kill(&self) -> Self {
         let mut state = self.state();
         state.power_until = Some(0);
         Self::of(state.names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
     }
 
-    /// The power goes at the operation of this number.
+    /// Makes the power fail at the operation with this number.
     pub fn lose_power_at(&self, operation: u64) {
         self.state().power_until = Some(operation);
     }
 
-    /// Operations that wrote, so far.
+    /// Returns the number of operations that write so far.
     pub fn operations(&self) -> u64 {
         self.state().operations
     }
 
-    /// So many bytes fit on the disk; none: any number.
+    /// Sets how many bytes fit on the disk; `None` for no limit.
     pub fn set_room(&self, room: Option<u64>) {
         self.state().room = room;
     }
 
-    /// So many bytes fit into one file; none: any number.
+    /// Sets how many bytes fit into one file; `None` for no limit.
     pub fn set_file_room(&self, room: Option<u64>) {
         self.state().file_room = room;
     }
 
-    /// How often there was no room.
+    /// Returns how often a write was refused for lack of room.
     pub fn refused(&self) -> u64 {
         self.state().refused
     }
 
-    /// How long each write takes.
+    /// Sets how long each write takes.
     pub fn set_pace(&self, pace: Option<Duration>) {
         self.state().pace = pace;
     }
@@ -138,8 +138,8 @@ impl SimFolder {
         Self::of(self.state().names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
     }
 
-    /// What is there once the power is back: all that was synced, and of everything else what the
-    /// seed says.
+    /// Returns the folder after the power is back. Everything that was synced is there; for everything else
+    /// the seed decides.
     pub fn after_power_loss(&self, seed: u64) -> Self {
         let state = self.state();
         let mut random = Random::of_seed(seed);
@@ -153,7 +153,7 @@ impl SimFolder {
             let kept = contents.synced + if lost > 0 { random.below(lost + 1) } else { 0 };
             contents.bytes.truncate(kept);
             if random.chance(0.5) {
-                // Blocks may be there with their length alone.
+                // Blocks may be there with their length only.
                 contents.bytes[contents.synced..].fill(0);
             }
             contents.synced = contents.bytes.len();
@@ -162,12 +162,12 @@ impl SimFolder {
         Self::of(names)
     }
 
-    /// The contents of a file.
+    /// Returns the contents of a file.
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         self.state().names[name].contents().bytes.clone()
     }
 
-    /// Another folder with the same files, one of them with other contents.
+    /// Returns another folder with the same files, one of them with other contents.
     pub fn with(&self, name: &str, bytes: Vec<u8>) -> Self {
         let copied = |(of, file): (&String, &SimFile)| (of.clone(), file.copied());
         let mut names: BTreeMap<String, SimFile> = self.state().names.iter().map(copied).collect();
@@ -176,7 +176,7 @@ impl SimFolder {
         Self::of(names)
     }
 
-    /// The names of all files.
+    /// Returns the names of all files.
     pub fn all_names(&self) -> Vec<String> {
         self.state().names.keys().cloned().collect()
     }
@@ -185,7 +185,7 @@ impl SimFolder {
         self.state.lock().expect("no test has panicked here")
     }
 
-    /// The state, for an operation that writes.
+    /// Returns the state, for an operation that writes.
     fn to_write(&self) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.state();
         state.operations += 1;

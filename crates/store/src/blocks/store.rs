@@ -1,14 +1,14 @@
-//! The store of a table's old centroids, as the clustering sees it.
+//! The store of a table's old centroids, as clustering uses it.
 //!
 //! ```text
 //! table ──► portions ──► sealer ──► block + run ──► merges ──► fewer runs
 //!   │                    a thread                   a thread for each length
 //!   └─ look-ups ──► filters ──► pool of readers
 //! ```
-//! Decisions do not wait for a write, unless more centroids wait in memory than
-//! [`StoreOptions::waiting_max`]. If a file cannot be read, is damaged or could not be written for too long,
-//! the store fails: that operation and all later ones return the same [`TableFault`], also if a thread in the
-//! background found it.
+//! Decisions do not wait for writes unless more centroids wait in memory than [`StoreOptions::waiting_max`].
+//! The store fails if a file cannot be read, is damaged, or could not be written for too long. Then that
+//! operation and all later ones return the same [`TableFault`]. This is also so if a background thread found
+//! the problem.
 
 use std::io;
 use std::ops::Range;
@@ -36,9 +36,9 @@ use leitong_cluster::{
 };
 use leitong_fingerprint::{Detector, LookUp as By};
 
-/// Portions that wait for the thread that seals.
+/// Maximum number of portions that wait for the sealing thread.
 pub(super) const PORTIONS_MAX: usize = 64;
-/// The longest pause of whoever decides while blocks are written more slowly than they fill.
+/// The longest pause of the deciding thread while blocks are written more slowly than they fill.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// The store.
@@ -46,31 +46,30 @@ pub struct BlockStore {
     shared: Arc<Shared>,
     pool: Option<ThreadPool>,
     sealing: Sealing,
-    /// The group that was read last, and its first number: expiry asks for one centroid after the
-    /// other.
+    /// The group that was read last, and its first number. Expiry asks for one centroid after another.
     last_group: Mutex<Option<(u64, Vec<Cold>)>>,
-    /// Who compares checksums beside all that.
+    /// The thread that compares checksums in the background.
     checker: Option<JoinHandle<()>>,
 }
 
-/// Who seals and merges.
+/// The way in which blocks are sealed and merged.
 enum Sealing {
-    /// Whoever hands over; only tests do without threads.
+    /// By the calling thread. Only tests do without threads.
     Here(Mutex<Box<Sealer>>),
-    /// Threads of their own.
+    /// By separate threads.
     Threads { portions: Option<Sender<Portion>>, sealer: Option<JoinHandle<()>> },
 }
 
-/// Some centroids, the number of the first one, and the texts of the block that they complete.
+/// Some centroids with the number of the first one, and the texts of the block that they complete.
 type Portion = (u64, Vec<Handed>, SeenTexts);
 
 impl BlockStore {
-    /// Opens the blocks that `manifest` names. Files of other blocks, which an earlier process left
-    /// when it ended before it saved, are deleted.
+    /// Opens the blocks that `manifest` names. Deletes files of other blocks, which an earlier process left
+    /// when it ended before it saved.
     ///
     /// # Errors
-    /// [`BlockError`], where a file is missing, damaged, newer than this program or another
-    /// table's, or the detector finds centroids otherwise than by keys.
+    /// [`BlockError`] if a file is missing, damaged, newer than this program or of another table, or if the
+    /// detector does not find centroids by keys.
     pub fn open(
         files: Arc<dyn Files>,
         detector: Arc<dyn Detector>,
@@ -80,10 +79,11 @@ impl BlockStore {
         Self::open_beside(files, detector, options, manifest, None)
     }
 
-    /// The same; what `other` names, which is another saved table in the same folder, stays as well.
+    /// Opens the blocks like [`Self::open`], but keeps the files that `other` names, which is another saved
+    /// table in the same folder.
     ///
     /// # Errors
-    /// As of [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_beside(
         files: Arc<dyn Files>,
         detector: Arc<dyn Detector>,
@@ -133,31 +133,32 @@ impl BlockStore {
         Ok(Self { shared, pool, sealing, last_group: Mutex::new(None), checker })
     }
 
-    /// What a saved table has to say of the blocks. Their files stay until [`Self::saved`] says
-    /// that a later manifest is on disk.
+    /// Returns the manifest of the present blocks, for a saved table. Their files are kept until
+    /// [`Self::saved`] reports that a later manifest is on disk.
     #[must_use]
     pub fn manifest(&self) -> Manifest {
         self.shared.manifest()
     }
 
-    /// The manifest that was asked for last is on disk.
+    /// Reports that the last manifest that [`Self::manifest`] returned is on disk.
     pub fn saved(&self) {
         self.shared.saved(self.shared.manifests());
     }
 
-    /// The number of the manifest that was asked for last: for whoever asks for several before the
-    /// first of them is on disk.
+    /// Returns the number of the last manifest. It is for callers that request several manifests before the
+    /// first one is on disk.
     #[must_use]
     pub fn manifests(&self) -> u64 {
         self.shared.manifests()
     }
 
-    /// The manifest of this number is on disk.
+    /// Reports that the manifest with this number is on disk.
     pub fn saved_up_to(&self, number: u64) {
         self.shared.saved(number);
     }
 
-    /// What only [another table](Self::open_beside) names may go, once it is not whole without it.
+    /// Allows files that only [another table](Self::open_beside) names to be deleted. To be called once the
+    /// other table is no longer needed.
     pub fn keep_nothing(&self) {
         self.shared.keep_nothing();
     }
@@ -180,23 +181,24 @@ impl BlockStore {
         self.shared.wait(|progress| progress.on_their_way == 0 && progress.mergers == 0)
     }
 
-    /// Merges neighbouring runs of keys as far as one run may hold them, whatever their lengths are, and
-    /// takes out keys whose blocks have expired; how many runs became one. None if there is nothing
-    /// more to do. To be called once nothing is sealed or merged; the table is to be saved after it.
+    /// Merges neighbouring runs of keys as far as one run may hold them, whatever their lengths, and removes
+    /// keys whose blocks have expired. Returns how many runs were merged; `None` if there is nothing more to
+    /// do. It must be called when nothing is being sealed or merged, and the table must be saved after it.
     ///
     /// # Errors
-    /// [`BlockError`]; all runs are as they were.
+    /// [`BlockError`]; then all runs are unchanged.
     pub fn compact_once(&self) -> Result<Option<usize>, BlockError> {
         self.shared.compact_once()
     }
 
-    /// How often blocks and runs have come, gone or become others: a manifest of before is older.
+    /// Returns how often blocks and runs have changed. A manifest from before the last change is outdated.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.shared.changes()
     }
 
-    /// Why the last write failed, and how many centroids wait in memory for the next attempt.
+    /// Returns the reason why the last write failed, and how many centroids wait in memory for the next
+    /// attempt.
     #[must_use]
     pub fn waits_because(&self) -> Option<(String, u64)> {
         let sealed = self.shared.view().end;
@@ -205,10 +207,10 @@ impl BlockStore {
         Some((why.clone(), progress.end.saturating_sub(sealed)))
     }
 
-    /// Log offset of the youngest centroid in a block; none where there is no block.
+    /// Returns the log offset of the youngest centroid in a block; `None` if there is no block.
     ///
     /// # Errors
-    /// [`BlockError`], where it cannot be read.
+    /// [`BlockError`] if the block cannot be read.
     pub fn newest(&self) -> Result<Option<u64>, BlockError> {
         let Some(number) = self.shared.view().blocks.last().map(|block| block.end() - 1) else {
             return Ok(None);
@@ -216,25 +218,25 @@ impl BlockStore {
         Ok(self.read_founded(number)?.map(|(log_offset, _)| log_offset))
     }
 
-    /// What was read and written since it was opened.
+    /// Returns the counts of what was read and written since the store was opened.
     #[must_use]
     pub fn counted(&self) -> Counted {
         self.shared.reads.counted()
     }
 
-    /// Bytes on disk.
+    /// Returns the bytes on disk.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.shared.view().file_bytes()
     }
 
-    /// Centroids in blocks that have not expired.
+    /// Returns the number of unexpired centroids in blocks.
     #[must_use]
     pub fn centroid_count(&self) -> u64 {
         self.shared.view().end.saturating_sub(self.shared.first.load(Ordering::Relaxed))
     }
 
-    /// How many blocks there are, and how many runs a look-up asks.
+    /// Returns the number of blocks, and of runs that a look-up asks.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {
         let view = self.shared.view();
@@ -262,9 +264,9 @@ impl BlockStore {
         }
     }
 
-    /// How long whoever decides is to pause, with so many centroids waiting. From half of what may wait on
-    /// it slows down, at three quarters to the rate at which the last block was written: many short pauses,
-    /// where else it would stand still for as long as a block takes.
+    /// Returns how long the deciding thread has to pause while `waiting` centroids wait to be written. Above
+    /// half of the maximum it slows down; at three quarters it reaches the rate at which the last block was
+    /// written. So it makes many short pauses instead of halting for as long as a block takes.
     fn slowed(&self, end: u64, waiting: u64) -> Duration {
         if self.pool.is_none() {
             return Duration::ZERO;
@@ -324,8 +326,8 @@ impl OldCentroids for BlockStore {
             self.shared.pause_until(Instant::now() + slowed);
         }
         if waiting > options.waiting_max {
-            // Writing is slow, or fails. In the first case deciding waits for it; mostly it was slowed down
-            // before it came to that.
+            // Writing is slow, or fails. If it is slow, the deciding thread waits for it here; mostly it has
+            // slowed down early enough.
             self.shared.wait(|progress| progress.failed.is_some() || progress.on_their_way < PORTIONS_MAX)?;
         }
         let mut progress = self.shared.progress();
@@ -357,7 +359,7 @@ impl OldCentroids for BlockStore {
         self.shared.check()?;
         let mut progress = self.shared.progress();
         if progress.next != first {
-            // A write has failed in between; they are asked for again.
+            // A write has failed meanwhile, so these centroids will be requested again.
             return Ok(());
         }
         progress.next += centroids.len() as u64;
@@ -458,7 +460,7 @@ impl Drop for BlockStore {
         if let Sealing::Threads { portions, sealer } = &mut self.sealing {
             portions.take();
             if let Some(sealer) = sealer.take() {
-                // It has nothing to say but a panic of its own, which was told when it came.
+                // The only error is a panic, which was reported when it happened.
                 let _ = sealer.join();
             }
         }
@@ -468,14 +470,14 @@ impl Drop for BlockStore {
     }
 }
 
-/// The pause after so many `new` centroids, each of which takes `pace` to write, with so many waiting.
+/// Returns the pause after `new` more centroids, each of which takes `pace` to write, while `waiting` wait.
 fn pause(pace: Duration, new: u64, waiting: u64, waiting_max: u64) -> Duration {
     let half = waiting_max / 2;
     let over = waiting.saturating_sub(half) as f64 / (half / 2).max(1) as f64;
     pace.mul_f64(new as f64 * over).min(PAUSE_MAX)
 }
 
-/// Whether old centroids of this detector can be on disk.
+/// Checks that old centroids of this detector can be on disk.
 ///
 /// # Errors
 /// [`BlockError::NoKeys`].
@@ -497,7 +499,7 @@ impl Drop for FailOnPanic {
     }
 }
 
-/// Seals all portions, and has what is due merged meanwhile.
+/// Seals all portions, and starts the merges that become due.
 fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portion>) {
     let _guard = FailOnPanic(Arc::clone(shared));
     let mut merges: Vec<JoinHandle<()>> = Vec::new();
@@ -518,8 +520,9 @@ fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portio
     }
 }
 
-/// A thread that merges whatever is due; none if there is none to be had now, and the next block's
-/// will do it. Long merges run beside short ones, since each length is merged by one at most.
+/// Starts a thread that merges the runs that are due. Returns `None` if no thread can be started now; then
+/// the next block's thread will merge them. Long merges run alongside short ones, since at most one thread
+/// merges each length.
 fn merge_beside(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     shared.progress().mergers += 1;
     let ended = |shared: &Shared| {

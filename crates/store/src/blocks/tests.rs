@@ -1,4 +1,4 @@
-//! A table on disk against the same table in memory, whatever happens to the disk.
+//! A table on disk compared with the same table in memory, whatever happens to the disk.
 
 use std::sync::Arc;
 
@@ -29,9 +29,9 @@ use leitong_text::extract::Document;
 use leitong_text::segment::SegmentConfig;
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
-/// Fingerprints are a key, a place on a line of 2,000, and a colour. Near are those of one key and
-/// colour that are at most 3 apart; up to 6 apart they are related. Look-ups compare all but the
-/// colour.
+/// A fingerprint is a key, a place on a line of 2,000, and a colour. Fingerprints with the same key and
+/// colour are near if they are at most 3 apart, and related if at most 6 apart. Look-ups compare everything
+/// except the colour.
 struct Coloured;
 
 fn place(fingerprint: &[u8]) -> u16 {
@@ -133,7 +133,7 @@ struct Event {
     key: u8,
     place: u16,
     colour: u8,
-    /// A text that other pages may have; else it is the only one with its text.
+    /// A text that other pages may have; `None` for a text that no other page has.
     text: Option<u8>,
     day: Option<i64>,
 }
@@ -155,7 +155,7 @@ impl Event {
 }
 
 pub(super) fn events(count: usize) -> impl Strategy<Value = Vec<FingerprintRecord>> {
-    // Few keys, so that very many centroids have one.
+    // Few keys, so that very many centroids share one.
     let event = (
         prop::sample::select(vec![0_u8, 0, 0, 1, 2]),
         prop::sample::select(vec![7_u8, 7, 8]),
@@ -181,7 +181,7 @@ pub(super) fn expiry() -> impl Strategy<Value = ExpiryConfig> {
         .prop_map(|(max_age_days, centroids_max)| ExpiryConfig { max_age_days, centroids_max })
 }
 
-/// What a saved table consists of.
+/// The parts of a saved table.
 #[derive(Clone)]
 pub(super) struct Saved {
     pub(super) manifest: Manifest,
@@ -241,7 +241,7 @@ impl OnDisk {
         Ok(Self { clusterer, store })
     }
 
-    /// Returns what would be saved now. The caller calls [`BlockStore::saved`] once it is.
+    /// Returns the table as it would be saved now. The caller calls [`BlockStore::saved`] once it is saved.
     pub(super) fn to_save(&self) -> Result<Saved, TableFault> {
         self.store.finish()?;
         let manifest = self.store.manifest();
@@ -292,8 +292,8 @@ pub(super) fn coloured() -> Arc<dyn Detector> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// With any batches, restarts between them, expiry, corpora, and crowds under one key; and
-    /// whatever number the first centroid has.
+    /// This holds for any batches, restarts between them, expiry, corpora, very many centroids under one key,
+    /// and any number of the first centroid.
     #[test]
     fn decides_what_the_table_in_memory_decides(
         records in events(900), expiry in expiry(), batch in 1..80_usize, restart_every in 1..9_usize,
@@ -324,7 +324,7 @@ proptest! {
     }
 }
 
-/// Founding pages, mostly, in an order that a seed draws.
+/// Returns pages, most of which found a cluster, in random order.
 pub(super) fn stream(count: usize) -> Vec<FingerprintRecord> {
     let mut random = Random::of_seed(5);
     let event = |number: usize| Event {
@@ -338,8 +338,8 @@ pub(super) fn stream(count: usize) -> Vec<FingerprintRecord> {
     (0..count).map(event).enumerate().map(|(number, event)| event.record(number)).collect()
 }
 
-/// The power goes at operations that write; what was saved last is whole then, and goes on as if
-/// nothing had happened.
+/// The power fails at an operation that writes. The table that was saved last is complete then, and continues
+/// as if nothing had happened.
 #[test]
 fn power_may_go_at_any_moment() {
     let detector = coloured();
@@ -383,13 +383,13 @@ fn power_may_go_at_any_moment() {
         if is_last {
             break;
         }
-        // Every operation of the first blocks and merges; then by a step that meets all kinds.
+        // Every operation of the first blocks and merges; then with a step that meets all kinds.
         operation += if operation < 60 { 1 } else { 17 };
     }
     assert!(operation > 100, "{operation}: more has to be written than that");
 }
 
-/// A table that a disk has, after some time.
+/// Returns a table that has been on disk for some time.
 pub(super) fn filled(folder: &SimFolder, detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Saved {
     let opened = OnDisk::open(Arc::new(folder.clone()), detector, expiry, tiny(), &Saved::nothing());
     let mut disk = opened.expect("opens");
@@ -433,7 +433,7 @@ fn a_flipped_bit_is_found_wherever_it_is() {
                 ["at byte", "newer", "another table"].iter().any(|what| found[0].1.contains(what)),
                 "{found:?}"
             );
-            // Who does not look finds out, or is none the worse.
+            // If opening does not notice the damage, a later read does, or it makes no difference.
             let Ok(mut disk) = OnDisk::open(Arc::new(flipped), &detector, &expiry, tiny(), &saved) else {
                 continue;
             };
@@ -490,7 +490,7 @@ fn every_detector() -> Vec<Arc<dyn Detector>> {
     ]
 }
 
-/// Every detector that has keys, on texts that resemble one another.
+/// Every detector that has keys, with texts that resemble one another.
 #[test]
 fn every_detector_decides_on_disk_what_it_decides_in_memory() {
     let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("the defaults");
@@ -512,7 +512,7 @@ fn every_detector_decides_on_disk_what_it_decides_in_memory() {
                 let copied = texts[random.below(texts.len())].clone();
                 copied.replacen("today", "yesterday", random.below(3))
             }
-            // Some paragraphs stand in very many texts.
+            // Some paragraphs are in very many texts.
             _ => {
                 let mut paragraphs: Vec<String> = (0..6).map(|_| sentence(&mut random)).collect();
                 paragraphs.insert(random.below(6), common[random.below(3)].clone());
@@ -553,16 +553,16 @@ fn every_detector_decides_on_disk_what_it_decides_in_memory() {
         }
         on_disk += usize::from(disk.store.end() >= 32);
     }
-    // These texts are too much alike for the detectors that look at punctuation alone.
+    // These texts are too similar for the detectors that use only punctuation.
     assert!(with_keys >= 9 && on_disk >= with_keys - 2, "{on_disk} of {with_keys}");
 }
 
-/// A founding page of the default detector.
+/// Returns a page that founds a cluster with the default detector.
 pub(super) fn founding(number: u64) -> FingerprintRecord {
     FingerprintRecord::numbered(number as usize, Some(Fingerprints::even(1).get(number)))
 }
 
-/// With threads and a real folder: the same decisions, few runs, and 20 bytes of memory a centroid.
+/// With threads and a real folder: the same decisions, few runs, and 20 bytes of memory per centroid.
 #[test]
 fn threads_seal_and_merge_beside_the_decisions() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
@@ -592,7 +592,7 @@ fn threads_seal_and_merge_beside_the_decisions() {
     assert!(blocks >= 10 && runs <= 6, "{blocks} blocks, {runs} runs");
     let sealed = disk.store.end();
     let bytes = OldCentroids::bytes(&*disk.store) as f64 / sealed as f64;
-    // Small blocks have small filters, whose keys take a little more than nine bits.
+    // Small blocks have small filters, which take a little more than nine bits per key.
     assert!(bytes < 28.0, "{bytes} bytes a sealed centroid");
     let saved = disk.save();
     drop(disk);

@@ -1,4 +1,4 @@
-//! What is on disk at one moment, as look-ups see it: they go on with theirs while others change.
+//! The blocks and runs on disk at one moment. Look-ups keep using their view while others change.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ pub(super) struct View {
 }
 
 impl View {
-    /// The block of the centroid of this number; none if it has been dropped, or is to come.
+    /// Returns the block with the centroid of this number; `None` if it was dropped or is not written yet.
     pub(super) fn block_of(&self, number: u64) -> Option<&Arc<Block>> {
         let after = self.blocks.partition_point(|block| block.end() <= number);
         self.blocks.get(after).filter(|block| block.first() <= number)
     }
 
-    /// The first `fan` neighbours among the runs that are of one length, below `span_max`, and not of one
-    /// that is left out.
+    /// Returns the first `fan` neighbouring runs that have the same length, below `span_max`, and whose
+    /// length is not in `left_out`.
     pub(super) fn due(&self, fan: usize, span_max: u64, left_out: &[u64]) -> Option<Vec<Arc<Run>>> {
         let mergeable = |runs: &&[Arc<Run>]| {
             let span = runs[0].span();
@@ -32,9 +32,9 @@ impl View {
         self.runs.windows(fan).find(mergeable).map(<[Arc<Run>]>::to_vec)
     }
 
-    /// The oldest neighbours among the runs that together have `span_max` numbers at most from `begin` on,
-    /// which the first block begins with; or the one that has numbers before it. None if no run can be
-    /// shorter or fewer.
+    /// Returns the oldest neighbouring runs that together have at most `span_max` numbers from `begin` on,
+    /// the number with which the first block begins. Or it returns the one run that has numbers before
+    /// `begin`. `None` if no run can be shortened, and no two can be merged.
     pub(super) fn to_compact(&self, span_max: u64, begin: u64) -> Option<Vec<Arc<Run>>> {
         let mut rest = &self.runs[..];
         while let Some(oldest) = rest.first() {
@@ -49,18 +49,18 @@ impl View {
         None
     }
 
-    /// Numbers from the first block's first to the end.
+    /// Returns the number of centroids from the first block's first to the end.
     pub(super) fn span(&self) -> u64 {
         self.blocks.first().map_or(0, |block| self.end - block.first())
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(|block| block.bytes()).sum();
         blocks + self.runs.iter().map(|run| run.bytes()).sum::<usize>()
     }
 
-    /// Bytes on disk.
+    /// Returns the bytes on disk.
     pub(super) fn file_bytes(&self) -> u64 {
         let blocks: u64 = self.blocks.iter().map(|block| block.file_bytes()).sum();
         blocks + self.runs.iter().map(|run| run.file_bytes()).sum::<u64>()
