@@ -30,7 +30,7 @@ use texts::FoundFor;
 /// are removed, their age keeps them from matching.
 const AGED_FREED_PER_RECORD: u64 = 16;
 
-/// How far a table has read its log.
+/// The position of a table in its log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
     /// Distinguishes logs of the same name.
@@ -57,7 +57,7 @@ pub struct Clusterer {
     bounds: Bounds,
     position: Position,
     table: Tiers,
-    /// The canonical pages of the clusters. `None` if the founding page always is the canonical one.
+    /// The canonical pages of the clusters. `None` if the founding page is always the canonical one.
     canonicals: Option<Canonicals>,
     /// The last crawl of each url. `None` if recrawls are not recognised.
     crawls: Option<Crawls>,
@@ -94,7 +94,7 @@ pub struct NewCentroid {
     pub fingerprint_hash: u64,
     /// The centroid itself.
     pub centroid: Centroid,
-    /// The rank of its page as canonical page. `None` if the founding page always is the canonical one.
+    /// The rank of its page as canonical page. `None` if the founding page is always the canonical one.
     pub rank: Option<Rank>,
 }
 
@@ -237,7 +237,7 @@ impl Clusterer {
         self.table.end()
     }
 
-    /// Returns what has expired permanently.
+    /// Returns the bounds below which everything has expired permanently.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         self.bounds
@@ -519,7 +519,7 @@ impl Clusterer {
     }
 
     /// Returns the canonical page of the cluster of the centroid with this number. `None` if the founding
-    /// page always is the canonical one, or if the centroid has expired.
+    /// page is always the canonical one, or if the centroid has expired.
     #[must_use]
     pub fn canonical(&self, number: u64) -> Option<Canonical> {
         self.canonicals.as_ref()?.get(number)
@@ -801,13 +801,13 @@ impl<'a> Unexpired<'a> {
     }
 }
 
-/// Returns what is looked up for a record, and the key of its text; `None` if it has no fingerprint.
+/// Returns the query for a record, and the key of its text; `None` if it has no fingerprint.
 fn query_and_key(record: &FingerprintRecord) -> Option<(Query<'_>, u128)> {
     let query = query(record)?;
     Some((query, text_key(query.corpus, query.fingerprint_hash, record.text?.digest)))
 }
 
-/// Returns what is looked up for a record; `None` if it has no fingerprint.
+/// Returns the query for a record; `None` if it has no fingerprint.
 fn query(record: &FingerprintRecord) -> Option<Query<'_>> {
     let Outcome::Fingerprint(fingerprint) = &record.outcome else { return None };
     let FingerprintRecord { corpus, fingerprint_hash, .. } = record;

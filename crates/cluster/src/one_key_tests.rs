@@ -110,7 +110,7 @@ fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Fo
     joined.collect()
 }
 
-/// The definition: each page is compared with all unexpired centroids.
+/// Decides by the definition: compares each page with all unexpired centroids.
 fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> Vec<Found> {
     let mut centroids: Vec<(u64, &Vec<u8>)> = Vec::new();
     let mut decisions = Vec::new();

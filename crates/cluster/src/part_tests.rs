@@ -12,7 +12,7 @@ use leitong_base::record::FingerprintRecord;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::{self, SimHash};
 
-/// A page whose text is unlike any other's; article 0 means no article.
+/// Returns a page whose text is unlike any other's; article 0 means no article.
 fn page(number: usize, article: u8, name: u8) -> FingerprintRecord {
     let mut mix = Random::of_seed(number as u64);
     let values = std::array::from_fn(|_| mix.next_bits() as u8);
@@ -40,7 +40,8 @@ fn related(decision: &Decision) -> Option<u64> {
     }
 }
 
-/// The definition: all pages are centroids; those beyond the cap have expired.
+/// Returns the related centroids by the definition: all pages are centroids, and those beyond the maximum
+/// have expired.
 fn scanned(pages: &[(u8, u8)], centroids_max: usize) -> Vec<Option<u64>> {
     let of = |(at, (article, name)): (usize, &(u8, u8))| {
         let unexpired = at.saturating_sub(centroids_max)..at;

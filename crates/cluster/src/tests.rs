@@ -127,7 +127,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 0..150)
 }
 
-/// The definition, literally: all centroids in a list, scanned from the oldest.
+/// Decides by the definition: all centroids are in a list, scanned from the oldest.
 fn naive(events: &[Event], expiry: &ExpiryConfig) -> Vec<Option<(u64, u32, bool)>> {
     let mut centroids: Vec<(u64, &Event, Option<i64>)> = Vec::new();
     // The pages that joined, each with the place of its centroid in the list.
@@ -176,7 +176,7 @@ fn naive(events: &[Event], expiry: &ExpiryConfig) -> Vec<Option<(u64, u32, bool)
     decisions
 }
 
-/// The canonical pages by definition: the longest page of each cluster so far.
+/// Returns the canonical pages by definition: the longest page of each cluster so far.
 fn naive_canonicals(events: &[Event], decisions: &[Option<(u64, u32, bool)>]) -> Vec<Option<u32>> {
     let mut longest: BTreeMap<u64, u32> = BTreeMap::new();
     let canonical = |(event, decision): (&Event, &Option<(u64, u32, bool)>)| {
@@ -191,7 +191,7 @@ fn clusterer(expiry: &ExpiryConfig) -> Clusterer {
     Clusterer::new(Arc::new(OnALine), longest(expiry), Position::default())
 }
 
-/// The rules by which the longest page is the canonical one.
+/// Returns rules by which the longest page is the canonical one.
 fn longest(expiry: &ExpiryConfig) -> ClusterRules {
     let canonical = CanonicalConfig { prefer: vec![Preference::Longest], hosts: Vec::new() };
     ClusterRules { expiry: expiry.clone(), canonical, ..ClusterRules::default() }

@@ -115,8 +115,8 @@ impl Tiers {
         self.find_by(Purpose::Probe, queries, detector, scratch)
     }
 
-    /// Returns what [`Self::find`] finds, as far as a decision can need it. If a centroid is near a query at
-    /// distance 0, only the centroids that share the [equal key](Detector::equal_key) with the query are
+    /// Returns the result of [`Self::find`], as far as a decision can need it. If a centroid is near a query
+    /// at distance 0, only the centroids that share the [equal key](Detector::equal_key) with the query are
     /// returned: no others can be as near.
     pub(super) fn find_to_decide(
         &self,

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The portions and cores in which they come make no difference.
+        /// The result does not depend on the portions and cores in which they come.
         #[test]
         fn keeps_the_nearest_of_each_query(
             all in prop::collection::vec((0..4_u32, any::<bool>(), 0..3_u32, 0..40_u64), 0..200), portion in 1..50_usize,

@@ -10,7 +10,7 @@ use crate::wait::{HANG_LIMIT, wait_until};
 use leitong_cluster::ExpiryConfig;
 use leitong_cluster::OldCentroids;
 
-/// A store that only checks, as fast as it can.
+/// Returns the options of a store that only checks, as fast as it can.
 fn checking() -> StoreOptions {
     StoreOptions { check_bytes_per_second: 1 << 40, ..tiny() }
 }

@@ -10,7 +10,7 @@ use super::sim::SimFolder;
 use super::tests::{OnDisk, Saved, coloured, decide, events, expiry, in_memory, stream, tiny};
 use leitong_cluster::ExpiryConfig;
 
-/// A store that merges nothing by itself.
+/// Returns the options of a store that merges nothing by itself.
 fn unmerged() -> StoreOptions {
     StoreOptions { fan: 1_000, ..tiny() }
 }

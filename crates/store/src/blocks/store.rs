@@ -163,8 +163,8 @@ impl BlockStore {
         self.shared.keep_nothing();
     }
 
-    /// Waits until all centroids that were handed over are written, as far as they fill blocks. Merges may go
-    /// on.
+    /// Waits until all centroids that were handed over are written, as far as they fill blocks. Merges may
+    /// continue.
     ///
     /// # Errors
     /// [`TableFault`] if the store has failed.

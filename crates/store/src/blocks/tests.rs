@@ -82,7 +82,7 @@ impl Detector for Coloured {
     fn related(&self, a: &[u8], b: &[u8]) -> bool {
         self.related_found(a, b)
     }
-    /// Every eighth place is one of four articles; each place is a page of its own.
+    /// Returns one of four articles for every eighth place; each place is a different page.
     fn article(&self, fingerprint: &[u8]) -> Option<u32> {
         let place = u32::from(place(fingerprint));
         place.is_multiple_of(8).then_some(place / 8 % 4)
@@ -111,7 +111,7 @@ impl Detector for Coloured {
     }
 }
 
-/// A small store without threads.
+/// Returns the options of a small store without threads.
 pub(super) fn tiny() -> StoreOptions {
     let (portion, waiting_max) = (8, 128);
     StoreOptions {
