@@ -1,8 +1,8 @@
 //! Single-Pass clustering (paper 002, section 3.2): records in log order → decisions.
 //!
 //! A page with the same text as an earlier page joins that page's cluster. Any other page joins the nearest
-//! centroid that is near enough, or founds a cluster and becomes its permanent centroid. Pages are compared with
-//! centroids only. Among equally near centroids the oldest wins.
+//! centroid that is near enough, or founds a cluster and becomes its permanent centroid. Pages are compared
+//! with centroids only. Among equally near centroids the oldest wins.
 //!
 //! ```text
 //! batch of records ─► look-ups ──► near centroids ─► decisions ──► table
