@@ -248,7 +248,7 @@ impl Clusterer {
         self.bounds = bounds;
     }
 
-    /// Returns how many centroids have not expired, and the log offset at which the oldest of them was founded.
+    /// Returns the number of unexpired centroids, and the log offset at which the oldest of them was founded.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -341,8 +341,8 @@ impl Clusterer {
         self.table.settle(&*self.detector)
     }
 
-    /// Decides on the record at the next offset of the log. A record that could not be read is `None`; it takes
-    /// an offset and nothing else.
+    /// Decides on the record at the next offset of the log. `None` is a record that could not be read; it
+    /// takes an offset and nothing else.
     ///
     /// # Errors
     /// [`TableFault`].

@@ -153,8 +153,8 @@ impl Tiers {
         Ok(nearest)
     }
 
-    /// Returns the nearest centroid that is near or related in full, whose number is at least `first`, and that
-    /// is not left out. No old centroid is left out. See [`Table::find_nearest`].
+    /// Returns the nearest centroid that is near or related in full, whose number is at least `first`, and
+    /// that is not left out. No old centroid is left out. See [`Table::find_nearest`].
     pub(super) fn find_nearest(
         &self,
         query: Query<'_>,

@@ -48,8 +48,8 @@ pub struct Merged {
 }
 
 impl Clusterer {
-    /// Adds centroids of a saved table, in the order of founding. All look-ups are done at once, on all cores.
-    /// Returns as many results as there are centroids.
+    /// Adds centroids of a saved table, in the order of founding. All look-ups are done at once, on all
+    /// cores. Returns one result for each centroid.
     ///
     /// # Errors
     /// [`TableFault`].

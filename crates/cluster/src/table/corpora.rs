@@ -61,7 +61,7 @@ impl Corpora {
         ids.iter().find(|(hash, _)| *hash == fingerprint_hash).map(|(_, id)| *id)
     }
 
-    /// Counts a new centroid. Returns the number of its corpus.
+    /// Adds a new centroid to the count. Returns the number of its corpus.
     pub(super) fn enter(&mut self, name: &str, fingerprint_hash: u64) -> CorpusId {
         let id = self.find(name, fingerprint_hash).unwrap_or_else(|| {
             let entry = Entry { name: name.into(), fingerprint_hash, centroids: 0 };
@@ -84,7 +84,7 @@ impl Corpora {
         id
     }
 
-    /// Uncounts a removed centroid. A corpus without centroids is forgotten.
+    /// Subtracts a removed centroid. A corpus without centroids is forgotten.
     pub(super) fn leave(&mut self, id: CorpusId) {
         let entry = &mut self.entries[id.0 as usize];
         entry.centroids -= 1;

@@ -419,7 +419,8 @@ impl Table {
         queries.iter().map(probe).collect()
     }
 
-    /// Compares at most [`AHEAD`] ordered hits, and adds those that are near to `near`.
+    /// Compares at most [`AHEAD`] ordered hits with their queries, and adds the near and related ones to
+    /// `near`.
     fn compare(&self, hits: &[Hit], asked: Asked<'_>, near: &mut Vec<Near>) {
         self.fetch(hits);
         for hits in hits.chunk_by(|a, b| a.query() == b.query()) {

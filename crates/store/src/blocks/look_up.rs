@@ -242,7 +242,7 @@ impl LookUp<'_> {
         Ok(())
     }
 
-    /// Compares the hits of one group, and adds the near ones to `near`.
+    /// Compares the hits of one group, and adds the near and related ones to `near`.
     fn compare(
         &self,
         hits: &[Hit],

@@ -13,8 +13,8 @@
 //!   as it was last saved. A file that a saved table names is not changed, and is deleted only after another
 //!   table was saved.
 //! * Every part of a file has a checksum ([`parts`]). It is compared when the part is read, and in the
-//!   [background](check). If a file cannot be read, or its checksum does not match, the operation and all later
-//!   ones return a [`TableFault`](leitong_cluster::TableFault), and there is no verdict.
+//!   [background](check). If a file cannot be read, or its checksum does not match, the operation and all
+//!   later ones return a [`TableFault`](leitong_cluster::TableFault), and there is no verdict.
 //!
 //! Reasons for this design: `docs/adr/0023-old-centroids-on-disk.md`.
 

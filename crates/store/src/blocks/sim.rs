@@ -122,8 +122,8 @@ impl SimFolder {
         self.state().fails_reading = true;
     }
 
-    /// Makes one read fail: the one with this number, counted from 0 since the folder was created. Those after
-    /// it succeed again.
+    /// Makes one read fail: the one with this number, counted from 0 since the folder was created. Later
+    /// reads succeed again.
     pub fn fail_read(&self, number: u64) {
         self.state().failing_read = Some(number);
     }
