@@ -1,13 +1,13 @@
-//! A table of which old centroids are on disk, as whoever has the table keeps it: an owner, a
-//! standby, a restore.
+//! Manages the part of a worker's table that is on disk: an owner, a standby or a restore keeps old centroids
+//! there.
 //!
 //! ```text
 //! records of the changelog, or committed transactions ─► places of numbers in the changelog
 //! blocks that have changed, once all of the table is committed ─► the file that names them
 //! ```
-//! Invariants: only one has the folder of a partition, by a lock that goes with its files; what is
-//! saved names committed centroids alone. Saving takes milliseconds, and comes with every block that
-//! is sealed, merged or dropped. Memory: some hundred numbers.
+//! Invariants: only one table uses the folder of a partition, by a lock that is released with its files. A
+//! saved file names only committed centroids. Saving takes milliseconds, and happens whenever a block was
+//! sealed, merged or dropped. Memory: some hundred numbers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,13 +25,13 @@ use leitong_fingerprint::Detector;
 use leitong_store::blocks::{BlockStore, Files, Manifest};
 use leitong_store::snapshot::{SnapshotError, changelog_blocks};
 
-/// How long a former owner in this process is waited for.
+/// Timeout of the wait for a former owner in this process.
 const LET_GO_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often to look.
+/// Interval between checks during that wait.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// How long to wait before a save that failed is tried again, and how often failures are repeated.
+/// Pause before a failed save is retried, and interval at which failures are logged.
 const FAILED_PAUSE: Duration = Duration::from_secs(60);
-/// Places that are kept of each block.
+/// Number of remembered places per block.
 const PLACES_A_BLOCK: u64 = 32;
 
 /// The part of a table that is on disk.
@@ -39,20 +39,20 @@ pub(crate) struct DiskTable {
     partition: u32,
     topic: String,
     detector: Arc<dyn Detector>,
-    /// Of the settings upstream and downstream of the log that make the keys in blocks.
+    /// Hashes of the settings upstream and downstream of the log. The keys in blocks depend on them.
     hashes: (u64, u64),
     store: Arc<BlockStore>,
     files: Arc<dyn Files>,
     places: Places,
-    /// Changes of the blocks that are saved.
+    /// The store's count of changes when it was last saved.
     saved: u64,
-    /// When something failed last.
+    /// Time of the last failure.
     failed: Option<Instant>,
 }
 
 impl DiskTable {
-    /// Of blocks that are open. From the offset `from` of the changelog on stand all centroids that
-    /// are in none of them, and the youngest one that is.
+    /// Creates the part on disk from open blocks. The changelog from offset `from` on has all centroids that
+    /// are in no block, and the youngest one that is in a block.
     pub(crate) fn new<W: World>(
         role: &ClusterRole<W>,
         partition: u32,
@@ -77,14 +77,14 @@ impl DiskTable {
         table
     }
 
-    /// The centroid of this number, and all younger ones, stand in the changelog at this offset or
-    /// behind it.
+    /// Records that the centroid with this number and all younger ones are in the changelog at this offset or
+    /// later.
     pub(crate) fn stands_from(&mut self, number: u64, offset: u64) {
         self.places.push(number, offset);
     }
 
-    /// Saves which blocks there are, if they have changed. All of `table` must be committed, up to the offset
-    /// `changelog_next` of the changelog. A save that fails is logged and tried again later.
+    /// Saves the list of blocks, if it has changed. All of `table` must be committed, up to the changelog
+    /// offset `changelog_next`. If this fails, the error is logged, and a later call tries again.
     ///
     /// # Errors
     /// [`TableFault`] if the table cannot be relied on any more.
@@ -120,7 +120,7 @@ impl DiskTable {
         if position.founded != Some(table.founded()) || position.table_id.is_none() {
             return Ok(());
         }
-        // Whose record it is may have had others.
+        // The process that wrote the record may have had other settings.
         (position.fingerprint_hash, position.cluster_hash) = self.hashes;
         match self.save(table, position) {
             Ok(()) => self.saved = changes,
@@ -164,7 +164,7 @@ impl Drop for DiskTable {
     }
 }
 
-/// Moves the files of a table out of the way, which is then restored from the changelog.
+/// Moves the files of a table out of the way. The table is then restored from the changelog.
 pub(super) fn set_aside(partition: u32, files: &dyn Files, why: &dyn fmt::Display) {
     metrics::snapshot_set_aside();
     let folder = files.path("");
@@ -184,7 +184,7 @@ pub(super) fn set_aside(partition: u32, files: &dyn Files, why: &dyn fmt::Displa
 }
 
 impl<W: World> ClusterRole<W> {
-    /// The folder of a partition's table, once nobody else has it.
+    /// Returns the folder of a partition's table, when no other owner in this process uses it any more.
     pub(super) fn table_folder(
         &self,
         partition: u32,
@@ -207,8 +207,8 @@ impl<W: World> ClusterRole<W> {
         bail!("stopped")
     }
 
-    /// An empty table for a partition; with its part on disk, where it has one. `from` is where in
-    /// the changelog it begins.
+    /// Creates an empty table for a partition, with a part on disk if the settings say so. Its changelog
+    /// begins at `from`.
     pub(super) fn empty_table(
         &self,
         partition: u32,
@@ -233,10 +233,10 @@ impl<W: World> ClusterRole<W> {
     }
 }
 
-/// Where in the changelog centroids stand: some numbers, each with an offset from which on this one
-/// and all younger ones do.
+/// The places of some centroids in the changelog. Each entry has the number of a centroid, and an offset at
+/// or after which this centroid and all younger ones are.
 struct Places {
-    /// How far apart the numbers are, at least.
+    /// Minimum distance between two numbers.
     step: u64,
     places: VecDeque<(u64, u64)>,
 }
@@ -248,8 +248,8 @@ impl Places {
         }
     }
 
-    /// The last offset that is known from which on `number` and all younger ones stand; those before
-    /// it are not asked for any more.
+    /// Returns the largest known offset at or after which `number` and all younger centroids are. Forgets
+    /// earlier places, so later calls must not have smaller numbers.
     fn before(&mut self, number: u64) -> u64 {
         while self.places.get(1).is_some_and(|(next, _)| *next <= number) {
             self.places.pop_front();
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(places.before(99), 500);
         assert_eq!(places.before(100), 1_200);
         assert_eq!(places.before(119), 1_220);
-        // A save that failed may be followed by one of the same blocks.
+        // After a failed save, the next one may be of the same blocks.
         assert_eq!(places.before(119), 1_220);
         assert_eq!(places.before(5_000), 1_380);
         assert_eq!(places.places.len(), 1);

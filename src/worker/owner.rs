@@ -1,5 +1,5 @@
-//! The owner of one partition of the log: takes over,
-//! restores, and then batch by batch decides and commits.
+//! Owns one partition of the log: takes it over, restores its table, and then decides and commits batch by
+//! batch.
 //!
 //! ```text
 //! take over (fences the former owner, ends its transaction)
@@ -9,11 +9,10 @@
 //!                │                  └ failed: take over again, read what came of it, write again
 //!                └► next batch, meanwhile ─► its transaction, once the one before is committed
 //! ```
-//! Invariants: transactions follow one another. The table is never ahead of
-//! the broker by more than two batches, the one that is being written and the
-//! one that is being decided on; each is written until it is committed, or the
-//! table is dropped. Nothing is told of a batch to whoever deletes or saves
-//! before it is committed. Memory: the table, two batches and their outputs.
+//! Invariants: transactions follow one another. The table is ahead of the broker by at most two batches, one
+//! that is being written and one that is being decided. Each batch is written until it is committed, or the
+//! table is dropped. The deletion of old records and the saving of blocks learn of a batch only after it is
+//! committed. Memory: the table, two batches and their outputs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -40,38 +39,39 @@ use leitong_cluster::TableFault;
 use leitong_cluster::changelog::restore::Restoration;
 use leitong_cluster::log::identity::Replaced;
 
-/// How long to wait before trying again.
+/// Pause before a failed attempt is repeated.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// How long to wait after being fenced: by then the group has said whose the partition is.
+/// Pause after being fenced. By then the consumer group has settled who owns the partition.
 const FENCED_PAUSE: Duration = Duration::from_secs(4);
-/// Fenced so often in a row, an owner is not just a late
-/// one: somebody else uses its transactional id.
+/// Number of fenced attempts in a row after which another process must be using this owner's transactional
+/// id.
 const FENCED_ROUNDS_MAX: u32 = 3;
-/// An owner that was not fenced for so long has its partition to itself.
+/// Time without being fenced after which earlier fencing no longer counts.
 const FENCED_FORGOTTEN: Duration = Duration::from_secs(60);
-/// How often the reason of a halt is repeated in the log.
+/// Interval at which the reason of a halt is logged again.
 const HALT_REMINDER: Duration = Duration::from_secs(60);
 
-/// One partition's owner.
+/// The owner of one partition.
 pub(crate) struct Owner<W> {
     pub(super) role: Arc<ClusterRole<W>>,
     pub(super) partition: u32,
     pub(super) stop: Stop,
 }
 
-/// Why an owner does not serve its partition.
+/// The reason why an owner does not serve its partition.
 #[derive(Debug, Error)]
 pub(crate) enum Trouble {
-    /// May pass: begin again with taking over.
+    /// A transient error. The owner starts again by taking over.
     #[error("{0:#}")]
     Transient(anyhow::Error),
-    /// Another instance took the partition, or took this one for dead.
+    /// Another instance took over the partition, or replaced this instance because it seemed to be dead.
     #[error("{0}")]
     Fenced(String),
-    /// This partition is halted until somebody looks at it.
+    /// The partition is halted until an operator intervenes.
     #[error("{0}")]
     Halted(String),
-    /// The same, since files of the table cannot be read, or could not be written for too long.
+    /// The partition is halted because files of the table cannot be read, or could not be written for too
+    /// long.
     #[error("nothing was decided that could be wrong: {0}")]
     Table(TableFault),
     /// No instance with this configuration can serve any partition.
@@ -107,20 +107,20 @@ impl From<Replaced> for Trouble {
     }
 }
 
-/// What an owner remembers from one attempt to serve to the next.
+/// State that an owner keeps between attempts to serve.
 #[derive(Default)]
 struct History {
-    /// Attempts that found a damaged changelog, in a row.
+    /// Number of attempts in a row that found a damaged changelog.
     damaged: u32,
-    /// Attempts that ended by being fenced, in a row.
+    /// Number of attempts in a row that ended by being fenced.
     fenced: u32,
 }
 
-/// A batch that was decided on, and the table as it was then: by the time that the batch is
-/// committed, the table is ahead of it.
+/// A decided batch, and figures of the table at that time. When the batch is committed, the table may already
+/// be ahead of it.
 struct Decided {
     parts: Vec<Outputs>,
-    /// As [`LogPartition::unexpired`] says it.
+    /// The result of [`LogPartition::unexpired`].
     unexpired: (u64, Option<u64>),
     /// Number of the oldest centroid that has not expired.
     first: u64,
@@ -139,7 +139,7 @@ impl Decided {
 pub(crate) fn run<W: World>(owner: &Owner<W>) {
     let table = owner.serve_until_stopped();
     owner.role.needed.forget(owner.partition);
-    // Without a standby nobody would read a table on, or drop it.
+    // Without a standby, nobody would continue this table or drop it.
     let table = table.filter(|_| owner.config().kafka.standby);
     owner.role.tables.release(owner.partition, table);
 }
@@ -156,7 +156,7 @@ impl<W: World> Owner<W> {
     fn serve_until_stopped(&self) -> Option<TableReplica> {
         let mut history = History::default();
         while !self.stop.is_requested() {
-            // A panic must not leave the partition without an owner that says so.
+            // If a panic leaves the partition without an owner, that must be reported.
             let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut history)));
             let served = served.unwrap_or_else(|_| {
                 Err(Trouble::Transient(anyhow::anyhow!("a bug: the owner's thread panicked, see above")))
@@ -169,10 +169,10 @@ impl<W: World> Owner<W> {
         None
     }
 
-    /// Waits as long as `trouble` asks for.
+    /// Waits as long as `trouble` requires.
     fn wait_after(&self, trouble: Trouble, history: &mut History) {
         let (partition, world) = (self.partition, &self.role.world);
-        // Once it is to stop, the partition is not its own any more, and its troubles are nobody's.
+        // Once the owner is asked to stop, the partition is no longer its own, so errors no longer matter.
         let is_left = || self.stop.is_requested();
         if is_left() {
             tracing::info!(partition, "log partition: left behind: {trouble}");
@@ -212,7 +212,7 @@ impl<W: World> Owner<W> {
         }
     }
 
-    /// What to say of having been fenced for the `rounds`th time in a row.
+    /// Returns the message for being fenced the `rounds`th time in a row.
     fn fenced(&self, why: &str, rounds: u32) -> String {
         if rounds < FENCED_ROUNDS_MAX {
             return why.to_owned();
@@ -224,7 +224,8 @@ impl<W: World> Owner<W> {
         )
     }
 
-    /// Serves the partition from taking over to the stop. Returns what it leaves for the standby.
+    /// Serves the partition, from taking over to the stop. Returns the table for the standby, if it can be
+    /// used.
     fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
         let reader = self.role.world.follower(&self.config().kafka.topics.fingerprints, self.partition)?;
         let producer = self.take_over(&reader)?;
@@ -252,8 +253,8 @@ impl<W: World> Owner<W> {
         }
     }
 
-    /// Serves the partition with a table that is restored. Returns the table, once it is stopped and all of the
-    /// table is committed, and the next offset of the changelog, if a standby takes them.
+    /// Serves the partition with a restored table. After the stop, when all of the table is committed,
+    /// returns the table and the next changelog offset, if a standby takes them.
     fn serve_table(
         &self,
         (reader, producer): (&W::Reader, TransactionalProducer<W::Client>),
@@ -269,7 +270,7 @@ impl<W: World> Owner<W> {
         reader.begin(state.next_offset())?;
         writer.served = Some(self.role.tables.serve(self.partition, &mut state)?);
         self.decide_and_write(reader, (&mut state, disk), &mut writer, history)?;
-        // All that is in the table is committed.
+        // Everything in the table is committed.
         let Some(next_offset) = writer.changelog_next.filter(|_| self.config().kafka.standby) else {
             return Ok(None);
         };
@@ -280,7 +281,7 @@ impl<W: World> Owner<W> {
         Ok(Some((Restoration::resume(stage.into_clusterer(), position, detector), next_offset)))
     }
 
-    /// Works on the log until it is stopped or in trouble.
+    /// Decides on batches and writes them, until the owner is stopped or an error occurs.
     fn decide_and_write(
         &self,
         reader: &W::Reader,
@@ -323,7 +324,8 @@ impl<W: World> Owner<W> {
                     writer.idle();
                     self.idle(state, disk, writer)?;
                 }
-                // What is on disk has to know of each batch that all before the next one is committed.
+                // Blocks can be saved only when all of the table is committed, so no other batch may be
+                // decided before.
                 Some(decided) if disk.is_some() || trouble.is_some() => {
                     self.write(decided, writer)?;
                     self.save(state, disk, writer)?;
@@ -338,7 +340,7 @@ impl<W: World> Owner<W> {
         waiting.map_or(Ok(()), |decided| self.write(decided, writer))
     }
 
-    /// Writes what was decided on, until it is committed.
+    /// Writes a decided batch, and retries until it is committed.
     fn write(&self, decided: Decided, writer: &mut Writer<'_, W>) -> Result<(), Trouble> {
         let Decided { parts, unexpired, first, centroids } = decided;
         writer.write(parts)?;
@@ -349,8 +351,8 @@ impl<W: World> Owner<W> {
         Ok(())
     }
 
-    /// Goes on with what waits in memory to be written to disk: a table that was just restored has
-    /// more than was written meanwhile.
+    /// Continues writing old centroids to disk. A table that was just restored has more of them in memory
+    /// than were written during the restore.
     fn idle(
         &self,
         state: &mut LogPartition,
@@ -363,7 +365,7 @@ impl<W: World> Owner<W> {
         self.save(state, disk, writer)
     }
 
-    /// Tells the part on disk of a table that all of it is committed.
+    /// Informs the part of the table on disk that all of the table is committed.
     fn save(
         &self,
         state: &LogPartition,
@@ -378,7 +380,7 @@ impl<W: World> Owner<W> {
         }
     }
 
-    /// An owner that has been at work for a while is the only one.
+    /// Resets the count of fenced attempts after a long time without one.
     fn reset_fence_count(&self, began: Instant, history: &mut History) {
         if history.fenced > 0 && self.role.world.now().duration_since(began) >= FENCED_FORGOTTEN {
             history.fenced = 0;
@@ -386,7 +388,7 @@ impl<W: World> Owner<W> {
         }
     }
 
-    /// Takes the transactional id of the partition, and ends all that its last owner has left open.
+    /// Takes over the transactional id of the partition, and ends open transactions of the former owner.
     pub(super) fn take_over(&self, log: &W::Reader) -> Result<TransactionalProducer<W::Client>, Trouble> {
         let client = self.role.world.transactions(self.partition).map_err(TransactionError::from)?;
         let producer = TransactionalProducer::take_over(client, self.partition, || self.stop.is_requested())?;

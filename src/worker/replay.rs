@@ -1,8 +1,8 @@
-//! The log read again, off line: record by record what the cluster
-//! stage makes of it, without writing to any topic. Verdicts are a
-//! function of the log, so these are the ones on the verdict topic.
+//! Replays the log offline: decides on its records as the cluster stage of a worker does, without writing to
+//! any topic.
 //!
-//! Memory: the table and one batch.
+//!  Input: the log, and a table to start from. Output: verdicts and dead letters. They are the ones on the
+//! verdict topic, because verdicts are a function of the log. Memory: the table and one batch.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,35 +24,35 @@ use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::sink::Sink;
 use leitong_store::snapshot::TableSettings;
 
-/// Records of the log that are decided on at once.
+/// Number of log records that are decided together.
 const BATCH: usize = 1000;
 
-/// What one partition came to.
+/// The result for one partition.
 #[derive(Debug)]
 pub struct Replayed {
-    /// Records of the log that counted.
+    /// Number of log records that were decided.
     pub taken: u64,
-    /// Those that did not.
+    /// Number of log records that were dropped, such as repetitions.
     pub dropped: u64,
-    /// Offset of the first record, if any before it are gone and no table stands in for them.
+    /// Offset of the first record, if earlier ones were deleted and no loaded table contains them.
     pub start_is_missing: Option<u64>,
 }
 
-/// Where a replay begins.
+/// The state from which a replay starts.
 pub struct Start {
-    /// The table; empty at the log's beginning.
+    /// The table, empty at the beginning of the log.
     pub clusterer: Clusterer,
-    /// What it has taken of the source.
+    /// The watermarks of the page topic's partitions.
     pub watermarks: Watermarks,
-    /// The table was loaded.
+    /// True if the table was loaded.
     pub loaded: bool,
 }
 
 impl Replayed {
-    /// Counts what became of records, and gives the conclusions to `sink`.
+    /// Counts the outcomes, and passes the conclusions to `sink`.
     ///
     /// # Errors
-    /// The sink's; or a page topic was deleted and created again.
+    /// The sink has failed, or a page topic was deleted and created again.
     fn write(&mut self, decided: Decided, sink: &mut impl Sink) -> anyhow::Result<()> {
         let records = decided.accepted.len();
         let concluded = |accepted| match accepted {
@@ -71,7 +71,7 @@ impl Replayed {
 }
 
 impl Start {
-    /// At the log's beginning.
+    /// Returns the start at the beginning of the log.
     #[must_use]
     pub fn empty(settings: &TableSettings, log_partition: u32) -> Self {
         let position = Position { log_partition, ..Position::default() };
@@ -81,7 +81,7 @@ impl Start {
     }
 }
 
-/// Decides on some records. Fails if old centroids cannot be read; then none of them is decided on.
+/// Decides on some records. If old centroids cannot be read, none of them is decided.
 fn decided(
     state: &mut LogPartition,
     records: Vec<(LogPlace, Result<Entry, EntryError>)>,
@@ -91,11 +91,10 @@ fn decided(
     decided.map_err(|fault| anyhow::anyhow!("cannot decide: {fault}"))
 }
 
-/// Reads `log_partition` from `start` to its present end,
-/// or to the offset `until`; gives the table back.
+/// Replays `log_partition` from `start` to its present end, or to the offset `until`. Returns the table.
 ///
 /// # Errors
-/// The log cannot be read, or holds what this version does not know.
+/// The log cannot be read, or contains records that this version does not know.
 pub fn replay(
     config: &KafkaConfig,
     settings: &TableSettings,
@@ -155,7 +154,7 @@ pub fn replay(
         if batch.len() >= BATCH {
             let records = std::mem::take(&mut batch);
             replayed.write(decided(&mut state, records, config.epoch)?, sink)?;
-            // Nobody writes the changelog of a replay.
+            // A replay writes no changelog, so these records are discarded.
             state.take_changelog()?;
         }
     }

@@ -1,13 +1,13 @@
-//! Look-ups against the tables that this instance has: of its owners, and of its standbys.
+//! Looks up pages in the tables that this worker has, as an owner or as a standby.
 //!
 //! ```text
 //! corpus ─► partition of the log ─► its owner's table ─┐
 //!                                └► the standby's ─────┼► verdict, as of which log offset
 //!                                └► neither: why, and what to do
 //! ```
-//! Invariants: an answer is the one of the table as of the offset that it names, whether that is
-//! committed yet or not, since verdicts are a function of the log; nothing is answered from a table
-//! of which a part could not be read, or that belongs to other settings or another topic.
+//! Invariants: an answer is exact for the log offset that it names. That offset need not be committed yet,
+//! because verdicts are a function of the log. A table is not used if a part of it could not be read, or if
+//! it belongs to other settings or another topic.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use leitong_cluster::{Asked, ClusterId, Clusterer, Scratch, TableFault};
 /// The tables of one worker.
 pub(crate) struct WorkerTables<W> {
     role: Arc<ClusterRole<W>>,
-    /// Of the settings that decide here.
+    /// Hash of the settings by which this worker decides.
     cluster_hash: u64,
 }
 
@@ -38,7 +38,7 @@ impl<W: World> WorkerTables<W> {
         Self { role, cluster_hash }
     }
 
-    /// What `find` finds first among the verdicts that owners here have committed last.
+    /// Returns the first match of `find` among the verdicts that owners in this worker committed last.
     fn kept(&self, find: impl Fn(&Recent) -> Option<Box<[u8]>>) -> Option<Box<[u8]>> {
         let tables = &self.role.tables;
         let owned = tables.owned_partitions().into_iter().filter_map(|partition| tables.owned(partition));
@@ -57,7 +57,7 @@ impl<W: World> WorkerTables<W> {
         )
     }
 
-    /// A look-up in one partition, whatever the page's corpus. See [`Tables::look_up`].
+    /// Looks up a page in one partition, regardless of the page's corpus. See [`Tables::look_up`].
     pub(crate) fn look_up_in(
         &self,
         partition: u32,
@@ -66,14 +66,14 @@ impl<W: World> WorkerTables<W> {
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {
-        // As if its message were written now.
+        // The time is that of a message written now.
         record.log_time = Some(now);
         let looked_up = self.read(partition, |view, held_as| {
             let position = view.clusterer.position();
             record.source = place(position.next_log_offset);
             let (mut verdict, nearest) = view.preview(record, asked, now, scratch)?;
             if position.log_generation == 0 {
-                // The first record of the log will name it, and its clusters.
+                // The log has no name before its first record, so clusters have no ids yet.
                 verdict.cluster_id = None;
             }
             let as_of = AsOf { log_partition: partition, ..AsOf::of(position, Some(held_as)) };
@@ -83,13 +83,13 @@ impl<W: World> WorkerTables<W> {
         Ok(looked_up)
     }
 
-    /// Returns what `look` finds in the table of a partition.
+    /// Calls `look` with the table of a partition, and returns its result.
     fn read<T>(
         &self,
         partition: u32,
         look: impl FnOnce(TableView<'_>, HeldAs) -> Result<T, TableFault>,
     ) -> Result<T, Problem> {
-        // Where log or changelog were replaced, the table is of what is gone.
+        // If the log or the changelog was recreated, the table belongs to a topic that no longer exists.
         self.role.world.verify_table().map_err(|replaced| not_ready(partition, &replaced.to_string()))?;
         let mut look = Some(look);
         let mut whole = |view: TableView<'_>, held_as| {
@@ -114,7 +114,7 @@ impl<W: World> WorkerTables<W> {
         }
     }
 
-    /// A standby follows whoever decides; the answers of this one would be those of other settings.
+    /// Checks that the owner, whose decisions the standby follows, has the same settings as this worker.
     fn verify_settings(&self, partition: u32, restoration: &Restoration) -> Result<(), Problem> {
         match restoration.position().map(|position| position.cluster_hash) {
             Some(found) if found != self.cluster_hash => {
@@ -129,7 +129,7 @@ impl<W: World> WorkerTables<W> {
         }
     }
 
-    /// Why a partition's table is not there.
+    /// Returns the reason why the table of a partition is not here.
     fn absent(&self, partition: u32) -> Problem {
         let role = &self.role;
         if role.tables.is_owned(partition) || role.config.kafka.standby {

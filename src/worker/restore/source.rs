@@ -1,12 +1,12 @@
-//! Where a restore begins. Whatever it is, the changelog is read on to its end from there:
+//! Finds the source that a restore starts from. From each source, the changelog is then read to its end:
 //!
 //! ```text
 //! what the standby has followed ─┐
 //! a local snapshot ──────────────┼─► changelog to its end ─► checks ─► table
 //! the changelog's beginning ─────┘
 //! ```
-//! Invariants: the first two are short cuts; where one of them does
-//! not fit, it is dropped with a message, and the next one is tried.
+//! Invariant: standby and snapshot only save time. If one of them does not fit, it is discarded with a
+//! message, and the next source is used.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,33 +24,33 @@ use leitong_cluster::changelog::POSITION_KEY;
 use leitong_cluster::changelog::restore::{Restoration, RestoreError};
 use leitong_store::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 
-/// A table as far as the changelog was read.
+/// A table that follows the changelog.
 pub(crate) struct TableReplica {
     pub(crate) restoration: Restoration,
-    /// Its part on disk, if it has one.
+    /// The part on disk, if tables are on disk.
     pub(crate) disk: Option<DiskTable>,
-    /// The first offset of the changelog that is not part of it.
+    /// The first changelog offset that is not in the table.
     pub(crate) next_offset: u64,
-    /// It has been read to the changelog's end, for look-ups: these find all of it behind each
-    /// position record.
+    /// True once the table has been read to the changelog's end for look-ups. From then on, all of it is
+    /// visible to look-ups after each position record.
     pub(crate) is_whole: bool,
-    /// What was taken last ended a transaction.
+    /// True if the last record ended a transaction.
     pub(crate) is_at_position: bool,
 }
 
-/// Where a restore begins.
+/// The source that a restore starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// At what this instance has followed while another one was the owner.
+    /// The table of the standby, which followed another owner.
     Standby,
-    /// At the local snapshot.
+    /// The local snapshot.
     Snapshot,
-    /// At the changelog's beginning.
+    /// The beginning of the changelog.
     Changelog,
 }
 
 impl Source {
-    /// The shortest way first.
+    /// All sources, the fastest first.
     pub(crate) const ALL: [Self; 3] = [Self::Standby, Self::Snapshot, Self::Changelog];
 }
 
@@ -65,12 +65,12 @@ impl fmt::Display for Source {
 }
 
 impl TableReplica {
-    /// As far as before `next_offset`, where a transaction has ended.
+    /// Creates a replica of a table that ends with a transaction, right before `next_offset`.
     pub(crate) fn new(restoration: Restoration, disk: Option<DiskTable>, next_offset: u64) -> Self {
         Self { restoration, disk, next_offset, is_whole: false, is_at_position: true }
     }
 
-    /// Takes the next record of the changelog; `now` is the time.
+    /// Applies the next record of the changelog; `now` is the time.
     pub(crate) fn take(&mut self, record: &dyn Record, now: Instant) -> Result<(), RestoreError> {
         if let Some(disk) = &mut self.disk {
             disk.stands_from(self.restoration.clusterer().founded(), record.offset());
@@ -89,7 +89,7 @@ impl TableReplica {
         Ok(())
     }
 
-    /// Goes on with what waits in memory to be written to disk. The changelog has been read to its end, for now.
+    /// Continues writing old centroids to disk, when the changelog has been read to its present end.
     pub(crate) fn at_end(&mut self, now: Instant) -> Result<(), RestoreError> {
         if self.disk.is_some() {
             self.insert_pending()?;
@@ -98,7 +98,7 @@ impl TableReplica {
         Ok(())
     }
 
-    /// Makes look-ups read it from here on: it is as far as the changelog was a moment ago.
+    /// Makes the table visible to look-ups. It has just been read to the changelog's end.
     pub(crate) fn let_read(&mut self) -> Result<(), RestoreError> {
         if !self.is_whole {
             self.insert_pending()?;
@@ -107,7 +107,7 @@ impl TableReplica {
         Ok(())
     }
 
-    /// The table, where look-ups may read it: as of the end of a transaction.
+    /// Returns the table if look-ups may read it: if it is visible to them, and at the end of a transaction.
     pub(crate) fn readable(&self) -> Option<&Restoration> {
         (self.is_whole && self.is_at_position).then_some(&self.restoration)
     }
@@ -135,8 +135,8 @@ impl TableReplica {
     }
 }
 
-/// Where the changelog is to be read from for a whole table, and the last position,
-/// which says so; none where there is none with numbers, and all is to be read.
+/// Returns the last position record, and the changelog offset from which a whole table can be read. If no
+/// position record has numbers of centroids, returns `None` and the first offset.
 pub(crate) fn beginning(
     changelog: &impl Reader,
     stop: impl Fn() -> bool,
@@ -152,8 +152,8 @@ pub(crate) fn beginning(
 }
 
 impl<W: World> ClusterRole<W> {
-    /// An empty table, at the first centroid of the changelog that has not expired. What stands
-    /// before it, brokers delete now and then, if they can.
+    /// Returns an empty table, to be filled from the first unexpired centroid in the changelog on. Expired
+    /// ones may be before it, as brokers delete them only now and then.
     pub(crate) fn at_beginning(
         &self,
         log_partition: u32,
@@ -170,13 +170,14 @@ impl<W: World> ClusterRole<W> {
         Ok(TableReplica::new(restoration, disk, next_offset))
     }
 
-    /// Where the snapshots of `log_partition` are; none where there are to be none.
+    /// Returns the place of the snapshots of `log_partition`, or `None` if snapshots are disabled.
     pub(crate) fn snapshot_place(&self, log_partition: u32) -> Option<SnapshotPlace> {
         let folder = self.config.kafka.snapshots.dir.as_deref()?;
         Some(SnapshotPlace::new(folder, &self.config.kafka.app, log_partition))
     }
 
-    /// The snapshot of `log_partition`, if there is one that fits; one that does not is set aside.
+    /// Returns the snapshot of `log_partition`, if there is one that fits. One that does not fit is set
+    /// aside.
     pub(crate) fn snapshot(
         &self,
         log_partition: u32,
@@ -196,7 +197,7 @@ impl<W: World> ClusterRole<W> {
             Err(unusable) => Err(unusable),
         };
         match opened {
-            // The file may be sound: a disk that does not answer says nothing about it.
+            // If the disk does not answer, the file may still be good.
             Err(Unusable::Io(error)) => {
                 tracing::warn!(partition = log_partition, "the snapshot cannot be read now: {error}");
                 Ok(None)
@@ -209,7 +210,7 @@ impl<W: World> ClusterRole<W> {
         }
     }
 
-    /// The table in the snapshot, if there is one that fits; none also if `stop` says so meanwhile.
+    /// Returns the table in the snapshot, if there is one that fits. Also returns `None` if `stop` is raised.
     pub(crate) fn at_snapshot(
         &self,
         log_partition: u32,
@@ -250,12 +251,12 @@ impl<W: World> ClusterRole<W> {
         }
     }
 
-    /// Puts a snapshot that is of no use out of the way.
+    /// Moves an unusable snapshot out of the way.
     pub(crate) fn set_aside(&self, log_partition: u32, why: &dyn fmt::Display) {
         if self.config.table.on_disk {
             match self.table_folder(log_partition, || false) {
                 Ok(folder) => disk::set_aside(log_partition, &*folder.files, why),
-                // Whoever begins anew in the folder takes away what is there.
+                // The next table that is created in the folder removes the old files.
                 Err(error) => tracing::warn!(partition = log_partition, "{error:#}; not set aside: {why}"),
             }
             return;
