@@ -1,5 +1,8 @@
-//! The cluster stage, downstream of the log: record → decision
-//! → verdict or dead letter. One owner a log partition.
+//! The cluster stage: turns the records of one log partition into verdicts and dead letters.
+//!
+//! Input: records in log order, with the time of the decision. Output: one conclusion per record. Owns the
+//! centroid table, so there is one stage per partition. Invariant: apart from that time, conclusions depend
+//! only on the records and the settings, not on how records are divided into batches. Memory: the table.
 
 use std::sync::Arc;
 
@@ -11,7 +14,7 @@ use leitong_cluster::verdict::{Conclusion, Judge, Verdict};
 use leitong_cluster::{Asked, CanonicalPage, ClusterId, Clusterer, Decision, Preview, Scratch, TableFault};
 use leitong_fingerprint::Detector;
 
-/// Turns records of the log into what the user gets.
+/// The table, and what is needed to make verdicts from its decisions.
 pub struct ClusterStage {
     clusterer: Clusterer,
     detector: Arc<dyn Detector>,
@@ -19,7 +22,7 @@ pub struct ClusterStage {
 }
 
 impl ClusterStage {
-    /// Goes on where `clusterer` stands.
+    /// Creates a stage that continues with the table `clusterer`.
     #[must_use]
     pub fn new(clusterer: Clusterer, detector: Arc<dyn Detector>, cluster_hash: u64) -> Self {
         Self { clusterer, detector, cluster_hash }
@@ -87,50 +90,50 @@ impl ClusterStage {
         Ok(records.into_iter().zip(decisions).map(conclude).collect())
     }
 
-    /// What look-ups read.
+    /// Returns the view of the table that look-ups use.
     #[must_use]
     pub fn view(&self) -> TableView<'_> {
         TableView { clusterer: &self.clusterer, detector: &*self.detector, cluster_hash: self.cluster_hash }
     }
 
-    /// The table.
+    /// Returns the table.
     #[must_use]
     pub fn clusterer(&self) -> &Clusterer {
         &self.clusterer
     }
 
-    /// The table, for whoever keeps its log.
+    /// Returns the table for changes, such as naming its log or skipping records.
     pub fn clusterer_mut(&mut self) -> &mut Clusterer {
         &mut self.clusterer
     }
 
-    /// The detector.
+    /// Returns the detector.
     #[must_use]
     pub fn detector(&self) -> &Arc<dyn Detector> {
         &self.detector
     }
 
-    /// The table, for saving.
+    /// Returns the table and drops the stage, for example to save the table.
     #[must_use]
     pub fn into_clusterer(self) -> Clusterer {
         self.clusterer
     }
 }
 
-/// A table that is only read: an owner's, or one that is kept ready beside its owner.
+/// A table for look-ups only, of an owner or a standby.
 #[derive(Clone, Copy)]
 pub struct TableView<'a> {
     /// The table, with nothing pending ([`Clusterer::insert_pending`]).
     pub clusterer: &'a Clusterer,
     /// The detector.
     pub detector: &'a dyn Detector,
-    /// Of the settings right of the log.
+    /// Hash of the settings downstream of the log.
     pub cluster_hash: u64,
 }
 
 impl TableView<'_> {
-    /// Returns the verdict on `record` if it were the next one of the log, and the nearest centroids with
-    /// whether each is only related. Changes nothing. See [`Clusterer::preview`].
+    /// Returns the verdict that `record` would get as the next one of the log, and the nearest canonical
+    /// pages. The flag of each is true if it is only related. Changes nothing. See [`Clusterer::preview`].
     ///
     /// # Errors
     /// [`TableFault`].
@@ -157,8 +160,8 @@ impl TableView<'_> {
     }
 }
 
-/// A name for the log that begins with `record`: the same for the same pages in any format,
-/// another one for other pages, so that the verdicts of several runs may be put together.
+/// Returns a name for the log that begins with `record`. It depends only on the page, not on its file format.
+/// Logs that begin with different pages get different names, so verdicts of several runs can be combined.
 fn generation(record: &LogRecord) -> u32 {
     match record {
         LogRecord::Page(page) => generation_of_page(page),
@@ -173,6 +176,6 @@ fn generation_of_page(page: &FingerprintRecord) -> u32 {
 }
 
 fn generation_of(first: &str) -> u32 {
-    // The upper half; never 0, which says that there is no name yet.
+    // Uses the upper half. 0 means that there is no name yet.
     ((xxh3_64(first.as_bytes()) >> 32) as u32).max(1)
 }

@@ -171,7 +171,7 @@ impl FingerprintStage {
     #[must_use]
     pub fn workspace(&self) -> Workspace {
         Workspace {
-            // Without one, pages have no packed text, and are kept.
+            // If there is no packer, pages have no packed text, and are kept.
             packer: if self.packs_texts { Packer::new().ok() } else { None },
             extractor: Extractor::new(&self.config.extract),
             terms: Terms::default(),

@@ -1,15 +1,16 @@
-//! One partition of the log as its owner sees it: records
-//! in, and out comes all that one transaction holds.
+//! The state of one log partition at its owner: takes records of the log, and returns everything that a
+//! transaction contains.
 //!
 //! ```text
 //! batch of entries → watermarks → ClusterStage → verdicts, dead letters ┐
 //!                      └ dropped: repeated, after a gap                ├─► Transaction
 //!                            changes of the table, position record ────┘
 //! ```
-//! Pure but for the log lines, and for a lock that look-ups share. Invariant: what comes out does not
-//! depend on how the log is cut into batches, and look-ups see the table between two of them. The table runs ahead of the broker by the one transaction that is being written, which
-//! its owner writes again until it is committed, or drops the table (see
-//! `docs/adr/0011-no-overlay.md`).
+//! Invariants: the output does not depend on how the log is divided into batches; look-ups see the table only
+//! between two batches. The table may be ahead of the broker by the transactions in progress. The owner
+//! repeats them until they are committed, or drops the table ([ADR 11](../../docs/adr/0011-no-overlay.md)).
+//! There is no I/O here apart from log lines, and no lock apart from the one shared with look-ups. Memory:
+//! the table and one batch.
 
 use std::sync::Arc;
 
@@ -41,31 +42,31 @@ pub struct LogPartition {
     identity: Identity,
     cluster_hash_since: u64,
     table_id: Option<u64>,
-    /// The log topic, for records that are none of Leitong.
+    /// The log topic. It is the source of dead letters for records that are not Leitong's.
     log_topic: Arc<str>,
 }
 
-/// What became of one record of the log.
+/// The outcome for one record of the log.
 #[derive(Debug)]
 pub enum Accepted {
-    /// It counts, and this is what the user gets.
+    /// It was decided, with this result.
     Concluded(Conclusion),
-    /// It does not count: why, and where it comes from.
+    /// It was dropped, for this reason. Its origin is in the page topic.
     Dropped(Admission, Box<Origin>),
 }
 
-/// What became of a batch.
+/// The outcome for a batch.
 #[derive(Debug)]
 pub struct Decided {
-    /// Of each record, in order.
+    /// The outcome for each record, in order.
     pub accepted: Vec<Accepted>,
-    /// The first record that is of a topic which was deleted
-    /// and created again; nothing from it on was taken.
+    /// Origin of the first record from a topic that was deleted and created again. This record and later ones
+    /// were not processed.
     pub replaced: Option<Box<Origin>>,
 }
 
 impl LogPartition {
-    /// Goes on where `restored` stands.
+    /// Continues with the table and the watermarks of `restored`.
     #[must_use]
     pub fn new(
         restored: Restored,
@@ -81,13 +82,13 @@ impl LogPartition {
         Self { stage, detector, watermarks, identity, cluster_hash_since, table_id, log_topic }
     }
 
-    /// Takes the records at these places, in order, and decides on all that count at once; `now` is
-    /// the time of the decisions. Returns as many results as there are records, unless one of them is
-    /// of a topic that was deleted and created again, in the present `epoch` or a later one: then it
-    /// stops before that record.
+    /// Processes the records at these places, in order. All that are not dropped are decided together; `now`
+    /// is the time of the decisions. Returns one result per record. If a record comes from a page topic that
+    /// was deleted and created again, in the present `epoch` or a later one, processing stops before that
+    /// record.
     ///
     /// # Errors
-    /// [`TableFault`]; then none of the records is decided on, and the partition is of no more use.
+    /// [`TableFault`]; then none of the records is decided, and the partition can no longer be used.
     pub fn take_batch(
         &mut self,
         records: Vec<(LogPlace, Result<Entry, EntryError>)>,
@@ -118,7 +119,7 @@ impl LogPartition {
             }
             let conclusions = stage.conclude_at(counting, now)?;
             if let Some(next_offset) = next_offset {
-                // Those behind the last one that counts were dropped.
+                // Records after the last decided one were dropped.
                 stage.clusterer_mut().skip_to(next_offset);
             }
             Ok(conclusions)
@@ -133,7 +134,7 @@ impl LogPartition {
         Ok(Decided { accepted: dropped.into_iter().map(accepted).collect(), replaced })
     }
 
-    /// The record, if it counts, or why it does not and where it comes from.
+    /// Returns the record, or the reason for dropping it and its origin.
     fn admit(
         &mut self,
         place: LogPlace,
@@ -149,8 +150,7 @@ impl LogPartition {
         Ok(record)
     }
 
-    /// Something that is no record of Leitong becomes a dead
-    /// letter of its own, for nothing may stop the log.
+    /// Makes a dead letter from an entry that is not a record of Leitong, because no record may stop the log.
     fn foreign(&self, place: LogPlace, error: &EntryError) -> LogRecord {
         let source = Place::Message {
             topic: Arc::clone(&self.log_topic),
@@ -168,42 +168,44 @@ impl LogPartition {
         }))
     }
 
-    /// A log is named once, by its first record that counts; when that was written tells
-    /// it from an earlier log of the same pages, and is the same whenever the log is read.
+    /// Returns the name of a log that begins with the record at `first`. A log is named once, by its first
+    /// record that is not dropped. The record's timestamp distinguishes the log from an earlier one of the
+    /// same pages, and is the same at every reading.
     fn name_of_log(&self, first: LogPlace) -> u32 {
         let written = first.timestamp_ms.unwrap_or_default().to_be_bytes();
         let name = [&written[..], &first.offset.to_be_bytes(), self.log_topic.as_bytes()].concat();
         ((xxh3_64(&name) >> 32) as u32).max(1)
     }
 
-    /// Goes on at `log_offset`, without a record.
+    /// Continues at `log_offset`, without processing a record.
     pub fn skip_to(&mut self, log_offset: u64) {
         self.stage.write(|stage| stage.clusterer_mut().skip_to(log_offset));
     }
 
-    /// See [`Watermarks::accept_gaps`].
+    /// Accepts gaps as [`Watermarks::accept_gaps`] does.
     pub fn accept_gaps(&mut self, before: u64) {
         self.watermarks.accept_gaps(before);
     }
 
-    /// The first offset that is not yet taken.
+    /// Returns the first log offset that is not processed yet.
     #[must_use]
     pub fn next_offset(&self) -> u64 {
         self.clusterer().position().next_log_offset
     }
 
-    /// The table, which look-ups may read as well.
+    /// Returns the table. Look-ups may read it at the same time.
     pub fn clusterer(&self) -> MappedRwLockReadGuard<'_, Clusterer> {
         MappedRwLockReadGuard::map(self.stage.read(), ClusterStage::clusterer)
     }
 
-    /// For look-ups, which find all of the table after [`Self::insert_pending`].
+    /// Returns a handle for look-ups, which find all of the table after [`Self::insert_pending`].
     #[must_use]
     pub fn reader(&self) -> StageReader {
         self.stage.reader()
     }
 
-    /// Makes look-ups find all of a table that was restored, and lets old centroids leave memory.
+    /// Makes all of a restored table visible to look-ups, and moves old centroids from memory to disk if the
+    /// settings say so.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -211,13 +213,13 @@ impl LogPartition {
         self.stage.write(|stage| stage.clusterer_mut().insert_pending())
     }
 
-    /// Centroids in the table.
+    /// Returns the number of centroids in the table.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
         self.clusterer().centroid_count()
     }
 
-    /// Centroids founded so far.
+    /// Returns the number of centroids founded so far.
     #[must_use]
     pub fn founded(&self) -> u64 {
         self.clusterer().founded()
@@ -272,7 +274,7 @@ impl LogPartition {
         position_message(&clusterer, &self.identity, since, self.table_id, &self.watermarks)
     }
 
-    /// The state, for saving.
+    /// Returns the cluster stage and the watermarks, for saving.
     #[must_use]
     pub fn into_parts(self) -> (ClusterStage, Watermarks) {
         (self.stage.take(), self.watermarks)
@@ -326,8 +328,8 @@ mod tests {
         })
     }
 
-    /// A log of pages that are alike, too short, repeated and behind gaps, of what is no page
-    /// and of what is no entry. Log time runs through thirty days, and offsets have gaps.
+    /// Returns a log of similar, short and repeated pages, pages after gaps, unreadable pages, and invalid
+    /// entries. Log time covers thirty days, and offsets have gaps.
     fn log() -> Vec<(LogPlace, Result<Entry, EntryError>)> {
         let length = (1..1000).find(|length| detector().is_fingerprint(&vec![7; *length]));
         let length = length.expect("some length is right");
@@ -335,7 +337,7 @@ mod tests {
             if i % 41 == 40 {
                 return Err(EntryError::Broken("no message".into()));
             }
-            // A repetition, or one whose predecessor is missing.
+            // A repetition, or a record whose predecessor is missing.
             let offset = if i % 17 == 16 { i - 3 } else { i };
             let previous_offset = if i % 29 == 28 { Some(i + 5) } else { offset.checked_sub(1) };
             let origin = Origin {
@@ -383,8 +385,7 @@ mod tests {
         (0..900).map(|i| (place(i), entry(i))).collect()
     }
 
-    /// The same record; every page that could be compared and has a number that is no multiple of 4 has a text
-    /// of its own.
+    /// Gives a record its own text, unless its number is a multiple of 4 or its page could not be compared.
     fn distinct(
         number: u64,
         (place, entry): (LogPlace, Result<Entry, EntryError>),
@@ -402,7 +403,7 @@ mod tests {
         (place, entry)
     }
 
-    /// The texts in a record of the changelog, with their sequences.
+    /// Returns the texts in a changelog record, with their sequences.
     fn texts_of(record: &ChangelogRecord) -> Option<Vec<(u64, leitong_cluster::SeenText)>> {
         let message = <proto::Centroid as prost::Message>::decode(record.value.as_deref()?).ok()?.texts?;
         let texts = leitong_cluster::changelog::texts::from_message(&message).expect("texts");
@@ -427,7 +428,7 @@ mod tests {
                 let changelog = state.take_changelog().expect("in memory");
                 for record in changelog.into_iter().filter(|record| record.key != POSITION_KEY) {
                     match texts_of(&record) {
-                        // Which texts one record holds depends on where the log is cut.
+                        // The division of texts into records depends on how the log is divided into batches.
                         Some(some) => texts.extend(some),
                         None => changes.push(record),
                     }
@@ -455,14 +456,14 @@ mod tests {
         }
     }
 
-    /// What a transaction would publish is decided with all centroids, or there is none: each read of a run fails
-    /// once, and reading works again afterwards.
+    /// A look-up that failed to read old centroids could publish a decision made without them. Here each read
+    /// of a run fails once, and reading works again afterwards.
     #[test]
     fn after_a_failed_read_nothing_is_published() {
         let now = Timestamp::from_ms(0).expect("a time");
         let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 90 };
         let records: Vec<_> = log().into_iter().take(320).collect();
-        // Texts of their own, so that many centroids are on disk.
+        // Each has its own text, so that many centroids are on disk.
         let records: Vec<_> = (0..).zip(records).map(|(number, record)| distinct(number, record)).collect();
         let rules = ClusterRules::expiry_only(expiry.clone());
         let in_memory = || of_table(Clusterer::new(detector(), rules.clone(), Position::default()));

@@ -1,4 +1,4 @@
-//! The flow itself: one bounded graph of stages, which any source and any sink can be put to.
+//! Connects the stages of `leitong dedup` to a bounded graph of threads, from any source to any sink.
 //!
 //! ```text
 //!  source thread          CPU tasks, one a core          cluster thread        sink thread
@@ -8,12 +8,12 @@
 //!        ▲                └───────────────────────┘      └───────┬───────┘     └──────────────┘
 //!        └───────────── budget: pages and bytes in flight ◄──────┘
 //! ```
-//! A batch is what the source has at hand without waiting, so live input is answered at once and
-//! files are read in large steps. Each batch is one task; the cluster thread takes their results
-//! in the order in which the batches were read, so nothing depends on how many threads there are.
+//! A batch is everything that the source can deliver without waiting. So live input is answered at once, and
+//! files are read in large steps. Each batch is one task of the CPU threads. The cluster thread takes results
+//! in the order in which the batches were read, so results do not depend on the number of threads.
 //!
-//! Invariants: memory is bounded by the [`Budget`], whatever stage is slow; order is the
-//! order of the source; a stage that fails stops all others, and the run ends with its error.
+//! Invariants: memory is bounded by the [`Budget`], whichever stage is slow; the order of records is that of
+//! the source; if a stage fails, all others stop, and the run ends with its error.
 
 pub mod budget;
 pub mod cluster_stage;
@@ -42,28 +42,31 @@ use leitong_cluster::verdict::Conclusion;
 use leitong_corpora::sink::{Milestone, Sink};
 use leitong_corpora::source::{Record, Source};
 
-/// Bytes from which on a batch is full: large enough that
-/// handing it over costs nothing beside its pages.
+/// Size in bytes at which a batch is full. It is large enough that the cost of passing on a batch does not
+/// matter.
 const BATCH_BYTES: usize = 256 * 1024;
-/// Batches of conclusions that wait for the sink.
+/// Maximum number of batches of conclusions that wait for the sink.
 const SINK_QUEUE_BATCHES: usize = 16;
 
 /// A batch on its way through the CPU stages.
 struct InFlight {
     results: Pending,
-    /// Given back when the batch is decided on.
+    /// Released when the batch has been decided.
     permit: Permit,
 }
 
-/// What goes to the sink's thread.
+/// An item for the sink's thread.
 enum ToSink {
     Conclusions(Vec<Conclusion>),
     Milestone(Milestone),
 }
 
-/// Runs `source` through both stages into `sink`, to the end of the source. `observe`
-/// sees every result of the CPU stages, in order; `milestone` the table after each batch and
-/// the last record of it, and may say that the sink is to know. Gives both stages' state back.
+/// Runs `source` to its end through both stages into `sink`. Returns the cluster stage, the sink and the
+/// source.
+///
+/// `observe` is called with every result of the CPU threads, in order. `milestone` is called after each
+/// batch, with the cluster stage and the place of the batch's last record. If it returns a milestone, the
+/// sink is informed.
 ///
 /// # Errors
 /// The first error of any stage.
@@ -90,15 +93,15 @@ pub fn run<S: Sink>(
             FingerprintStage::process,
         )?;
         let reading = scope.spawn(move || read(source, &budget, &cpu, &in_flight));
-        // Both ends are moved in, so that they are gone when
-        // this thread ends and its neighbours stop as well.
+        // Both channel ends are moved into this thread. When it ends they close, and the neighbouring stages
+        // stop as well.
         let clustering = scope.spawn(move || {
             decide_in_order(in_order, &to_sink, &mut cluster_stage, observe, milestone)
                 .map(|()| cluster_stage)
         });
         let writing = scope.spawn(move || write(concluded, &mut sink).map(|()| sink));
         let (reading, clustering, writing) = (join(reading), join(clustering), join(writing));
-        // A stage stops quietly when its neighbour is gone: what matters is who left with an error.
+        // A stage ends without an error if its neighbour has ended, so the first error found is the cause.
         let sink = writing?;
         let cluster_stage = clustering?;
         let source = reading.context("cannot read on")?;
@@ -106,7 +109,7 @@ pub fn run<S: Sink>(
     })
 }
 
-/// Reads batches, and hands each to the CPU stages; gives the source back.
+/// Reads batches, and passes each to the CPU threads. Returns the source.
 fn read(
     mut source: Box<dyn Source>,
     budget: &Budget,
@@ -157,7 +160,7 @@ fn decide_in_order(
     Ok(())
 }
 
-/// Writes conclusions, and flushes whenever there are no more for now.
+/// Writes conclusions, and flushes whenever no more are waiting.
 fn write(mut concluded: Receiver<ToSink>, sink: &mut impl Sink) -> anyhow::Result<()> {
     while let Some(step) = concluded.blocking_recv() {
         match step {

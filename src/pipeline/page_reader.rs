@@ -41,7 +41,7 @@ pub struct PageReader {
     may_make_up: bool,
     warcs: Option<WarcFolder>,
     recognizer: Recognizer,
-    /// What is odd about messages is counted and told.
+    /// True if unusual messages are counted and reported.
     tells: bool,
     messages: AtomicU64,
     /// The pointers that have matched so far, one bit each.
@@ -86,7 +86,7 @@ impl PageReader {
         })
     }
 
-    /// Makes this a reader for a second reading, which tells nothing that the first one has told.
+    /// Returns this reader for a second reading of the same input, which reports nothing again.
     #[must_use]
     pub fn quiet(self) -> Self {
         Self { tells: false, ..self }

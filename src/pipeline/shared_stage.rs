@@ -1,14 +1,14 @@
-//! The cluster stage of one log partition, as its owner and look-ups share it.
+//! Shares the cluster stage of one log partition between its owner, which changes it, and look-ups.
 //!
 //! ```text
 //! owner ─► write: some records of the log, all at once ─► handed to whoever waits
 //!                                                              │
 //! look-ups ─► read: one search each, several at once ◄─────────┘
 //! ```
-//! Invariants: between two writes the table is the one as of one offset of the log, so a look-up
-//! never sees a decision half made; where the owner's thread panics in a write, there is no table
-//! any more. The owner waits for the searches that have begun, and look-ups for the write that has:
-//! whoever waits comes next. Cost of a write or a read that nobody waits for: some 20 ns.
+//! Invariants: look-ups see the table between two writes, so it has always processed the log up to one
+//! offset. If the owner panics during a write, there is no table any more. Writes wait for searches in
+//! progress, and searches for a write in progress; the lock is then passed to the thread that waits, so
+//! neither side starves. Cost of a write or a read without waiting: about 20 ns.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use parking_lot::{MappedRwLockReadGuard, RwLock, RwLockReadGuard, RwLockWriteGua
 
 use super::cluster_stage::ClusterStage;
 
-/// None once the owner has left, or is in the midst of a write.
+/// The stage. `None` once the owner has released it, or if it panicked during a write.
 type Shared = Arc<RwLock<Option<Box<ClusterStage>>>>;
 
-/// The owner's end. There is no table for look-ups once it is dropped.
+/// The owner's handle. When it is dropped, look-ups find no table any more.
 pub(super) struct SharedStage(Shared);
 
-/// The end of those who only read. Any number of threads may have one.
+/// A handle for look-ups. Any number of threads may have one.
 #[derive(Clone)]
 pub struct StageReader(Shared);
 
@@ -31,10 +31,11 @@ impl SharedStage {
         Self(Arc::new(RwLock::new(Some(Box::new(stage)))))
     }
 
-    /// Has `work` change the table; readers see it before or after, and those that wait come next.
+    /// Changes the table by `work`. Readers see the table before or after that. Waiting readers come next.
     pub(super) fn write<T>(&self, work: impl FnOnce(&mut ClusterStage) -> T) -> T {
         let mut guard = self.0.write();
-        // Out of the lock meanwhile, so that a panic leaves nothing half done for readers.
+        // The stage is moved out meanwhile, so that after a panic readers find none instead of a half changed
+        // one.
         let mut stage = guard.take().expect(HELD);
         let result = work(&mut stage);
         *guard = Some(stage);
@@ -42,12 +43,12 @@ impl SharedStage {
         result
     }
 
-    /// The owner's own view. It alone writes, so it never waits for itself, however many it holds.
+    /// Returns the owner's read access. Only the owner writes, so several of these never block each other.
     pub(super) fn read(&self) -> MappedRwLockReadGuard<'_, ClusterStage> {
         RwLockReadGuard::map(self.0.read_recursive(), |stage| &**stage.as_ref().expect(HELD))
     }
 
-    /// Takes the table back, once the searches that have begun are done.
+    /// Waits for searches in progress, and returns the stage. Look-ups then find no table.
     pub(super) fn take(self) -> ClusterStage {
         *self.0.write().take().expect(HELD)
     }
@@ -57,19 +58,19 @@ impl SharedStage {
     }
 }
 
-/// Nobody else takes the table out.
+/// Only the owner's handle can remove the stage.
 const HELD: &str = "the owner has its table";
 
 impl Drop for SharedStage {
     fn drop(&mut self) {
         let stage = self.0.write().take();
-        // A large one takes a while, for which no reader waits.
+        // Dropping a large table takes a while. No reader waits for it.
         drop(stage);
     }
 }
 
 impl StageReader {
-    /// What `look` makes of the table; none where its owner has left.
+    /// Calls `look` with the stage, and returns its result. Returns `None` if the owner has released it.
     pub fn read<T>(&self, look: impl FnOnce(&ClusterStage) -> T) -> Option<T> {
         self.0.read().as_deref().map(look)
     }
@@ -120,7 +121,7 @@ mod tests {
             }
             start.wait();
             let (mut writes, began) = (0_u64, Instant::now());
-            // Without a hand-over an owner that never rests would have the lock to itself.
+            // Without a fair unlock, an owner that never pauses would keep the lock.
             while reads.load(Ordering::SeqCst) < 200 && began.elapsed() < *HANG_LIMIT {
                 shared.write(|stage| {
                     let next = offset(stage);

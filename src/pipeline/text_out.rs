@@ -1,4 +1,7 @@
-//! Record → text, for `dedup --as text` and `markdown`: the same steps as in the fingerprint stage, up to the document.
+//! Converts records to plain text or Markdown, for `dedup --as text` and `markdown`.
+//!
+//! The steps are those of the fingerprint stage up to the document, so a text is the one that would be
+//! compared.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -72,7 +75,7 @@ impl Converter for TextConverter {
     }
 
     fn convert(&self, record: Record, url: &str, extractor: &mut Extractor) -> Text {
-        // The panic hook has written what happened and where.
+        // The panic hook has logged the panic.
         let converted = catch_unwind(AssertUnwindSafe(|| self.text(record, url, extractor)));
         converted.unwrap_or_else(|_| {
             *extractor = self.extractor();

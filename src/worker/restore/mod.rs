@@ -1,4 +1,5 @@
-//! Restores an owner's table in the fastest way, and compares it with what the group has committed.
+//! Restores an owner's table from the fastest usable source, and compares it with the committed offset of the
+//! consumer group.
 //!
 //! ```text
 //! standby, snapshot or nothing ─► changelog to its end ─► checks ─► committed offset ─► where the log goes on
