@@ -1,14 +1,14 @@
-//! Checkpoints of a table, as a long run of `dedup` makes them.
+//! Checkpoints of the table of a long `dedup` run.
 //!
-//! Where old centroids are on disk, blocks stay in the table's folder. A checkpoint is, in a folder of its own, the file that names them,
-//! with the centroids that are in none: some hundred megabytes at most, however large the table is. The
-//! saved table itself stays as it was before the run until the run is through. So two files name
-//! blocks, and none goes that either needs.
+//! A checkpoint is a table's file in its own folder. If old centroids are on disk, the blocks stay in the
+//! table's folder, so a checkpoint takes at most some hundred megabytes, however large the table is. The
+//! saved table stays unchanged until the end of the run. Invariant: blocks are deleted only when neither the
+//! saved table nor the checkpoint names them.
 //!
-//! Another run knows nothing of them. It would write other blocks under the same names, or add pages to the saved
-//! table, which the table of the checkpoint would then replace. So a run with checkpoints leaves a *mark* in the table's folder, a number that it draws and keeps in
-//! the checkpoint's folder as well; whoever else opens the table takes the mark away before writing
-//! anything, and the checkpoint is refused then.
+//! Another run must not change the table between two parts of a run with checkpoints: it could write other
+//! blocks under the same names, or add pages that the checkpoint lacks. So a run with checkpoints writes a
+//! *mark*, a random number, into both folders. Any other run that opens the table removes the mark before it
+//! writes anything. Without the mark, the checkpoint is refused.
 
 use std::fs;
 use std::io::{self, Write};
@@ -21,21 +21,21 @@ use crate::blocks::{BlockStore, create_folder};
 use leitong_cluster::Clusterer;
 use leitong_cluster::log::watermarks::Watermarks;
 
-/// The mark in the table's folder, and the copy of it in the checkpoint's.
+/// Name of the mark in the table's folder, and of its copy in the folder of checkpoints.
 const MARK: &str = "checkpoint.mark";
 
 impl TableDir {
     /// Locks `folder` for a run whose checkpoints are in other folders.
     ///
     /// # Errors
-    /// As of [`Self::open`].
+    /// The errors of [`Self::open`].
     pub fn open_for_checkpoints(folder: &Path) -> Result<Self, SnapshotError> {
         let mut dir = Self::open(folder)?;
         dir.checkpointed = true;
         Ok(dir)
     }
 
-    /// Begins with checkpoints in the folder `checkpoints`; those of other runs do not count any more.
+    /// Begins a run with checkpoints in the folder `checkpoints`. Checkpoints of other runs become invalid.
     ///
     /// # Errors
     /// [`SnapshotError::Io`].
@@ -47,11 +47,11 @@ impl TableDir {
         Ok(())
     }
 
-    /// The table of the checkpoint in the folder `checkpoint`, which is one of `checkpoints`; none if
-    /// there is none.
+    /// Loads the table of the checkpoint in the folder `checkpoint`, a subfolder of `checkpoints`. Returns
+    /// `None` if there is none.
     ///
     /// # Errors
-    /// [`SnapshotError`], where it cannot be loaded, or others have written to the table since.
+    /// [`SnapshotError`] if it cannot be loaded, or if another run has opened the table since.
     pub fn load_checkpoint(
         &self,
         (checkpoints, checkpoint): (&Path, &Path),
@@ -64,8 +64,7 @@ impl TableDir {
         Ok(self.load_file(&checkpoint.join(FILE_NAME), settings, false)?.map(|(clusterer, _)| clusterer))
     }
 
-    /// Returns true if the mark in the table's folder is the one in the folder `checkpoints`: no other run has
-    /// opened the table since.
+    /// Returns true if both folders have the same mark, so no other run has opened the table since.
     fn has_mark_of(&self, checkpoints: &Path) -> Result<bool, SnapshotError> {
         let mark = |folder: &Path| match fs::read(folder.join(MARK)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -75,7 +74,7 @@ impl TableDir {
         Ok(ours.is_some() && ours == mark(self.folder())?)
     }
 
-    /// Saves a checkpoint into the folder `checkpoint`; its number for [`Self::checkpoint_counts`].
+    /// Saves a checkpoint into the folder `checkpoint`. Returns its number for [`Self::checkpoint_counts`].
     ///
     /// # Errors
     /// [`SnapshotError`] if the table cannot be relied on any more, or the checkpoint cannot be written.
@@ -94,15 +93,16 @@ impl TableDir {
         Ok(blocks.map_or(0, BlockStore::manifests))
     }
 
-    /// The checkpoint of this number counts, and those before it do not any more.
+    /// Marks the checkpoint with this number as valid, and earlier ones as invalid. Blocks that only those
+    /// need may then be deleted.
     pub fn checkpoint_counts(&self, number: u64) {
         if let Some(blocks) = self.blocks() {
             blocks.saved_up_to(number);
         }
     }
 
-    /// The table has been saved, and the checkpoints in the folder `checkpoints` do not count any more. The mark of
-    /// another run stays.
+    /// Ends the run after its table was saved. Its checkpoints in the folder `checkpoints` become invalid. A
+    /// mark of another run is kept.
     ///
     /// # Errors
     /// [`SnapshotError::Io`].
@@ -117,7 +117,7 @@ impl TableDir {
         Ok(())
     }
 
-    /// Checkpoints of earlier runs do not count any more.
+    /// Makes checkpoints of earlier runs invalid.
     ///
     /// # Errors
     /// [`SnapshotError::Io`].
@@ -130,10 +130,10 @@ impl TableDir {
     }
 }
 
-/// Takes the mark out of a folder of checkpoints.
+/// Removes the mark from a folder of checkpoints.
 ///
 /// # Errors
-/// As of the operating system.
+/// The error of the operating system.
 pub fn forget_mark(checkpoints: &Path) -> io::Result<()> {
     match fs::remove_file(checkpoints.join(MARK)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,4 +1,4 @@
-//! Files that end in the XXH3-64 of all that stands before it, 8 bytes, big-endian.
+//! Files with a checksum at the end: 8 bytes, the big-endian XXH3-64 of everything before them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,12 +9,12 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::blocks::{Input, Output};
 
-/// Bytes held between the program and the disk.
+/// Size in bytes of the buffer between the program and the disk.
 const BUFFER_BYTES: usize = 1 << 18;
-/// Bytes of the sum.
+/// Number of bytes of the checksum.
 pub(super) const SUM_BYTES: u64 = 8;
 
-/// Writes such a file.
+/// A writer of a file with a checksum.
 pub(super) struct ChecksummedWriter {
     output: Box<dyn Output>,
     buffer: Vec<u8>,
@@ -22,12 +22,12 @@ pub(super) struct ChecksummedWriter {
 }
 
 impl ChecksummedWriter {
-    /// An empty file at `path`, in place of what was there.
+    /// Creates an empty file at `path`, and replaces an existing one.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         Ok(Self::new(Box::new(File::create(path)?)))
     }
 
-    /// Into `output`, which is empty.
+    /// Writes to `output`, which must be empty.
     pub(super) fn new(output: Box<dyn Output>) -> Self {
         Self { output, buffer: Vec::with_capacity(BUFFER_BYTES), hash: Xxh3Default::new() }
     }
@@ -37,7 +37,7 @@ impl ChecksummedWriter {
         self.write(bytes)
     }
 
-    /// Writes the sum; after this the file is on disk.
+    /// Writes the checksum. The file is durable when this returns.
     pub(super) fn finish(mut self) -> io::Result<()> {
         let hash = self.hash.digest();
         self.write(&hash.to_be_bytes())?;
@@ -55,14 +55,14 @@ impl ChecksummedWriter {
     }
 }
 
-/// Reads such a file.
+/// A reader of a file with a checksum.
 pub(super) struct ChecksummedReader {
     inner: BufReader<Box<dyn Read + Send>>,
     hash: Xxh3Default,
 }
 
 impl ChecksummedReader {
-    /// From where `file` stands.
+    /// Reads from the present position of `file` on.
     pub(super) fn new(file: impl Read + Send + 'static) -> Self {
         Self { inner: BufReader::with_capacity(BUFFER_BYTES, Box::new(file)), hash: Xxh3Default::new() }
     }
@@ -73,8 +73,7 @@ impl ChecksummedReader {
         Ok(())
     }
 
-    /// Reads the rest of the file, of which the last bytes are the sum. Returns true if that is the sum of
-    /// everything before it.
+    /// Reads the rest of the file, which ends in the checksum. Returns true if the checksum is right.
     pub(super) fn rest_fits(mut self) -> io::Result<bool> {
         let mut sum = Vec::with_capacity(2 * SUM_BYTES as usize);
         loop {
@@ -83,7 +82,8 @@ impl ChecksummedReader {
                 return Ok(sum == self.hash.digest().to_be_bytes());
             }
             let count = bytes.len();
-            // The last bytes so far may be the sum; those that turn out not to be are part of the contents.
+            // The last bytes read so far may be the checksum. If more bytes follow, they belong to the
+            // contents.
             let (contents, end) = bytes.split_at(count.saturating_sub(SUM_BYTES as usize));
             let keep = (SUM_BYTES as usize).saturating_sub(end.len());
             let gone = sum.len().saturating_sub(keep);
@@ -95,7 +95,7 @@ impl ChecksummedReader {
         }
     }
 
-    /// Whether the sum that stands here is that of all that was read.
+    /// Reads the checksum. Returns true if it is that of everything read before.
     pub(super) fn sum_fits(&mut self) -> io::Result<bool> {
         let expected = self.hash.digest();
         let mut bytes = [0; SUM_BYTES as usize];
@@ -104,7 +104,7 @@ impl ChecksummedReader {
     }
 }
 
-/// A file that is read from its beginning to its end.
+/// A reader from the beginning of a file to its end.
 pub(super) struct Sequential {
     input: Arc<dyn Input>,
     at: u64,
@@ -112,7 +112,7 @@ pub(super) struct Sequential {
 }
 
 impl Sequential {
-    /// All of `input`.
+    /// Reads all of `input`.
     pub(super) fn new(input: Arc<dyn Input>) -> io::Result<Self> {
         let bytes = input.bytes()?;
         Ok(Self { input, at: 0, bytes })

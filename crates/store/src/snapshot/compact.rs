@@ -1,38 +1,39 @@
-//! A table without what has expired, and with as few runs of keys as its settings allow.
+//! Makes a table on disk smaller: removes expired centroids, and merges runs of keys as far as the settings
+//! allow.
 //!
-//! While pages come, runs merge four at a time, and a block is deleted when all of it has expired. A
-//! table that rests, or of which much has just expired, is made smaller here at once. It is saved
-//! after each merge: so the disk has to have room for the longest run once more and not for all, and
-//! a crash leaves the table as it was after the last one. Verdicts are the same before and after.
+//! While pages arrive, runs are merged four at a time, and a block is deleted when all of it has expired.
+//! This does the rest at once, for a table that is not in use, or of which much has just expired. The table
+//! is saved after each merge. So the disk needs free space for the longest run only, and a crash loses at
+//! most the last merge. Verdicts stay the same.
 
 use super::SnapshotError;
 use super::file::{FILE_NAME, TableDir, TableSettings, begin};
 
-/// What became smaller.
+/// The sizes before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compacted {
-    /// Centroids before and after.
+    /// Number of centroids before and after.
     pub centroids: (u64, u64),
-    /// Runs of keys before and after; none where all of the table is in memory.
+    /// Number of runs of keys before and after; 0 if all of the table is in memory.
     pub runs: (usize, usize),
-    /// Bytes on disk before and after.
+    /// Number of bytes on disk before and after.
     pub bytes: (u64, u64),
 }
 
-/// Whether the table in this folder has blocks; none where there is no table.
+/// Returns true if the table in this folder has blocks, or `None` if there is no table.
 ///
 /// # Errors
-/// [`SnapshotError`], where the file that names them cannot be read or is damaged.
+/// [`SnapshotError`] if the table's file cannot be read or is damaged.
 pub fn has_blocks(folder: &std::path::Path) -> Result<Option<bool>, SnapshotError> {
     Ok(begin(&folder.join(FILE_NAME))?.map(|(_, saved)| saved.blocks.is_some()))
 }
 
 impl TableDir {
-    /// Takes out what has expired, and merges what can be merged; none where there is no table.
+    /// Removes expired centroids and merges runs of keys. Returns `None` if there is no table.
     ///
     /// # Errors
-    /// [`SnapshotError`], where the table cannot be loaded, written or saved. It is then as it was
-    /// saved last.
+    /// [`SnapshotError`] if the table cannot be loaded, written or saved. The table is then as it was last
+    /// saved.
     pub fn compact(&self, settings: &TableSettings) -> Result<Option<Compacted>, SnapshotError> {
         let Some((mut clusterer, watermarks)) = self.load_with_watermarks(settings, false)? else {
             return Ok(None);

@@ -1,4 +1,8 @@
-//! The folder of a table: lock, load, save.
+//! Locks, loads and saves the folder of a table.
+//!
+//! The file format is described in [`super`]. Invariants: one process uses a folder at a time; the file is
+//! replaced in one step; a file is used only if its checksum and the hashes of the settings are right. Cost:
+//! loading and saving take time and I/O for all centroids in memory, and little for those in blocks.
 
 use std::fs::File;
 use std::io;
@@ -23,35 +27,35 @@ use leitong_cluster::log::watermarks::Watermarks;
 use leitong_cluster::{ArticlePage, ClusterRules, Clusterer, OldCentroids, Position, SeenTexts, TableFault};
 use leitong_fingerprint::Detector;
 
-/// The version of saved tables. Since 2 they may have blocks, since 3 they may say what is known of urls,
-/// and since 4 they have the texts of pages that joined clusters.
+/// The newest format version of saved tables. Version 2 added blocks, 3 the crawls of urls, and 4 the texts
+/// of pages that joined clusters.
 pub const FORMAT_WITH_TEXTS: u32 = 4;
 const MAGIC: &[u8] = b"leitong centroid table\n";
 pub(super) const FILE_NAME: &str = "centroids.leitong";
 pub(super) const JOURNAL_NAME: &str = "journal.leitong";
 pub(super) const RECENT_NAME: &str = "verdicts.leitong";
-/// Bytes of one message: far above any centroid, so that a
-/// damaged length does not ask for the whole memory.
+/// Maximum number of bytes of a message. It is far above any centroid, and prevents a damaged length from
+/// using up the memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
 
-/// What a table is made with, and must be used with.
+/// The settings of a table. A saved table can be used only with the settings it was made with.
 pub struct TableSettings {
-    /// The detector whose fingerprints it holds.
+    /// The detector of its fingerprints.
     pub detector: Arc<dyn Detector>,
-    /// How long its centroids are kept, and which pages stand for their clusters.
+    /// The rules for how long centroids are kept, and for which page is canonical.
     pub rules: ClusterRules,
-    /// Of the settings upstream of the log.
+    /// Hash of the settings upstream of the log.
     pub fingerprint_hash: u64,
-    /// Of the settings downstream of the log.
+    /// Hash of the settings downstream of the log.
     pub cluster_hash: u64,
-    /// Hash of `corpus.*`: under other settings no page would be compared with these centroids.
+    /// Hash of `corpus.*`. With other settings, no page would be compared with these centroids.
     pub corpus_hash: u64,
-    /// How old centroids are kept on disk; none: all are in memory.
+    /// Options of the blocks on disk. `None` if all centroids are in memory.
     pub on_disk: Option<StoreOptions>,
 }
 
 impl TableSettings {
-    /// What a table of this log partition belongs to, where no topics are known.
+    /// Returns the identity of a table of this log partition, if it belongs to no topics.
     pub fn identity(&self, log_partition: u32) -> Identity {
         Identity {
             log_partition,
@@ -65,34 +69,35 @@ impl TableSettings {
     }
 }
 
-/// A folder that holds a table, locked for this run.
+/// The folder of a table, locked for this process.
 pub struct TableDir {
     folder: PathBuf,
     lock: File,
-    /// The saved table stays as it is until the run is through, whatever is saved [elsewhere](super::checkpointed).
+    /// True if the run saves [checkpoints](super::checkpointed) elsewhere, and the saved table is not
+    /// replaced before its end.
     pub(super) checkpointed: bool,
-    /// The blocks of the table that was loaded or begun.
+    /// The blocks of the table that was loaded or created.
     blocks: OnceLock<Arc<BlockStore>>,
-    /// The runs that the loaded table has finished; the next saved table lists them as well.
+    /// The finished runs in the loaded table. The next saved table lists them as well.
     runs: Mutex<Vec<proto::FinishedRun>>,
 }
 
 impl TableDir {
-    /// Locks `folder`, which is made if it is not there.
+    /// Locks `folder`, which is created if it is missing.
     ///
     /// # Errors
-    /// [`SnapshotError::Locked`] where another run has it, [`SnapshotError::JournalLeft`] where the
-    /// table lacks pages that a journal has, [`SnapshotError::Io`] where it cannot be had.
+    /// [`SnapshotError::Locked`] if another process uses it, [`SnapshotError::JournalLeft`] if a journal has
+    /// pages that the table lacks, and [`SnapshotError::Io`] if the folder cannot be used.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
         let opened = Self::open_beside_journal(folder)?;
         let journal = opened.journal_path();
         if journal.exists() { Err(SnapshotError::JournalLeft { path: journal }) } else { Ok(opened) }
     }
 
-    /// The same for whoever reads the [journal](super::journal) as well.
+    /// Locks `folder` as [`Self::open`] does, for callers that also read the [journal](super::journal).
     ///
     /// # Errors
-    /// As of [`Self::open`], but for the journal.
+    /// The errors of [`Self::open`], apart from [`SnapshotError::JournalLeft`].
     pub fn open_beside_journal(folder: &Path) -> Result<Self, SnapshotError> {
         let path = folder.join("lock");
         match folder::lock(&path).map_err(at(&path))? {
@@ -104,20 +109,19 @@ impl TableDir {
         }
     }
 
-    /// The table that the last run left, or none if there was no such run.
+    /// Loads the saved table. Returns `None` if none was saved.
     ///
     /// # Errors
-    /// [`SnapshotError`], where the file cannot be read, is
-    /// damaged, or was made with other settings.
+    /// [`SnapshotError`] if the file cannot be read, is damaged, or was made with other settings.
     pub fn load(&self, settings: &TableSettings) -> Result<Option<Clusterer>, SnapshotError> {
         Ok(self.load_with_watermarks(settings, false)?.map(|(clusterer, _)| clusterer))
     }
 
-    /// The same with the watermarks of the log. `any_cluster_hash`: the settings
-    /// downstream of the log may be others, which then count from here on.
+    /// Loads the saved table and the watermarks of its log. If `any_cluster_hash` is true, the settings
+    /// downstream of the log may have changed; the new ones then apply to all later pages.
     ///
     /// # Errors
-    /// [`SnapshotError`], as of [`Self::load`].
+    /// The errors of [`Self::load`].
     pub fn load_with_watermarks(
         &self,
         settings: &TableSettings,
@@ -126,7 +130,8 @@ impl TableDir {
         self.load_file(&self.folder.join(FILE_NAME), settings, any_cluster_hash)
     }
 
-    /// The same from a file that may be in another folder than its blocks.
+    /// Loads a table like [`Self::load_with_watermarks`], from a file that may be in another folder than its
+    /// blocks.
     pub(super) fn load_file(
         &self,
         path: &Path,
@@ -175,17 +180,17 @@ impl TableDir {
         }
         reader.check_hash()?;
         let mut bounds = bounds(&saved);
-        // Blocks that were just begun count from 0.
+        // New blocks number their centroids from 0.
         let skipped = saved.founded.unwrap_or_default().saturating_sub(clusterer.founded());
         bounds.dead_below = bounds.dead_below.saturating_sub(skipped);
         clusterer.restore_bounds(bounds);
         Ok(Some((clusterer, watermarks(&saved))))
     }
 
-    /// The table that the last run left, or an empty one.
+    /// Loads the saved table, or creates an empty one.
     ///
     /// # Errors
-    /// As of [`Self::load`].
+    /// The errors of [`Self::load`].
     pub fn load_or_begin(&self, settings: &TableSettings) -> Result<Clusterer, SnapshotError> {
         match self.load(settings)? {
             Some(clusterer) => Ok(clusterer),
@@ -193,7 +198,7 @@ impl TableDir {
         }
     }
 
-    /// A table without the centroids that are in no block.
+    /// Creates a table from the saved blocks, if there are any, without the centroids that are in no block.
     fn clusterer(
         &self,
         path: &Path,
@@ -218,14 +223,14 @@ impl TableDir {
             Some(blocks) => manifest_of(blocks),
             None => Manifest { table_id: new_table_id(), ..Manifest::default() },
         };
-        // Nobody else has the folder as long as threads may write there.
+        // The lock is held as long as threads may write to the folder.
         let locked = self.lock.try_clone().and_then(|lock| Folder::open_locked(&self.folder, lock));
         let files = Arc::new(locked.map_err(at(&self.folder))?);
         let own = if self.checkpointed { self.saved_manifest()? } else { None };
         let store = BlockStore::open_beside(files, Arc::clone(&detector), options, &manifest, own.as_ref())?;
         let store = Arc::new(store);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
-        // A table that is loaded again, by whoever has given the first one up, has a store of its own.
+        // If a table was loaded before, its store stays here. The caller has dropped that table.
         let _ = self.blocks.set(store);
         let first_time = blocks.and_then(|blocks| blocks.first_time_ms).and_then(Timestamp::from_ms);
         let mut clusterer = Clusterer::with_old(detector, rules.expiry, position, first_time, old)?;
@@ -235,14 +240,14 @@ impl TableDir {
         Ok(clusterer)
     }
 
-    /// Which blocks the saved table has.
+    /// Returns the manifest of the saved table's blocks, if it has blocks.
     fn saved_manifest(&self) -> Result<Option<Manifest>, SnapshotError> {
         let path = self.folder.join(FILE_NAME);
         let saved = begin_verified(&path)?;
         Ok(saved.and_then(|(_, saved)| saved.blocks.as_ref().map(manifest_of)))
     }
 
-    /// Removes what a process left that was killed while it saved.
+    /// Removes unfinished files of a process that was killed while it saved.
     fn remove_unfinished(&self) -> Result<(), SnapshotError> {
         for name in [FILE_NAME, RECENT_NAME, JOURNAL_NAME] {
             let path = new_path(&self.folder.join(name));
@@ -254,33 +259,33 @@ impl TableDir {
         Ok(())
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The blocks of the table that was loaded or begun, if it has some.
+    /// Returns the blocks of the table that was loaded or created, if it has any.
     #[must_use]
     pub fn blocks(&self) -> Option<&BlockStore> {
         self.blocks.get().map(|blocks| &**blocks)
     }
 
-    /// Where the journal is.
+    /// Returns the path of the journal.
     pub fn journal_path(&self) -> PathBuf {
         self.folder.join(JOURNAL_NAME)
     }
 
-    /// Bytes of the saved table; 0 where there is none.
+    /// Returns the number of bytes of the saved table's file; 0 if there is none.
     pub fn saved_bytes(&self) -> u64 {
         std::fs::metadata(self.folder.join(FILE_NAME)).map_or(0, |file| file.len())
     }
 
-    /// The verdicts that were given last, as JSON, if they were saved.
+    /// Loads the recent verdicts, as JSON. Returns `None` if none were saved.
     pub fn load_recent(&self) -> Result<Option<Vec<Box<[u8]>>>, SnapshotError> {
         recent::load(&self.folder.join(RECENT_NAME))
     }
 
-    /// Saves the verdicts that were given last, `count` in number, in one step.
+    /// Saves the `count` recent verdicts in one step.
     pub fn save_recent<'a>(
         &self,
         count: u64,
@@ -289,19 +294,19 @@ impl TableDir {
         recent::save(&self.folder.join(RECENT_NAME), count, verdicts)
     }
 
-    /// Saves the table instead of the last one, in one step.
+    /// Replaces the saved table with this one, in one step.
     ///
     /// # Errors
-    /// [`SnapshotError::Fault`] if the table cannot be relied on any more, and [`SnapshotError::Io`]. The last
-    /// table is still there.
+    /// [`SnapshotError::Fault`] if the table can no longer be relied on, and [`SnapshotError::Io`]. The last
+    /// saved table is unchanged.
     pub fn save(&self, clusterer: &Clusterer, settings: &TableSettings) -> Result<(), SnapshotError> {
         self.save_with_watermarks(clusterer, &Watermarks::default(), settings)
     }
 
-    /// Saves the table and the watermarks of the log instead of the last ones, in one step.
+    /// Replaces the saved table and the watermarks of its log, in one step.
     ///
     /// # Errors
-    /// As of [`Self::save`].
+    /// The errors of [`Self::save`].
     pub fn save_with_watermarks(
         &self,
         clusterer: &Clusterer,
@@ -314,11 +319,11 @@ impl TableDir {
         self.save_here(clusterer, watermarks, settings)
     }
 
-    /// The same without waiting for merges, for a table that goes on. Nothing is handed over to blocks
-    /// meanwhile.
+    /// Saves a table that stays in use, without waiting for merges of its blocks. No centroids are moved to
+    /// blocks meanwhile.
     ///
     /// # Errors
-    /// [`SnapshotError`]; the last table is still there.
+    /// [`SnapshotError`]; the last saved table is unchanged.
     pub fn save_in_between(
         &self,
         clusterer: &Clusterer,
@@ -337,14 +342,14 @@ impl TableDir {
         settings: &TableSettings,
     ) -> Result<(), SnapshotError> {
         self.save_file(&self.folder.join(FILE_NAME), clusterer, watermarks, settings)?;
-        // Checkpoints need what they name until they are gone.
+        // Blocks that a checkpoint names are kept as long as the checkpoint.
         if let Some(blocks) = self.blocks().filter(|_| !self.checkpointed) {
             blocks.saved();
         }
         Ok(())
     }
 
-    /// Writes the file that names the blocks, which may be in another folder, in one step.
+    /// Writes the table's file in one step. It may be in another folder than the blocks it names.
     pub(super) fn save_file(
         &self,
         path: &Path,
@@ -359,7 +364,7 @@ impl TableDir {
         new.replace(path).map_err(at(path))
     }
 
-    /// Returns what a saved table says about itself.
+    /// Returns the position record of a saved table, which describes the table.
     fn position(
         &self,
         clusterer: &Clusterer,
@@ -384,29 +389,29 @@ impl TableDir {
         Ok(position)
     }
 
-    /// The runs that are part of the table, the oldest first.
+    /// Returns the finished runs in the table, oldest first.
     pub(super) fn runs(&self) -> Vec<proto::FinishedRun> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sets the runs that are part of the table.
+    /// Sets the finished runs in the table.
     pub(super) fn set_runs(&self, runs: Vec<proto::FinishedRun>) {
         *self.runs.lock().unwrap_or_else(PoisonError::into_inner) = runs;
     }
 }
 
-/// The number of the first centroid that is in no block.
+/// Returns the number of the first centroid that is in no block.
 fn blocks_end(manifest: Option<&Manifest>) -> u64 {
     manifest.map_or(0, |manifest| manifest.end)
 }
 
-/// The name of a file until it is whole.
+/// Returns the temporary name of a file until it is complete.
 fn new_path(path: &Path) -> PathBuf {
     path.with_extension("leitong.new")
 }
 
-/// Refuses a part of a worker's table, and a table that was made with other settings. With
-/// `any_cluster_hash` only the settings upstream of the log must be the same.
+/// Refuses a worker's file, and a table that was made with other settings. If `any_cluster_hash` is true,
+/// only the settings upstream of the log must be the same.
 pub(super) fn check_usable(
     path: &Path,
     saved: &proto::Position,
@@ -426,21 +431,21 @@ pub(super) fn check_usable(
             return Err(SnapshotError::OtherSettings { path: path(), which, found, wanted });
         }
     }
-    // Tables of former versions do not say. A log has its corpora in its records.
+    // Tables of earlier versions have no such hash. The records of a worker's log contain their corpora.
     if !any_cluster_hash && saved.corpus_hash.is_some_and(|found| found != settings.corpus_hash) {
         return Err(SnapshotError::OtherCorpora { path: path() });
     }
     Ok(())
 }
 
-/// Centroids of a table that have not expired.
+/// Returns the number of unexpired centroids in a table.
 pub fn unexpired(position: &proto::Position) -> u64 {
     let of_blocks =
         |blocks: &Blocks| (blocks.end.saturating_add(position.centroid_count)).saturating_sub(blocks.first);
     position.blocks.as_ref().map_or(position.centroid_count, of_blocks)
 }
 
-/// How far a saved table has read its log.
+/// Returns the position up to which a saved table has processed its log.
 pub(super) fn position_of(saved: &proto::Position) -> Position {
     Position {
         log_generation: saved.log_generation,
@@ -450,7 +455,7 @@ pub(super) fn position_of(saved: &proto::Position) -> Position {
     }
 }
 
-/// A reader that stands before the first centroid, and what the table says of itself.
+/// Opens a saved table. Returns a reader that is before the articles and centroids, and the position record.
 pub(super) fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotError> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -460,8 +465,8 @@ pub(super) fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>
     read_head(ChecksummedReader::new(file), path).map(Some)
 }
 
-/// The same, once the checksum of the whole file fits: for callers that delete or replace other files by
-/// what this one says.
+/// Opens a saved table like [`begin`], after verifying the checksum of the whole file. Callers that delete or
+/// replace other files because of its contents need this.
 pub(super) fn begin_verified(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotError> {
     let Some((reader, saved)) = begin(path)? else { return Ok(None) };
     if !reader.rest_fits()? {
@@ -470,7 +475,7 @@ pub(super) fn begin_verified(path: &Path) -> Result<Option<(Reader<'_>, proto::P
     begin(path)
 }
 
-/// Where a file whose checksum does not fit is damaged, as far as that can be told.
+/// Returns the most precise description of the damage in a file with a wrong checksum.
 fn damage_of(path: &Path, saved: &proto::Position) -> SnapshotError {
     let read = || {
         let Some((mut reader, _)) = begin(path)? else { return Ok(()) };
@@ -486,7 +491,7 @@ fn damage_of(path: &Path, saved: &proto::Position) -> SnapshotError {
     read().err().unwrap_or_else(|| SnapshotError::Damaged { path: path.to_owned(), problem })
 }
 
-/// A reader that stands behind what the table says of itself, which is given as well.
+/// Reads the beginning of a table. Returns a reader that is after the position record, and this record.
 pub(super) fn read_head(
     inner: ChecksummedReader,
     path: &Path,
@@ -535,11 +540,11 @@ fn write(
     writer.finish()
 }
 
-/// Writes a table with all its centroids in memory of the messages that it consists of.
+/// Writes a table from its messages, with all centroids in memory.
 pub(super) struct TableWriter(ChecksummedWriter);
 
 impl TableWriter {
-    /// Begins the table of `folder`, where there is none.
+    /// Creates the table's file in `folder`, which has none.
     pub(super) fn create(folder: &Path, position: &proto::Position) -> io::Result<Self> {
         let mut writer = ChecksummedWriter::create(&folder.join(FILE_NAME))?;
         writer.all(MAGIC)?;
@@ -556,8 +561,8 @@ impl TableWriter {
     }
 }
 
-/// What a table says of itself, with the articles if it has blocks: all but the centroids that are
-/// in no block, and the checksum.
+/// Writes the beginning of a table: the position record, and the articles if it has blocks. Centroids that
+/// are in no block and the checksum follow.
 pub(super) fn write_head(
     writer: &mut ChecksummedWriter,
     position: &proto::Position,
@@ -578,7 +583,7 @@ fn manifest_stretches(stretches: &[Stretch]) -> Vec<(u64, u64)> {
     stretches.iter().map(|stretch| (stretch.first, stretch.end)).collect()
 }
 
-/// What a saved table says of its blocks.
+/// Returns the manifest in a position record.
 pub(super) fn manifest_of(blocks: &Blocks) -> Manifest {
     Manifest {
         table_id: blocks.table_id,
@@ -604,7 +609,7 @@ pub(super) fn blocks_of(manifest: &Manifest, clusterer: &Clusterer, detector: &d
     }
 }
 
-/// A number that no other table has.
+/// Returns an id that no other table has.
 pub(super) fn new_table_id() -> u64 {
     Seed::default().place(Timestamp::now().as_ms() as u64)
 }
@@ -645,7 +650,7 @@ impl Reader<'_> {
         M::decode(&*bytes).map_err(|error| self.damaged(&format!("a message is broken: {error}")))
     }
 
-    /// Reads the articles, which stand before the centroids where the table has blocks.
+    /// Reads the articles. A table with blocks has them before its centroids.
     pub(super) fn articles(
         &mut self,
         saved: &proto::Position,
@@ -658,7 +663,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads what is known of urls, which follows the centroids.
+    /// Reads the crawls of urls, which follow the centroids.
     pub(super) fn crawls(
         &mut self,
         saved: &proto::Position,
@@ -671,7 +676,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the texts of pages that joined clusters, which follow what is known of urls.
+    /// Reads the texts of pages that joined clusters, which follow the crawls.
     pub(super) fn texts(
         &mut self,
         saved: &proto::Position,
@@ -691,7 +696,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the rest of the file, whatever it holds. Returns true if the checksum at its end fits.
+    /// Reads the rest of the file. Returns true if the checksum at its end is right.
     fn rest_fits(self) -> Result<bool, SnapshotError> {
         self.inner.rest_fits().map_err(at(self.path))
     }

@@ -1,14 +1,14 @@
-//! Runs of `dedup` that a saved table has finished.
+//! The list of finished runs of `dedup` in a saved table.
 //!
-//! The table's own file lists them, so a run is in the list exactly when its pages are in the table,
-//! whatever is killed when. Its outputs were complete before. A repetition would compare each of its pages
-//! with itself and empty the outputs; it finds itself in the list instead.
+//! A repeated run would find each of its pages in the table, call it a duplicate of itself, and overwrite
+//! good outputs. It finds itself in this list instead. The list is in the table's file, so even after a crash
+//! a run is listed exactly if its pages are in the table. Its outputs were complete before that.
 
 use super::SnapshotError;
 use super::file::{FILE_NAME, TableDir, begin_verified};
 use leitong_base::proto::FinishedRun;
 
-/// Number of runs that are listed: the last ones.
+/// Maximum number of listed runs. Older ones are dropped.
 pub const RUNS_MAX: usize = 64;
 
 impl TableDir {

@@ -1,4 +1,7 @@
-//! Files and folders of which one process writes the next version, and which are replaced in one step.
+//! Files and folders that are written by one process at a time, and replaced in one step.
+//!
+//! A new version is written under a temporary name and then renamed. After a crash or a power failure there
+//! is the old version or the new one.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -6,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::blocks::create_folder;
 
-/// Takes the lock at `path`, whose folder is created if it is missing. Returns `None`
-/// while another process holds the lock, which is released when the file is dropped.
+/// Locks the file at `path`, and creates it and its folder if necessary. Returns `None` while another process
+/// holds the lock. The lock is released when the file is dropped.
 pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     path.parent().map_or(Ok(()), create_folder)?;
     let lock = File::create(path)?;
@@ -18,8 +21,8 @@ pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// A file or folder that is written under a temporary name. Dropped before [`Self::replace`], it is
-/// removed: on a full disk it would take the room that is left.
+/// A file or folder that is being written under a temporary name. If this is dropped before
+/// [`Self::replace`], it is removed, because it would occupy space on a full disk.
 #[derive(Debug)]
 pub struct Unfinished {
     path: PathBuf,
@@ -27,27 +30,27 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Takes charge of `path`, which may not exist yet.
+    /// Takes responsibility for `path`, which need not exist yet.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self { path, is_finished: false }
     }
 
-    /// The temporary name.
+    /// Returns the temporary name.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives the file, which is on disk, its final name in the same folder, instead of the file that
-    /// had this name. A crash leaves one or the other.
+    /// Renames the file, which must already be on disk, to `path` in the same folder. An existing file with
+    /// this name is replaced. After a crash there is one or the other.
     ///
     /// # Errors
     /// The operating system's error. If only the folder could not be synced, the file has its final name.
     pub fn replace(mut self, path: &Path) -> io::Result<()> {
         fs::rename(&self.path, path)?;
         self.is_finished = true;
-        // The rename itself is on disk once the folder is.
+        // The rename is durable when the folder is synced.
         sync_parent(path)
     }
 }
@@ -57,7 +60,7 @@ impl Drop for Unfinished {
         if self.is_finished {
             return;
         }
-        // What cannot be removed is replaced by the next attempt.
+        // If removing fails, the next attempt replaces the file.
         let _ = match self.path.is_dir() {
             true => fs::remove_dir_all(&self.path),
             false => fs::remove_file(&self.path),

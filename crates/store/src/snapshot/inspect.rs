@@ -1,4 +1,7 @@
-//! What a saved table holds, and whether it is whole, without the settings that it was made with.
+//! Reads and verifies a saved table without knowing its settings.
+//!
+//! Input: the folder of a table, which another process may have locked. Output: its contents as protobuf
+//! messages, or the outcome of checking each file. Memory: some centroids.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -10,22 +13,22 @@ use leitong_base::proto;
 use leitong_cluster::SeenTexts;
 use leitong_cluster::changelog::centroid::message_of;
 
-/// What follows in a table behind what it says of itself.
+/// An item of a saved table.
 #[derive(Debug)]
 pub enum Saved {
     /// A centroid.
     Centroid(proto::Centroid),
-    /// Something that is known of urls.
+    /// A change of the known crawls of urls.
     Crawl(proto::Centroid),
     /// Texts of pages that joined clusters.
     Texts(SeenTexts),
 }
 
-/// Reads the table in `folder`: calls `take` with each centroid, oldest first, and gives what the
-/// table says of itself; none where there is no table. Memory: some centroids.
+/// Reads the table in `folder`, and calls `take` with each centroid, oldest first. Returns the table's
+/// position record, or `None` if there is no table.
 ///
 /// # Errors
-/// [`SnapshotError`], where a file cannot be read or is damaged, of which the end may tell.
+/// [`SnapshotError`] if a file cannot be read or is damaged. Some damage is found only at the end.
 pub fn inspect(
     folder: &Path,
     mut take: impl FnMut(&proto::Position, proto::Centroid),
@@ -37,12 +40,12 @@ pub fn inspect(
     inspect_all(folder, |_| Ok(()), &mut centroids)
 }
 
-/// The same with what is known of urls and the texts of pages that joined clusters, which follow the
-/// centroids; `begin_with` is called first, with what the table says of itself, and may refuse it. The
-/// table counts the texts in blocks as well.
+/// Reads the table in `folder` like [`inspect`], including crawls of urls and texts of pages that joined
+/// clusters, which follow the centroids. `begin_with` is called first, with the position record, and may
+/// return an error. The returned record also counts the texts in blocks.
 ///
 /// # Errors
-/// As of [`inspect`], and what `begin_with` refuses.
+/// The errors of [`inspect`] and of `begin_with`.
 pub fn inspect_all(
     folder: &Path,
     begin_with: impl FnOnce(&proto::Position) -> Result<(), SnapshotError>,
@@ -65,7 +68,7 @@ pub fn inspect_all(
         manifest_of(blocks).read_all(&files, |corpus, fingerprint_hash, centroid| {
             take(&saved, Saved::Centroid(message_of(corpus, fingerprint_hash, centroid, &blocks.detector)));
         })?;
-        // Where few are kept, some have expired before they were in a block.
+        // If few centroids are kept, some may have expired before they were in a block.
         expired = blocks.first.saturating_sub(blocks.end);
     }
     for number in 0..saved.centroid_count {
@@ -90,21 +93,21 @@ pub fn inspect_all(
     Ok(Some(saved))
 }
 
-/// What stands beside the table in `folder`, for whoever only looks.
+/// Files next to the table in a folder, for readers that do not lock it.
 #[derive(Debug, Clone, Default)]
 pub struct BesideTable {
-    /// The verdicts that `serve` gave last, as JSON, oldest first, as of its last save.
+    /// The recent verdicts of `serve` at its last save, as JSON, oldest first.
     pub verdicts: Vec<Box<[u8]>>,
-    /// When the table was saved.
+    /// Time at which the table was saved.
     pub saved_at: Option<SystemTime>,
-    /// Bytes of the journal: pages that the saved table lacks.
+    /// Number of bytes of the journal, which has pages that the saved table lacks.
     pub journal_bytes: u64,
 }
 
-/// Reads what stands beside the table in `folder`, while another run may have it.
+/// Reads the files next to the table in `folder`. Another process may be using it.
 ///
 /// # Errors
-/// [`SnapshotError`], where the verdicts cannot be read or are damaged.
+/// [`SnapshotError`] if the verdicts cannot be read or are damaged.
 pub fn beside(folder: &Path) -> Result<BesideTable, SnapshotError> {
     let metadata = |name: &str| std::fs::metadata(folder.join(name)).ok();
     Ok(BesideTable {
@@ -114,11 +117,11 @@ pub fn beside(folder: &Path) -> Result<BesideTable, SnapshotError> {
     })
 }
 
-/// Checks every checksum of the table in `folder`, and calls `each` with the name of each of its
-/// files, and how many bytes are whole or what is wrong. False where there is no table.
+/// Verifies all checksums of the table in `folder`. Calls `each` with the name of each file, and with its
+/// number of verified bytes or its error. Returns false if there is no table.
 ///
 /// # Errors
-/// [`SnapshotError`], where the file that names the others cannot be read or is damaged.
+/// [`SnapshotError`] if the file that names the others cannot be read or is damaged.
 pub fn verify(
     folder: &Path,
     mut each: impl FnMut(&str, Result<u64, SnapshotError>),

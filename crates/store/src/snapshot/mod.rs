@@ -1,15 +1,17 @@
-//! A centroid table on disk: carried from one run of `dedup` to the next,
-//! or beside a worker, for its next start ([`changelog_snapshot`], or [`changelog_blocks`] where old
-//! centroids are on disk).
+//! Centroid tables on disk: the saved table of `dedup` and `serve`, and the local copy that speeds up a
+//! worker's next start ([`changelog_snapshot`], or [`changelog_blocks`] if old centroids are on disk).
 //!
-//! Of `dedup`, one file, `centroids.leitong`: the magic line, then protobuf messages, each behind
-//! its length as a varint: a `Position`, its `centroid_count` many `Centroid`s, oldest first, what is
-//! known of urls, and the `Texts` of pages that joined clusters; then the XXH3-64 of all that, 8 bytes, big-endian. It is replaced in one step: a crash leaves the old
-//! table or the new one. With `table.on_disk` the older centroids are in [blocks](crate::blocks)
-//! beside it, which the `Position` names; saving then writes what is in no block yet.
+//! A saved table is one file, `centroids.leitong`: a magic line, and protobuf messages, each after its length
+//! as a varint. They are a `Position`, the centroids in memory, oldest first, the known crawls of urls, and
+//! the `Texts` of pages that joined clusters. The `Position` contains the number of each. The last 8 bytes
+//! are the XXH3-64 of all that, big-endian. The file is replaced in one step, so after a crash there is the
+//! old table or the new one.
 //!
-//! Of `serve`, two files more: pages that are not yet part of that file ([`journal`]), and the
-//! verdicts that were given last ([`recent`]).
+//! With `table.on_disk`, older centroids are in [blocks](crate::blocks) next to this file. The `Position`
+//! names them, and `Article`s follow it. Saving then writes only the centroids that are in no block yet.
+//!
+//! `serve` has two more files: pages that are not yet part of the saved table ([`journal`]), and the recent
+//! verdicts ([`recent`]).
 
 pub mod changelog_blocks;
 pub mod changelog_snapshot;
@@ -42,34 +44,34 @@ pub use inspect::{BesideTable, Saved, beside, inspect, inspect_all, verify};
 use leitong_cluster::TableFault;
 pub use merge::Merge;
 
-/// What is wrong with blocks of which there is no other copy, and what to do.
+/// Returns an error of blocks that have no other copy, with advice.
 fn with_advice(error: &BlockError) -> String {
     if error.is_damage() { format!("{error}; {ADVICE}") } else { error.to_string() }
 }
 
-/// Why a table cannot be loaded or saved.
+/// The reason why a table cannot be loaded or saved.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
-    /// What the operating system says.
+    /// The operating system reported an error.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What went wrong.
+        /// The error.
         error: std::io::Error,
     },
-    /// Another run has the table.
+    /// Another run uses the table.
     #[error("{}: another run is using this table; wait for it, or take another folder", path.display())]
     Locked {
         /// The folder.
         path: PathBuf,
     },
-    /// The file is no table, or a damaged one.
+    /// The file is not a table, or is damaged.
     #[error("{}: {problem}; restore the file from a backup, or remove it to begin with an empty table", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// A description of the damage.
         problem: String,
     },
     /// The journal is damaged before its end.
@@ -81,12 +83,12 @@ pub enum SnapshotError {
     JournalDamaged {
         /// The file.
         path: PathBuf,
-        /// Where the damage begins.
+        /// The offset at which the damage begins.
         at: u64,
-        /// What is wrong.
+        /// A description of the damage.
         problem: String,
     },
-    /// Table and journal are not of one time.
+    /// Table and journal do not fit together.
     #[error(
         "{}: begins at offset {journal}, and the saved table beside it ends at {table}; restore both files from one \
          backup, or move the journal away to go on without the pages in it",
@@ -95,12 +97,12 @@ pub enum SnapshotError {
     JournalApart {
         /// The journal.
         path: PathBuf,
-        /// Its first offset.
+        /// The journal's first offset.
         journal: u64,
         /// The first offset that the table does not have.
         table: u64,
     },
-    /// There are pages in the journal that the table lacks.
+    /// The journal has pages that the table lacks.
     #[error(
         "{}: `leitong serve` was killed and left pages that the saved table lacks; start and stop `leitong serve` on \
          this folder once, which adds them",
@@ -110,7 +112,7 @@ pub enum SnapshotError {
         /// The journal.
         path: PathBuf,
     },
-    /// The verdicts that were given last are damaged.
+    /// The recent verdicts are damaged.
     #[error(
         "{}: damaged; move it away, and go on without being able to look up the pages that were stored before",
         path.display()
@@ -119,29 +121,29 @@ pub enum SnapshotError {
         /// The file.
         path: PathBuf,
     },
-    /// Written by a newer Leitong.
+    /// A newer Leitong wrote the file.
     #[error("{}: format version {found} is newer than {known}, which this version of Leitong knows; update Leitong", path.display())]
     TooNew {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The file's format version.
         found: u32,
-        /// Ours.
+        /// The newest format version known here.
         known: u32,
     },
-    /// Old centroids are in blocks, and the settings say that all are in memory.
+    /// Old centroids are in blocks, but the settings require all of them in memory.
     #[error("{}: has its old centroids on disk; set table.on_disk = true", path.display())]
     OnDisk {
         /// The file.
         path: PathBuf,
     },
-    /// There is no table where one is to be merged.
+    /// There is no table to merge.
     #[error("{}: there is no table to merge; `leitong dedup --table` makes one", path.display())]
     NoTable {
         /// The folder.
         path: PathBuf,
     },
-    /// What is known of urls cannot be merged.
+    /// A table with crawls of urls cannot be merged.
     #[error(
         "{}: knows the crawls of urls (`recrawls`), which cannot be merged; run the pages of one table again with \
          `leitong dedup --table` on the other",
@@ -151,7 +153,7 @@ pub enum SnapshotError {
         /// The file.
         path: PathBuf,
     },
-    /// The lines of an exported table are no whole table.
+    /// The lines of an exported table are incomplete or invalid.
     #[error(
         "{}: line {line}: {problem}; export the table again, with `leitong table export --all`",
         path.display()
@@ -159,12 +161,12 @@ pub enum SnapshotError {
     Exported {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// The line number, from 1.
         line: u64,
-        /// What is wrong.
+        /// A description of the error.
         problem: String,
     },
-    /// It is a part of a worker's table.
+    /// The file belongs to a worker's table, which continues in the changelog.
     #[error(
         "{}: belongs to a worker, and the rest of its table is in the changelog; take another folder",
         path.display()
@@ -183,31 +185,31 @@ pub enum SnapshotError {
     CheckpointApart {
         /// The folder of checkpoints.
         path: PathBuf,
-        /// The table's.
+        /// The folder of the table.
         table: PathBuf,
     },
-    /// Its old centroids are in blocks elsewhere.
+    /// Old centroids of the table are in blocks of another folder.
     #[error(
         "{}: old centroids of this deduplicator are in blocks of {}, so that it cannot be loaded or saved anywhere else",
         path.display(),
         blocks.display()
     )]
     BlocksElsewhere {
-        /// Where it was to be saved.
+        /// The folder for loading or saving.
         path: PathBuf,
-        /// Where the blocks are.
+        /// The folder of the blocks.
         blocks: PathBuf,
     },
     /// The settings cannot be used.
     #[error(transparent)]
     Settings(Box<dyn std::error::Error + Send + Sync>),
-    /// The blocks of the table.
+    /// A block cannot be read, or is damaged.
     #[error("{}", with_advice(.0))]
     Blocks(#[from] BlockError),
     /// Files of the table cannot be read, or could not be written for too long.
     #[error("the table is left as it was last saved, since what was decided cannot be relied on: {0}")]
     Fault(#[from] TableFault),
-    /// Made with other settings of `corpus.*`.
+    /// The table was made with other settings of `corpus.*`.
     #[error(
         "{}: made with other settings of corpus.* (by, header), so no page of this run would be compared with its \
          centroids; use the settings that it was made with, or name another folder",
@@ -217,7 +219,7 @@ pub enum SnapshotError {
         /// The file.
         path: PathBuf,
     },
-    /// Made with other settings.
+    /// The table was made with other settings.
     #[error(
         "{}: made with other settings: its {which} is {found:016x}, that of this run is {wanted:016x}; run with the \
          settings it was made with, or take another folder",
@@ -228,9 +230,9 @@ pub enum SnapshotError {
         path: PathBuf,
         /// `fingerprint_hash` or `cluster_hash`.
         which: &'static str,
-        /// The table's.
+        /// The hash of the table.
         found: u64,
-        /// Ours.
+        /// The hash of this run.
         wanted: u64,
     },
 }

@@ -1,8 +1,9 @@
-//! The verdicts that a server last gave, on disk: for whoever asks for a page or a cluster again.
+//! Saves and loads the recent verdicts of a server, so it can still answer requests for pages and clusters
+//! after a restart.
 //!
-//! One file, `verdicts.leitong`: the magic line; how many there are, 8 bytes, big-endian; then the
-//! verdicts as JSON, each behind its length in 4 bytes, oldest first; then the XXH3-64 of all that.
-//! It is replaced in one step.
+//! The file `verdicts.leitong` has a magic line, the number of verdicts in 8 bytes, the verdicts as JSON,
+//! oldest first, each after its length in 4 bytes, and the XXH3-64 of all that. Numbers are big-endian. The
+//! file is replaced in one step.
 
 use std::fs::File;
 use std::io;
@@ -13,10 +14,11 @@ use super::checksummed::{ChecksummedReader, ChecksummedWriter};
 use super::folder::Unfinished;
 
 const MAGIC: &[u8] = b"leitong recent verdicts\n";
-/// Far above any verdict, so that a damaged length does not ask for the whole memory.
+/// Maximum number of bytes of a verdict. It is far above any real one, and prevents a damaged length from
+/// using up the memory.
 const VERDICT_BYTES_MAX: u32 = 1 << 20;
 
-/// Saves `count` verdicts in place of the last ones, in one step.
+/// Replaces the saved verdicts with these `count` ones, in one step.
 pub(super) fn save<'a>(
     path: &Path,
     count: u64,
@@ -37,7 +39,7 @@ pub(super) fn save<'a>(
     write().map_err(|error| SnapshotError::Io { path: path.to_owned(), error })
 }
 
-/// The verdicts that were saved, if any were.
+/// Loads the saved verdicts. Returns `None` if none were saved.
 pub(super) fn load(path: &Path) -> Result<Option<Vec<Box<[u8]>>>, SnapshotError> {
     let read = || -> io::Result<Option<Vec<Box<[u8]>>>> {
         let mut reader = ChecksummedReader::new(File::open(path)?);

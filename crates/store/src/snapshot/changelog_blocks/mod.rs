@@ -1,17 +1,17 @@
-//! A worker's table on disk: blocks of old centroids, and the file that names them. It is to a table
-//! on disk what a [snapshot](super::changelog_snapshot) is to one in memory.
+//! A worker's table on disk: blocks of old centroids, and a file that names them. A restore uses them like a
+//! [snapshot](super::changelog_snapshot), which exists only for tables in memory.
 //!
 //! ```text
 //! changelog:  expired │ centroids in blocks ──────────────────┤ those in none │ end
 //! file:                 names the blocks; position; articles; └ from this offset on, read the rest
 //! ```
-//! The file is a saved table's (`centroids.leitong`) without the centroids that are in no block: the
-//! changelog has those. Nothing but indexes is read when it is opened.
+//! The file has the format of a saved table (`centroids.leitong`), without the centroids that are in no
+//! block. Those are in the changelog. Opening it reads only indexes.
 //!
-//! Invariants: what it names was committed to the changelog, since it is written where all of the
-//! table is; whoever opens it meets the youngest centroid of the blocks in the changelog again
-//! ([`Restoration::of_old`](leitong_cluster::changelog::restore::Restoration::of_old)); a file that does not
-//! fit is not used, and costs time alone. Memory: the indexes, and the articles.
+//! Invariants: the file names only committed centroids, because it is written when all of the table is
+//! committed. The tail of the changelog contains the youngest centroid in a block again, which shows that
+//! both fit ([`Restoration::of_old`](leitong_cluster::changelog::restore::Restoration::of_old)). A file that
+//! does not fit is not used, which costs only time. Memory: the indexes and the articles.
 
 #[cfg(test)]
 mod tests;
@@ -29,10 +29,10 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::{ArticlePage, Clusterer, ExpiryConfig, OldCentroids, Position};
 use leitong_fingerprint::Detector;
 
-/// The name of the file before it is whole.
+/// The temporary name of the file until it is complete.
 const NEW_NAME: &str = "centroids.leitong.new";
 
-/// A table's blocks and what goes with them, read and not yet opened.
+/// The contents of the file. The blocks are not opened yet.
 pub struct ChangelogBlocks {
     position: proto::Position,
     blocks: proto::Blocks,
@@ -40,7 +40,7 @@ pub struct ChangelogBlocks {
     articles: Vec<proto::Article>,
 }
 
-/// Blocks that are open, with the table that they are the older part of.
+/// Opened blocks, and a table that has them as its older part.
 pub struct OpenBlocks {
     /// The table without the centroids that are in no block.
     pub clusterer: Clusterer,
@@ -50,13 +50,13 @@ pub struct OpenBlocks {
     pub newest: u64,
 }
 
-/// Saves which blocks there are, in one step. All of the table must be committed. `position` is its position
-/// record, with the hashes of the settings that made the blocks. For a number, `tail` returns the offset of the
-/// changelog from which on all centroids with at least this number are found.
+/// Saves the list of blocks in one step. All of the table must be committed. `position` is the table's
+/// position record, with the hashes of the settings that made the blocks. For the number of a centroid,
+/// `tail` returns a changelog offset at or after which this centroid and all younger ones are.
 ///
 /// # Errors
-/// [`SnapshotError::Fault`] if the table cannot be relied on any more: then nothing is written. Otherwise
-/// [`SnapshotError::Io`]: then the last saved state is still there, or this one.
+/// [`SnapshotError::Fault`] if the table can no longer be relied on; then nothing is written. Otherwise
+/// [`SnapshotError::Io`]; then the file is the old one or the new one.
 pub fn save(
     files: &dyn Files,
     store: &BlockStore,
@@ -67,7 +67,7 @@ pub fn save(
 ) -> Result<(), SnapshotError> {
     clusterer.check()?;
     let manifest = store.manifest();
-    // The youngest one in a block is met again.
+    // The tail includes the youngest centroid in a block, so that a restore can check it.
     let tail = tail(manifest.end.saturating_sub(1));
     let blocks = proto::Blocks { changelog: Some(tail), ..blocks_of(&manifest, clusterer, detector) };
     let position = proto::Position {
@@ -84,7 +84,7 @@ pub fn save(
         files.rename(NEW_NAME, FILE_NAME)
     };
     let written = write().inspect_err(|_| {
-        // It would take the room that is left on a full disk.
+        // The file would occupy space on a full disk.
         let _ = files.remove(NEW_NAME);
     });
     let path = files.path(FILE_NAME);
@@ -93,10 +93,10 @@ pub fn save(
     Ok(())
 }
 
-/// Takes away what names the blocks, which are to be begun anew.
+/// Removes the file that names the blocks, before a new table is created in the folder.
 ///
 /// # Errors
-/// What the operating system says.
+/// The error of the operating system.
 pub fn forget(files: &dyn Files) -> io::Result<()> {
     match files.remove(FILE_NAME) {
         Ok(()) => files.sync(),
@@ -106,10 +106,10 @@ pub fn forget(files: &dyn Files) -> io::Result<()> {
 }
 
 impl ChangelogBlocks {
-    /// What was saved in `files`, if anything was.
+    /// Reads the file. Returns `None` if there is none.
     ///
     /// # Errors
-    /// [`Unusable`].
+    /// [`Unusable`] if the file cannot be read or is damaged.
     pub fn read(files: &dyn Files) -> Result<Option<Self>, Unusable> {
         let file = match files.open(FILE_NAME) {
             Ok(file) => Sequential::new(file)?,
@@ -132,38 +132,39 @@ impl ChangelogBlocks {
         }
     }
 
-    /// Centroids that were founded when it was saved: at least as many as the changelog must have.
+    /// Returns the number of centroids founded until it was saved. The changelog must have at least as many.
     #[must_use]
     pub fn founded(&self) -> u64 {
         self.position.founded.unwrap_or_default()
     }
 
-    /// Number of the first centroid that is in no block.
+    /// Returns the number of the first centroid that is in no block.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.blocks.end
     }
 
-    /// The offset of the changelog from which on the rest is to be read.
+    /// Returns the changelog offset from which on the rest of the table must be read.
     #[must_use]
     pub fn changelog_offset(&self) -> u64 {
         self.tail.offset
     }
 
-    /// Whether it is of this table and these settings, and the rest of it is in the changelog, of
-    /// which `last` is the last position.
+    /// Checks that the blocks belong to this table and these settings, and that the changelog has the rest of
+    /// the table. `last` is the last position record in the changelog.
     ///
     /// # Errors
-    /// [`Unusable`].
+    /// [`Unusable`] if they do not.
     pub fn check(&self, wanted: &Wanted<'_>, last: &proto::Position) -> Result<(), Unusable> {
         let differs = |which, found: u64, wanted: u64| {
             Err(Unusable::OtherSettings { which, found: found.to_string(), wanted: wanted.to_string() })
         };
-        // Brokers may have deleted some of what is in blocks as well: the restore has to meet the
-        // youngest of these, wherever it begins.
+        // Brokers may also have deleted records of centroids that are in blocks. So only the records that
+        // still exist are required, and the restore checks that the youngest centroid in a block is among
+        // them.
         wanted.compare(&self.tail.topic, &self.position, self.tail.offset.max(wanted.bounds.0))?;
         let (saved, founded) = (&self.position, last.founded.unwrap_or_default());
-        // Keys are made by the settings of whoever has sealed the block.
+        // The keys in a block depend on the settings of the process that made the block.
         let (found, ours) = (saved.fingerprint_hash, wanted.identity.fingerprint_hash);
         if found != ours {
             let [found, wanted] = [found, ours].map(|hash| format!("{hash:016x}"));
@@ -181,10 +182,10 @@ impl ChangelogBlocks {
         Ok(())
     }
 
-    /// Opens the blocks: all that their headers and indexes say is checked.
+    /// Opens the blocks. Checks their headers and indexes.
     ///
     /// # Errors
-    /// [`Unusable`].
+    /// [`Unusable`] if a block cannot be read, is damaged, or was made with another detector.
     pub fn open(
         self,
         files: Arc<dyn Files>,

@@ -1,5 +1,5 @@
-//! A table on disk beside one in memory and a list of all centroids that ever were: whatever is
-//! committed or not, saved or not, killed, deleted or damaged.
+//! Compares a table on disk with one in memory and with a list of all centroids, after any sequence of
+//! commits, saves, kills, deletions and damages.
 
 use std::sync::Arc;
 
@@ -54,20 +54,20 @@ fn detector() -> Arc<dyn Detector> {
     Arc::new(SimHash::new(&SimHashConfig::default()))
 }
 
-/// What happens to a worker.
+/// An event for a worker.
 #[derive(Debug, Clone)]
 enum Act {
-    /// Pages of these texts come, an hour after one another, and are committed.
+    /// Pages of these texts arrive, an hour after one another, and are committed.
     Pages(Vec<u16>),
-    /// They are decided on; then the worker is killed before it commits, and starts again.
+    /// Pages of these texts are decided. The worker is killed before it commits them, and starts again.
     Aborted(Vec<u16>),
     /// The blocks are saved.
     Save,
-    /// The worker is killed, by a loss of power if so said, and starts again.
+    /// The worker is killed, by a power failure if true, and starts again.
     Restart(bool),
-    /// Brokers delete what has expired.
+    /// Brokers delete expired records.
     Delete,
-    /// The worker is stopped; a bit of a file is another one when it starts again.
+    /// The worker is stopped, one bit of a file is flipped, and the worker starts again.
     Damage(prop::sample::Index, prop::sample::Index),
 }
 
@@ -89,7 +89,7 @@ fn expiry() -> impl Strategy<Value = ExpiryConfig> {
         .prop_map(|(max_age_days, centroids_max)| ExpiryConfig { max_age_days, centroids_max })
 }
 
-/// Where a page ends up: the log offset of its cluster's first page.
+/// Returns the cluster of a page, as the log offset of the cluster's first page.
 fn cluster(decision: &Decision) -> u64 {
     match decision {
         Decision::Founded(id, _) => id.log_offset,
@@ -98,12 +98,12 @@ fn cluster(decision: &Decision) -> u64 {
     }
 }
 
-/// All centroids that ever were: text, log offset and time; and of pages that joined their digest and
-/// the place of their centroid.
+/// All centroids ever founded, with text, log offset and time; and all pages that joined, with digest and the
+/// index of their centroid.
 #[derive(Default)]
 struct Naive(Vec<(u16, u64, i64)>, Vec<(u16, usize)>);
 
-/// Pages of some fingerprints share digests.
+/// Returns the digest of a page. Pages of some fingerprints share digests.
 fn digest_of(text: u16, log_offset: u64) -> u16 {
     if log_offset.is_multiple_of(3) || log_offset == u64::from(text) { text } else { text / 2 + 1_000 }
 }
@@ -154,12 +154,12 @@ struct Worker {
     clusterer: Clusterer,
     store: Arc<BlockStore>,
     expiry: ExpiryConfig,
-    /// Whether it began with blocks.
+    /// True if it started from blocks.
     taken_up: bool,
 }
 
 impl Worker {
-    /// Begins with the blocks, or if these are of no use with the changelog.
+    /// Starts from the blocks if they can be used, and otherwise from the changelog.
     fn start(folder: SimFolder, kept: &Kept, expiry: &ExpiryConfig) -> Self {
         match Self::with_blocks(&folder, kept, expiry, IDENTITY.fingerprint_hash) {
             Ok(Some(worker)) => worker,
@@ -213,7 +213,7 @@ impl Worker {
         decide(&mut self.clusterer, texts, log_offset)
     }
 
-    /// Decides on pages, and returns what is to be committed as well.
+    /// Decides on pages, and returns the changelog records to be committed as well.
     fn decide_to_write(
         &mut self,
         texts: &[u16],
@@ -222,12 +222,12 @@ impl Worker {
         Ok((self.decide(texts, log_offset)?, written(&mut self.clusterer)?))
     }
 
-    /// Saves the blocks, unless a part of them that is damaged was read.
+    /// Saves the blocks. Fails if a damaged part of them was read.
     fn save(&self, kept: &Kept) -> Result<(), TableFault> {
         let position =
             position_message(&self.clusterer, &IDENTITY, 0, Some(TABLE_ID), &Watermarks::default())?;
         let tail = |number| {
-            // A place that is somewhat before it.
+            // A place somewhat before the exact one.
             let at = kept.iter().position(|(_, record)| number_of(record) >= Some(number));
             let offset = at.map_or(0, |at| kept[at.saturating_sub(5)].0);
             proto::ChangelogTail { topic: TOPIC.to_owned(), offset }
@@ -242,7 +242,7 @@ impl Worker {
     }
 }
 
-/// The table at the end of the changelog, read from `from` on.
+/// Returns the table at the end of the changelog, read from offset `from` on.
 fn read(mut restoration: Restoration, kept: &Kept, from: u64) -> Result<Clusterer, RestoreError> {
     for (_, record) in kept.iter().filter(|(offset, _)| *offset >= from) {
         restoration.take(Some(&record.key), record.value.as_deref())?;
@@ -267,7 +267,7 @@ fn decide(clusterer: &mut Clusterer, texts: &[u16], log_offset: u64) -> Result<V
     Ok(clusterer.decide_batch(&batch)?.iter().map(cluster).collect())
 }
 
-/// What is to be committed: centroids that were founded, and the position.
+/// Returns the records to be committed: new centroids and texts, and the position.
 fn written(clusterer: &mut Clusterer) -> Result<Vec<ChangelogRecord>, TableFault> {
     let new = clusterer.take_new();
     let position = position_message(clusterer, &IDENTITY, 0, Some(TABLE_ID), &Watermarks::default())?;
@@ -286,7 +286,7 @@ fn commit(written: Vec<ChangelogRecord>, kept: &mut Kept, next: &mut u64) {
     *next += 1; // the transaction's mark
 }
 
-/// Runs all acts; how often a worker began with blocks.
+/// Runs all events. Returns how often a worker started from blocks.
 fn run(acts: &[Act], expiry: &ExpiryConfig) -> Result<usize, TestCaseError> {
     let (mut kept, mut next, mut log_offset) = (Kept::new(), 0, 0_u64);
     let mut worker = Worker::start(SimFolder::default(), &kept, expiry);
@@ -298,7 +298,7 @@ fn run(acts: &[Act], expiry: &ExpiryConfig) -> Result<usize, TestCaseError> {
         let restarted = match act {
             Act::Pages(texts) => {
                 let decided = worker.decide_to_write(texts, log_offset).or_else(|_| {
-                    // A damaged page is found when it is read. Nothing of this was committed.
+                    // A damaged part is noticed when it is read. Nothing of this batch was committed.
                     worker = Worker::start(SimFolder::default(), &kept, expiry);
                     worker.decide_to_write(texts, log_offset)
                 });
@@ -324,7 +324,7 @@ fn run(acts: &[Act], expiry: &ExpiryConfig) -> Result<usize, TestCaseError> {
                 None
             }
             Act::Aborted(texts) => {
-                // Whether or not it fails, nothing of this is committed.
+                // Even if it succeeds, nothing of this batch is committed.
                 let _ = worker.decide(texts, log_offset);
                 Some(worker.folder.after_kill())
             }
@@ -370,7 +370,7 @@ proptest! {
     }
 }
 
-/// A worker with some blocks that are saved, and its changelog.
+/// Returns a worker's folder with saved blocks, and its changelog.
 fn saved() -> (SimFolder, Kept, ExpiryConfig) {
     let (mut kept, mut next, expiry) = (Kept::new(), 0, ExpiryConfig::default());
     let mut worker = Worker::start(SimFolder::default(), &kept, &expiry);
@@ -416,7 +416,7 @@ fn blocks_of_another_changelog_are_refused() {
     };
     let why = refused(&kept.iter().map(of_other).collect());
     assert!(why.contains("ends with centroid 127"), "{why}");
-    // What was acknowledged was lost, as after an unclean leader election.
+    // Records that were acknowledged are lost, as after an unclean leader election.
     let end = kept.iter().position(|(_, record)| number_of(record) == Some(140)).expect("there");
     let why = refused(&kept[..end].to_vec());
     assert!(why.contains("its number of centroids is 150, but that of this instance is 140"), "{why}");
