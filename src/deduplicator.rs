@@ -1,8 +1,8 @@
-//! All stages in one value, for programs that embed Leitong.
+//! All stages as one value, for programs that embed Leitong.
 //!
-//! In: a [`Page`]. Out: its [`Verdict`], the same as `leitong dedup` gives for the same pages in the same
-//! order. Cost: mostly that of the text, about 0.2 ms for a page of 5 KB on the calling thread.
-//! [`Deduplicator::decide_batch`], `leitong dedup` and the worker use all cores.
+//! Input: a [`Page`]. Output: its [`Verdict`], the same as `leitong dedup` returns for the same pages in the
+//! same order. Cost: mostly that of reading the text, about 0.2 ms on the calling thread for a page of 5 KB.
+//! [`Deduplicator::decide_batch`] uses all cores.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Deduplicator {
     /// all pages.
     ///
     /// # Panics
-    /// As [`Self::decide`]; use [`Self::try_decide_batch`] if old centroids are on disk.
+    /// Panics as [`Self::decide`] does; use [`Self::try_decide_batch`] if old centroids are on disk.
     pub fn decide_batch(&mut self, pages: Vec<Page>) -> Vec<Verdict> {
         self.try_decide_batch(pages).expect(ON_DISK)
     }
@@ -133,7 +133,7 @@ impl Deduplicator {
     /// Returns the verdicts on all records of a batch, in their order.
     ///
     /// # Errors
-    /// The same as for [`Self::try_decide`].
+    /// The errors of [`Self::try_decide`].
     #[doc(hidden)]
     pub fn conclude_batch(&mut self, records: Vec<LogRecord>) -> Result<Vec<Verdict>, SnapshotError> {
         self.pages += records.len() as u64;
@@ -183,7 +183,7 @@ impl Deduplicator {
     /// Decides like [`Self::decide_batch`], and reports errors of the table's files.
     ///
     /// # Errors
-    /// The same as for [`Self::try_decide`]; then none of the pages is decided.
+    /// The errors of [`Self::try_decide`]; then none of the pages is decided.
     pub fn try_decide_batch(&mut self, pages: Vec<Page>) -> Result<Vec<Verdict>, SnapshotError> {
         let records = self.read_batch(0, pages);
         self.conclude_batch(records)
@@ -218,7 +218,7 @@ impl Deduplicator {
 #[doc(hidden)]
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// It is not a valid record of a page.
+    /// The bytes are not a valid record of a page.
     #[error("record {number}: {source}")]
     Broken {
         /// Number of the record, from 0.
@@ -226,7 +226,7 @@ pub enum RecordError {
         /// Description of the error.
         source: EntryError,
     },
-    /// It was made with other settings. Pages with different fingerprint hashes are never compared.
+    /// The record was made with other settings. Pages with different fingerprint hashes are never compared.
     #[error(
         "record {number}: was made with other settings (fingerprint_hash {found:016x}) than those of this table \
          ({own:016x}); use the same configuration and version of Leitong for both"

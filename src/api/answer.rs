@@ -1,4 +1,4 @@
-//! Answers to requests, put together from verdicts that are already JSON.
+//! Builds the answers to requests, from verdicts that are already JSON.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -281,7 +281,7 @@ impl Core {
         Ok(answer::cluster_answer(id_read, known, &**self.stage.detector()))
     }
 
-    /// Returns an error that tells what to do instead, if pages are not stored over HTTP.
+    /// Returns an error if pages are not stored over HTTP. It names the alternative.
     pub(super) fn stores(&self) -> Result<(), Problem> {
         self.tables
             .instead_of_storing()

@@ -1,8 +1,9 @@
 //! One read of a table on disk fails while `serve` stores pages and looks some up.
 //!
-//! An answer that was given without all centroids says that a page is new although it is not, and its sender keeps
-//! it. Here each read of a run fails once, and reading works again afterwards: every answer is that of a table in
-//! memory, or a problem; after the first problem there are only problems, and the table is not saved.
+//! If an answer were given without all centroids, it could call a page new that is not, and the sender would
+//! keep the page. Here each read of a run fails once, and reading works again afterwards. Every answer must
+//! be that of a table in memory, or a problem. After the first problem there are only problems, and the table
+//! is not saved.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ fn on_disk(files: SimFolder) -> Clusterer {
     Clusterer::with_old(detector(), expiry(), Position::default(), None, old).expect("there are no blocks")
 }
 
-/// A page: mostly a new one, else one that is near to an earlier one or has its text.
+/// Returns a page: mostly a new one, otherwise one that is near an earlier one or has its text.
 fn page(number: usize) -> FingerprintRecord {
     let print = Fingerprints::even(1);
     let earlier = (number as u64 * 7) % (number as u64).max(1);
@@ -63,15 +64,15 @@ fn page(number: usize) -> FingerprintRecord {
     page
 }
 
-/// The answer without the time at which it was given.
+/// Returns the answer without the time at which it was given.
 fn stable(json: &[u8]) -> String {
     let mut verdict: serde_json::Value = serde_json::from_slice(json).expect("JSON");
     verdict.as_object_mut().expect("an object").remove("decided_at");
     verdict.to_string()
 }
 
-/// Stores pages request by request, and looks up some before each and a cluster after it. Returns all answers, and
-/// whether the server is ready at the end.
+/// Stores pages request by request. Looks up some before each request, and a cluster after it. Returns all
+/// answers, and true if the server is ready at the end.
 fn answers(clusterer: Clusterer, folder: &Path) -> (Vec<Result<String, String>>, bool) {
     let settings = TableSettings {
         detector: detector(),

@@ -59,7 +59,7 @@ pub(super) struct Edge {
 
 impl Edge {
     /// Applies the limits in `config`. `queue_bytes` limits the memory for requests in flight. `is_loopback`
-    /// tells that only this machine can reach the port.
+    /// is true if only this machine can reach the port.
     pub(super) fn new(
         config: &ApiConfig,
         queue_bytes: usize,

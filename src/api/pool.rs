@@ -1,4 +1,4 @@
-//! The CPU threads, which do all work on pages, so the threads for sockets stay responsive.
+//! The CPU threads of the API. They do all work on pages, so the threads for sockets stay responsive.
 //!
 //! Look-ups take precedence, since crawlers wait for each of them, while a batch takes long anyway. But every
 //! [`BATCH_EVERY`]th job is part of a batch if there is one, so batches do not starve. No job is refused
@@ -17,7 +17,7 @@ use super::core::{Core, Tools};
 use super::problem::{Kind, Problem};
 use crate::pipeline::cpu::thread_count;
 
-/// One in this number of jobs is part of a batch, even if look-ups wait.
+/// One job in this number is part of a batch, even if look-ups wait.
 const BATCH_EVERY: u32 = 4;
 
 type Job = Box<dyn FnOnce(&Core, &mut Tools) + Send>;

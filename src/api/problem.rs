@@ -82,14 +82,14 @@ kinds! {
     Stopping "stopping" 503 "The server is stopping",
 }
 
-/// One problem.
+/// A problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Its kind.
+    /// The kind.
     pub kind: Kind,
-    /// Explanation of what is wrong with this request, and of the remedy.
+    /// Explanation of what is wrong with this request, and how to fix it.
     pub detail: String,
-    /// For a page that cannot be read, the cause as in dead letters; for a page that is skipped, the reason.
+    /// The cause of a page that cannot be read, as in dead letters, or the reason for skipping a page.
     pub cause: Option<&'static str>,
 }
 

@@ -42,7 +42,7 @@ impl Form {
     }
 }
 
-/// The records of a body. `is_batch` is true for an array or lines, even with a single record or none.
+/// The records of a body. `is_batch` is true for an array or lines, even if there is one record or none.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Records {
     pub(super) ranges: Vec<Range<usize>>,

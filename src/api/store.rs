@@ -1,4 +1,4 @@
-//! The table of a server, which look-ups and the committer share; and how it is opened.
+//! Opens the table of a server, and shares it between look-ups and the committer.
 //!
 //! Look-ups hold the read lock while they search. The [committer](super::committer) holds the write lock
 //! while it decides. No lock is held while a page is parsed, or during a wait for the disk. Cost of opening:
@@ -125,8 +125,8 @@ impl Store {
         Ok(replayed)
     }
 
-    /// Decides on pages in their order. This does not make them durable. Fails if files of the table cannot be
-    /// read; then none of the pages is decided on, and the table decides nothing any more.
+    /// Decides on pages in their order, without making them durable. If files of the table cannot be read,
+    /// none of the pages is decided, and this and all later calls fail.
     pub(super) fn decide(
         &self,
         pages: Vec<FingerprintRecord>,

@@ -1,7 +1,8 @@
-//! The interface between the API and its tables: `leitong serve` has one table of its own ([`super::store`]),
-//! a Kafka worker those of its log partitions.
+//! The interface between the API and the tables that it looks up: the one table of `leitong serve`
+//! ([`super::store`]), or those of a Kafka worker's log partitions.
 //!
-//! An implementation holds a table for one search, and tells the log position that the answer is based on.
+//! An implementation locks a table for one search at a time, and returns the log position that the answer is
+//! based on.
 
 use serde::Serialize;
 

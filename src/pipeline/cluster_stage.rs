@@ -40,7 +40,7 @@ impl ClusterStage {
     /// Decides on the next records of the log; `now` is the time of the decisions.
     ///
     /// # Errors
-    /// [`TableFault`]; then none of the records is decided on.
+    /// [`TableFault`]; then none of the records is decided.
     pub fn conclude_batch(
         &mut self,
         records: Vec<LogRecord>,
@@ -57,7 +57,7 @@ impl ClusterStage {
     /// Look-ups are done all at once, decisions one after the other.
     ///
     /// # Errors
-    /// [`TableFault`]; then none of the records is decided on.
+    /// [`TableFault`]; then none of the records is decided.
     pub fn conclude_at(
         &mut self,
         records: Vec<(u64, LogRecord)>,

@@ -1,4 +1,4 @@
-//! The CPU stages: threads, one per core by default, that turn batches of pages into results.
+//! The CPU threads, one per core by default, which run the fingerprint stage on batches of pages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -30,8 +30,8 @@ pub fn thread_count(configured: usize) -> usize {
 pub enum Priority {
     /// The ordinary priority.
     Normal,
-    /// A lower priority, so that threads that serve requests go first. It is a nice value of 10 on Linux, and
-    /// the same as `Normal` elsewhere.
+    /// A lower priority, so threads that serve requests go first. It is a nice value of 10 on Linux, and the
+    /// same as `Normal` elsewhere.
     Background,
 }
 
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(niceness(Priority::Normal), normal, "only the thread itself");
     }
 
-    /// A regression test: from outside, a worker whose stages hung on one page seemed alive and ready.
+    /// From outside, a worker whose stages hung on one page seemed alive and ready.
     #[test]
     fn a_stage_that_finishes_nothing_is_noticed() {
         let stage = FingerprintStage::new(Config::default()).expect("defaults");

@@ -48,7 +48,7 @@ const KEPT_AFTER_BYTES: usize = 1 << 20;
 const TEXT_BYTE_STEPS: u64 = 15;
 const TERM_STEPS: u64 = 120;
 
-/// The corpus of pages that name none.
+/// The corpus of pages without a corpus of their own.
 const DEFAULT_CORPUS: &str = "default";
 
 /// Everything that a fingerprint depends on. All threads share it.

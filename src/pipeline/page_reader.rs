@@ -1,6 +1,6 @@
-//! Turns a record of a file, or a message of a topic, into a page, as `[input]` says. Fetches bodies that are
-//! stored elsewhere. Helps if the configuration does not fit: names a preset that fits better, and pointers
-//! that never match.
+//! Turns a record of a file or a message of a topic into a page, by the settings in `[input]`. Fetches bodies
+//! that are stored elsewhere. If the settings do not fit the input, names a preset that fits better, and
+//! pointers that never match.
 //!
 //! Invariants: the result for each record is a page, a reason to skip it, or an error; nothing panics; the
 //! counters do not affect the pages.
@@ -107,7 +107,7 @@ impl PageReader {
     }
 
     /// Reads the record of a file at `place`. A document without a url gets one that is made from the place,
-    /// unless the configuration says where urls are.
+    /// unless the configuration names the field of the url.
     ///
     /// # Errors
     /// [`NoPage`] if the record is not a page.
@@ -267,7 +267,7 @@ impl PageReader {
     }
 }
 
-/// Returns an explanation cut to the limit, with its full length, and escaped so that quoted input cannot
+/// Returns an explanation cut to the limit, with its full length. It is escaped, so quoted input cannot
 /// control a terminal.
 pub(super) fn bounded(explanation: &str) -> String {
     let mut explanation = escape(explanation).into_owned();

@@ -1,7 +1,7 @@
 //! Shares the cluster stage of one log partition between its owner, which changes it, and look-ups.
 //!
 //! ```text
-//! owner ─► write: some records of the log, all at once ─► handed to whoever waits
+//! owner ─► write: some records of the log, all at once ─► lock passes to readers
 //!                                                              │
 //! look-ups ─► read: one search each, several at once ◄─────────┘
 //! ```
@@ -34,8 +34,7 @@ impl SharedStage {
     /// Changes the table by `work`. Readers see the table before or after that. Waiting readers come next.
     pub(super) fn write<T>(&self, work: impl FnOnce(&mut ClusterStage) -> T) -> T {
         let mut guard = self.0.write();
-        // The stage is moved out meanwhile, so that after a panic readers find none instead of a half changed
-        // one.
+        // During the work, the lock holds no stage. If the work panics, readers find no half changed one.
         let mut stage = guard.take().expect(HELD);
         let result = work(&mut stage);
         *guard = Some(stage);

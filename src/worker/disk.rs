@@ -2,7 +2,7 @@
 //! there.
 //!
 //! ```text
-//! records of the changelog, or committed transactions ─► places of numbers in the changelog
+//! records of the changelog, or committed transactions ─► places of centroids in the changelog
 //! blocks that have changed, once all of the table is committed ─► the file that names them
 //! ```
 //! Invariants: only one table uses the folder of a partition, by a lock that is released with its files. A
@@ -149,8 +149,8 @@ impl DiskTable {
         metrics::disk(self.partition, self.store.centroid_count(), self.store.file_bytes());
     }
 
-    /// Moves files that cannot be read or are damaged out of the way, so that the next start does not use them.
-    /// `fault` is the table's error.
+    /// Sets aside files that are damaged or cannot be read, so the next start does not use them. `fault` is
+    /// the table's error.
     pub(crate) fn set_aside_after(&self, fault: &TableFault) {
         if fault.is_unreadable() {
             set_aside(self.partition, &*self.files, fault);

@@ -6,7 +6,7 @@
 //!    └► committed offset ─► changelog to its end ─► compare (restore/) ─► read the log from there
 //!          ┌────────────────────────────────────────────────────┘
 //!          └► batch (batch.rs) ─► transaction (writer.rs) ─► …
-//!                │                  └ failed: take over again, read what came of it, write again
+//!                │                  └ failed: take over again, write again unless it was committed
 //!                └► next batch, meanwhile ─► its transaction, once the one before is committed
 //! ```
 //! Invariants: transactions follow one another. The table is ahead of the broker by at most two batches, one

@@ -120,7 +120,7 @@ impl<W: World> Owner<W> {
         Ok(Restore::Stopped(None))
     }
 
-    /// Discards a faster source that does not fit, so that it is not tried again.
+    /// Discards a faster source that does not fit, so it is not tried again.
     fn drop_short_cut(&self, source: Source, error: &RestoreError) {
         if source == Source::Snapshot {
             // An unreadable source has already been set aside.
@@ -264,7 +264,8 @@ impl<W: World> Owner<W> {
             state.skip_to(next);
             state.accept_gaps(log_end);
         }
-        // Written so that instances which start later know it.
+        // If the corpus settings differ, the position is written, and instances that start later find the new
+        // ones.
         let corpus_changed = corpus_hash.is_some_and(|hash| hash != identity.corpus_hash);
         let ids_known = topic_ids.is_some_and(|ids| ids.or(identity.topic_ids) != ids);
         let reset = skipped || corpus_changed || ids_known || (position.is_some() && committed.is_none());

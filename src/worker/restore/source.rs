@@ -1,7 +1,7 @@
 //! Finds the source that a restore starts from. From each source, the changelog is then read to its end:
 //!
 //! ```text
-//! what the standby has followed ─┐
+//! the table of the standby ──────┐
 //! a local snapshot ──────────────┼─► changelog to its end ─► checks ─► table
 //! the changelog's beginning ─────┘
 //! ```
@@ -126,7 +126,7 @@ impl TableReplica {
         self.or_set_aside(saved.map_err(Into::into))
     }
 
-    /// Moves files that cannot be read out of the way, so that the next restore does not use them.
+    /// Sets aside files that cannot be read, so the next restore does not use them.
     fn or_set_aside(&self, result: Result<(), RestoreError>) -> Result<(), RestoreError> {
         if let (Err(RestoreError::Disk(fault)), Some(disk)) = (&result, &self.disk) {
             disk.set_aside_after(fault);

@@ -3,8 +3,8 @@
 //!
 //! While pages arrive, runs are merged four at a time, and a block is deleted when all of it has expired.
 //! This does the rest at once, for a table that is not in use, or of which much has just expired. The table
-//! is saved after each merge. So the disk needs free space for the longest run only, and a crash loses at
-//! most the last merge. Verdicts stay the same.
+//! is saved after each merge. So the disk needs free space only for a copy of the longest run, and a crash
+//! loses at most the last merge. Verdicts stay the same.
 
 use super::SnapshotError;
 use super::file::{FILE_NAME, TableDir, TableSettings, begin};
