@@ -1,4 +1,4 @@
-//! Errors for clients: RFC 9457 problem details, with a stable name for each kind.
+//! The errors that the API returns: RFC 9457 problem details, with a stable name for each kind.
 
 use serde::Serialize;
 

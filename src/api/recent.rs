@@ -1,7 +1,8 @@
-//! The recent verdicts, by page and by cluster.
+//! The recent verdicts, found by page and by cluster.
 //!
-//! Their bytes are bounded: the oldest ones are dropped first. A verdict is kept as it was answered, with all
-//! evidence. So the known members of a cluster are those whose verdicts are still kept.
+//! Verdicts are kept as they were answered, with all evidence. Invariant: their bytes are bounded, and the
+//! oldest are dropped first. So the known members of a cluster are those whose verdicts are still kept. Cost:
+//! a few map look-ups per verdict.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! The token that clients send as `Authorization: Bearer …`. It is never shown.
+//! Reads and checks the token that clients send as `Authorization: Bearer …`. No message shows it.
 
 use std::fmt;
 use std::hint::black_box;

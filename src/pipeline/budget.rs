@@ -1,4 +1,7 @@
 //! A budget that bounds the number of pages in flight, and their bytes.
+//!
+//! A permit is acquired before pages enter the stages, and dropped when they have left them. So memory is
+//! bounded even if one stage is slow. Cost: a lock for each permit.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 

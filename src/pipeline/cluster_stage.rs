@@ -31,7 +31,7 @@ impl ClusterStage {
     /// Decides on the next record of the log; `now` is the time of the decision.
     ///
     /// # Errors
-    /// [`TableFault`].
+    /// [`TableFault`] if files of the table cannot be read.
     pub fn conclude(&mut self, record: LogRecord, now: Timestamp) -> Result<Conclusion, TableFault> {
         let mut conclusions = self.conclude_batch(vec![record], now)?;
         Ok(conclusions.pop().expect("as many conclusions as records"))
@@ -40,7 +40,7 @@ impl ClusterStage {
     /// Decides on the next records of the log; `now` is the time of the decisions.
     ///
     /// # Errors
-    /// [`TableFault`]; then none of the records is decided.
+    /// [`TableFault`] if files of the table cannot be read; then none of the records is decided.
     pub fn conclude_batch(
         &mut self,
         records: Vec<LogRecord>,
@@ -57,7 +57,7 @@ impl ClusterStage {
     /// Look-ups are done all at once, decisions one after the other.
     ///
     /// # Errors
-    /// [`TableFault`]; then none of the records is decided.
+    /// [`TableFault`] if files of the table cannot be read; then none of the records is decided.
     pub fn conclude_at(
         &mut self,
         records: Vec<(u64, LogRecord)>,
@@ -136,7 +136,7 @@ impl TableView<'_> {
     /// pages. The flag of each is true if it is only related. Changes nothing. See [`Clusterer::preview`].
     ///
     /// # Errors
-    /// [`TableFault`].
+    /// [`TableFault`] if files of the table cannot be read.
     pub fn preview(
         self,
         record: FingerprintRecord,

@@ -1,4 +1,8 @@
 //! The CPU threads, one per core by default, which run the fingerprint stage on batches of pages.
+//!
+//! Input: batches. Output: for each batch a [`Pending`] with one result per page, in order. Invariant: a
+//! panic fails its batch, and the thread goes on with the next one. Memory: the submitted batches and one
+//! workspace per thread; callers bound the number of batches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};

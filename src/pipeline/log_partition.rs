@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! batch of entries → watermarks → ClusterStage → verdicts, dead letters ┐
-//!                      └ dropped: repeated, after a gap                ├─► Transaction
-//!                            changes of the table, position record ────┘
+//!                      └ dropped: repeated, after a gap                 ├─► Transaction
+//!                            changes of the table, position record ─────┘
 //! ```
 //! Invariants: the output does not depend on how the log is divided into batches; look-ups see the table only
 //! between two batches. The table may be ahead of the broker by the transactions in progress. The owner
@@ -88,7 +88,8 @@ impl LogPartition {
     /// record.
     ///
     /// # Errors
-    /// [`TableFault`]; then none of the records is decided, and the partition can no longer be used.
+    /// [`TableFault`] if files of the table cannot be read. Then none of the records is decided, and the
+    /// partition can no longer be used.
     pub fn take_batch(
         &mut self,
         records: Vec<(LogPlace, Result<Entry, EntryError>)>,
@@ -208,7 +209,7 @@ impl LogPartition {
     /// settings say so.
     ///
     /// # Errors
-    /// [`TableFault`].
+    /// [`TableFault`] if files of the table cannot be read.
     pub fn insert_pending(&mut self) -> Result<(), TableFault> {
         self.stage.write(|stage| stage.clusterer_mut().insert_pending())
     }
@@ -228,7 +229,7 @@ impl LogPartition {
     /// Returns how many centroids have not expired, and the log offset at which the oldest of them was founded.
     ///
     /// # Errors
-    /// [`TableFault`].
+    /// [`TableFault`] if files of the table cannot be read.
     pub fn unexpired(&self) -> Result<(u64, Option<u64>), TableFault> {
         self.clusterer().unexpired()
     }
@@ -237,7 +238,7 @@ impl LogPartition {
     /// have become canonical, were crawled or withdrawn, the texts of pages that joined, and the position.
     ///
     /// # Errors
-    /// [`TableFault`].
+    /// [`TableFault`] if files of the table cannot be read.
     pub fn take_changelog(&mut self) -> Result<Vec<ChangelogRecord>, TableFault> {
         let last = self.position()?;
         let (position, founded, canonicals, crawls, texts, end) = self.stage.write(|stage| {
@@ -268,7 +269,7 @@ impl LogPartition {
     /// Returns the present position record.
     ///
     /// # Errors
-    /// [`TableFault`].
+    /// [`TableFault`] if files of the table cannot be read.
     pub fn position(&self) -> Result<proto::Position, TableFault> {
         let (clusterer, since) = (self.clusterer(), self.cluster_hash_since);
         position_message(&clusterer, &self.identity, since, self.table_id, &self.watermarks)

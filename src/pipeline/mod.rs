@@ -1,9 +1,9 @@
 //! Connects the stages of `leitong dedup` to a bounded graph of threads, from any source to any sink.
 //!
 //! ```text
-//!  source thread          CPU tasks, one a core          cluster thread        sink thread
+//!  source thread          CPU threads, one per core      cluster thread        sink thread
 //! ┌─────────────┐ batches ┌───────────────────────┐ in   ┌───────────────┐     ┌──────────────┐
-//! │ read, frame ├────────►│ FingerprintStage       ├─────►│ ClusterStage   ├────►│ JSON lines   │
+//! │ read, frame ├────────►│ FingerprintStage      ├─────►│ ClusterStage  ├────►│ JSON lines   │
 //! └─────────────┘         │ decode … fingerprint  │order │ decide, judge │     │ dead letters │
 //!        ▲                └───────────────────────┘      └───────┬───────┘     └──────────────┘
 //!        └───────────── budget: pages and bytes in flight ◄──────┘

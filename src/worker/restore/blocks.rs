@@ -1,7 +1,8 @@
 //! Restores a table on disk from its blocks, which serve as its snapshot.
 //!
-//! Opens the indexes, and then reads the changelog from the place that the blocks' file names. That is some
-//! thousand centroids before those that are in no block.
+//! Input: the folder of the table, and the changelog. Output: the table at a changelog offset from which the
+//! caller reads on, or `None` if the blocks cannot be used. Cost: only the indexes of the blocks are read.
+//! The offset is some thousand centroids before the first one that is in no block.
 
 use std::sync::Arc;
 

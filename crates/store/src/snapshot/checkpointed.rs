@@ -38,7 +38,7 @@ impl TableDir {
     /// Begins a run with checkpoints in the folder `checkpoints`. Checkpoints of other runs become invalid.
     ///
     /// # Errors
-    /// [`SnapshotError::Io`].
+    /// [`SnapshotError::Io`] if a file cannot be written or removed.
     pub fn begin_checkpoints(&self, checkpoints: &Path) -> Result<(), SnapshotError> {
         let mark = format!("{:016x}", new_table_id());
         for folder in [checkpoints, self.folder()] {
@@ -105,7 +105,7 @@ impl TableDir {
     /// mark of another run is kept.
     ///
     /// # Errors
-    /// [`SnapshotError::Io`].
+    /// [`SnapshotError::Io`] if a file cannot be written or removed.
     pub fn end_checkpoints(&self, checkpoints: &Path) -> Result<(), SnapshotError> {
         if self.has_mark_of(checkpoints)? {
             self.forget_checkpoints()?;
@@ -120,7 +120,7 @@ impl TableDir {
     /// Makes checkpoints of earlier runs invalid.
     ///
     /// # Errors
-    /// [`SnapshotError::Io`].
+    /// [`SnapshotError::Io`] if a file cannot be written or removed.
     pub fn forget_checkpoints(&self) -> Result<(), SnapshotError> {
         let folder = self.folder();
         match fs::remove_file(folder.join(MARK)) {

@@ -1,4 +1,7 @@
-//! Files with a checksum at the end: 8 bytes, the big-endian XXH3-64 of everything before them.
+//! Reads and writes files with a checksum at the end: 8 bytes, the big-endian XXH3-64 of everything before
+//! them.
+//!
+//! Memory: one buffer per file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

@@ -15,7 +15,7 @@ impl TableDir {
     /// Reads the runs that the saved table has finished, the oldest first. The next saved table lists them as well.
     ///
     /// # Errors
-    /// [`SnapshotError`], where the table cannot be read or is damaged.
+    /// [`SnapshotError`] if the table cannot be read or is damaged.
     pub fn finished_runs(&self) -> Result<Vec<FinishedRun>, SnapshotError> {
         let path = self.folder().join(FILE_NAME);
         let runs = begin_verified(&path)?.map(|(_, saved)| saved.runs).unwrap_or_default();

@@ -8,9 +8,9 @@
 //! seed (the head's own checksum uses 0). So a page cannot contain bytes that look like a frame.
 //!
 //! Invariant: [`Journal::append`] writes one frame and returns when it is on disk. So at most the last frame
-//! of a file was never durable. If a broken frame is at the end, it is torn and is cut off. If a whole frame
-//! follows it, pages that were answered are damaged, and the file is refused. Memory: one frame, or all bytes
-//! after a broken one.
+//! of a file was never durable. A broken frame at the end of the file is cut off. If a whole frame follows
+//! it, pages that were confirmed to clients are damaged, and the file is refused. Memory: one frame, or all
+//! bytes after a broken one.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};

@@ -105,7 +105,7 @@ pub struct Head {
     /// Hash of `corpus.*`. `None` in tables of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     corpus_hash: Option<Hash>,
-    /// The last runs of `dedup`. If they are repeated, the answer is "already done".
+    /// The last finished runs of `dedup`, by which a repetition is recognised.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     runs: Vec<RunLine>,
 }

@@ -1,4 +1,7 @@
-//! The place of a partition's snapshot on disk, and how a new snapshot replaces it.
+//! The place of a partition's snapshot on disk.
+//!
+//! A new snapshot is written next to the present one, by one process at a time, and replaces it in one step.
+//! An unusable one is renamed and kept for inspection.
 
 use std::fs::{self, File};
 use std::io;

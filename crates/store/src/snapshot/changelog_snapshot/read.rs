@@ -1,4 +1,8 @@
-//! Reads a snapshot: first checks if it belongs to the table, then reads all of it.
+//! Reads a snapshot of a changelog.
+//!
+//! First checks the footer: the snapshot must belong to this table and these settings, and the changelog must
+//! still have the records after it. Then reads all centroids, and verifies the checksum at the end. Memory:
+//! one centroid.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
