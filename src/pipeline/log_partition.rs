@@ -49,9 +49,9 @@ pub struct LogPartition {
 /// The outcome for one record of the log.
 #[derive(Debug)]
 pub enum Accepted {
-    /// It was decided, with this result.
+    /// The record was decided, with this result.
     Concluded(Conclusion),
-    /// It was dropped, for this reason. Its origin is in the page topic.
+    /// The record was dropped, for this reason. The origin is its place in the page topic.
     Dropped(Admission, Box<Origin>),
 }
 

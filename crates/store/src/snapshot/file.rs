@@ -180,7 +180,7 @@ impl TableDir {
         }
         reader.check_hash()?;
         let mut bounds = bounds(&saved);
-        // New blocks number their centroids from 0.
+        // Newly created blocks number their centroids from 0, instead of from the saved number.
         let skipped = saved.founded.unwrap_or_default().saturating_sub(clusterer.founded());
         bounds.dead_below = bounds.dead_below.saturating_sub(skipped);
         clusterer.restore_bounds(bounds);
