@@ -417,7 +417,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_read_takes_an_offset_and_nothing_else() {
+fn an_unreadable_record_takes_an_offset_and_nothing_else() {
     let mut clusterer = clusterer(&ExpiryConfig::default());
     assert_eq!(clusterer.decide(None).expect("in memory"), Decision::Undecidable);
     let event = Event { corpus: 0, settings: 0, fingerprint: Some(9), text: 9, chars: 100, day: None };

@@ -277,7 +277,7 @@ mod tests {
     const GOLDEN: [u64; 3] = [0xcaac_c988_0e3f_5f04, 0x01de_9f0d_d0df_9e29, 0x2651_4356_8160_ba2e];
 
     #[test]
-    fn what_is_no_filter_is_none() {
+    fn bytes_that_are_no_filter_are_refused() {
         assert_eq!(Filter::from_bytes(&[1; 15]), None);
         assert_eq!(Filter::from_bytes(&[1; 100]), None);
     }

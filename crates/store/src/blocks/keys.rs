@@ -196,7 +196,7 @@ mod tests {
     proptest! {
         /// Keys of few bits are often equal; numbers are small or great.
         #[test]
-        fn what_is_pushed_is_read(
+        fn pushed_keys_are_read_back(
             key_bits in 0..64_u32,
             mut entries in prop::collection::vec(
                 (any::<u64>(), 0..1_u64 << 40, 0..40_u32, prop::option::of(any::<u64>())), 1..900),

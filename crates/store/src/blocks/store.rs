@@ -546,7 +546,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_decides_slows_down_before_it_has_to_wait() {
+    fn the_deciding_thread_slows_down_before_it_has_to_wait() {
         let pause = |new, waiting| pause(Duration::from_micros(6), new, waiting, 8_000).as_micros();
         assert_eq!(
             [0, 3_999, 4_000, 5_000, 6_000, 8_000].map(|waiting| pause(1_000, waiting)),
