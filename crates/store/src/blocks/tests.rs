@@ -603,7 +603,7 @@ fn threads_seal_and_merge_beside_the_decisions() {
 
 /// Many centroids at once: most of them leave memory before they are in its index.
 #[test]
-fn what_is_restored_at_once_is_found() {
+fn a_restored_batch_is_found() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
     let (expiry, files) = (ExpiryConfig::default(), Arc::new(SimFolder::default()));
     let options = StoreOptions { block: 512, portion: 64, waiting_max: 4_096, ..tiny() };
