@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How rare terms are, for detectors that ask.
+/// Rarity of terms, for detectors that use it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IdfConfig {
-    /// A table that `leitong idf build` made; unset: the one that ships.
-    /// A relative path starts at the configuration file's folder.
+    /// File with a table made by `leitong idf build`. Unset: the table that ships with Leitong. A relative
+    /// path starts at the configuration file's folder.
     pub file: Option<PathBuf>,
 }
 
-/// What makes fingerprints of any detector.
+/// Settings for the fingerprints of all detectors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FingerprintConfig {
-    /// The environment variable that holds a secret, of 16 bytes or more, which keys all hashes of
-    /// text, so that nobody who lacks it can make a page the near-duplicate of another on purpose
-    /// (docs/guarantees.md). Unset: fingerprints that anybody can compute. All instances must have
-    /// the same one; another one is another fingerprint hash.
+    /// Environment variable that holds a secret of 16 bytes or more. It keys all hashes of text. Nobody
+    /// without the secret can then craft a page that is a near-duplicate of another (docs/guarantees.md). All
+    /// instances must have the same secret; a different one changes the fingerprint hash. Unset: anybody can
+    /// compute the fingerprints.
     pub secret_env: Option<String>,
 }

@@ -37,12 +37,12 @@ const ONE: u64 = 1 << 16;
 /// Maximum number of shared terms listed as evidence.
 const TERMS_SHOWN: usize = 12;
 
-/// The detector `agglomerate-term`: what makes a fingerprint.
+/// The detector `agglomerate-term`: settings of its fingerprints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgglomerateTermConfig {
-    /// How the distance between neighbouring occurrences counts: `absolute` (in terms),
-    /// `relative` (to an even spread over the text) or `none` (terms rank by frequency).
+    /// Measure of the distance between neighbouring occurrences: `absolute` (in terms), `relative` (to an
+    /// even spread over the text) or `none` (terms rank by frequency).
     pub gap: Gap,
     /// Distance, in terms, over which closeness falls to 1/e (`absolute`).
     #[schemars(range(min = 1, max = 10_000))]
@@ -50,44 +50,44 @@ pub struct AgglomerateTermConfig {
     /// Share of an even spread's distance over which closeness falls to 1/e (`relative`).
     #[schemars(range(min = 0.01, max = 100))]
     pub gap_share: f64,
-    /// Best terms that the fingerprint holds.
+    /// Maximum number of terms in the fingerprint; the best are kept.
     #[schemars(range(min = 5, max = 64))]
     pub terms_max: usize,
-    /// How many of the best terms make a key (the paper's N): `3-to-5` for a key of each number, or
-    /// `3`, `4` or `5` for one alone. A text with fewer terms that occur twice has no fingerprint.
+    /// Number of best terms that form a key (the paper's N): `3`, `4` or `5`, or `3-to-5` for a key of each
+    /// number. A text with fewer terms that occur twice has no fingerprint.
     pub key_terms: KeyTerms,
-    /// When two fingerprints are near.
+    /// Conditions under which two fingerprints are near.
     pub near: AgglomerateTermNearConfig,
 }
 
-/// The detector `agglomerate-term`: when two fingerprints are near.
+/// The detector `agglomerate-term`: conditions under which two fingerprints are near.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgglomerateTermNearConfig {
-    /// `weighted-jaccard` of frequency ÷ length, or `cosine`
-    /// of the frequencies, for which 0.8 is a good minimum.
+    /// Similarity of two pages: `weighted-jaccard` of frequency ÷ length, or `cosine` of the frequencies, for
+    /// which 0.8 is a good minimum.
     pub similarity: TermSimilarity,
-    /// The least similarity of near pages, which also share a key.
+    /// Minimum similarity of near pages, which also share a key.
     #[schemars(range(min = 0, max = 1))]
     pub similarity_min: f64,
 }
 
-/// How distances between occurrences count.
+/// Measure of the distance between occurrences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gap {
-    /// In terms.
+    /// Distance in terms.
     Absolute,
-    /// To an even spread.
+    /// Distance relative to an even spread.
     Relative,
-    /// Not at all.
+    /// Distances are ignored.
     None,
 }
 
-/// How many of the best terms make a key.
+/// Number of best terms that form a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum KeyTerms {
-    /// Any of these numbers.
+    /// A key of each of these numbers.
     #[serde(rename = "3-to-5")]
     Any,
     /// 3.
@@ -112,11 +112,11 @@ impl KeyTerms {
     }
 }
 
-/// How term vectors are compared.
+/// Similarity of term vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TermSimilarity {
-    /// The angle between them.
+    /// Cosine of the angle between them.
     Cosine,
     /// Σ min ÷ Σ max.
     WeightedJaccard,

@@ -28,29 +28,29 @@ const TERMS_MIN: usize = 3;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IMatchConfig {
-    /// Which terms are hashed: `idf-min` (those rare enough) or `top` (the rarest).
+    /// Terms that are hashed: `idf-min` (those that are rare enough) or `top` (the rarest).
     pub selection: Selection,
-    /// log₁₀ (N / n) from which on a term is rare enough (`idf-min`).
+    /// Minimum IDF, log₁₀ (N / n), of a term that is rare enough (`idf-min`).
     #[schemars(range(min = 0, max = 9))]
     pub idf_min: f64,
-    /// The rarest terms that are hashed (`top`).
+    /// Maximum number of terms that are hashed, the rarest (`top`).
     #[schemars(range(min = 3, max = 1_000))]
     pub terms_max: usize,
-    /// Lexicons: 1 is the papers' method.
+    /// Number of lexicons; 1 is the papers' method.
     #[schemars(range(min = 1, max = 32))]
     pub lexicons: usize,
-    /// Share of all terms that each lexicon but the first leaves out.
+    /// Share of all terms that each lexicon except the first leaves out.
     #[schemars(range(min = 0, max = 1))]
     pub lexicon_leaves_out: f64,
 }
 
-/// Which terms are hashed.
+/// Terms that are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Selection {
-    /// Those of at least some IDF.
+    /// Terms of at least the minimum IDF.
     IdfMin,
-    /// Some of the highest IDF.
+    /// The terms of the highest IDF.
     Top,
 }
 

@@ -26,7 +26,7 @@ const LETTERS: usize = 5;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PunctuationConfig {
-    /// Which full stop or line break of the text counts, from 1.
+    /// Number of the full stop or line break whose surroundings are hashed, counted from 1.
     #[schemars(range(min = 1, max = 1_000))]
     pub mark: usize,
 }

@@ -33,20 +33,20 @@ const LETTERS_MIN: usize = 4;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SentenceEndsConfig {
-    /// Near texts have all codes `equal`, or a `share` of them.
+    /// Codes that near texts have in common: all (`equal`), or a `share` of them.
     pub matching: SentenceMatching,
-    /// Share of the longer text's codes that near texts have in common (`share`).
+    /// Minimum share of the longer text's codes that near texts have in common (`share`).
     #[schemars(range(min = 0.01, max = 1))]
     pub share_min: f64,
 }
 
-/// Which codes must be equal.
+/// Codes that near texts have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SentenceMatching {
-    /// All, in order.
+    /// All codes, in order.
     Equal,
-    /// A share, in any order.
+    /// A share of the codes, in any order.
     Share,
 }
 

@@ -33,21 +33,21 @@ const MODULUS: u64 = 25;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShingleConfig {
-    /// Terms of a shingle.
+    /// Number of terms of a shingle.
     #[schemars(range(min = 1, max = 100))]
     pub size: usize,
-    /// What is kept: `super-shingles`, `all`, `smallest` or `modulo`.
+    /// Shingles that are kept: `super-shingles`, `all`, `smallest` or `modulo`.
     pub sample: Sample,
-    /// Shingles that are kept at most, those of the smallest
-    /// hashes (all samples but `super-shingles`). 4 bytes each.
+    /// Maximum number of shingles, those of the smallest hashes (all samples except `super-shingles`). Each
+    /// takes 4 bytes.
     #[schemars(range(min = 1, max = 4_096))]
     pub shingles_max: usize,
-    /// Jaccard similarity above which texts are near (all samples but `super-shingles`).
+    /// Jaccard similarity above which texts are near (all samples except `super-shingles`).
     #[schemars(range(min = 0, max = 0.9999))]
     pub resemblance_above: f64,
 }
 
-/// What is kept of a text's shingles.
+/// Shingles of a text that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sample {
@@ -57,7 +57,7 @@ pub enum Sample {
     All,
     /// The smallest hashes.
     Smallest,
-    /// The hashes that 25 divides.
+    /// The hashes that are divisible by 25.
     Modulo,
 }
 

@@ -31,7 +31,7 @@ const TERMS_MIN: usize = 3;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TfIdfConfig {
-    /// Terms of the highest weight that the fingerprint holds.
+    /// Maximum number of terms in the fingerprint, those of the highest weight.
     #[schemars(range(min = 3, max = 64))]
     pub terms_max: usize,
     /// Cosine above which texts are near.

@@ -5,68 +5,67 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The detector `concept-network`: what makes a fingerprint.
+/// The detector `concept-network`: settings of its fingerprints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConceptNetworkConfig {
-    /// Files that say which words mean the same (see docs/detectors.md): database files of WordNet
-    /// (`data.noun`, …, `noun.exc`, …), and lists with the synonyms of each line parted by tabs.
-    /// Relative paths start at the configuration file's folder. Without a file each term is a
-    /// concept of its own.
+    /// Files that list synonyms (see docs/detectors.md): database files of WordNet (`data.noun`, …,
+    /// `noun.exc`, …), and lists whose lines are synonyms separated by tabs. Relative paths start at the
+    /// configuration file's folder. Without a file, each term is a concept of its own.
     pub lexicon_files: Vec<PathBuf>,
-    /// Overlap of two words' synonyms, 2·both ÷ (one + other), above which they are one concept.
+    /// Overlap of two words' synonyms, 2·both ÷ (one + other), above which the words are one concept.
     #[schemars(range(min = 0, max = 1))]
     pub overlap_above: f64,
-    /// The network of concepts, and which of them are key concepts.
+    /// The network of concepts, and the choice of its key concepts.
     pub graph: GraphConfig,
-    /// When two fingerprints are near.
+    /// Conditions under which two fingerprints are near.
     pub near: NetworkNearConfig,
 }
 
-/// The baseline `word-network`: what makes a fingerprint.
+/// The baseline `word-network`: settings of its fingerprints.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WordNetworkConfig {
-    /// The network of words, and which of them are key words.
+    /// The network of words, and the choice of its key words.
     pub graph: GraphConfig,
-    /// When two fingerprints are near.
+    /// Conditions under which two fingerprints are near.
     pub near: NetworkNearConfig,
 }
 
-/// A network of concepts that stand near one another, and which of them are key concepts.
+/// A network of concepts that occur near one another, and the choice of its key concepts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GraphConfig {
     /// Frequency above which a concept is a node.
     #[schemars(range(min = 0, max = 1_000))]
     pub frequency_above: u32,
-    /// Concepts at most so many terms apart, in one sentence, are joined by an edge.
+    /// Maximum distance, in terms, between two concepts of a sentence that are joined by an edge.
     #[schemars(range(min = 1, max = 16))]
     pub edge_terms: usize,
-    /// Nodes at most, the most frequent first.
+    /// Maximum number of nodes; the most frequent are kept.
     #[schemars(range(min = 3, max = 256))]
     pub nodes_max: usize,
-    /// Nodes of the highest degree whose removal is tried (the paper's l).
+    /// Number of nodes, of the highest degree, whose removal is tried (the paper's l).
     #[schemars(range(min = 3, max = 256))]
     pub hubs: usize,
-    /// Key concepts: the hubs whose removal lengthens paths most (the paper's p).
+    /// Number of key concepts: the hubs whose removal lengthens paths most (the paper's p).
     #[schemars(range(min = 3, max = 64))]
     pub key_concepts: usize,
-    /// Positions of each key concept that the fingerprint
-    /// holds; occurrences beyond them count as frequency alone.
+    /// Maximum number of positions of each key concept in the fingerprint. Further occurrences only count
+    /// towards its frequency.
     #[schemars(range(min = 2, max = 256))]
     pub positions_max: usize,
 }
 
-/// When two networks are near.
+/// Conditions under which two networks are near.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkNearConfig {
     /// Cosine of the key concepts' frequencies above which texts are near.
     #[schemars(range(min = 0, max = 0.9999))]
     pub similarity_above: f64,
-    /// Spread of the differences between positions, as a share of the longer text, below
-    /// which texts are near. Text that moved or came in between raises it. 1 leaves it out.
+    /// Spread of the differences between positions, as a share of the longer text, below which texts are
+    /// near. Moved or inserted text raises it. 1 turns this condition off.
     #[schemars(range(min = 0.0001, max = 1))]
     pub spread_below: f64,
 }

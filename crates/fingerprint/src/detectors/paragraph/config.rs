@@ -5,32 +5,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::term_weight::TermWeight;
 
-/// The detector `paragraph`: what makes a fingerprint.
+/// The detector `paragraph`: settings of its fingerprints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParagraphConfig {
-    /// Bits of a paragraph's SimHash: `64` or `128`.
+    /// Number of bits of a paragraph's SimHash: `64` or `128`.
     pub bits: Bits,
-    /// Which terms of a paragraph are hashed: those of its
-    /// `representative` sentences (the better half; the paper's), or the
-    /// `whole` paragraph, each term weighted by the score of its sentence.
+    /// Terms of a paragraph that are hashed: those of its `representative` sentences (the better half, as in
+    /// the paper), or those of the `whole` paragraph, each weighted by the score of its sentence.
     pub terms: HashedTerms,
-    /// What a term counts that occurs tf times in its paragraph: `ln-tf` (1 + ln tf) or `tf`.
+    /// Weight of a term that occurs tf times in its paragraph: `ln-tf` (1 + ln tf) or `tf`.
     pub weight: TermWeight,
-    /// Multiplies a term's weight by its IDF (the paper's).
+    /// Multiplies a term's weight by its IDF, as in the paper.
     pub idf: bool,
-    /// Characters from which on a sentence is scored; a
-    /// paragraph without such a sentence has no fingerprint.
+    /// Minimum length of a scored sentence, in characters. A paragraph without such a sentence has no
+    /// fingerprint.
     #[schemars(range(min = 1, max = 1_000))]
     pub sentence_chars_min: usize,
     /// Share of a sentence's score that comes from its length, compared with
     /// the longest of the paragraph. The three shares must add up to 1.
     #[schemars(range(min = 0, max = 1))]
     pub score_length: f64,
-    /// Share that comes from its position: 1 for the first and the last sentence, else a half.
+    /// Share of a sentence's score that comes from its position: 1 for the first and the last sentence, else
+    /// a half.
     #[schemars(range(min = 0, max = 1))]
     pub score_position: f64,
-    /// Share that comes from its relevance: how much of the paragraph's term weight it carries.
+    /// Share of a sentence's score that comes from its relevance: its share of the paragraph's term weight.
     #[schemars(range(min = 0, max = 1))]
     pub score_relevance: f64,
     /// Weight of the opening paragraph, in percent of its characters.
@@ -39,40 +39,40 @@ pub struct ParagraphConfig {
     /// Weight of a paragraph under a heading, in percent of its characters.
     #[schemars(range(min = 1, max = 1_000))]
     pub under_heading_percent: u32,
-    /// Weight of an item of a list, in percent of its characters, for each list round it.
+    /// Weight of a list item, in percent of its characters, applied once for each list that contains it.
     #[schemars(range(min = 1, max = 100))]
     pub list_level_percent: u32,
-    /// Paragraphs of a fingerprint; of more, the heaviest
-    /// are kept. 10 bytes each with 64 bits, 18 with 128.
+    /// Maximum number of paragraphs in a fingerprint; the heaviest are kept. Each takes 10 bytes with 64
+    /// bits, 18 with 128.
     #[schemars(range(min = 1, max = 4_096))]
     pub paragraphs_max: usize,
-    /// Common paragraphs that count for nothing, one a line (see docs/detectors.md), in place
-    /// of the few that ship. A relative path starts at the configuration file's folder.
+    /// File with common paragraphs to ignore, one per line (see docs/detectors.md), instead of the few that
+    /// ship with Leitong. A relative path starts at the configuration file's folder.
     pub boilerplate_file: Option<std::path::PathBuf>,
-    /// When two fingerprints are near.
+    /// Conditions under which two fingerprints are near.
     pub near: ParagraphNearConfig,
 }
 
-/// The detector `paragraph`: when two fingerprints are near.
+/// The detector `paragraph`: conditions under which two fingerprints are near.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParagraphNearConfig {
-    /// `one-to-one`: enough of both pages stands in paragraphs that match. `strict`
-    /// (the paper's): as many paragraphs in both, and the i-th matches the i-th.
+    /// Matching of paragraphs. `one-to-one`: enough of both pages is in paragraphs that match. `strict` (the
+    /// paper's): both pages have the same number of paragraphs, and the i-th matches the i-th.
     pub matching: Matching,
-    /// Bits in which matching paragraphs may differ.
+    /// Maximum number of differing bits between matching paragraphs.
     #[schemars(range(min = 0, max = 32))]
     pub max_distance: u32,
-    /// Share of the weight of both pages that must stand in matching paragraphs.
+    /// Minimum share of the weight of both pages that is in matching paragraphs.
     #[schemars(range(min = 0.0001, max = 1))]
     pub share_min: f64,
-    /// How candidates are found: `bands` (a paragraph of each page agrees with one of the other in
-    /// 32 bits in a row; fast in a table of any size) or `blocks` (every page that has a matching
-    /// paragraph; slow in a large table unless `max_distance` is 3 at most with 128 bits).
+    /// Method that finds candidates: `bands` (a paragraph of each page agrees with one of the other in 32
+    /// bits in a row; fast in a table of any size) or `blocks` (every page that has a matching paragraph;
+    /// slow in a large table unless `max_distance` is 3 at most with 128 bits).
     pub candidates: Candidates,
 }
 
-/// Bits of a SimHash.
+/// Number of bits of a SimHash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Bits {
     /// 8 bytes.
@@ -83,27 +83,27 @@ pub enum Bits {
     B128,
 }
 
-/// Which terms stand for a paragraph.
+/// Terms of a paragraph that are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HashedTerms {
-    /// Those of the best ⌈n/2⌉ sentences.
+    /// Terms of the best ⌈n/2⌉ sentences.
     Representative,
-    /// All, weighted by the score of their sentence.
+    /// All terms, weighted by the score of their sentence.
     Whole,
 }
 
-/// Which paragraphs are compared.
+/// Matching of paragraphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Matching {
-    /// Each with any, in order of distance.
+    /// Any two paragraphs may match; the closest are paired first.
     OneToOne,
-    /// The i-th with the i-th.
+    /// The i-th paragraph matches the i-th.
     Strict,
 }
 
-/// How candidates are found.
+/// Method that finds candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Candidates {
@@ -114,7 +114,7 @@ pub enum Candidates {
 }
 
 impl ParagraphConfig {
-    /// What a schema cannot say.
+    /// Returns an error if the three shares of a score do not add up to 1.
     pub fn faults(&self) -> Option<String> {
         let Self { score_length, score_position, score_relevance, .. } = self;
         let sum = score_length + score_position + score_relevance;

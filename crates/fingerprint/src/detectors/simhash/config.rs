@@ -6,104 +6,106 @@ use serde::{Deserialize, Serialize};
 use crate::term_hash::TermHash;
 use crate::term_weight::TermWeight;
 
-/// The detector `simhash`: what makes a fingerprint.
+/// The detector `simhash`: settings of its fingerprints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SimHashConfig {
-    /// The hash of a term: `xxh3` (well mixed), `sdbm` (the paper's, over UTF-16) or `sdbm-utf8`.
+    /// Hash of a term: `xxh3` (well mixed), `sdbm` (the paper's, over UTF-16) or `sdbm-utf8`.
     pub hash: TermHash,
-    /// What a term counts that occurs tf times: `ln-tf` (1 + ln tf) or `tf` (the paper's).
+    /// Weight of a term that occurs tf times: `ln-tf` (1 + ln tf) or `tf` (the paper's).
     pub weight: TermWeight,
-    /// When two fingerprints are near.
+    /// Conditions under which two fingerprints are near.
     pub near: NearConfig,
 }
 
-/// The detector `simhash`: when two fingerprints are near.
+/// The detector `simhash`: conditions under which two fingerprints are near.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NearConfig {
-    /// Bits of 64 in which near SimHashes may differ.
+    /// Maximum number of differing bits, of 64, between near SimHashes.
     #[schemars(range(min = 0, max = 20))]
     pub max_distance: u32,
-    /// How candidates are found: `bands` (the sketches share one of 11 bands or 10 passages, or
-    /// the SimHashes are the same; fast in a table of any size) or `blocks` (every SimHash within
-    /// the distance; the paper's meaning, slow for distances above 3 in a large table).
+    /// Method that finds candidates: `bands` (the sketches share one of 11 bands or 10 passages, or the
+    /// SimHashes are equal; fast in a table of any size) or `blocks` (every SimHash within the distance, as
+    /// in the paper; slow for distances above 3 in a large table).
     pub candidates: Candidates,
-    /// What confirms a candidate: `sketch` (a second,
-    /// independent fingerprint) or `none` (the paper's method).
+    /// Confirmation of candidates: `sketch` (by a second, independent fingerprint) or `none` (the paper's
+    /// method).
     pub confirm: Confirm,
-    /// Values of 64 in which the sketches must agree at distance 0. Unrelated texts agree in 4 to 8. Of
-    /// long texts of one site under different names 15 more, and of versions of one page 6 fewer.
+    /// Number of the 64 sketch values that must agree at distance 0. In unrelated texts, 4 to 8 agree. Long
+    /// texts of one site under different names need 15 more, and versions of one page 6 fewer.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_near: u32,
-    /// The same at `max_distance`; in between, the demand rises evenly.
+    /// Number of the 64 sketch values that must agree at `max_distance`. In between, the number changes
+    /// linearly with the distance.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_far: u32,
-    /// Values of 64 in which the sketches of the shortest texts must agree. The demand falls evenly with the
+    /// Number of the 64 sketch values that must agree for the shortest texts. It falls linearly with the
     /// length, to 25 at 1,400 characters of Chinese, or half as many words of English. Lower values find more
-    /// edited and cut copies of short texts, and more short pages of one template.
+    /// edited and cut copies of short texts, but also more short pages of one template.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_short: u32,
-    /// Size from which on a text is not short: characters
-    /// of Chinese, or half that many words of English.
+    /// Size below which a text is short, in characters of Chinese; an English word counts as two.
     #[schemars(range(min = 0, max = 65_535))]
     pub short_text_size: u32,
-    /// Whether addresses count: series of one template stand on one site under different names, so
-    /// that of pages of different sites, or of one name (a page that was moved, mirrored or fetched
-    /// again), less is asked. `false`: as if no page had an address.
+    /// Takes the addresses of pages into account. Pages of one site under different names are often a series
+    /// from one template. Pages of different sites, or of one name (a page that was moved, mirrored or
+    /// fetched again), therefore need fewer matching values. `false`: all pages are treated as if they had no
+    /// address.
     pub addresses: bool,
-    /// `sketch_matches_short` for pages of different sites (of pages of one name nothing is asked
-    /// for brevity).
+    /// `sketch_matches_short` for pages of different sites. Short pages of one name need no more than long
+    /// ones.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_short_apart: u32,
     /// `short_text_size` for pages of different sites.
     #[schemars(range(min = 0, max = 65_535))]
     pub short_text_size_apart: u32,
-    /// Share of what the shorter text says, as far as the sketches tell, that is enough in the longer
-    /// text whatever `sketch_matches_short` asks for: so a short text is found again with its end cut
-    /// off, or a line added. Of pages whose addresses are not known.
+    /// Share of the shorter text, as estimated from the sketches, that must be in the longer text for the two
+    /// to be near even if fewer values agree than `sketch_matches_short` requires. This finds a short text
+    /// again after its end was cut off or a line was added. Applies only to pages whose addresses are not
+    /// known.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub contained_min: f64,
-    /// Length of the shorter text as a share of the longer one's
-    /// from which on they may be near: below, one is an excerpt.
+    /// Minimum length of the shorter of two near texts, as a share of the longer one's. A shorter one is an
+    /// excerpt.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub length_ratio_min: f64,
-    /// Size below which texts with other numbers in the same places are not near (one may differ for
-    /// three that are the same, or for one of two versions of one page), nor texts of one site under
-    /// different names of which a number, version or name was replaced. Of longer ones of one site a
-    /// sixteenth of these may be. 0: such facts decide nothing.
+    /// Size below which texts are not near if they have different numbers in the same places. One number may
+    /// differ for every three that are the same, or for every one in versions of one page. Below this size,
+    /// texts of one site under different names are not near either if a number, version or name was replaced.
+    /// In longer ones, a sixteenth of these may be replaced. 0: numbers, versions and names are ignored.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
-    /// Which near pages are duplicates, by how their texts relate: `all`; `contained`, those whose
-    /// text stands in the canonical page's (`SAME`, `EXCERPT`), so that nothing is lost with them;
-    /// or `same`. The others found clusters, and are related.
+    /// Near pages that are duplicates, by how their texts relate: `all`; `contained`, only those whose text
+    /// is contained in the canonical page's (`SAME`, `EXCERPT`), so deleting them loses nothing; or `same`.
+    /// The others found clusters of their own, and are reported as related.
     pub duplicates: Duplicates,
-    /// Values of 64 in which the sketches must agree for a page that is not near to be called
-    /// related: an excerpt, a page that repeats another among more, a merged one. Where the lengths
-    /// are unlike, up to 6 fewer do; the further the SimHashes are apart, the more are asked for.
-    /// 0: none is.
+    /// Number of the 64 sketch values that must agree for a page that is not near to be reported as related:
+    /// an excerpt, a page that repeats another among other text, or a merged page. If the lengths differ
+    /// much, up to 6 fewer are enough. The further the SimHashes are apart, the more are needed. 0: no such
+    /// page is related.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_related: u32,
-    /// Bits of 64 in which the SimHashes of related pages may differ that have one of ten sampled
-    /// passages in common; `max_distance` if that is more. Less where very many pages have a passage
-    /// in common and decisions on them are to be quicker: fewer excerpts are found then.
+    /// Maximum number of differing bits, of 64, between the SimHashes of related pages that share one of ten
+    /// sampled passages; `max_distance` if that is more. If very many pages share a passage and decisions on
+    /// them take too long, lower it. Fewer excerpts are then found.
     #[schemars(range(min = 0, max = 32))]
     pub max_distance_related: u32,
 }
 
-/// Which near pages are duplicates.
+/// Near pages that are duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplicates {
     /// All.
     All,
-    /// Those whose text stands in the canonical page's.
+    /// Only pages whose text is contained in the canonical page's.
     Contained,
-    /// Those whose text is the canonical page's, perhaps edited.
+    /// Only pages whose text is the canonical page's, perhaps edited.
     Same,
 }
 
-/// How candidates are found.
+/// Method that finds candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Candidates {
@@ -113,7 +115,7 @@ pub enum Candidates {
     Blocks,
 }
 
-/// What confirms a candidate.
+/// Confirmation of candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confirm {
