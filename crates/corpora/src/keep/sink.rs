@@ -26,7 +26,7 @@ pub struct KeepSink<S> {
 
 /// The texts of documents, which are stored for verification.
 pub struct Texts {
-    /// Receives the packed text of each document, or `None` if it has none, in the order of the conclusions.
+    /// Receives the compressed text of each document, or `None` if it has no text, in the order of the decisions.
     pub packed: Receiver<Option<Box<[u8]>>>,
     /// The file in which they are stored.
     pub file: TextFile,
@@ -151,8 +151,8 @@ impl Texts {
     /// Stores the text of the next record, and returns its place.
     fn store_next(&mut self) -> anyhow::Result<Option<Place>> {
         // The text is sent before the record is decided on, so it is here already.
-        let packed = self.packed.recv().context("a record without its text")?;
-        packed.map(|packed| self.file.push(&packed)).transpose().context(CANNOT_STORE)
+        let compressed = self.packed.recv().context("a record without its text")?;
+        compressed.map(|compressed| self.file.push(&compressed)).transpose().context(CANNOT_STORE)
     }
 }
 

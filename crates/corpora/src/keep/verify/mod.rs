@@ -2,9 +2,9 @@
 //! something would be lost. Verdicts do not change.
 //!
 //! ```text
-//!  fingerprint stage ─► packed text ─┐                        kept texts of the cluster
-//!                                    ├─► spool, file of texts ────────► compare ─► spool with checks
-//!  verdict ─► decision ──────────────┘   (end of the run)
+//!  fingerprint stage ─► compressed text ─┐                        kept texts of the cluster
+//!                                        ├─► spool, file of texts ────────► compare ─► spool with checks
+//!  verdict ─► decision ──────────────────┘   (end of the run)
 //! ```
 //!
 //! A document is dropped only if one of the kept documents of its cluster contains it: its survivors by
@@ -23,7 +23,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use self::compare::{Loss, facts_differ, loss};
-use self::texts::{KeptText, KeptTexts, Place, TableTexts, Text, TextFile, hash_of, unpacked};
+use self::texts::{KeptText, KeptTexts, Place, TableTexts, Text, TextFile, decompressed, hash_of};
 use super::Decision;
 use super::prefer::Choice;
 use super::spool::{Spool, Spooled};
@@ -106,7 +106,7 @@ pub enum Finding {
 /// The result of verifying a document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// What was found.
+    /// The finding.
     pub finding: Finding,
     /// The share of the text that is not in the kept document.
     pub lost_share: f64,
@@ -183,7 +183,7 @@ pub struct Verifier {
     table: Option<TableTexts>,
     /// The kept documents of each cluster, if there is no table.
     kept: KeptTexts,
-    /// The text that was unpacked last, which the next document of the cluster is likely to need.
+    /// The text that was decompressed last. The next document of the cluster probably needs it again.
     last: Option<(Place, Text)>,
 }
 
@@ -236,10 +236,10 @@ impl Verifier {
     /// Registers a document that is kept.
     fn keep(&mut self, decision: &Decision) -> io::Result<()> {
         let Some(place) = decision.text else { return Ok(()) };
-        let packed = self.run.read(place)?;
-        match (&mut self.table, hash_of(&packed)) {
+        let compressed = self.run.read(place)?;
+        match (&mut self.table, hash_of(&compressed)) {
             (_, None) => {}
-            (Some(table), Some(_)) => table.add(decision.founded, &packed)?,
+            (Some(table), Some(_)) => table.add(decision.founded, &compressed)?,
             (None, Some(hash)) => self.kept.add(decision.founded, KeptText { hash, place }),
         }
         Ok(())
@@ -249,7 +249,7 @@ impl Verifier {
     fn check(&mut self, decision: &Decision) -> io::Result<Check> {
         let mut check = Check::new(Finding::NotVerified, &Loss::default(), "");
         let Some(place) = decision.text else { return Ok(check) };
-        let Some(text) = unpacked(&self.run.read(place)?) else { return Ok(check) };
+        let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(check) };
         let kept = self.table.as_ref().map_or(&self.kept, TableTexts::kept);
         let kept: Vec<KeptText> = kept.of_cluster(decision.founded).collect();
         // Of equal texts, only one has to be read.
@@ -291,10 +291,10 @@ impl Verifier {
         if let Some((_, text)) = self.last.take_if(|(last, _)| *last == place) {
             return Ok(Some(text));
         }
-        let packed = match &self.table {
+        let compressed = match &self.table {
             Some(table) => table.read(place)?,
             None => self.run.read(place)?,
         };
-        Ok(unpacked(&packed))
+        Ok(decompressed(&compressed))
     }
 }

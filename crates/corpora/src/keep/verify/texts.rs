@@ -1,9 +1,9 @@
 //! Stores texts of documents, compressed, until they are compared.
 //!
-//! A text is [packed](Packer) where it is read, and travels beside its verdict. It is appended to a file of the
-//! run ([`TextFile`]), which is deleted when the process ends. With a centroid table, the texts of kept
-//! documents are also appended to a file in the table's folder ([`TableTexts`]), so that documents of later
-//! runs can be compared with them.
+//! The fingerprint stage [compresses](Packer) a text. The sink receives it together with the verdict, and appends it
+//! to a file of the run ([`TextFile`]), which is deleted when the process ends. With a centroid table, the texts of
+//! kept documents are also appended to a file in the table's folder ([`TableTexts`]). Documents of later runs are
+//! compared with them.
 //!
 //! Memory: nothing for a text of the run, 32 bytes and a slot of a map for a text of the table.
 
@@ -22,24 +22,24 @@ use super::compare::Side;
 use crate::sink::Extent;
 use crate::sink::whole_lines::cut;
 
-/// Number of bytes before the compressed part of a packed text: hash of the text, length of url and text,
-/// length of the url.
+/// Number of bytes before the zstd frame of a compressed text: hash of the text, length of url and text, length of
+/// the url.
 const HEAD_BYTES: usize = 16;
-/// Maximum length of a url and text. A longer one is not packed.
+/// Maximum length of a url and text. A longer one is not stored.
 const TEXT_BYTES_MAX: usize = 256 << 20;
 /// The version of the format of the file in a table's folder.
 pub const FORMAT_VERSION: u32 = 1;
 /// The first line of that file.
 const MAGIC: &[u8] = b"leitong texts 1\n";
-/// Number of bytes before a packed text in that file: log offset of the cluster's founder, log offset at which the
-/// run began, length.
+/// Number of bytes before a compressed text in that file: log offset of the cluster's founder, log offset at which
+/// the run began, length.
 const RECORD_HEAD_BYTES: usize = 20;
 
 /// Compresses texts. Reused from page to page.
 pub struct Packer(Compressor<'static>);
 
 impl Packer {
-    /// Creates a packer.
+    /// Creates a compressor.
     ///
     /// # Errors
     /// There is no memory for it.
@@ -47,7 +47,7 @@ impl Packer {
         Compressor::new(1).map(Self)
     }
 
-    /// Packs the normalised `text` of the page at `url`. Returns `None` if it is too long.
+    /// Compresses the normalised `text` of the page at `url`. Returns `None` if it is too long.
     ///
     /// # Errors
     /// There is no memory for it.
@@ -56,17 +56,17 @@ impl Packer {
         if bytes > TEXT_BYTES_MAX {
             return Ok(None);
         }
-        let compressed = self.0.compress(&[url.as_bytes(), text.as_bytes()].concat())?;
-        let mut packed = Vec::with_capacity(HEAD_BYTES + compressed.len());
-        packed.extend_from_slice(&xxh3_64(text.as_bytes()).to_le_bytes());
-        packed.extend_from_slice(&(bytes as u32).to_le_bytes());
-        packed.extend_from_slice(&(url.len() as u32).to_le_bytes());
-        packed.extend_from_slice(&compressed);
-        Ok(Some(packed.into()))
+        let body = self.0.compress(&[url.as_bytes(), text.as_bytes()].concat())?;
+        let mut compressed = Vec::with_capacity(HEAD_BYTES + body.len());
+        compressed.extend_from_slice(&xxh3_64(text.as_bytes()).to_le_bytes());
+        compressed.extend_from_slice(&(bytes as u32).to_le_bytes());
+        compressed.extend_from_slice(&(url.len() as u32).to_le_bytes());
+        compressed.extend_from_slice(&body);
+        Ok(Some(compressed.into()))
     }
 }
 
-/// An unpacked text.
+/// A decompressed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     all: String,
@@ -84,34 +84,34 @@ impl Text {
     }
 }
 
-/// Returns the text that was packed, or `None` if the bytes are damaged.
+/// Decompresses a text. Returns `None` if the bytes are damaged.
 #[must_use]
-pub fn unpacked(packed: &[u8]) -> Option<Text> {
-    let (head, compressed) = packed.split_first_chunk::<HEAD_BYTES>()?;
+pub fn decompressed(compressed: &[u8]) -> Option<Text> {
+    let (head, body) = compressed.split_first_chunk::<HEAD_BYTES>()?;
     let number = |at: usize| Some(u32::from_le_bytes(*head[at..].first_chunk()?) as usize);
-    let (hash, bytes, url_bytes) = (hash_of(packed)?, number(8)?, number(12)?);
+    let (hash, bytes, url_bytes) = (hash_of(compressed)?, number(8)?, number(12)?);
     if bytes > TEXT_BYTES_MAX {
         return None;
     }
-    let all = Decompressor::new().ok()?.decompress(compressed, bytes).ok()?;
+    let all = Decompressor::new().ok()?.decompress(body, bytes).ok()?;
     let all = String::from_utf8(all).ok().filter(|all| all.is_char_boundary(url_bytes))?;
     (xxh3_64(&all.as_bytes()[url_bytes..]) == hash).then_some(Text { all, url_bytes, hash })
 }
 
-/// Returns the hash of a packed text.
+/// Returns the hash of a compressed text.
 #[must_use]
-pub fn hash_of(packed: &[u8]) -> Option<u64> {
-    packed.first_chunk().map(|hash| u64::from_le_bytes(*hash))
+pub fn hash_of(compressed: &[u8]) -> Option<u64> {
+    compressed.first_chunk().map(|hash| u64::from_le_bytes(*hash))
 }
 
-/// The place of a packed text in a file.
+/// The place of a compressed text in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     at: u64,
     bytes: u32,
 }
 
-/// A file of packed texts, one after the other.
+/// A file of compressed texts, one after the other.
 pub struct TextFile {
     file: File,
     bytes: u64,
@@ -140,25 +140,25 @@ impl TextFile {
         Ok(Self { file, bytes })
     }
 
-    /// Appends a packed text.
+    /// Appends a compressed text.
     ///
     /// # Errors
     /// The text cannot be written.
-    pub fn push(&mut self, packed: &[u8]) -> io::Result<Place> {
-        self.file.write_all_at(packed, self.bytes)?;
-        let place = Place { at: self.bytes, bytes: length(packed)? };
-        self.bytes += packed.len() as u64;
+    pub fn push(&mut self, compressed: &[u8]) -> io::Result<Place> {
+        self.file.write_all_at(compressed, self.bytes)?;
+        let place = Place { at: self.bytes, bytes: length(compressed)? };
+        self.bytes += compressed.len() as u64;
         Ok(place)
     }
 
-    /// Returns the packed text at `place`.
+    /// Returns the compressed text at `place`.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn read(&self, place: Place) -> io::Result<Vec<u8>> {
-        let mut packed = vec![0; place.bytes as usize];
-        self.file.read_exact_at(&mut packed, place.at)?;
-        Ok(packed)
+        let mut compressed = vec![0; place.bytes as usize];
+        self.file.read_exact_at(&mut compressed, place.at)?;
+        Ok(compressed)
     }
 
     /// Syncs all texts to disk, and returns the length of the file.
@@ -182,7 +182,7 @@ impl TextFile {
 pub struct KeptText {
     /// Hash of the text.
     pub hash: u64,
-    /// The place of the packed text.
+    /// The place of the compressed text.
     pub place: Place,
 }
 
@@ -224,7 +224,7 @@ pub struct TableTexts {
 pub struct Founded {
     /// The log offset of the oldest centroid of the table. Older clusters have expired.
     pub oldest: u64,
-    /// The log offset at which the run begins. What a run that was not completed has left is removed.
+    /// The log offset at which the run begins. Texts of a run that was not completed are removed.
     pub before: u64,
 }
 
@@ -246,8 +246,8 @@ impl TableTexts {
         Ok(file)
     }
 
-    /// Reads the places of all texts, and cuts the file before what is no whole text of an earlier run. Returns
-    /// the number of bytes of expired clusters.
+    /// Reads the places of all texts, and truncates the file after the last complete text of an earlier run.
+    /// Returns the number of bytes of expired clusters.
     fn read_index(&mut self, founded: Founded) -> io::Result<u64> {
         let mut reader = BufReader::new(self.texts.file.try_clone()?);
         let mut magic = Vec::new();
@@ -309,20 +309,20 @@ impl TableTexts {
         std::fs::rename(new, &self.path)
     }
 
-    /// Appends a packed text of the cluster with this founder.
+    /// Appends a compressed text of the cluster with this founder.
     ///
     /// # Errors
     /// The text cannot be written.
-    pub fn add(&mut self, founder: u64, packed: &[u8]) -> io::Result<()> {
-        let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + packed.len());
+    pub fn add(&mut self, founder: u64, compressed: &[u8]) -> io::Result<()> {
+        let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + compressed.len());
         record.extend_from_slice(&founder.to_le_bytes());
         record.extend_from_slice(&self.run.to_le_bytes());
-        record.extend_from_slice(&length(packed)?.to_le_bytes());
-        record.extend_from_slice(packed);
+        record.extend_from_slice(&length(compressed)?.to_le_bytes());
+        record.extend_from_slice(compressed);
         let at = self.texts.bytes + RECORD_HEAD_BYTES as u64;
         self.texts.push(&record)?;
-        let place = Place { at, bytes: length(packed)? };
-        self.kept.add(founder, KeptText { hash: hash_of(packed).unwrap_or_default(), place });
+        let place = Place { at, bytes: length(compressed)? };
+        self.kept.add(founder, KeptText { hash: hash_of(compressed).unwrap_or_default(), place });
         Ok(())
     }
 
@@ -332,7 +332,7 @@ impl TableTexts {
         &self.kept
     }
 
-    /// Returns the packed text at `place`.
+    /// Returns the compressed text at `place`.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -349,34 +349,34 @@ impl TableTexts {
     }
 }
 
-/// Returns the length of a packed text, which is limited by [`TEXT_BYTES_MAX`].
-fn length(packed: &[u8]) -> io::Result<u32> {
-    u32::try_from(packed.len()).map_err(io::Error::other)
+/// Returns the length of a compressed text, which is limited by [`TEXT_BYTES_MAX`].
+fn length(compressed: &[u8]) -> io::Result<u32> {
+    u32::try_from(compressed.len()).map_err(io::Error::other)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn packed(text: &str) -> Box<[u8]> {
+    fn compressed(text: &str) -> Box<[u8]> {
         let mut packer = Packer::new().expect("memory");
         packer.pack("http://a.example/", text).expect("memory").expect("a short text")
     }
 
     #[test]
-    fn a_packed_text_comes_back_and_a_damaged_one_does_not() {
-        let whole = packed("河水涨过了第二座桥\n");
-        let text = unpacked(&whole).expect("a text");
+    fn a_compressed_text_comes_back_and_a_damaged_one_does_not() {
+        let whole = compressed("河水涨过了第二座桥\n");
+        let text = decompressed(&whole).expect("a text");
         assert_eq!((text.side().url, text.side().text), ("http://a.example/", "河水涨过了第二座桥\n"));
         assert_eq!(Some(text.hash), hash_of(&whole));
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x41;
             assert!(
-                unpacked(&damaged).is_none_or(|other| other.side().text == text.side().text),
+                decompressed(&damaged).is_none_or(|other| other.side().text == text.side().text),
                 "byte {at}"
             );
-            assert!(unpacked(&whole[..at]).is_none());
+            assert!(decompressed(&whole[..at]).is_none());
         }
     }
 
@@ -392,18 +392,18 @@ mod tests {
         };
         let mut texts = open(0, 0);
         for founder in [3, 5, 3] {
-            texts.add(founder, &packed(&format!("text {founder}"))).expect("written");
+            texts.add(founder, &compressed(&format!("text {founder}"))).expect("written");
         }
         texts.finish().expect("on disk");
 
         // A run that began at 9 was not completed. What it left must not be found when it is repeated: its
         // documents would be contained in themselves.
         let mut texts = open(0, 9);
-        texts.add(3, &packed("another text of 3")).expect("written");
-        texts.add(9, &packed("text 9")).expect("written");
+        texts.add(3, &compressed("another text of 3")).expect("written");
+        texts.add(9, &compressed("text 9")).expect("written");
         texts.finish().expect("on disk");
         let texts = open(0, 9);
-        assert_eq!(text(&texts, 3), vec![packed("text 3").to_vec(); 2]);
+        assert_eq!(text(&texts, 3), vec![compressed("text 3").to_vec(); 2]);
         assert_eq!((text(&texts, 5).len(), text(&texts, 9).len()), (1, 0));
         let whole = texts.texts.bytes;
         drop(texts);
@@ -415,10 +415,10 @@ mod tests {
         assert_eq!(open(0, 9).texts.bytes, whole);
 
         let texts = open(5, 9);
-        assert_eq!((text(&texts, 3).len(), text(&texts, 5)), (0, vec![packed("text 5").to_vec()]));
+        assert_eq!((text(&texts, 3).len(), text(&texts, 5)), (0, vec![compressed("text 5").to_vec()]));
         assert!(texts.texts.bytes < whole, "more than half has expired");
         drop(texts);
-        assert_eq!(text(&open(5, 9), 5), vec![packed("text 5").to_vec()]);
+        assert_eq!(text(&open(5, 9), 5), vec![compressed("text 5").to_vec()]);
         std::fs::write(&path, "something else altogether").expect("written");
         assert!(TableTexts::open(folder.path(), Founded { oldest: 0, before: 9 }).is_err());
     }
