@@ -6,7 +6,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     compile_protobuf()
 }
 
-/// With protox, a protobuf compiler in Rust, so that no system `protoc` is needed.
+/// Compiles the schemas with protox, a protobuf compiler in Rust. No system `protoc` is needed.
 fn compile_protobuf() -> Result<(), Box<dyn Error>> {
     let names = ["page", "fingerprint", "centroid", "position", "snapshot", "journal", "verdict"];
     let mut files = names.map(|name| format!("proto/leitong/v1/{name}.proto")).to_vec();

@@ -103,7 +103,7 @@ impl Marked {
     }
 
     /// Returns true if this run is part of the table in `dir`, and its outputs are as it left them; says so then.
-    /// `goes_on` is true if the run has a checkpoint, so that the outputs are its own.
+    /// `goes_on` is true if the run has a checkpoint. The outputs are then its own.
     ///
     /// # Errors
     /// It is part of the table, and its outputs are not as it left them; or its inputs are those of another run that

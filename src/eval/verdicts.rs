@@ -17,7 +17,7 @@ use leitong_cluster::verdict::Kind;
 pub struct GivenVerdict {
     /// The page that is judged.
     pub page_id: String,
-    /// What the verdict says.
+    /// The kind of the verdict.
     pub kind: Kind,
     /// The page that a duplicate is a copy of.
     pub canonical_page_id: Option<String>,

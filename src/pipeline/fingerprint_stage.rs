@@ -107,7 +107,7 @@ pub struct Fingerprinted {
     pub work: u64,
     /// The trace of the page, if it has one that continues.
     pub(crate) trace: Option<Box<PageTrace>>,
-    /// The packed text of a page with a fingerprint, if texts are requested
+    /// The compressed text of a page with a fingerprint, if texts are requested
     /// ([`FingerprintStage::packing_texts`]).
     pub packed_text: Option<Box<[u8]>>,
 }
@@ -171,7 +171,7 @@ impl FingerprintStage {
     #[must_use]
     pub fn workspace(&self) -> Workspace {
         Workspace {
-            // If there is no packer, pages have no packed text, and are kept.
+            // If there is no packer, pages have no compressed text, and are kept.
             packer: if self.packs_texts { Packer::new().ok() } else { None },
             extractor: Extractor::new(&self.config.extract),
             terms: Terms::default(),

@@ -30,7 +30,7 @@ impl TableFault {
         Self { message: message.into(), is_unreadable: false }
     }
 
-    /// Returns true if files cannot be read or are damaged, so that opening them again does not help.
+    /// Returns true if files cannot be read or are damaged. Opening them again does not help.
     #[must_use]
     pub fn is_unreadable(&self) -> bool {
         self.is_unreadable

@@ -1,9 +1,9 @@
 //! All centroids of a log partition: the young ones in a [`Table`] in memory, the others [outside of
 //! it](OldCentroids) if there is such a place.
 //!
-//! Numbers run through both. A centroid may be in both for a time. It is handed over, is found outside once
-//! its block is complete, and then leaves memory, a few centroids at a time, so that nothing halts. A
-//! centroid that is found in both places counts once.
+//! Both share one sequence of numbers. A centroid may be in both for a time. It is handed over, is found
+//! outside once its block is complete, and then leaves memory. Few centroids leave at a time, so decisions do
+//! not halt. A centroid that is found in both places counts once.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! A fingerprint that is a few weighted terms, for detectors that compare key terms.
 //!
 //! Encoding: total (varint), then for each term, in order of rank, the length of its UTF-8 (1 byte), the
-//! UTF-8 and its weight (varint). Terms are kept as text, some 6 bytes each, so that a verdict can show them.
+//! UTF-8 and its weight (varint). Terms are kept as text, some 6 bytes each; a verdict can show them.
 //!
 //! Cost: comparing two vectors of 20 terms takes about 1 µs.
 

@@ -120,7 +120,7 @@ impl CanonicalConfig {
 #[derive(Debug)]
 pub(super) struct Ranking {
     config: CanonicalConfig,
-    /// Identifies the settings, so that ranks by other settings are not compared.
+    /// Identifies the settings. Ranks by other settings are not compared.
     id: u32,
 }
 

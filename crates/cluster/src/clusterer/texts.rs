@@ -11,7 +11,7 @@ pub(super) struct Found {
     nearest: Nearest,
     /// The youngest old centroid with the text of each record; empty if there are none.
     old_texts: Vec<Option<u64>>,
-    /// True if the text was known when the batch began, so that no near centroids were looked up.
+    /// True if the text was known when the batch began. Near centroids were then not looked up.
     by_text: Vec<bool>,
 }
 

@@ -93,8 +93,8 @@ impl Generations {
         self.all.back_mut().expect("there is always one")
     }
 
-    /// Number of centroids that [`Self::drop_before`] drops at once, so that they need not be
-    /// [removed](Self::remove).
+    /// Number of centroids that [`Self::drop_before`] drops at once. They need not be
+    /// [removed](Self::remove) one by one.
     pub(crate) fn leaving_together(&self) -> Option<u64> {
         self.length
     }

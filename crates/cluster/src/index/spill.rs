@@ -4,7 +4,7 @@
 //! Lists that outgrow their capacity move to the end of the arena. The room that they leave stays free until
 //! it is a quarter of the arena; then all lists move to a new arena.
 //!
-//! For long lists, the arena stores the position of each slot, so that eviction need not search the list.
+//! For long lists, the arena stores the position of each slot, so eviction need not search the list.
 //! Positions do not follow from the order of insertion, because the last fingerprint takes the place of a
 //! removed one.
 

@@ -44,7 +44,7 @@ impl Names {
     }
 }
 
-/// What became of a document.
+/// The outcome for a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It was kept.

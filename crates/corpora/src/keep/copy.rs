@@ -517,7 +517,7 @@ pub struct Ranker {
     sources: Sources,
 }
 
-/// What a choice depends on.
+/// The settings and fields that a choice depends on.
 #[derive(Debug, Clone)]
 pub struct Needs {
     /// The preferred document of a cluster.

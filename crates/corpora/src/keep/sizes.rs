@@ -1,7 +1,7 @@
 //! Counts the documents of each cluster, and keeps the counts in the folder of a table from run to run.
 //!
 //! The file has 12 bytes per cluster: the log offset of its founder and the count. It says up to which log offset
-//! documents are counted. It is replaced before the table is saved, and the former file stays beside it. So if the
+//! documents are counted. It is replaced before the table is saved, and the former file stays next to it. So if the
 //! run is killed in between, the next one finds the counts that belong to the table.
 
 use std::collections::HashMap;

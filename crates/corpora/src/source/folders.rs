@@ -1,6 +1,6 @@
 //! Turns the inputs of a command into files. A folder stands for all files in it and below it, sorted by
-//! path. Within folders, files are selected by name, so that notes and checksums are skipped; a file that is
-//! named itself is always read.
+//! path. Within folders, files are selected by name. This skips notes and checksums. A file that is named
+//! itself is always read.
 //!
 //! A name with `*`, `?` or `[` that is not an existing file is a pattern. This helps where no shell expands
 //! it: in a systemd unit, in a container's command, or with more files than fit into a command line. It

@@ -1,7 +1,7 @@
 //! Opens inputs by name, recognises their formats, and returns a [`Source`] for each.
 //!
-//! The format is recognised by the first bytes and not by the name, so that standard input and files with
-//! unusual names work. Only CSV and TSV are recognised by name, because they have no typical first bytes.
+//! The format is recognised by the first bytes and not by the name, so standard input and files with unusual
+//! names work. Only CSV and TSV are recognised by name, because they have no typical first bytes.
 //! Gzip (any number of members), zstd and lz4 (any number of frames) are decompressed. Parquet is read at any
 //! position, so it must be a file. An HTML page must also be a file, because it ends where the file ends.
 

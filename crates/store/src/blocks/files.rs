@@ -1,5 +1,5 @@
-//! The operations that the store needs from its folder. They are few, so that a test can replace the folder
-//! by a disk that is full, fails, or loses what was not synced.
+//! The operations that the store needs from its folder. They are few. A test can therefore replace the
+//! folder by a disk that is full, fails, or loses what was not synced.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Merges neighbouring runs into one, so that a look-up has few filters to ask.
+//! Merges neighbouring runs into one. A look-up then has few filters to check.
 //!
 //! Only keys are written again; centroids stay where they are. With four runs at a time, a key is written
 //! once for its block and once more each time the table has grown fourfold. So for each centroid, some 190

@@ -2,7 +2,7 @@
 //!
 //! The newest centroids are in the table's memory. When there are enough of them for a block, they are
 //! written in the order of founding: the centroids themselves ([`block`]) and their sorted keys ([`run`]),
-//! each once and sequentially. Runs are [merged](merge), so that a look-up has few to ask; centroids are not
+//! each once and sequentially. Runs are [merged](merge), so a look-up has few to search; centroids are not
 //! written again. A whole block is dropped when its newest centroid has expired. Only a [`filter`] over the
 //! keys, seven bits each, and sparse indexes stay in memory. With the 22 keys of the default detector, that
 //! is some 20 bytes per centroid.
@@ -165,7 +165,7 @@ pub enum BlockError {
 }
 
 impl BlockError {
-    /// Returns true if the files are not as they were written, so that trying again does not help.
+    /// Returns true if the files are not as they were written. Trying again does not help.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {

@@ -105,7 +105,7 @@ impl TextCounts {
     }
 }
 
-/// What is written, and from what.
+/// The output of texts, with its inputs and settings.
 pub struct TextPlan {
     /// The output file.
     pub path: PathBuf,

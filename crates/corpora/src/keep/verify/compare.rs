@@ -23,7 +23,7 @@ const IDEOGRAPH_LETTERS: u32 = 3;
 pub const PASSAGE_LETTERS: u32 = 100;
 /// Minimum number of characters of a name.
 const NAME_CHARS_MIN: usize = 3;
-/// Number of letters below which a text is short, so that each of its facts matters.
+/// Number of letters below which a text is short. Each fact of a short text matters.
 const SHORT_LETTERS: u32 = 2_000;
 /// Maximum number of letters of a stretch of text in which two texts differ only by a fact: it, and the words around
 /// it.
@@ -200,8 +200,8 @@ impl Facts {
     }
 }
 
-/// Returns true if the document has numbers, versions or names for which the kept one has others, so that
-/// they are probably two pages of a series. `loss` is what [`loss`] returns for them.
+/// Returns true if the document has numbers, versions or names for which the kept one has others. They are
+/// then probably two pages of a series. `loss` is the result of [`loss`] for them.
 #[must_use]
 pub fn facts_differ(document: Side<'_>, kept: Side<'_>, loss: &Loss) -> bool {
     let is_short = loss.letters < SHORT_LETTERS;

@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(IndexLine::parse(json, None).map(|line| line.offset), Ok(567));
     }
 
-    /// Such lines named no record.
+    /// A regression: lines with many braces or other delimiters were rejected, as if they named no record.
     #[test]
     fn lines_with_many_braces_or_other_delimiters_name_their_record() {
         let json = r#"{"filename": "a.warc.gz", "offset": "567"}"#;

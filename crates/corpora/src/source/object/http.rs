@@ -217,7 +217,7 @@ mod tests {
         format!("<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\">{objects}{end}</ListBucketResult>")
     }
 
-    /// Such lists were read up to the break and counted as complete, or were read forever.
+    /// A regression: an incomplete list counted as complete, and a circular list was read forever.
     #[test]
     fn an_incomplete_or_circular_list_is_an_error() {
         let more = |token: &str| {

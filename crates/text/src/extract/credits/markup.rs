@@ -87,7 +87,7 @@ impl Markup<'_> {
     /// Returns the place of a marked element if it belongs to the page's text, and not to its story, a related story, a
     /// comment or the page's footer. It must be around the title or at the end of the text, and no part of the page in
     /// between may be another article or have another role. An element elsewhere must be announced as the time of
-    /// publication. Threads call their posts comments, so that name does not count before the text.
+    /// publication. Threads call their posts comments, so the name `comment` does not count before the text.
     fn place_of(&self, mark: &Mark) -> Option<Place> {
         let range = self.range?;
         let blocks = &self.tree.blocks;

@@ -29,7 +29,7 @@ enum What {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Look {
     style: Style,
-    /// The link, as an index into the page's spans from 1. 0 is none.
+    /// The link, as an index into the page's spans, counted from 1. 0 for no link.
     link: u32,
 }
 
@@ -338,7 +338,7 @@ fn fit(units: &mut [Unit], mut from: usize, mut to: usize) {
     units[from..to].iter_mut().for_each(|unit| unit.look.style = style);
 }
 
-/// What stands next to a delimiter.
+/// The kind of text next to a delimiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     /// White space, or an end of the text.

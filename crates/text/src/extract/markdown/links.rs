@@ -5,7 +5,7 @@ use url::Url;
 /// Longest link that is written. Longer ones are data rather than addresses.
 const LINK_BYTES_MAX: usize = 4096;
 
-/// What relative links are relative to.
+/// The base url of relative links.
 #[derive(Debug, Clone, Default)]
 pub struct Base(Option<Url>);
 

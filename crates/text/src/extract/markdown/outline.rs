@@ -39,7 +39,7 @@ pub(super) enum Part {
     Table(Grid),
 }
 
-/// What holds blocks.
+/// A container of blocks.
 #[derive(Debug)]
 struct Container {
     kind: Kind,
@@ -74,7 +74,7 @@ struct Leaf {
     block: u32,
 }
 
-/// Where a node stands.
+/// The place of a node.
 #[derive(Debug, Clone, Copy)]
 struct Context {
     container: usize,
@@ -131,7 +131,7 @@ impl Builder {
         builder
     }
 
-    /// Returns where `node` stands, whose parent stands at `parent`. Opens its container, if it is one.
+    /// Returns the place of `node`, given that of its parent. If the node is a container, opens it.
     fn context(&mut self, page: &Page<'_>, node: u32, tag: Tag, parent: Context, is_table: bool) -> Context {
         let mut context = parent;
         if tag.heading_level() != 0 {
@@ -373,7 +373,7 @@ impl Builder {
     }
 }
 
-/// Returns true if `node` stands in a figure that holds block `number`.
+/// Returns true if `node` is in a figure that holds block `number`.
 fn in_figure_of(page: &Page<'_>, node: u32, number: u32) -> bool {
     let nodes = &page.tree.nodes;
     let mut figure = page.tree.ancestors(node).take(FIGURE_LEVELS_MAX).map(|node| &nodes[node as usize]);

@@ -107,7 +107,7 @@ impl Grid {
     }
 }
 
-/// What decides about a table.
+/// The properties of a table that decide whether it holds data.
 #[derive(Debug, Clone, Default)]
 struct Shape {
     node: u32,

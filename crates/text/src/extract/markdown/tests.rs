@@ -27,12 +27,12 @@ fn main_text(html: &str) -> String {
     bare(&document.text())
 }
 
-/// `text` without what is not seen.
+/// Returns `text` without invisible characters.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !crate::extract::write::is_blank(*c) && !c.is_control()).collect()
 }
 
-/// What a parser of Markdown reads.
+/// The output of a Markdown parser.
 #[derive(Debug, Default)]
 struct Read {
     /// Text outside of images, without white space.

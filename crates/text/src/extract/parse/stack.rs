@@ -18,7 +18,7 @@ pub(in crate::extract) struct Open {
     /// The innermost scope and block below it.
     pub(in crate::extract) scope: u32,
     pub(in crate::extract) block: u32,
-    /// Its [span](crate::extract::parse::structure), counted from 1. 0 is none.
+    /// Its [span](crate::extract::parse::structure), counted from 1. 0 for no span.
     pub(in crate::extract) span: u32,
 }
 

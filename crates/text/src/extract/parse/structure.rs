@@ -1,4 +1,4 @@
-//! What the markup says within and between blocks of text: links, emphasis, code, images, numbers of list
+//! Structure of the markup within and between blocks of text: links, emphasis, code, images, numbers of list
 //! items, sizes of table cells, languages of programs.
 //!
 //! The main text needs none of it, so it is recorded only if [`Builder::with_structure`] asks for it. In: the
@@ -64,11 +64,11 @@ pub(in crate::extract) enum SpanKind {
 pub(in crate::extract) struct Image {
     /// The segment after it.
     pub(in crate::extract) segment: u32,
-    /// The block that it stands in, if it has the same node, or before.
+    /// The block that contains it, if that has the same node, or else the block after it.
     pub(in crate::extract) block: u32,
-    /// The node that it stands in.
+    /// The node that contains it.
     pub(in crate::extract) node: u32,
-    /// The link round it, as an index into the spans from 1. 0 is none.
+    /// The link round it, as an index into the spans, counted from 1. 0 for no link.
     pub(in crate::extract) link: u32,
     /// Its `src`.
     pub(in crate::extract) source: Segment,
