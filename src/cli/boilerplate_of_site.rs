@@ -99,7 +99,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut tail = Tail::begin(&config.kafka, &topic, arguments.from.start())?;
     let mut reader = Reader::new(config)?;
     let (mut found, mut read) = (Site::default(), 0_u64);
-    // At the end of the topic it waits only if new pages were asked for.
+    // At the end of the topic it waits only if new pages were requested.
     let waits = arguments.from == From::Now;
     while found.pages() < *pages && !interrupt.is_requested() && (waits || !tail.is_read_to_end()) {
         let Some(message) = tail.next(WAIT)? else { continue };

@@ -123,7 +123,7 @@ impl Arguments {
     }
 }
 
-/// Reports the documents whose texts are not what was asked for.
+/// Reports the documents whose texts differ from what was requested.
 pub(super) fn report(counts: &TextCounts) {
     let without = counts.without_text();
     let total: u64 = without.iter().map(|(_, count)| count).sum();

@@ -119,7 +119,7 @@ impl File {
         }
     }
 
-    /// Returns what is wrong with a setting that files of this kind do not hold, and the way on.
+    /// Returns the error for a setting that files of this kind do not hold, and how to fix it.
     pub(super) fn refusal(self, name: &str, default: Option<&str>) -> String {
         match (place(name), self) {
             (Place::Constant(way_on), _) => match default {

@@ -192,7 +192,7 @@ fn syntax(page: &Page) -> Syntax {
     }
 }
 
-/// Returns what is known of a page apart from its body. A page without a fetch time counts as fetched now.
+/// Returns the properties of a page apart from its body. A page without a fetch time counts as fetched now.
 fn known(page: &Page) -> Known<'_> {
     Known { url: &page.url, latest: Some(page.fetched_at.unwrap_or_else(Timestamp::now)) }
 }

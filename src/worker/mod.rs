@@ -173,7 +173,7 @@ fn trace_names(config: &KafkaConfig) -> traces::Names {
     }
 }
 
-/// Runs a stage, and then stops the other one, because an operator asked for both.
+/// Runs a stage, and then stops the other one, because an operator requested both.
 fn stop_after(stop: &Stop, stage: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let result = stage();
     stop.request();

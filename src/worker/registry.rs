@@ -123,7 +123,7 @@ impl TableRegistry {
         self.slot(partition).write().table.take()
     }
 
-    /// Notes that an owner has ended. `table` is what it leaves to be followed, if that holds committed
+    /// Notes that an owner has ended. `table` is the table that it leaves to a standby, if that holds committed
     /// records only.
     pub(super) fn release(&self, partition: u32, table: Option<TableReplica>) {
         let slot = self.slot(partition);

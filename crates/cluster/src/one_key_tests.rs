@@ -20,7 +20,7 @@ use leitong_fingerprint::{Comparison, Detector};
 use leitong_text::segment::Terms;
 
 /// A hub is near every spoke, no spoke is near another, and all share one key. The first byte of a spoke is
-/// its distance from the hub. The second byte is not in the compared part; it tells whether the spoke is near
+/// its distance from the hub. The second byte is not in the compared part; it shows whether the spoke is near
 /// in full.
 struct Star;
 

@@ -170,8 +170,8 @@ pub trait Detector: Send + Sync {
     /// Returns the fingerprint, or the part that identifies it, in hexadecimal as verdicts show it.
     fn display(&self, fingerprint: &[u8]) -> String;
 
-    /// Returns the setting, as lines of a configuration file, with which pairs up to this distance are near
-    /// as far as distance decides; `None` if no threshold does.
+    /// Returns the lines of a configuration file that set the threshold to this distance. Near pairs must meet
+    /// the other conditions, too. `None` if the detector has no such threshold.
     fn threshold_setting(&self, distance: u32) -> Option<String>;
 }
 

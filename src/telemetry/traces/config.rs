@@ -151,7 +151,7 @@ impl TracesConfig {
         }
     }
 
-    /// Returns the error in these settings, whatever the environment is.
+    /// Returns the error in these settings, regardless of the environment.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         Self { enabled: true, ..self.clone() }.settings(|_| None).err()

@@ -23,7 +23,7 @@ pub(crate) struct TraceContext {
     pub(crate) trace_id: u128,
     /// Id of the span; never 0.
     pub(crate) span_id: u64,
-    /// Flags as received. The lowest bit tells that the trace is recorded.
+    /// Flags as received. The lowest bit is set if the trace is recorded.
     pub(crate) flags: u8,
     /// State of vendors, as received.
     pub(crate) state: Option<Box<str>>,

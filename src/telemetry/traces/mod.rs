@@ -135,7 +135,7 @@ impl Tracer {
     fn trace_of(&self, said: Option<TraceContext>, place: &page::PagePlace) -> Option<TraceContext> {
         said.or_else(|| {
             let trace_id = place.trace_id();
-            // Span 0 tells that the first span has no parent.
+            // Span 0 means that the first span has no parent.
             self.samples(trace_id).then(|| TraceContext::sampled(trace_id, 0))
         })
     }

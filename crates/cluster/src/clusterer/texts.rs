@@ -113,7 +113,7 @@ impl Clusterer {
     }
 
     /// Restores texts of a saved table, in the order of that table. `first` is the sequence of the first one.
-    /// [`Self::has_all_texts`] tells in the end whether some are missing.
+    /// [`Self::has_all_texts`] shows in the end whether some are missing.
     pub fn restore_texts(&mut self, first: u64, texts: impl Iterator<Item = SeenText>) {
         self.table.seen.restore(first, texts);
     }

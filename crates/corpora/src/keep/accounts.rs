@@ -156,7 +156,7 @@ pub struct AccountsReport {
     pub sources: Vec<SourceLine>,
     /// Pairs of sources with documents in the same clusters.
     pub overlaps: Vec<Overlap>,
-    /// Number of clusters with documents of so many sources that their pairs are not counted.
+    /// Number of clusters whose documents have too many sources to count their pairs.
     pub clusters_left_out: u64,
 }
 

@@ -6,7 +6,7 @@
 //! A page is 4 KiB with its checksum. Its keys are stored as differences to the first one. Keys have one
 //! length per page, that of the greatest, and so do the centroids' numbers in their run; so a key is found by
 //! bisection. If very many centroids have one key, their [second keys](leitong_fingerprint::SecondKey)
-//! follow, after one bit per entry that tells if the entry has one. An entry takes about ten bytes.
+//! follow, after one bit per entry that shows if the entry has one. An entry takes about ten bytes.
 
 use super::parts::SUM_BYTES;
 

@@ -177,7 +177,7 @@ pub enum ParagraphKind {
     Code,
 }
 
-/// A block of a page, whether in its main text or not, for showing what was extracted.
+/// A block of a page, in its main text or not, for showing the result of extraction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageBlock {
     /// The role of the block on the page.
@@ -247,7 +247,7 @@ pub struct Extractor {
     tree: Tree,
     stack: parse::Stack,
     selection: select::Selection,
-    /// True if what only Markdown needs is recorded, too.
+    /// True if the structure that only Markdown needs is recorded, too.
     records: bool,
     /// True if the text of the last page came from its data instead of its markup.
     is_from_data: bool,

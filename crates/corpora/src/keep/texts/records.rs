@@ -28,7 +28,7 @@ struct Current {
     input: usize,
     source: Box<dyn Source>,
     again: Arc<Reading>,
-    /// Records that were read but not asked for.
+    /// Records that were read but not requested yet.
     ahead: VecDeque<Record>,
     has_more: bool,
 }
@@ -48,7 +48,7 @@ impl Records {
         Ok(())
     }
 
-    /// Returns the record `number` of `input`. Records must be asked for in order.
+    /// Returns the record `number` of `input`. Records must be requested in order.
     pub(super) fn find(&mut self, (input, number): (usize, u64)) -> anyhow::Result<Record> {
         while self.current.as_ref().is_none_or(|current| current.input < input) {
             let next = self.current.as_ref().map_or(0, |current| current.input + 1);

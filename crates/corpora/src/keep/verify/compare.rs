@@ -156,7 +156,7 @@ fn is_of_a_word(c: char) -> bool {
     c.is_alphanumeric() && !is_unit(c)
 }
 
-/// Calls `take` with the shortest run from each word on, as far as there is one, and its hash.
+/// Calls `take` with the shortest run that begins at each word, if there is one, and its hash.
 fn for_each_run(words: &[Word], mut take: impl FnMut(Range<usize>, u64)) {
     let (mut end, mut letters) = (0, 0);
     for start in 0..words.len() {
@@ -221,8 +221,8 @@ pub fn facts_differ(document: Side<'_>, kept: Side<'_>, loss: &Loss) -> bool {
         || replaced(&ours.names, &theirs.names) > names_tolerated
 }
 
-/// Returns how many facts the one text has in place of as many of the other. What only one of them has was added or
-/// left out, which [`loss`] sees.
+/// Returns the number of facts of one text that replace facts of the other. Further facts of either text were added
+/// or left out; [`loss`] finds these.
 fn replaced(a: &[u64], b: &[u64]) -> usize {
     let only = |a: &[u64], b: &[u64]| a.iter().filter(|fact| b.binary_search(fact).is_err()).count();
     only(a, b).min(only(b, a))

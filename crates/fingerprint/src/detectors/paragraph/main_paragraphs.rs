@@ -15,8 +15,8 @@ use super::matching::ParagraphFingerprint;
 const OPENING: usize = 1;
 /// Paragraphs at the end that come last.
 const CLOSING: usize = 3;
-/// The two limits above apply to at most one in so many of the page's paragraphs: the few paragraphs of a
-/// short page are its text.
+/// Divisor of the page's number of paragraphs: the two limits above apply to at most this share of them. The
+/// few paragraphs of a short page are its text.
 const ONE_IN: usize = 8;
 /// Maximum share of `share_min` that main paragraphs leave out, in percent. Less than 100, because two
 /// versions of a page agree in all bits of a band for only few paragraphs: recall on `neardup_zh_lctt` is

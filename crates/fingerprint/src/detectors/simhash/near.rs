@@ -7,8 +7,8 @@ use super::{Candidates, Duplicates, SimHash};
 use crate::relation::Relation;
 use crate::{Shares, facts, numbers, sketch};
 
-/// In short texts, one number may differ for so many that are the same. An article with one corrected figure,
-/// or with a cut end that creates a new context, is still a copy. For one page, fetched again, as many may
+/// In short texts, one number may differ for this many that are the same. An article with one corrected figure,
+/// or with a cut end that creates a new context, is still a copy. If one page was fetched again, as many may
 /// differ as are the same.
 const SAME_NUMBERS: u32 = 3;
 const SAME_NUMBERS_OF_ONE_PAGE: u32 = 1;

@@ -3,7 +3,7 @@
 //! The words are those of the main text: the same function collapses white space, and each character that is
 //! seen gets its style. Styles do not nest, but for links round them: bold code is code, and bold italics are
 //! bold. So delimiters never touch others of their kind. Emphasis that CommonMark would not recognise, since a
-//! delimiter stands between a letter and a punctuation mark, begins after or ends before that mark.
+//! delimiter is between a letter and a punctuation mark, begins after or ends before that mark.
 
 use crate::extract::markdown::{Page, code, escape};
 use crate::extract::parse::entities;
@@ -54,7 +54,7 @@ enum Style {
     Code,
 }
 
-/// Where a line will stand.
+/// The place where a line will be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Around {
     Paragraph,
@@ -184,7 +184,7 @@ pub(super) fn image(page: &Page<'_>, image: &Image) -> String {
     }
 }
 
-/// Returns text that stands outside of any markup as one line of Markdown.
+/// Returns text outside of any markup as one line of Markdown.
 pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_escaped(&text.chars().collect::<Vec<_>>(), None, None, false, &mut out);
@@ -204,7 +204,7 @@ fn decoded(page: &Page<'_>, segment: Segment) -> String {
 /// The characters and images of a block.
 fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) -> Vec<Unit> {
     let mut raw = String::with_capacity(block.counts.bytes as usize + 16);
-    // How each character looks that is seen; and before which of them, at which place, an image stands.
+    // The look of each visible character; and each image, with the place of the character after it.
     let mut looks: Vec<Look> = Vec::new();
     let mut images: Vec<(usize, usize, usize)> = Vec::new();
     let mut within = within.iter().copied().peekable();
@@ -274,7 +274,7 @@ fn drop_dead_links(page: &Page<'_>, units: &mut [Unit]) {
     }
 }
 
-/// Removes looks that cannot be written or mean nothing where the line will stand.
+/// Removes looks that cannot be written or mean nothing at the place of the line.
 fn drop_unwritable_looks(units: &mut [Unit], around: Around) {
     let mut at = 0;
     while at < units.len() {

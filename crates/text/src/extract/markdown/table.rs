@@ -35,7 +35,7 @@ impl Grid {
         }
     }
 
-    /// Begins a cell that covers so many columns and rows. Returns its row and first column.
+    /// Begins a cell that covers this many columns and rows. Returns its row and first column.
     pub(super) fn begin_cell(&mut self, is_header: bool, (columns, rows): (u32, u32)) -> (u32, u32) {
         if self.rows.is_empty() {
             self.begin_row();
@@ -55,7 +55,7 @@ impl Grid {
         (u32::try_from(self.rows.len() - 1).unwrap_or(0), first.min(COLUMNS_MAX - 1))
     }
 
-    /// Adds text to a cell, or to the last one with text: what stands between cells keeps its order.
+    /// Adds text to a cell, or to the last one with text: text between cells keeps its order.
     pub(super) fn add(&mut self, cell: Option<(u32, u32)>, text: &str) {
         let (row, column) = cell.or(self.last).unwrap_or((0, 0));
         self.last = Some((row, column));

@@ -1,6 +1,6 @@
 //! The outline → lines of Markdown.
 //!
-//! Blank lines stand between parts, but not within tight lists, whose items are one paragraph each, perhaps with
+//! Blank lines are between parts, but not within tight lists, whose items are one paragraph each, perhaps with
 //! another list below. Two lists one after the other have different markers, since they would be one list.
 
 use crate::extract::markdown::code;
@@ -15,7 +15,7 @@ pub(super) fn write(parts: &[Part]) -> String {
     lines(parts, false).join("\n")
 }
 
-/// Returns the lines of `parts`. In a tight list, no blank lines stand between them.
+/// Returns the lines of `parts`. In a tight list, there are no blank lines between them.
 fn lines(parts: &[Part], is_tight: bool) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut lists = 0;

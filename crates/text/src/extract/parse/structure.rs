@@ -1,7 +1,7 @@
 //! Structure of the markup within and between blocks of text: links, emphasis, code, images, numbers of list
 //! items, sizes of table cells, languages of programs.
 //!
-//! The main text needs none of it, so it is recorded only if [`Builder::with_structure`] asks for it. In: the
+//! The main text does not need it, so it is recorded only if [`Builder::with_structure`] requests it. In: the
 //! same calls that build the tree. Out: [`Structure`], whose places are indices into the tree's segments,
 //! blocks and nodes. Cost: constant for each tag; memory: 28 bytes an inline element.
 

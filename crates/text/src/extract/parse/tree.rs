@@ -25,7 +25,7 @@ pub(in crate::extract) struct Tree {
     pub(in crate::extract) marks: Vec<Mark>,
     /// Hidden elements that hold prose.
     pub(in crate::extract) hidden: Vec<Hidden>,
-    /// Links, emphasis, images and the like. Empty unless it was asked for.
+    /// Links, emphasis, images and the like. Empty unless it was requested.
     pub(in crate::extract) structure: Structure,
 }
 
