@@ -55,8 +55,11 @@ fn manifests(folder: &Path, found: &mut BTreeSet<(String, String)>) {
             continue;
         }
         let kind = match name.as_str() {
-            // The fuzz targets and the Python package belong to the workspace of the root.
-            "Cargo.toml" if !["fuzz", "python"].contains(&shown.as_str()) => "cargo",
+            // The crates, the fuzz targets and the Python package belong to the workspace of the root.
+            "Cargo.toml" if shown.starts_with("crates/") || ["fuzz", "python"].contains(&shown.as_str()) => {
+                continue;
+            }
+            "Cargo.toml" => "cargo",
             "Dockerfile" => "docker",
             "docker-compose.yml" => "docker-compose",
             "go.mod" => "gomod",
