@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::ignore::copy_entry;
+
 /// One instruction of a stage.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
@@ -106,7 +108,7 @@ fn copy_all(from: &Path, to: &Path) {
         if entry.file_type().expect("a type").is_dir() {
             copy_all(&entry.path(), &to);
         } else {
-            fs::copy(entry.path(), to).expect("copied");
+            copy_entry(&entry.path(), &to);
         }
     }
 }

@@ -67,10 +67,18 @@ impl Ignore {
                     }
                 } else if !self.leaves_out(name) {
                     fs::create_dir_all(context.join(&folder)).expect("a folder");
-                    fs::copy(entry.path(), context.join(&path)).expect("copied");
+                    copy_entry(&entry.path(), &context.join(&path));
                 }
             }
         }
+    }
+}
+
+/// Copies a file, or a symbolic link as such, as container engines do.
+pub(crate) fn copy_entry(from: &Path, to: &Path) {
+    match fs::read_link(from) {
+        Ok(target) => std::os::unix::fs::symlink(target, to).expect("linked"),
+        Err(_) => _ = fs::copy(from, to).expect("copied"),
     }
 }
 
