@@ -43,7 +43,7 @@ fn messages_of_scrapy_cluster_become_verdicts() {
     let base64 = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &gb18030);
     let row = |value: Vec<u8>| Row { value: Some(value), ..Row::default() };
     let failed = || row(b"json failed to parse".to_vec());
-    let packed = Row {
+    let compressed = Row {
         headers: vec![("content-encoding".to_owned(), Some(b"gzip".to_vec()))],
         ..row(gzip(&message("http://a.example/3", &html)))
     };
@@ -52,7 +52,7 @@ fn messages_of_scrapy_cluster_become_verdicts() {
         row(message("http://a.example/1", &html)),
         failed(),
         row(message("http://a.example/2", &base64)),
-        packed,
+        compressed,
         row(br#"{"appid":"news","crawlid":"c1","url":["x"],"body":{"a":1}}"#.to_vec()),
         row(br#"{"url":["http://a.example/4"],"content":["x"],"tstamp":["y"],"id":[{}],"body":[]}"#.to_vec()),
         failed(),

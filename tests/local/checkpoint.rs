@@ -102,7 +102,7 @@ impl Run {
     fn outputs(&self) -> Vec<(String, Vec<u8>)> {
         let names = ["dead.jsonl", "clusters.jsonl"].iter().chain(self.documents);
         let mut outputs: Vec<_> =
-            names.map(|name| ((*name).to_owned(), unpacked(&self.folder.join(name)))).collect();
+            names.map(|name| ((*name).to_owned(), decompressed(&self.folder.join(name)))).collect();
         let verdicts = std::fs::read_to_string(self.folder.join("verdicts.jsonl")).expect("verdicts");
         let verdicts: Vec<Value> =
             verdicts.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -111,7 +111,7 @@ impl Run {
     }
 }
 
-fn unpacked(path: &Path) -> Vec<u8> {
+fn decompressed(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("gz") => {
@@ -340,7 +340,7 @@ fn killed_runs_over_warc_files_leave_the_same_revisit_records() {
             Run::into(folder.path(), &format!("{name}{number}"), outputs, documents, options, &inputs)
         });
         assert_killed_run_ends_as_whole(&whole, &killed, 0, seed, &mut random);
-        let kept = unpacked(&whole.folder.join("kept.warc.gz"));
+        let kept = decompressed(&whole.folder.join("kept.warc.gz"));
         let revisits = memchr::memmem::find_iter(&kept, b"WARC-Type: revisit").count();
         let referring = memchr::memmem::find_iter(&kept, b"WARC-Refers-To: <urn:uuid:").count();
         assert!(revisits > 50 && revisits == referring, "{revisits} revisits, {referring} refer to a record");

@@ -38,9 +38,9 @@ fn names_of(given: &str) -> &'static [&'static str] {
 fn charsets_of_real_files_are_found() {
     let Some(folder) = std::env::var_os("LEITONG_DATA") else { return };
     let path = std::path::Path::new(&folder).join("charsets.jsonl.gz");
-    let mut unpacked =
+    let mut decompressed =
         Command::new("gzip").arg("-dc").arg(&path).stdout(Stdio::piped()).spawn().expect("gzip is installed");
-    let output: Box<dyn Read> = Box::new(unpacked.stdout.take().expect("a pipe"));
+    let output: Box<dyn Read> = Box::new(decompressed.stdout.take().expect("a pipe"));
     let (mut all, mut wrong) = (0, Vec::new());
     for line in BufReader::new(output).lines() {
         let file: serde_json::Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
@@ -54,7 +54,7 @@ fn charsets_of_real_files_are_found() {
             wrong.push((truth.to_owned(), found, file["id"].to_string()));
         }
     }
-    unpacked.wait().expect("gzip ends");
+    decompressed.wait().expect("gzip ends");
     println!("{} of {all} right; wrong: {wrong:#?}", all - wrong.len());
     assert!(wrong.len() * 20 <= all, "below 95 %");
     assert!(!wrong.iter().any(|(truth, ..)| ["gb2312", "big5", "euc-tw"].contains(&truth.as_str())));

@@ -278,16 +278,16 @@ fn a_line_of_200_mb_is_a_verdict_in_little_memory() {
 fn truncated_files_keep_their_complete_pages() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages: String = (0..50).map(|i| page(&i.to_string(), &article(i, 30))).collect();
-    let packed = gzip(pages.as_bytes());
+    let compressed = gzip(pages.as_bytes());
     let zstd = zstd::encode_all(pages.as_bytes(), 3).expect("memory");
-    let mut flipped = packed.clone();
+    let mut flipped = compressed.clone();
     let middle = flipped.len() / 2;
     flipped[middle] ^= 0xff;
     for (name, bytes) in [
-        ("cut.jsonl.gz", &packed[..packed.len() / 2]),
+        ("cut.jsonl.gz", &compressed[..compressed.len() / 2]),
         ("cut.jsonl.zst", &zstd[..zstd.len() / 2]),
         ("flipped.jsonl.gz", &flipped[..]),
-        ("no-head.jsonl.gz", &packed[..5]),
+        ("no-head.jsonl.gz", &compressed[..5]),
     ] {
         let path = write(folder.path(), name, bytes);
         let next = write(folder.path(), "next.jsonl", page("next", &article(99, 30)));

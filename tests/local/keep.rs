@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::common::{article, dedup_files, gzip, run, run_with_input, write};
 
 /// Returns the bytes of a file, decompressed.
-fn unpacked(path: &Path) -> Vec<u8> {
+fn decompressed(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).expect("a file");
     let mut all = Vec::new();
     match path.extension().and_then(|extension| extension.to_str()) {
@@ -24,7 +24,7 @@ fn unpacked(path: &Path) -> Vec<u8> {
 }
 
 fn lines(path: &Path) -> Vec<String> {
-    let text = String::from_utf8(unpacked(path)).expect("UTF-8");
+    let text = String::from_utf8(decompressed(path)).expect("UTF-8");
     assert!(text.is_empty() || text.ends_with('\n'), "no half line");
     text.lines().map(str::to_owned).collect()
 }
@@ -285,9 +285,9 @@ fn warc_records_stay_whole_with_one_per_member() {
             .filter(|(number, _)| *number != 6)
             .map(|(_, record)| &**record)
             .collect();
-        assert_eq!(unpacked(&keep), expected.concat());
-        let packed = std::fs::read(&keep).expect("a file");
-        let mut rest = &*packed;
+        assert_eq!(decompressed(&keep), expected.concat());
+        let compressed = std::fs::read(&keep).expect("a file");
+        let mut rest = &*compressed;
         for record in expected {
             let mut member = flate2::bufread::GzDecoder::new(rest);
             let mut bytes = Vec::new();
@@ -296,7 +296,7 @@ fn warc_records_stay_whole_with_one_per_member() {
             rest = member.into_inner();
         }
         assert!(rest.is_empty());
-        let dropped = String::from_utf8(unpacked(&drop)).expect("UTF-8");
+        let dropped = String::from_utf8(decompressed(&drop)).expect("UTF-8");
         assert!(dropped.contains("Leitong-Kind: EXACT_DUPLICATE\r\n"), "{dropped}");
         assert!(dropped.ends_with(&format!("\r\n\r\n{}\r\n\r\n", texts[2])), "{dropped}");
     }
@@ -497,8 +497,8 @@ fn kept_pages_of_a_mirror_keep_their_places() {
         let [stayed, went] = ["kept", "gone"].map(|output| at(output).join(name));
         assert_eq!((stayed.exists(), went.exists()), (stays, !stays), "{name}");
         let original = at("mirror").join(name);
-        let written = unpacked(if stays { &stayed } else { &went });
-        assert_eq!(written, unpacked(&original), "{name}");
+        let written = decompressed(if stays { &stayed } else { &went });
+        assert_eq!(written, decompressed(&original), "{name}");
         assert!(!bytes.is_empty() || written.is_empty());
     }
 }

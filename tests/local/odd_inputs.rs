@@ -262,8 +262,8 @@ fn a_bad_line_of_an_index_costs_only_itself() {
     let wrong = ["a\0b", &long, "folder", "loop", "pipe", "a.warc.gz/b"];
     let lines: String = wrong.iter().map(|file| line(file)).collect();
     let index = write(folder.path(), "a.cdxj", lines + &line("a.warc.gz"));
-    for packed in [false, true] {
-        let index = match packed {
+    for compressed in [false, true] {
+        let index = match compressed {
             true => write(folder.path(), "b.cdxj.gz", gzip(&std::fs::read(&index).expect("an index"))),
             false => index.clone(),
         };
@@ -285,9 +285,9 @@ fn a_file_is_read_or_refused_with_one_message() {
     let folder = tempfile::tempdir().expect("a folder");
     let lines = common::page("a", &article(1, 20));
     let skippable = b"\x50\x2a\x4d\x18\x04\0\0\0note";
-    let packed = [&skippable[..], &zstd::encode_all(lines.as_bytes(), 1).expect("memory")].concat();
-    let packed = write(folder.path(), "a.jsonl.zst", packed);
-    let run = dedup_files(&[], &[&packed]);
+    let compressed = [&skippable[..], &zstd::encode_all(lines.as_bytes(), 1).expect("memory")].concat();
+    let compressed = write(folder.path(), "a.jsonl.zst", compressed);
+    let run = dedup_files(&[], &[&compressed]);
     assert_eq!((run.status, outcomes(&run)), (0, vec!["UNIQUE".to_owned()]), "{}", run.stderr);
     let arc = "filedesc://x.arc 0.0.0.0 20260301000000 text/plain 76\n1 0 Somebody\n";
     for (file, contents, told) in [

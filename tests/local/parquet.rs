@@ -88,8 +88,8 @@ fn parquet_gives_the_verdicts_and_rows_of_json_lines() {
             "{packing}: as they came, in order"
         );
         assert_eq!(schema(&keep), schema(&input));
-        let packed = index(&keep).row_group(0).column(0).compression();
-        assert_eq!(packed, if packing == Compression::LZ4 { Compression::LZ4_RAW } else { packing });
+        let compressed = index(&keep).row_group(0).column(0).compression();
+        assert_eq!(compressed, if packing == Compression::LZ4 { Compression::LZ4_RAW } else { packing });
         let metadata = |path: &Path| index(path).file_metadata().key_value_metadata().cloned();
         assert_eq!(metadata(&keep), metadata(&input));
         assert_eq!(

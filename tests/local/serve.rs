@@ -167,13 +167,13 @@ fn bodies_come_in_any_charset_and_coding() {
         assert_eq!(kind(&mut client, wrong, "", html.as_bytes()), "EXACT_DUPLICATE", "{wrong}");
     }
     let json = page("b", &text).to_string();
-    let packed = common::gzip(json.as_bytes());
+    let compressed = common::gzip(json.as_bytes());
     for coding in ["Content-Encoding: gzip\r\n", ""] {
-        assert_eq!(kind(&mut client, "application/json", coding, &packed), "EXACT_DUPLICATE");
+        assert_eq!(kind(&mut client, "application/json", coding, &compressed), "EXACT_DUPLICATE");
     }
-    let packed = zstd::encode_all(json.as_bytes(), 1).expect("memory");
+    let compressed = zstd::encode_all(json.as_bytes(), 1).expect("memory");
     assert_eq!(
-        kind(&mut client, "application/json", "Content-Encoding: zstd\r\n", &packed),
+        kind(&mut client, "application/json", "Content-Encoding: zstd\r\n", &compressed),
         "EXACT_DUPLICATE"
     );
     // A page sent as the request's body is stored under the URL in the query.
