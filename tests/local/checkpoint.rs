@@ -400,13 +400,18 @@ fn a_checkpoint_of_another_run_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let inputs =
         [write(folder.path(), "a.jsonl", documents(0, 60)), write(folder.path(), "b.jsonl.gz", gzip(b"{}"))];
-    let first = Run::new(folder.path(), "run", &[], &inputs);
-    let mut child = first.start();
-    while first.sequence().is_none() {
-        assert!(child.try_wait().expect("a child").is_none(), "{}", stderr(&mut child));
-    }
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
+    // Killed after its first checkpoint. On a busy machine it may have ended by then, and is repeated.
+    let first = loop {
+        let first = Run::new(folder.path(), "run", &[], &inputs);
+        let mut child = first.start();
+        while first.sequence().is_none() && child.try_wait().expect("a child").is_none() {}
+        child.kill().expect("it runs or has ended");
+        child.wait().expect("it ends");
+        if first.sequence().is_some() && !first.folder.join("table/centroids.leitong").exists() {
+            break first;
+        }
+        std::fs::remove_dir_all(&first.folder).expect("removed");
+    };
 
     let verdicts = std::fs::read(first.folder.join("verdicts.jsonl")).expect("verdicts");
     let other = Run::new(folder.path(), "run", &["--prefer", "newest"], &inputs);
