@@ -4,6 +4,7 @@
 use clap::Args;
 
 use leitong_text::page::mapping::config::FieldsConfig;
+use leitong_text::page::mapping::pointer::to_field;
 
 #[derive(Debug, Args)]
 #[group(id = "columns")]
@@ -47,7 +48,7 @@ impl Arguments {
     pub(super) fn apply(&self, fields: &mut FieldsConfig) {
         let pointer = |name: &String| match name.starts_with('/') {
             true => vec![name.clone()],
-            false => vec![format!("/{}", name.replace('~', "~0").replace('/', "~1"))],
+            false => vec![to_field(name)],
         };
         if self.text_column.is_some() || self.html_column.is_some() {
             for body in [

@@ -1,6 +1,5 @@
 //! A field by which documents are grouped: their host, or a value in the document.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
@@ -9,6 +8,8 @@ use serde_json::value::RawValue;
 
 use super::Decision;
 use leitong_text::page::host::host;
+use leitong_text::page::mapping::first_name;
+use leitong_text::page::mapping::pointer::segments;
 
 /// Maximum number of characters of a value. What differs only after that counts as the same value.
 const VALUE_CHARS_MAX: usize = 500;
@@ -28,7 +29,7 @@ impl Field {
     pub fn column(&self) -> Option<String> {
         match self {
             Self::Host => None,
-            Self::Pointer(pointer) => tokens(pointer).next().map(Cow::into_owned),
+            Self::Pointer(pointer) => first_name(pointer),
         }
     }
 
@@ -55,28 +56,20 @@ impl Field {
 }
 
 /// Returns the value at `pointer`. Parses only the objects and arrays on the way to it.
-pub(super) fn raw_at(json: &[u8], pointer: &str) -> Option<Box<RawValue>> {
+pub(super) fn raw_at<'a>(json: &'a [u8], pointer: &str) -> Option<&'a RawValue> {
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
-    let mut value: Box<RawValue> = serde_json::from_slice(json).ok()?;
-    for token in tokens(pointer) {
-        value = if value.get().starts_with('[') {
-            let mut items: Vec<Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
-            let index = token.parse::<usize>().ok().filter(|index| *index < items.len())?;
-            items.swap_remove(index)
-        } else {
-            let mut fields: HashMap<String, Box<RawValue>> = serde_json::from_str(value.get()).ok()?;
-            fields.remove(&*token)?
-        };
-    }
-    Some(value)
+    let value = serde_json::from_slice(json).ok()?;
+    segments(pointer).try_fold(value, |value, segment| child(value, &segment))
 }
 
-/// The parts of a JSON pointer.
-fn tokens(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    pointer.split('/').skip(1).map(|token| match token.contains('~') {
-        true => Cow::Owned(token.replace("~1", "/").replace("~0", "~")),
-        false => Cow::Borrowed(token),
-    })
+/// Returns the value of `segment` in an object or array.
+pub(super) fn child<'a>(value: &'a RawValue, segment: &str) -> Option<&'a RawValue> {
+    if value.get().starts_with('[') {
+        let items: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
+        return items.get(segment.parse::<usize>().ok()?).copied();
+    }
+    let fields: HashMap<String, &RawValue> = serde_json::from_str(value.get()).ok()?;
+    fields.get(segment).copied()
 }
 
 /// The error for text that is not a field.

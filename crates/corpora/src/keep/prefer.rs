@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::Decision;
 use super::fields::raw_at;
 use leitong_cluster::verdict::Kind;
+use leitong_text::page::mapping::first_name;
 
 /// The preferred document of a cluster. Among equal ones, the first is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl Prefer {
     #[must_use]
     pub fn field(&self) -> Option<String> {
         let (Self::Highest(pointer) | Self::Lowest(pointer)) = self else { return None };
-        pointer.split('/').nth(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
+        first_name(pointer)
     }
 
     /// The rank of a document according to its verdict. `None` if the document itself is needed: then

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::index::WarcBase;
 use leitong_text::page::config::PageConfig;
 use leitong_text::page::mapping::config::InputConfig;
+use leitong_text::page::mapping::pointer::to_field;
 use leitong_text::page::mapping::{Mapping, first_name};
 
 /// The part of the configuration that sources need. Cheap to clone.
@@ -56,7 +57,7 @@ impl InputRules {
     /// Returns true if the configuration itself names the top-level field `name`.
     #[must_use]
     pub fn names(&self, name: &str) -> bool {
-        self.named.contains(&format!("/{}", name.replace('~', "~0").replace('/', "~1")))
+        self.named.contains(&to_field(name))
     }
 }
 

@@ -10,6 +10,8 @@ use crate::keep::annotate;
 use crate::keep::forms::Form;
 use crate::source::csv;
 use crate::source::open::Input;
+use leitong_text::page::mapping::first_name;
+use leitong_text::page::mapping::pointer::{segments, to_field};
 
 /// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
@@ -54,16 +56,16 @@ impl InputField {
         }
         let pointer = match field.starts_with('/') {
             true => field.to_owned(),
-            false => format!("/{}", field.replace('~', "~0").replace('/', "~1")),
+            false => to_field(field),
         };
-        let last = tokens(&pointer).last().unwrap_or_default();
-        Ok(Self { name: name.map_or(last, str::to_owned), pointer })
+        let last = segments(&pointer).last().unwrap_or_default();
+        Ok(Self { name: name.unwrap_or(&last).to_owned(), pointer })
     }
 
     /// The name of the top-level field.
     #[must_use]
     pub fn first(&self) -> String {
-        tokens(&self.pointer).next().unwrap_or_default()
+        first_name(&self.pointer).unwrap_or_default()
     }
 }
 
@@ -116,10 +118,6 @@ pub fn missing(fields: &[InputField], path: &Path, form: &Form) -> io::Result<Op
     })
 }
 
-fn tokens(pointer: &str) -> impl Iterator<Item = String> {
-    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
-}
-
 /// Returns the values of `fields` in a JSON object, as JSON on one line. `None` for a field that is missing.
 pub(super) fn values(json: &[u8], fields: &[InputField]) -> Vec<Option<String>> {
     if fields.is_empty() {
@@ -128,35 +126,23 @@ pub(super) fn values(json: &[u8], fields: &[InputField]) -> Vec<Option<String>> 
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     let object: Option<HashMap<String, &RawValue>> = serde_json::from_slice(json).ok();
     let value = |field: &InputField| {
-        let mut tokens = tokens(&field.pointer);
-        let mut value = object.as_ref()?.get(&tokens.next()?)?.get().to_owned();
-        for token in tokens {
-            value = child(&value, &token)?;
-        }
+        let mut segments = segments(&field.pointer);
+        let first = object.as_ref()?.get(&*segments.next()?)?.get().to_owned();
+        let value = segments.try_fold(first, |value, segment| child(&value, &segment))?;
         // Line ends are white space here: in strings, JSON escapes them.
         Some(value.replace(['\n', '\r'], " "))
     };
     fields.iter().map(value).collect()
 }
 
-/// Returns the value of `token` in an object or array. A string may contain one as JSON, as cells of CSV do.
-fn child(value: &str, token: &str) -> Option<String> {
-    match value.as_bytes().first()? {
-        b'[' => {
-            let items: Vec<&RawValue> = serde_json::from_str(value).ok()?;
-            Some(items.get(token.parse::<usize>().ok()?)?.get().to_owned())
-        }
-        b'{' => {
-            let object: HashMap<String, &RawValue> = serde_json::from_str(value).ok()?;
-            Some(object.get(token)?.get().to_owned())
-        }
-        b'"' => {
-            let text: String = serde_json::from_str(value).ok()?;
-            let inner = text.trim();
-            inner.starts_with(['{', '[']).then(|| child(inner, token))?
-        }
-        _ => None,
+/// Returns the value of `segment` in an object or array. A string may contain one as JSON, as cells of CSV do.
+fn child(value: &str, segment: &str) -> Option<String> {
+    if value.starts_with('"') {
+        let text: String = serde_json::from_str(value).ok()?;
+        let inner = text.trim();
+        return inner.starts_with(['{', '[']).then(|| child(inner, segment))?;
     }
+    crate::keep::fields::child(serde_json::from_str(value).ok()?, segment).map(|value| value.get().to_owned())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::pointer::{Pointer, Selector};
+use super::pointer::{Pointer, Selector, to_field};
 use super::preset::Preset;
 use super::{PRESETS, frontera};
 
@@ -81,7 +81,7 @@ fn leaves<'v>(value: &'v Value, at: &str, depth: usize, found: &mut Vec<(String,
     match value {
         Value::Object(fields) if depth < GUESS_DEPTH => {
             for (name, value) in fields {
-                let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+                let at = at.to_owned() + &to_field(name);
                 leaves(value, &at, depth + 1, found);
             }
         }

@@ -14,12 +14,14 @@ pub mod config;
 pub mod detect;
 mod filter;
 mod frontera;
-mod pointer;
+pub mod pointer;
 pub mod preset;
 mod presets;
 mod read;
 pub mod survey;
 mod value;
+
+use std::borrow::Cow;
 
 use config::{FieldsConfig, InputConfig};
 use filter::Filter;
@@ -255,14 +257,14 @@ impl Mapping {
 
 /// Returns the top-level name that `pointer` points to, or `None` if it leads further.
 fn top_name(pointer: &str) -> Option<String> {
-    let name = pointer.strip_prefix('/').filter(|name| !name.contains('/'))?;
-    Some(name.replace("~1", "/").replace("~0", "~"))
+    let mut segments = pointer::segments(pointer);
+    let name = segments.next()?;
+    segments.next().is_none().then(|| name.into_owned())
 }
 
 /// Returns the top-level name that `pointer` begins with.
 pub fn first_name(pointer: &str) -> Option<String> {
-    let name = pointer.split('/').nth(1)?;
-    Some(name.replace("~1", "/").replace("~0", "~"))
+    pointer::segments(pointer).next().map(Cow::into_owned)
 }
 
 /// Returns the set of pointers that lead into the value of `pointer`.

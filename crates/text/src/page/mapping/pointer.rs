@@ -6,6 +6,7 @@
 //! directly as text. If one of them turns out not to be text, the message is read again, with all values as
 //! raw JSON. Memory: one reference per pointer, and the texts of the bodies.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
@@ -26,9 +27,27 @@ impl Pointer {
         let parts = text.strip_prefix('/')?.split('/');
         let parts = parts.map(|part| {
             let wrong = part.split('~').skip(1).any(|rest| !rest.starts_with(['0', '1']));
-            (!wrong).then(|| part.replace("~1", "/").replace("~0", "~"))
+            (!wrong).then(|| decoded(part).into_owned())
         });
         Some(Self { parts: parts.collect::<Option<_>>()? })
+    }
+}
+
+/// Returns the segments of a JSON pointer.
+pub fn segments(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    pointer.split('/').skip(1).map(decoded)
+}
+
+/// Returns the JSON pointer to the field `name` of an object.
+#[must_use]
+pub fn to_field(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+fn decoded(segment: &str) -> Cow<'_, str> {
+    match segment.contains('~') {
+        true => Cow::Owned(segment.replace("~1", "/").replace("~0", "~")),
+        false => Cow::Borrowed(segment),
     }
 }
 
