@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Decision;
 use crate::sink::Extent;
-use crate::sink::whole_lines::cut;
+use crate::sink::whole_lines::create_or_cut;
 
 /// The data about a document to which revisit records refer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,12 +68,7 @@ impl Referents {
     /// # Errors
     /// The operating system's error, or an error if the file is too short or has other content.
     pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
-        if bytes.is_none() {
-            File::create(path)?;
-        }
-        let mut file = File::options().read(true).write(true).open(path)?;
-        let bytes = bytes.unwrap_or(0);
-        cut(&mut file, bytes)?;
+        let (file, bytes) = (create_or_cut(path, bytes)?, bytes.unwrap_or(0));
         let mut places = HashMap::new();
         let mut reader = BufReader::new(File::open(path)?);
         let (mut at, mut line) = (0, Vec::new());

@@ -14,6 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::spool::Spooled;
 use super::verify::texts::Founded;
 use crate::sink::whole_lines::WholeLines;
+use leitong_store::snapshot::Unfinished;
 
 /// The number of documents in each cluster, by the log offset of its founder.
 pub type Sizes = HashMap<u64, u64>;
@@ -98,15 +99,14 @@ impl TableSizes {
         }
         all.until = until;
         let [current, before] = NAMES.map(|name| folder.join(name));
-        let new = folder.join("sizes.new");
-        fs::write(&new, all.encoded())?;
-        fs::File::open(&new)?.sync_all()?;
+        let new = Unfinished::new(folder.join("sizes.new"));
+        fs::write(new.path(), all.encoded())?;
+        fs::File::open(new.path())?.sync_all()?;
         // The file of a run that was not completed is not worth keeping.
         if Self::read_file(&current)?.is_some_and(|found| found.until <= founded.before) {
             fs::rename(&current, &before)?;
         }
-        fs::rename(&new, &current)?;
-        fs::File::open(folder)?.sync_all()?;
+        new.replace(&current)?;
         Ok(all)
     }
 

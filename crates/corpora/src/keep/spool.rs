@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Decision;
 use crate::sink::Extent;
-use crate::sink::whole_lines::cut;
+use crate::sink::whole_lines::create_or_cut;
 
 /// A writer of decisions.
 pub struct Spool {
@@ -28,12 +28,7 @@ impl Spool {
     /// # Errors
     /// The operating system's error, or an error if the file is too short.
     pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
-        if bytes.is_none() {
-            File::create(path)?;
-        }
-        let mut file = File::options().read(true).write(true).open(path)?;
-        cut(&mut file, bytes.unwrap_or(0))?;
-        Ok(Self { file: BufWriter::new(file) })
+        Ok(Self { file: BufWriter::new(create_or_cut(path, bytes)?) })
     }
 
     /// Syncs all decisions to disk, and returns the length of the file.

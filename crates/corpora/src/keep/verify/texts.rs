@@ -20,7 +20,8 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use super::compare::Side;
 use crate::sink::Extent;
-use crate::sink::whole_lines::cut;
+use crate::sink::whole_lines::{create_or_cut, cut};
+use leitong_store::snapshot::Unfinished;
 
 /// Number of bytes before the zstd frame of a compressed text: hash of the text, length of url and text, length of
 /// the url.
@@ -131,12 +132,7 @@ impl TextFile {
     /// # Errors
     /// The operating system's error, or an error if the file is too short.
     pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
-        if bytes.is_none() {
-            File::create(path)?;
-        }
-        let mut file = File::options().read(true).write(true).open(path)?;
-        let bytes = bytes.unwrap_or(0);
-        cut(&mut file, bytes)?;
+        let (file, bytes) = (create_or_cut(path, bytes)?, bytes.unwrap_or(0));
         Ok(Self { file, bytes })
     }
 
@@ -290,8 +286,8 @@ impl TableTexts {
 
     /// Writes the texts that are still needed into a new file, which replaces this one.
     fn remove_expired(&mut self) -> io::Result<()> {
-        let new = self.path.with_extension("new");
-        let mut texts = TextFile::at(&new, None)?;
+        let new = Unfinished::new(self.path.with_extension("new"));
+        let mut texts = TextFile::at(new.path(), None)?;
         texts.push(MAGIC)?;
         let kept = std::mem::take(&mut self.kept);
         let mut founders: Vec<u64> = kept.first.keys().copied().collect();
@@ -306,7 +302,7 @@ impl TableTexts {
         }
         self.run = run;
         self.texts.file.sync_data()?;
-        std::fs::rename(new, &self.path)
+        new.replace(&self.path)
     }
 
     /// Appends a compressed text of the cluster with this founder.
