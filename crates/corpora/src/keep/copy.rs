@@ -199,13 +199,6 @@ pub struct Outputs {
     pub texts: Option<Box<Texts>>,
 }
 
-impl Outputs {
-    /// Returns true if no document is written unchanged.
-    fn has_only_texts(&self) -> bool {
-        self.texts.is_some() && self.keep.is_none() && self.drop.is_none()
-    }
-}
-
 /// Counts of copied documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Copied {
@@ -226,7 +219,8 @@ pub struct Copied {
 }
 
 impl Copied {
-    fn count(&mut self, is_kept: bool, bytes: u64) {
+    fn count(&mut self, decision: &Decision, is_kept: bool, bytes: u64) {
+        self.kept_by_verify += u64::from(decision.is_kept_by_verify());
         if is_kept {
             self.kept += 1;
         } else {
@@ -286,7 +280,7 @@ impl Copier {
         if let Some(texts) = &mut self.outputs.texts {
             texts.pass_over((input, number))?;
         }
-        if self.outputs.has_only_texts() {
+        if !self.reads_originals() {
             return Ok(());
         }
         self.walk.begin_with(input)?;
@@ -296,6 +290,12 @@ impl Copier {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if documents are read as they are: they are written unchanged, or counted by source.
+    fn reads_originals(&self) -> bool {
+        let Outputs { keep, drop, texts, .. } = &self.outputs;
+        texts.is_none() || keep.is_some() || drop.is_some() || self.accounts.is_some()
     }
 
     /// Syncs all documents to disk, and returns the length of each output.
@@ -325,38 +325,33 @@ impl Copier {
         let is_kept = self.choice.keeps(self.ordinal, decision);
         let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
-        if self.outputs.has_only_texts() && self.accounts.is_none() {
-            let annotation = annotation(decision, &self.choice, self.sizes.as_ref(), self.outputs.added);
-            if let Some(texts) = &mut self.outputs.texts {
-                let bytes = texts.take(decision, is_kept, &annotation)?;
-                self.copied.count(is_kept, bytes);
-                self.copied.kept_by_verify += u64::from(decision.is_kept_by_verify());
-            }
+        let annotation = annotation(decision, &self.choice, self.sizes.as_ref(), self.outputs.added);
+        let text_bytes = match &mut self.outputs.texts {
+            Some(texts) => texts.take(decision, is_kept, &annotation)?,
+            None => 0,
+        };
+        if !self.reads_originals() {
+            self.copied.count(decision, is_kept, text_bytes);
             return Ok(());
         }
         let keep = &mut self.outputs.keep;
         let place = (decision.input, decision.number);
         let found = self.walk.find(place, |input, passed| keep_other_record(keep, input, passed))?;
-        self.account(decision, is_kept, &found);
-        let annotation = annotation(decision, &self.choice, self.sizes.as_ref(), self.outputs.added);
-        if let Some(texts) = &mut self.outputs.texts {
-            texts.take(decision, is_kept, &annotation)?;
-        }
-        if !matches!(found, Found::Row(None) | Found::Record(Original { bytes: None, .. })) {
-            self.copied.kept_by_verify += u64::from(decision.is_kept_by_verify());
+        if let Some(accounts) = &mut self.accounts {
+            account(accounts, decision, is_kept, &found);
         }
         match found {
             Found::Row(None) => self.copied.unreadable += 1,
             Found::Record(Original { bytes: None, .. }) => self.copied.too_long += 1,
             Found::Row(Some(row)) => {
-                self.copied.count(is_kept, row.bytes);
+                self.copied.count(decision, is_kept, row.bytes);
                 let output = if is_kept { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 if let Some(output) = output {
                     output.write_row(decision.input, &row, &annotation)?;
                 }
             }
             Found::Record(Original { bytes: Some(mut bytes), framing, .. }) => {
-                self.copied.count(is_kept, bytes.len() as u64);
+                self.copied.count(decision, is_kept, bytes.len() as u64);
                 if let Outputs { revisit: Some(referents), keep: Some(keep), .. } = &mut self.outputs {
                     if is_canonical && !referents.is_complete() {
                         let referent = referent_of(decision, framing, &bytes);
@@ -379,26 +374,12 @@ impl Copier {
         Ok(())
     }
 
-    /// Counts the document in the accounts of its source.
-    fn account(&mut self, decision: &Decision, is_kept: bool, found: &Found) {
-        let Some((field, accounts)) = &mut self.accounts else { return };
-        let fate = if is_kept { Fate::Kept } else { Fate::Dropped };
-        let (fate, bytes) = match found {
-            Found::Row(Some(row)) => (fate, row.bytes),
-            Found::Record(Original { bytes: Some(bytes), .. }) => (fate, bytes.len() as u64),
-            Found::Row(None) | Found::Record(Original { bytes: None, .. }) => (Fate::NotCopied, 0),
-        };
-        let column = field.column();
-        let json = column.as_deref().and_then(|column| found.json(column));
-        accounts.count(decision, field.value(decision, json.as_deref()).as_deref(), fate, bytes);
-    }
-
     /// Skips a record from which no page was read.
     ///
     /// # Errors
     /// The records before it cannot be read or written.
     pub fn leave_out(&mut self, input: usize, number: u64) -> anyhow::Result<()> {
-        if self.outputs.has_only_texts() {
+        if !self.reads_originals() {
             return Ok(());
         }
         let keep = &mut self.outputs.keep;
@@ -410,11 +391,11 @@ impl Copier {
     /// # Errors
     /// The files cannot be written.
     pub fn finish(mut self) -> anyhow::Result<Finished> {
-        let has_only_texts = self.outputs.has_only_texts() && self.accounts.is_none();
+        let reads_originals = self.reads_originals();
         if let Some(texts) = self.outputs.texts {
             texts.finish()?;
         }
-        if has_only_texts {
+        if !reads_originals {
             return Ok(Finished { copied: self.copied, accounts: None });
         }
         while let Some((input, original)) = self.walk.next(usize::MAX)? {
@@ -427,6 +408,19 @@ impl Copier {
         let accounts = self.accounts.map(|(field, accounts)| accounts.finish(field.to_string()));
         Ok(Finished { copied: self.copied, accounts })
     }
+}
+
+/// Counts the document in the accounts of its source.
+fn account((field, accounts): &mut (Field, Accounts), decision: &Decision, is_kept: bool, found: &Found) {
+    let fate = if is_kept { Fate::Kept } else { Fate::Dropped };
+    let (fate, bytes) = match found {
+        Found::Row(Some(row)) => (fate, row.bytes),
+        Found::Record(Original { bytes: Some(bytes), .. }) => (fate, bytes.len() as u64),
+        Found::Row(None) | Found::Record(Original { bytes: None, .. }) => (Fate::NotCopied, 0),
+    };
+    let column = field.column();
+    let json = column.as_deref().and_then(|column| found.json(column));
+    accounts.count(decision, field.value(decision, json.as_deref()).as_deref(), fate, bytes);
 }
 
 /// Returns the fields about the verdict on a document.
