@@ -180,7 +180,7 @@ impl Ranges {
     /// Waits for the bytes of a line, and returns its record.
     fn record(&self, line: &IndexLine, fetch: Fetch) -> Result<Vec<u8>, Missing> {
         let bytes = fetch.wait().map_err(Missing::from_error)?;
-        self.base.verify_after(&line.file)?;
+        self.base.verify(&line.file)?;
         if bytes.is_empty() {
             return Err(Missing::Named("the file ends before this offset".to_owned()));
         }
