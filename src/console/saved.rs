@@ -144,7 +144,7 @@ impl Saved {
     fn find_centroid(&self, wanted: Wanted<'_>, found: &mut Found) -> anyhow::Result<()> {
         let position = snapshot::inspect(&self.table, |position, centroid| {
             found.centroids += 1;
-            let id = cluster_id(position, &centroid).to_string();
+            let id = snapshot::cluster_id(position, centroid.log_offset).to_string();
             let is_it = match (&found.cluster_id, wanted) {
                 (Some(cluster), _) => *cluster == id,
                 (None, Wanted::Page(page)) => names(&centroid).any(|name| name == page),
@@ -189,14 +189,6 @@ impl Saved {
         }
         kept.iter().for_each(|json| offer(json));
         Ok(())
-    }
-}
-
-fn cluster_id(position: &proto::Position, centroid: &proto::Centroid) -> ClusterId {
-    ClusterId {
-        log_generation: position.log_generation,
-        log_partition: position.log_partition,
-        log_offset: centroid.log_offset,
     }
 }
 

@@ -7,10 +7,9 @@ use clap::Args;
 
 use crate::cli::outputs::refuse_overwriting;
 use leitong_base::terminal;
-use leitong_cluster::ClusterId;
 use leitong_corpora::keep::sizes::{ClusterName, TableSizes};
 use leitong_corpora::sink::whole_lines::WholeLines;
-use leitong_store::snapshot::inspect;
+use leitong_store::snapshot::{cluster_id, inspect};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -26,6 +25,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { output, folder } = arguments;
     let output = output.as_deref().unwrap_or(Path::new("-"));
     refuse_overwriting(&[("--output", output.to_owned())], &[], &[folder])?;
+    // Finds damage before the output is written.
     let next = super::there_is(inspect(folder, |_, _| {})?, folder)?.next_log_offset;
     let Some(sizes) = TableSizes::read(folder, next).context("cannot read the sizes of clusters")? else {
         bail!(
@@ -38,14 +38,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let mut uncounted = 0_u64;
     let mut written = Ok(());
     inspect(folder, |position, centroid| {
-        let cluster_id = ClusterId {
-            log_generation: position.log_generation,
-            log_partition: position.log_partition,
-            log_offset: centroid.log_offset,
-        };
         let cluster = ClusterName {
             founder: centroid.log_offset,
-            cluster_id: cluster_id.to_string(),
+            cluster_id: cluster_id(position, centroid.log_offset).to_string(),
             canonical_page_id: centroid.canonical_page_id.as_ref().unwrap_or(&centroid.page_id),
         };
         if written.is_ok() {

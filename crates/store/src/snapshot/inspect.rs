@@ -10,8 +10,8 @@ use super::file::{FILE_NAME, JOURNAL_NAME, RECENT_NAME, at, begin, manifest_of};
 use super::{SnapshotError, recent};
 use crate::blocks::Folder;
 use leitong_base::proto;
-use leitong_cluster::SeenTexts;
 use leitong_cluster::changelog::centroid::message_of;
+use leitong_cluster::{ClusterId, SeenTexts};
 
 /// An item of a saved table.
 #[derive(Debug)]
@@ -22,6 +22,12 @@ pub enum Saved {
     Crawl(proto::Centroid),
     /// Texts of pages that joined clusters.
     Texts(SeenTexts),
+}
+
+/// Returns the id of the cluster of a centroid that was founded at `log_offset`, in a table with this `position`.
+#[must_use]
+pub fn cluster_id(position: &proto::Position, log_offset: u64) -> ClusterId {
+    ClusterId { log_generation: position.log_generation, log_partition: position.log_partition, log_offset }
 }
 
 /// Reads the table in `folder`, and calls `take` with each centroid, oldest first. Returns the table's

@@ -12,6 +12,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::file::{FORMAT_WITH_TEXTS, unexpired};
+use super::inspect::cluster_id;
 use leitong_base::proto::{self, CHANGELOG_CRAWLS_FORMAT_VERSION, FORMAT_VERSION};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::{ClusterId, SeenText};
@@ -277,11 +278,7 @@ impl CentroidLine {
     /// Creates the line of a centroid of a table with this `position`.
     #[must_use]
     pub fn of(position: &proto::Position, message: proto::Centroid) -> Self {
-        let cluster_id = ClusterId {
-            log_generation: position.log_generation,
-            log_partition: position.log_partition,
-            log_offset: message.log_offset,
-        };
+        let cluster_id = cluster_id(position, message.log_offset);
         let fingerprint = message.fingerprint.unwrap_or_default();
         // In a block, the time of centroids founded before any page had a time is the first known time.
         let first_time_ms = position.blocks.as_ref().and_then(|blocks| blocks.first_time_ms);

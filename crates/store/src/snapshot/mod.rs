@@ -40,7 +40,7 @@ pub use file::{TableDir, TableSettings};
 pub use finished::RUNS_MAX;
 pub use folder::{Unfinished, sync_parent};
 pub use import::import;
-pub use inspect::{BesideTable, Saved, beside, inspect, inspect_all, verify};
+pub use inspect::{BesideTable, Saved, beside, cluster_id, inspect, inspect_all, verify};
 use leitong_cluster::TableFault;
 pub use merge::Merge;
 
