@@ -414,7 +414,7 @@ impl FingerprintStage {
 }
 
 /// Returns the result of `work`, or `None` if it panics.
-fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     // The panic hook has logged the panic.
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

@@ -3,9 +3,8 @@
 //! The steps are those of the fingerprint stage up to the document, so a text is the one that would be
 //! compared.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use super::document;
+use super::fingerprint_stage::guarded;
 use super::page_reader::PageReader;
 use crate::config::Config;
 use crate::config::load::ConfigError;
@@ -75,9 +74,7 @@ impl Converter for TextConverter {
     }
 
     fn convert(&self, record: Record, url: &str, extractor: &mut Extractor) -> Text {
-        // The panic hook has logged the panic.
-        let converted = catch_unwind(AssertUnwindSafe(|| self.text(record, url, extractor)));
-        converted.unwrap_or_else(|_| {
+        guarded(|| self.text(record, url, extractor)).unwrap_or_else(|| {
             *extractor = self.extractor();
             Text { reason: Some(Reason::Internal), ..Text::default() }
         })
