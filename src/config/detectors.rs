@@ -57,3 +57,18 @@ pub fn detector(
     }
     DETECTORS.iter().find(|(known, _)| *known == name).map(|(_, build)| build(config, resources))
 }
+
+#[cfg(test)]
+mod tests {
+    use leitong_fingerprint::detectors::with_defaults;
+
+    use super::*;
+
+    /// The tests of tables on disk take every detector from that list.
+    #[test]
+    fn detectors_with_defaults_are_those_of_the_configuration() {
+        let names: Vec<&str> = DETECTORS.iter().map(|(name, _)| *name).collect();
+        let detectors = with_defaults(&Resources::default()).expect("the defaults");
+        assert_eq!(detectors.iter().map(|detector| detector.name()).collect::<Vec<_>>(), names);
+    }
+}

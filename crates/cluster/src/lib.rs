@@ -32,6 +32,11 @@
 //! Invariants: a decision is a function of the records before it and the settings downstream of the log; a
 //! look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.
 
+#[cfg(test)]
+#[path = "../../../tests/common/stub_detector.rs"]
+#[macro_use]
+mod stub_detector;
+
 mod articles;
 mod canonical;
 pub mod changelog;

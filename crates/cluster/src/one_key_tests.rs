@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use serde_json::{Map, Value};
 
 use super::{ClusterRules, Clusterer, Decision, Position};
 use crate::ExpiryConfig;
@@ -17,7 +16,6 @@ use leitong_base::record::{FingerprintRecord, Outcome};
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::{self, SimHash};
 use leitong_fingerprint::{Comparison, Detector};
-use leitong_text::segment::Terms;
 
 /// A hub is near every spoke, no spoke is near another, and all share one key. The first byte of a spoke is
 /// its distance from the hub. The second byte is not in the compared part; it shows whether the spoke is near
@@ -31,18 +29,8 @@ fn spoke(number: u32, distance: u8, near: bool) -> Vec<u8> {
 }
 
 impl Detector for Star {
-    fn name(&self) -> &'static str {
-        "star"
-    }
-    fn fingerprint_settings(&self) -> Value {
-        Value::Null
-    }
-    fn near_settings(&self) -> Value {
-        Value::Null
-    }
-    fn fingerprint(&self, _: &Terms) -> Option<Box<[u8]>> {
-        None
-    }
+    stub_detector!("star");
+
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
         bytes.len() == 4
     }
@@ -65,21 +53,6 @@ impl Detector for Star {
         let found = self.compare_found(a, &b[..3]);
         let near = found.near && (a == b || a[3].max(b[3]) == 1);
         Comparison { near, ..found }
-    }
-    fn distance(&self, distance: u32) -> f64 {
-        f64::from(distance)
-    }
-    fn similarity(&self, _: &[u8], _: &[u8]) -> f64 {
-        0.0
-    }
-    fn evidence(&self, _: &[u8], _: &[u8]) -> Map<String, Value> {
-        Map::new()
-    }
-    fn display(&self, _: &[u8]) -> String {
-        String::new()
-    }
-    fn threshold_setting(&self, _: u32) -> Option<String> {
-        None
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use serde_json::{Map, Value};
 
 use super::{
     Asked, Bounds, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Merged, Position,
@@ -20,24 +19,13 @@ use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 use leitong_fingerprint::{Comparison, Detector};
-use leitong_text::segment::Terms;
 
 /// Fingerprints are numbers of one byte, near if they differ by 3 at most.
 struct OnALine;
 
 impl Detector for OnALine {
-    fn name(&self) -> &'static str {
-        "on-a-line"
-    }
-    fn fingerprint_settings(&self) -> Value {
-        Value::Null
-    }
-    fn near_settings(&self) -> Value {
-        Value::Null
-    }
-    fn fingerprint(&self, _: &Terms) -> Option<Box<[u8]>> {
-        None
-    }
+    stub_detector!("on-a-line");
+
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
         bytes.len() == 1
     }
@@ -57,21 +45,6 @@ impl Detector for OnALine {
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let distance = u32::from(a[0].abs_diff(b[0]));
         Comparison { distance, near: distance <= 3 }
-    }
-    fn distance(&self, distance: u32) -> f64 {
-        f64::from(distance)
-    }
-    fn similarity(&self, _: &[u8], _: &[u8]) -> f64 {
-        0.0
-    }
-    fn evidence(&self, _: &[u8], _: &[u8]) -> Map<String, Value> {
-        Map::new()
-    }
-    fn display(&self, fingerprint: &[u8]) -> String {
-        format!("{:02x}", fingerprint[0])
-    }
-    fn threshold_setting(&self, _: u32) -> Option<String> {
-        None
     }
 }
 

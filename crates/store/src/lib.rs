@@ -3,6 +3,11 @@
 //! [`blocks`] keep old centroids in immutable files that are merged as they grow and expire; [`snapshot`] saves and
 //! loads whole tables, alone or restored from the changelog of a worker.
 
+#[cfg(test)]
+#[path = "../../../tests/common/stub_detector.rs"]
+#[macro_use]
+mod stub_detector;
+
 pub mod blocks;
 pub mod snapshot;
 

@@ -6,14 +6,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use prost::Message as _;
-use serde_json::{Map, Value};
 
 use super::restore::{Restoration, RestoreError, Restored};
 use super::*;
 use crate::{CanonicalConfig, ClusterRules, Decision, ExpiryConfig, NewText, Position, Preference, SeenText};
 use leitong_base::record::{FingerprintRecord, Outcome, Place, TextDigest};
 use leitong_fingerprint::Comparison;
-use leitong_text::segment::Terms;
 
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// The identity of the tables in these tests.
@@ -31,18 +29,8 @@ pub(crate) const IDENTITY: Identity = Identity {
 pub(super) struct Equal;
 
 impl Detector for Equal {
-    fn name(&self) -> &'static str {
-        "equal"
-    }
-    fn fingerprint_settings(&self) -> Value {
-        Value::Null
-    }
-    fn near_settings(&self) -> Value {
-        Value::Null
-    }
-    fn fingerprint(&self, _: &Terms) -> Option<Box<[u8]>> {
-        None
-    }
+    stub_detector!("equal");
+
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
         bytes.len() == 1
     }
@@ -54,21 +42,6 @@ impl Detector for Equal {
     }
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         Comparison { distance: 0, near: a == b }
-    }
-    fn distance(&self, distance: u32) -> f64 {
-        f64::from(distance)
-    }
-    fn similarity(&self, _: &[u8], _: &[u8]) -> f64 {
-        0.0
-    }
-    fn evidence(&self, _: &[u8], _: &[u8]) -> Map<String, Value> {
-        Map::new()
-    }
-    fn display(&self, fingerprint: &[u8]) -> String {
-        format!("{:02x}", fingerprint[0])
-    }
-    fn threshold_setting(&self, _: u32) -> Option<String> {
-        None
     }
 }
 

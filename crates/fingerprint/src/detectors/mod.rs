@@ -12,3 +12,26 @@ pub mod sentence_ends;
 pub mod shingle;
 pub mod simhash;
 pub mod tf_idf;
+
+use crate::Detector;
+use crate::resources::{ResourceError, Resources};
+
+/// Returns every detector, with its default settings. New detectors are added here as well as in
+/// `config/detectors.rs`.
+///
+/// # Errors
+/// [`ResourceError`] if the contents of a file cannot be used.
+pub fn with_defaults(resources: &Resources) -> Result<Vec<Box<dyn Detector>>, ResourceError> {
+    Ok(vec![
+        Box::new(simhash::SimHash::keyed(&Default::default(), resources.secret.as_ref())),
+        Box::new(paragraph::Paragraph::new(&Default::default(), resources)?),
+        Box::new(agglomerate_term::AgglomerateTerm::new(&Default::default(), resources)),
+        Box::new(network::Network::of_concepts(&Default::default(), resources)?),
+        Box::new(network::Network::of_words(&Default::default(), resources)?),
+        Box::new(shingle::Shingle::new(&Default::default(), resources)),
+        Box::new(i_match::IMatch::new(&Default::default(), resources)?),
+        Box::new(tf_idf::TfIdf::new(&Default::default(), resources)?),
+        Box::new(punctuation::Punctuation::new(&Default::default(), resources)),
+        Box::new(sentence_ends::SentenceEnds::new(&Default::default(), resources)),
+    ])
+}

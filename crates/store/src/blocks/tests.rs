@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use serde_json::{Map, Value};
 
 use super::files::{Files, Folder};
 use super::sim::SimFolder;
@@ -20,9 +19,7 @@ use leitong_fingerprint::detectors::simhash::Candidates;
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
-use leitong_fingerprint::detectors::{
-    agglomerate_term, i_match, network, paragraph, punctuation, sentence_ends, shingle, tf_idf,
-};
+use leitong_fingerprint::detectors::with_defaults;
 use leitong_fingerprint::resources::Resources;
 use leitong_fingerprint::{Comparison, Detector, LookUp, SecondKey};
 use leitong_text::extract::Document;
@@ -39,18 +36,8 @@ fn place(fingerprint: &[u8]) -> u16 {
 }
 
 impl Detector for Coloured {
-    fn name(&self) -> &'static str {
-        "coloured"
-    }
-    fn fingerprint_settings(&self) -> Value {
-        Value::Null
-    }
-    fn near_settings(&self) -> Value {
-        Value::Null
-    }
-    fn fingerprint(&self, _: &Terms) -> Option<Box<[u8]>> {
-        None
-    }
+    stub_detector!("coloured");
+
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
         bytes.len() == 4
     }
@@ -93,21 +80,6 @@ impl Detector for Coloured {
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let Comparison { distance, near } = self.compare_found(a, b);
         Comparison { distance, near: near && a[3] == b[3] }
-    }
-    fn distance(&self, distance: u32) -> f64 {
-        f64::from(distance)
-    }
-    fn similarity(&self, _: &[u8], _: &[u8]) -> f64 {
-        0.0
-    }
-    fn evidence(&self, _: &[u8], _: &[u8]) -> Map<String, Value> {
-        Map::new()
-    }
-    fn display(&self, _: &[u8]) -> String {
-        String::new()
-    }
-    fn threshold_setting(&self, _: u32) -> Option<String> {
-        None
     }
 }
 
@@ -473,23 +445,6 @@ fn detectors_without_keys_are_refused() {
     assert!(error.to_string().contains("table.on_disk = false"), "{error}");
 }
 
-/// Returns all detectors, with their default settings.
-fn every_detector() -> Vec<Arc<dyn Detector>> {
-    let resources = &Resources::default();
-    vec![
-        Arc::new(SimHash::new(&SimHashConfig::default())),
-        Arc::new(paragraph::Paragraph::new(&Default::default(), resources).expect("the defaults")),
-        Arc::new(agglomerate_term::AgglomerateTerm::new(&Default::default(), resources)),
-        Arc::new(network::Network::of_concepts(&Default::default(), resources).expect("the defaults")),
-        Arc::new(network::Network::of_words(&Default::default(), resources).expect("the defaults")),
-        Arc::new(shingle::Shingle::new(&Default::default(), resources)),
-        Arc::new(i_match::IMatch::new(&Default::default(), resources).expect("the defaults")),
-        Arc::new(tf_idf::TfIdf::new(&Default::default(), resources).expect("the defaults")),
-        Arc::new(punctuation::Punctuation::new(&Default::default(), resources)),
-        Arc::new(sentence_ends::SentenceEnds::new(&Default::default(), resources)),
-    ]
-}
-
 /// Every detector that has keys, with texts that resemble one another.
 #[test]
 fn every_detector_decides_on_disk_what_it_decides_in_memory() {
@@ -530,7 +485,8 @@ fn every_detector_decides_on_disk_what_it_decides_in_memory() {
             terms
         })
         .collect();
-    for detector in every_detector() {
+    for detector in with_defaults(&Resources::default()).expect("the defaults") {
+        let detector: Arc<dyn Detector> = detector.into();
         let name = detector.name();
         if !matches!(detector.look_up(), LookUp::Keys) {
             continue;
