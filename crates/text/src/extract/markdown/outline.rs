@@ -210,12 +210,14 @@ impl Builder {
             }
         }
         let context = self.contexts[block.node as usize];
-        if block.features & block_flag::PREFORMATTED != 0 && !context.is_cell {
+        // A table has nothing but text, in its cells and between them.
+        let is_in_table = matches!(self.containers[context.container].kind, Kind::Table(_));
+        if block.features & block_flag::PREFORMATTED != 0 && !is_in_table {
             self.add_code(page, context, number);
             return;
         }
         let around = match context {
-            Context { is_cell: true, .. } => Around::TableCell,
+            _ if is_in_table => Around::TableCell,
             Context { heading: Some(_), .. } => Around::Heading,
             _ => Around::Paragraph,
         };
@@ -223,7 +225,7 @@ impl Builder {
         if line.is_empty() {
             return;
         }
-        if let (Some(level), false) = (context.heading, context.is_cell) {
+        if let (Some(level), false) = (context.heading, is_in_table) {
             self.add_heading(context.container, level, (block.node, number), line);
             return;
         }
@@ -232,7 +234,7 @@ impl Builder {
         let breaks = breaks[first..].iter().take(2).filter(|at| **at == block.first_segment).count();
         if is_next
             && breaks == 1
-            && !context.is_cell
+            && !is_in_table
             && let Some(Leaf { part: Part::Paragraph(lines), block: last, .. }) =
                 self.last_leaf(context.container).filter(|leaf| leaf.node == block.node)
             && last.checked_add(1) == Some(number)

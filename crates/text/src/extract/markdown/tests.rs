@@ -440,6 +440,19 @@ fn blocks() -> impl Strategy<Value = String> {
     })
 }
 
+/// Text directly in a row or a table, and not in a cell, is kept.
+#[test]
+fn text_between_cells_is_kept_in_programs_and_headings() {
+    for (open, close) in [("<pre><code>", "</code></pre>"), ("<h2>", "</h2>"), ("<p>", "</p>")] {
+        let html = format!(
+            "{open}a<table><tr><th>x<th>y</tr><ul><li>between</ul><tr>in a row<td>a<td>b</table>c{close}"
+        );
+        let written = markdown(&html);
+        assert_eq!(read(&written).text, main_text(&html), "{written}");
+        assert!(written.contains("between") && written.contains("in a row"), "{written}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
