@@ -138,7 +138,7 @@ unit: prerequisites ## The tests that need no broker: what to run while working
 	cargo test --locked $(PACKAGES) --doc
 
 # The tests over brokers that take long or need other servers: `make brokers` runs all others.
-SLOW_BROKERS := alerts:: connectors:: examples:: exemplars:: failures:: memory:: on_disk:: queue:: replaced:: snapshots:: \
+SLOW_BROKERS := alerts:: connectors:: examples:: failures:: memory:: on_disk:: queue:: replaced:: snapshots:: \
   state::offsets_that_disagree storm:: traces:: upgrade::
 
 # They wait most of their time: eight at once take half as long as four.

@@ -32,6 +32,7 @@
 )]
 
 mod backoff;
+mod http;
 
 // Input, output, and what is observed.
 #[doc(hidden)]

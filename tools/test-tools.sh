@@ -210,7 +210,7 @@ make_thing() {
       fi
       system postgresql "PostgreSQL, for the test of its recipe" postgresql has_postgresql
       thing psql "links to PostgreSQL's programs" "$tools/postgresql" "$(postgresql_folder)" link_postgresql ;;
-    prometheus) thing prometheus "Prometheus, for the tests of alerts and exemplars" "$tools/prometheus" 1 unpack_prometheus ;;
+    prometheus) thing prometheus "Prometheus, for the tests of alerts" "$tools/prometheus" 1 unpack_prometheus ;;
     otlp)
       python_packages otlp "OpenTelemetry's messages, for the collector of the tests of traces" "$tools/otlp" \
         opentelemetry-proto==1.45.2 protobuf==7.36.2 ;;

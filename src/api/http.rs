@@ -25,13 +25,13 @@ use super::answer::{self, Answer};
 use super::body::{self, Limits, Memory, Reserved};
 use super::client::Clients;
 use super::committer::Submission;
-use super::connections::Activity;
 use super::core::{self, Core, LookedUpOrBatch, Prepared};
 use super::pool::{Pool, Urgency};
 use super::problem::{Kind, Problem};
 use super::site::Site;
 use super::token::Token;
 use crate::config::ApiConfig;
+use crate::http::Client;
 use crate::telemetry::metrics;
 
 /// Number of records of a batch that one thread prepares at a time.
@@ -85,20 +85,15 @@ impl Edge {
     }
 
     /// Answers a request of `client`.
-    pub(super) async fn answer(
-        &self,
-        request: Request<Incoming>,
-        client: IpAddr,
-        activity: &Arc<Activity>,
-    ) -> Response<Full<Bytes>> {
+    pub(super) async fn answer(&self, request: Request<Incoming>, client: Client) -> Response<Full<Bytes>> {
         let mut reserved = self.memory.reserved();
         let (parts, incoming) = request.into_parts();
-        if let Some(answer) = self.operations(&parts, client) {
+        if let Some(answer) = self.operations(&parts, client.ip) {
             return response(answer, reserved);
         }
         let began = Instant::now();
-        let answer = match self.admitted(&parts, client) {
-            Ok(()) => self.routed(&parts, incoming, &mut reserved, activity).await,
+        let answer = match self.admitted(&parts, client.ip) {
+            Ok(()) => self.routed(&parts, incoming, &mut reserved, &client).await,
             Err(problem) => Err(problem),
         };
         let answer = answer.unwrap_or_else(Answer::from);
@@ -156,7 +151,7 @@ impl Edge {
         parts: &Parts,
         incoming: Incoming,
         reserved: &mut Reserved,
-        activity: &Arc<Activity>,
+        client: &Client,
     ) -> Result<Answer, Problem> {
         let query = parts.uri.query().unwrap_or_default().to_owned();
         let path = parts.uri.path();
@@ -167,7 +162,7 @@ impl Edge {
         let (is_get, is_post) = (parts.method == Method::GET, parts.method == Method::POST);
         if path == "/v1/lookup" && is_post {
             let request = self.received(parts, incoming, reserved).await?;
-            let (_place, _at_work) = (self.place()?, activity.at_work());
+            let (_place, _at_work) = (self.place()?, client.at_work());
             return self.look_up(request, reserved).await;
         }
         if path == "/v1/pages" && is_get {
@@ -176,7 +171,7 @@ impl Edge {
         if path == "/v1/pages" && is_post {
             self.core.stores()?;
             let request = self.received(parts, incoming, reserved).await?;
-            let (_place, _at_work) = (self.place()?, activity.at_work());
+            let (_place, _at_work) = (self.place()?, client.at_work());
             return self.store(request, reserved).await;
         }
         if path == "/v1/lookup" || path == "/v1/pages" {
@@ -187,7 +182,7 @@ impl Edge {
             };
             return Ok(Core::not_allowed(path, allow));
         }
-        let _at_work = activity.at_work();
+        let _at_work = client.at_work();
         match (id_after("/v1/pages/"), id_after("/v1/clusters/")) {
             (Some(id), _) if is_get => self.core.stored_page(&id, &query),
             (_, Some(id)) if is_get => {

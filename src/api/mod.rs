@@ -19,7 +19,6 @@ mod answer;
 mod body;
 mod client;
 pub mod committer;
-mod connections;
 pub mod core;
 #[cfg(test)]
 mod fault_tests;
@@ -31,7 +30,6 @@ pub(crate) mod recent;
 mod records;
 pub mod server;
 pub mod site;
-mod socket;
 pub mod store;
 pub mod tables;
 pub mod token;

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::env::substitute;
-use super::scope::File;
+use super::scope::{self, File};
 
 /// Limit on the characters of a message that quotes the file.
 const MESSAGE_CHARS_MAX: usize = 1000;
@@ -61,6 +61,16 @@ impl Check<'_> {
                 Some(schema) => {
                     if let Some(value) = self.value(value, schema, &name) {
                         checked.insert(key.get_ref().to_string(), value);
+                    }
+                }
+                None if let Some((default, way_on)) = scope::gone(&name) => {
+                    let shown = self.text[value.span()].trim();
+                    if shown == default {
+                        self.ignored.push(name);
+                    } else {
+                        let message =
+                            format!("{name} = {shown}: is no longer a setting; remove it: {way_on}");
+                        self.fault(key.span().start, &message);
                     }
                 }
                 None => {

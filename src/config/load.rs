@@ -458,13 +458,16 @@ mod tests {
     fn settings_of_older_versions_are_ignored_at_their_defaults_and_refused_otherwise() {
         let old = "[extract]\nnodes_max = 300000\n[simhash]\nhash = \"${X:-xxh3}\"\n\
                    [word-network.near]\nsimilarity_above = 0.9\n[input.filter]\nliterals = []\n\
-                   [agglomerate-term]\ngap_share = 0.5\nterms_max = 20\n[i-match]\nlexicons = 1\n";
+                   [agglomerate-term]\ngap_share = 0.5\nterms_max = 20\n[i-match]\nlexicons = 1\n[admin]\nexemplars = false\n";
         assert_eq!(parsed(old), Ok(Config::default()));
         let changed = "[extract]\nnodes_max = 300001\n[kafka.transaction]\nlinger_ms = \"soon\"\n[simhash.near]\n\
-                       confirm = \"none\"\n[shingle]\nsize = 6\n[traces]\nendpoint = \"http://localhost:4318\"\n";
+                       confirm = \"none\"\n[shingle]\nsize = 6\n[traces]\nendpoint = \"http://localhost:4318\"\n[admin]\n\
+                       exemplars = true\n";
         assert_eq!(
             parsed(changed).expect_err("not at their defaults"),
             [
+                "leitong.toml: line 12: admin.exemplars = true: is no longer a setting; remove it: a verdict's traceparent header \
+                 names the trace of its page",
                 "leitong.toml: line 2: extract.nodes_max = 300001: is always 300000 now; remove it: to spend less on large pages, lower \
                  page.bytes_max",
                 "leitong.toml: line 4: kafka.transaction.linger_ms = \"soon\": is always 50 now; remove it: to publish sooner, run more \

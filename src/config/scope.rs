@@ -60,7 +60,7 @@ const DETECTOR_SETTINGS_OF_RUNS: [&str; 9] = [
 ];
 
 /// The settings that are constants, each with the way on for those who had changed it.
-const CONSTANTS: [(&str, &str); 26] = [
+const CONSTANTS: [(&str, &str); 25] = [
     ("input.filter.literals", "a value that is not a message becomes a dead letter"),
     ("page.work_max", "to spend less on large pages, lower page.bytes_max"),
     ("extract.nodes_max", "to spend less on large pages, lower page.bytes_max"),
@@ -79,7 +79,6 @@ const CONSTANTS: [(&str, &str); 26] = [
         "kafka.create.verdict_partitions",
         "a verdict topic that exists may have any number of partitions, so create it yourself",
     ),
-    ("admin.exemplars", "a verdict's traceparent header names the trace of its page"),
     ("traces.endpoint", "set the environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead"),
     (
         "traces.sample_ratio",
@@ -94,6 +93,15 @@ const CONSTANTS: [(&str, &str); 26] = [
     ("api.requests_max", "to limit single clients, set api.requests_per_second"),
     ("api.journal_bytes_max", "the journal is merged once it is as large as the table"),
 ];
+
+/// Settings of which nothing is left, each with its former default and the way on.
+const GONE: [(&str, &str, &str); 1] =
+    [("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page")];
+
+/// Returns the former default of a setting of which nothing is left, and the way on.
+pub(super) fn gone(name: &str) -> Option<(&'static str, &'static str)> {
+    GONE.iter().find(|(gone, ..)| *gone == name).map(|(_, default, way_on)| (*default, *way_on))
+}
 
 /// Returns the place of the setting with this full name.
 pub(super) fn place(name: &str) -> Place {

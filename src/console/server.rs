@@ -3,7 +3,7 @@
 //! ```text
 //! accept ─► check the client ─► a permit ─► body ─► a thread: site ─► answer
 //! ```
-//! Bounded: [connections](crate::telemetry::connections); [`PLACES`] requests at a time, each with at most
+//! Bounded: [connections](crate::http); [`PLACES`] requests at a time, each with at most
 //! one form. A form has the bytes of two pages at most, and must arrive within [`BODY_TIMEOUT`].
 
 use std::net::SocketAddr;
@@ -15,28 +15,29 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::http::{self, Answer, Query};
 use super::site::{Asked, Site};
 use crate::api::site::Site as Host;
-use crate::telemetry::connections::Connections;
+use crate::http::{Client, Limits, Port};
 
 /// Number of requests that are processed at once. Others wait.
 const PLACES: usize = 2;
 /// Time within which a form must arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longest duration of a connection.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(180);
+/// Limits on the connections of the browser.
+const LIMITS: Limits = Limits {
+    connections_max: 32,
+    head_timeout: Duration::from_secs(30),
+    write_timeout: Duration::from_secs(30),
+    keep_alive: true,
+};
 const TOO_LARGE: &str = "the pages are larger than page.bytes_max";
 
 /// A port that is bound but not served yet.
-pub struct ConsolePort {
-    listener: TcpListener,
-    address: SocketAddr,
-}
+pub struct ConsolePort(Port);
 
 impl ConsolePort {
     /// Binds a port that only this machine can reach.
@@ -44,12 +45,12 @@ impl ConsolePort {
     /// # Errors
     /// Fails if the port cannot be bound, or if other machines could reach it.
     pub async fn bind(address: &str) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(address).await.with_context(|| {
+        let port = Port::bind(address).await.with_context(|| {
             format!(
                 "--address {address:?}: cannot be bound; choose another address, or port 0 for a free port"
             )
         })?;
-        let address = listener.local_addr().context("the port has no address")?;
+        let address = port.address();
         if !address.ip().is_loopback() {
             bail!(
                 "--address {address}: other machines could reach it, and the console has no authentication; use 127.0.0.1, and \
@@ -57,24 +58,23 @@ impl ConsolePort {
                 address.port()
             );
         }
-        Ok(Self { listener, address })
+        Ok(Self(port))
     }
 
     /// Returns the address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address()
     }
 
     /// Serves the port permanently.
     pub async fn serve(self, site: Site) {
         let edge = Arc::new(Edge { site: Arc::new(site), places: Semaphore::new(PLACES) });
-        let connections = Connections { timeout: CONNECTION_TIMEOUT, keep_alive: true };
-        let answer = move |request| {
+        let answer = move |request, client| {
             let edge = Arc::clone(&edge);
-            async move { edge.answer(request).await }
+            async move { edge.answer(request, client).await }
         };
-        connections.serve(self.listener, answer).await;
+        self.0.serve(LIMITS, answer).await;
     }
 }
 
@@ -85,14 +85,14 @@ struct Edge {
 }
 
 impl Edge {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answer(&self, request: Request<Incoming>, client: Client) -> Response<Full<Bytes>> {
         // Only this machine can reach the port.
         if let Some(why) = Host::for_pages(true).refusal(request.headers()) {
             return text_response(StatusCode::FORBIDDEN, &why);
         }
         match (request.method(), request.uri().path()) {
-            (&Method::GET | &Method::HEAD, _) => self.get(request).await,
-            (&Method::POST, "/compare") => self.post(request).await,
+            (&Method::GET | &Method::HEAD, _) => self.get(request, &client).await,
+            (&Method::POST, "/compare") => self.post(request, &client).await,
             (_, path) => {
                 let allow = if path == "/compare" { "GET, HEAD, POST" } else { "GET, HEAD" };
                 let mut response =
@@ -103,8 +103,8 @@ impl Edge {
         }
     }
 
-    async fn post(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        // MessageOutcome before the body is read, so memory holds at most one form per permit.
+    async fn post(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
+        // A permit comes before the body is read, so memory holds at most one form per permit.
         let Ok(_place) = self.places.acquire().await else {
             return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
         };
@@ -127,13 +127,15 @@ impl Edge {
                 );
             }
         };
+        let _at_work = client.at_work();
         self.answer_on_thread(parts, body).await
     }
 
-    async fn get<B>(&self, request: Request<B>) -> Response<Full<Bytes>> {
+    async fn get(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
         let Ok(_place) = self.places.acquire().await else {
             return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
         };
+        let _at_work = client.at_work();
         self.answer_on_thread(request.into_parts().0, Vec::new()).await
     }
 

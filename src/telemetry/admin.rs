@@ -1,7 +1,7 @@
 //! The admin port: serves `GET /livez`, `/readyz` and `/metrics`, and the console if it is enabled.
 //!
 //! There is no authentication, so the port is on the loopback interface unless the settings say otherwise.
-//! Probes are answered no matter how many other clients are [connected](super::connections).
+//! Probes are answered no matter how many other clients are connected ([`http`](crate::http)).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use std::time::Duration;
 use anyhow::Context;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::net::TcpListener;
 
-use super::connections::Connections;
-use super::exemplars;
 use super::health::Health;
+use crate::http::{Limits, Port};
 
-/// Time within which a client must send its request and read the answer.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
+/// Limits on the clients: probes and scrapers are few, and send one request each.
+const LIMITS: Limits = Limits {
+    connections_max: 32,
+    head_timeout: Duration::from_secs(5),
+    write_timeout: Duration::from_secs(10),
+    keep_alive: false,
+};
 
 /// Handler of additional addresses. It returns `None` for a request that it does not answer.
 pub type Beside = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
 
 /// An admin port that is bound but not served yet.
-pub struct AdminPort {
-    listener: TcpListener,
-    address: SocketAddr,
-}
+pub struct AdminPort(Port);
 
 impl AdminPort {
     /// Binds the port.
@@ -38,36 +38,34 @@ impl AdminPort {
     /// # Errors
     /// Fails if the port cannot be bound.
     pub async fn bind(address: &str) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(address).await.with_context(|| {
+        let port = Port::bind(address).await.with_context(|| {
             format!("admin.address = {address:?}: cannot be bound; choose another address with --admin, or port 0 for a free port")
         })?;
-        let address = listener.local_addr().context("the admin port has no address")?;
-        Ok(Self { listener, address })
+        Ok(Self(port))
     }
 
     /// Returns the address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.0.address()
     }
 
     /// Serves the port permanently.
     pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle, beside: Option<Beside>) {
-        self.serve_within(CONNECTION_TIMEOUT, health, metrics, beside).await;
+        self.serve_within(LIMITS, health, metrics, beside).await;
     }
 
     async fn serve_within(
         self,
-        timeout: Duration,
+        limits: Limits,
         health: Arc<Health>,
         metrics: PrometheusHandle,
         beside: Option<Beside>,
     ) {
-        let connections = Connections { timeout, keep_alive: false };
-        let answer = move |request: Request<Incoming>| {
+        let answer = move |request: Request<Incoming>, _| {
             std::future::ready(respond(&request.into_parts().0, &health, &metrics, beside.as_ref()))
         };
-        connections.serve(self.listener, answer).await;
+        self.0.serve(limits, answer).await;
     }
 }
 
@@ -86,13 +84,7 @@ fn respond(
     match request.uri.path() {
         "/livez" => probe(&health.dead()),
         "/readyz" => probe(&health.not_ready()),
-        "/metrics" => {
-            let accept = request.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-            match exemplars::openmetrics(accept, || metrics.render()) {
-                Some(body) => typed(StatusCode::OK, body, exemplars::OPENMETRICS),
-                None => text(StatusCode::OK, metrics.render()),
-            }
-        }
+        "/metrics" => text(StatusCode::OK, metrics.render()),
         _ => text(StatusCode::NOT_FOUND, "not found; try /livez, /readyz or /metrics\n".to_owned()),
     }
 }
@@ -105,13 +97,10 @@ fn probe(reasons: &[String]) -> Response<Full<Bytes>> {
 }
 
 fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
-    typed(status, body, "text/plain; version=0.0.4; charset=utf-8")
-}
-
-fn typed(status: StatusCode, body: String, content_type: &'static str) -> Response<Full<Bytes>> {
+    const CONTENT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response.headers_mut().insert(CONTENT_TYPE, CONTENT);
     response
 }
 
@@ -147,7 +136,9 @@ mod tests {
         let address = port.address();
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         // A probe that had to wait for a slow client would wait for an hour.
-        runtime.spawn(port.serve_within(Duration::from_secs(3600), Arc::default(), metrics, None));
+        let hour = Duration::from_secs(3600);
+        let limits = Limits { head_timeout: hour, write_timeout: hour, ..LIMITS };
+        runtime.spawn(port.serve_within(limits, Arc::default(), metrics, None));
         let mut slow = Vec::new();
         for number in 0..200 {
             let mut stream = TcpStream::connect(address).expect("the port is open");

@@ -16,10 +16,6 @@ pub struct AdminConfig {
     /// Serve a read-only web page at `/console/` of the same port: throughput, lag, tables, dead letters, and
     /// duplicates by corpus and host (docs/operations.md). Unlike the metrics, it shows hosts and urls of pages.
     pub console: bool,
-    /// Add exemplars to `/metrics`: each count of verdicts and dead letters and each bucket of verdict delays
-    /// names the last page that it counted, and its trace if there is one. Only scrapers that ask for
-    /// OpenMetrics get them, as Prometheus does. Without exemplars, metrics name no page.
-    pub exemplars: bool,
 }
 
 impl AdminConfig {
@@ -39,7 +35,7 @@ impl AdminConfig {
 
 impl Default for AdminConfig {
     fn default() -> Self {
-        Self { address: "127.0.0.1:9464".to_owned(), console: false, exemplars: false }
+        Self { address: "127.0.0.1:9464".to_owned(), console: false }
     }
 }
 

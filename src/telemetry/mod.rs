@@ -3,8 +3,6 @@
 
 pub mod admin;
 pub mod config;
-pub(crate) mod connections;
-pub(crate) mod exemplars;
 pub mod health;
 pub mod metrics;
 pub mod redact;

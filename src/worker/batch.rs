@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use rdkafka::message::Message;
 use thiserror::Error;
 
-use super::owner::{Owner, Trouble};
+use super::owned::OwnedPartition;
 use super::ports::World;
+use super::trouble::Trouble;
 use crate::kafka::headers::{AsBorrowed, trace_context};
 use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::partition_reader::place;
@@ -60,11 +61,21 @@ pub(super) struct Batch {
     pub(super) trouble: Option<Trouble>,
 }
 
-impl<W: World> Owner<W> {
+/// The part of an owner that decides on the records of the log.
+pub(super) struct LogDecider<'a, W> {
+    owned: &'a OwnedPartition<W>,
+}
+
+impl<'a, W: World> LogDecider<'a, W> {
+    /// Creates the part for a partition.
+    pub(super) fn new(owned: &'a OwnedPartition<W>) -> Self {
+        Self { owned }
+    }
+
     /// Decides on the records that the log has now, up to one transaction, in parts that could each be a
     /// transaction. If a record cannot be decided, the decisions before it are kept.
     pub(super) fn batch(&self, log: &W::Reader, state: &mut LogPartition) -> Result<Batch, Trouble> {
-        let (world, transaction) = (&self.role.world, &self.config().kafka.transaction);
+        let (world, transaction) = (&self.owned.role.world, &self.owned.config().kafka.transaction);
         let linger = Duration::from_millis(transaction.linger_ms);
         let mut batch = Batch { parts: Vec::new(), trouble: None };
         let mut part = Part::default();
@@ -92,7 +103,7 @@ impl<W: World> Owner<W> {
                     part.bytes += length;
                     (records, bytes) = (records + 1, bytes + length);
                     if part.is_full() {
-                        batch.decide(self, std::mem::take(&mut part), state)?;
+                        batch.decide(self.owned, std::mem::take(&mut part), state)?;
                     }
                     busy += world.now().duration_since(at_work);
                 }
@@ -103,12 +114,12 @@ impl<W: World> Owner<W> {
                 }
                 Err(error) => batch.trouble = Some(error.into()),
             }
-            if self.stop.is_requested() || batch.trouble.is_some() {
+            if self.owned.stop.is_requested() || batch.trouble.is_some() {
                 break;
             }
         }
         let at_work = world.now();
-        batch.decide(self, part, state)?;
+        batch.decide(self.owned, part, state)?;
         if records > 0 {
             metrics::stage("cluster", busy + world.now().duration_since(at_work));
         }
@@ -117,18 +128,21 @@ impl<W: World> Owner<W> {
 
     /// Decodes a record of the log.
     fn read(&self, message: &impl Message) -> Result<(LogPlace, Result<Entry, EntryError>), Trouble> {
-        let (at, role) = (place(message), &self.role);
+        let (at, role) = (place(message), &self.owned.role);
         let entry = entry::decode(message.payload().unwrap_or_default(), &*role.detector);
         match &entry {
             Err(error @ EntryError::TooNew { .. }) => {
-                let topic = &self.config().kafka.topics.fingerprints;
-                return Err(Trouble::Halted(format!("{topic}[{}]@{}: {error}", self.partition, at.offset)));
+                let topic = &self.owned.config().kafka.topics.fingerprints;
+                return Err(Trouble::Halted(format!(
+                    "{topic}[{}]@{}: {error}",
+                    self.owned.partition, at.offset
+                )));
             }
-            Err(error) => tracing::error!(partition = self.partition, offset = at.offset, "{error}"),
+            Err(error) => tracing::error!(partition = self.owned.partition, offset = at.offset, "{error}"),
             Ok(Entry { record: LogRecord::Page(page), .. })
                 if page.fingerprint_hash != role.fingerprint_hash =>
             {
-                role.other_hash(self.partition, at.offset, page.fingerprint_hash);
+                role.other_hash(self.owned.partition, at.offset, page.fingerprint_hash);
             }
             Ok(_) => {}
         }
@@ -145,7 +159,7 @@ impl<W: World> Owner<W> {
         tracer.read_from_log(LogRead {
             said: message.headers().and_then(trace_context),
             entry: (&entry.record, &entry.origin),
-            place: (self.partition, at.offset),
+            place: (self.owned.partition, at.offset),
             timestamp_ms: at.timestamp_ms,
         })
     }
@@ -155,22 +169,22 @@ impl Batch {
     /// Decides on a part, and adds its outputs, changes, and the position after it.
     fn decide<W: World>(
         &mut self,
-        owner: &Owner<W>,
+        owned: &OwnedPartition<W>,
         part: Part,
         state: &mut LogPartition,
     ) -> Result<(), Trouble> {
         if part.records.is_empty() {
             return Ok(());
         }
-        let (config, tables) = (&owner.config().kafka, &owner.role.tables);
-        let mut outputs = owner.outputs(state, state.next_offset());
+        let (config, tables) = (&owned.config().kafka, &owned.role.tables);
+        let mut outputs = owned.outputs(state, state.next_offset());
         let origins: Vec<_> = part.records.iter().map(|(at, entry)| (at.offset, log_time(entry))).collect();
-        let decided = state.take_batch(part.records, config.epoch, owner.role.world.timestamp())?;
+        let decided = state.take_batch(part.records, config.epoch, owned.role.world.timestamp())?;
         let read = origins.into_iter().zip(part.traces);
         for (accepted, ((offset, log_time), trace)) in decided.accepted.into_iter().zip(read) {
             match accepted {
                 Accepted::Concluded(conclusion) => {
-                    let of = LogOrigin { partition: owner.partition, offset };
+                    let of = LogOrigin { partition: owned.partition, offset };
                     outputs
                         .push(conclusion, of, (log_time, trace), (config, tables))
                         .map_err(anyhow::Error::from)?;

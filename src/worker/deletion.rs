@@ -1,7 +1,7 @@
 //! Lets brokers delete expired records of the changelog. Runs in a thread next to the owners.
 //!
 //! ```text
-//! owner ─ what its committed table needs ─► Needed ─► first place that is needed ─► brokers delete before it
+//! owner ─ what its committed table needs ─► needed.rs ─► first place that is needed ─► brokers delete before it
 //! ```
 //! Invariants: records that the last committed position needs are never deleted. This also holds for a late
 //! request of an owner that has lost its partition, because expired centroids stay expired
@@ -12,9 +12,9 @@
 //! least a sixteenth of the unexpired ones.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::needed::Committed;
 use super::ports::World;
 use super::restore::place;
 use super::role::ClusterRole;
@@ -24,45 +24,6 @@ use crate::telemetry::metrics;
 
 /// The expired centroids must be at least the unexpired ones divided by this.
 const SHARE: u64 = 16;
-
-/// The records of the changelog that owners need, by partition.
-#[derive(Default)]
-pub(crate) struct Needed {
-    partitions: Mutex<BTreeMap<u32, Committed>>,
-}
-
-/// The committed state of a table.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Committed {
-    /// The number of the oldest unexpired centroid.
-    pub(crate) first: u64,
-    /// Number of unexpired centroids.
-    pub(crate) count: u64,
-    /// The log offset at which the oldest one was founded, or `None` if there is none.
-    pub(crate) oldest_log_offset: Option<u64>,
-    /// The offset of the last position record in the changelog.
-    pub(crate) position_offset: u64,
-}
-
-impl Needed {
-    /// Stores the committed state of an owner's table.
-    pub(crate) fn put(&self, partition: u32, committed: Committed) {
-        self.lock().insert(partition, committed);
-    }
-
-    /// Removes a partition that has no owner here any more.
-    pub(crate) fn forget(&self, partition: u32) {
-        self.lock().remove(&partition);
-    }
-
-    fn all(&self) -> BTreeMap<u32, Committed> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, Committed>> {
-        self.partitions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Checks every `interval` what owners need, until `stop` is raised.
 pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &Stop) {

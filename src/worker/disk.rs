@@ -14,21 +14,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
-
-use super::ports::{TableFolder, World};
-use super::role::ClusterRole;
+use super::ports::TableFolder;
 use crate::telemetry::metrics;
 use leitong_base::proto;
-use leitong_cluster::{Clusterer, OldCentroids, Position, TableFault};
+use leitong_cluster::changelog::Identity;
+use leitong_cluster::{Clusterer, TableFault};
 use leitong_fingerprint::Detector;
-use leitong_store::blocks::{BlockStore, Files, Manifest};
+use leitong_store::blocks::{BlockStore, Files};
 use leitong_store::snapshot::{SnapshotError, changelog_blocks};
 
-/// Timeout of the wait for a former owner in this process.
-const LET_GO_TIMEOUT: Duration = Duration::from_secs(2);
-/// Interval between checks during that wait.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Pause before a failed save is retried, and interval at which failures are logged.
 const FAILED_PAUSE: Duration = Duration::from_secs(60);
 /// Number of remembered places per block.
@@ -53,19 +47,19 @@ pub(crate) struct DiskTable {
 impl DiskTable {
     /// Creates the part on disk from open blocks. The changelog from offset `from` on has all centroids that
     /// are in no block, and the youngest one that is in a block.
-    pub(crate) fn new<W: World>(
-        role: &ClusterRole<W>,
+    pub(super) fn new(
         partition: u32,
+        (topic, detector): (&str, &Arc<dyn Detector>),
+        identity: &Identity,
         folder: TableFolder,
         store: Arc<BlockStore>,
         from: u64,
     ) -> Self {
-        let identity = role.identity(partition);
         let step = (folder.options.block / PLACES_A_BLOCK).max(1);
         let table = Self {
             partition,
-            topic: role.config.kafka.topics.centroids.clone(),
-            detector: Arc::clone(&role.detector),
+            topic: topic.to_owned(),
+            detector: Arc::clone(detector),
             hashes: (identity.fingerprint_hash, identity.cluster_hash),
             saved: store.changes(),
             store,
@@ -180,56 +174,6 @@ pub(super) fn set_aside(partition: u32, files: &dyn Files, why: &dyn fmt::Displa
             "table {folder} is not used, the table is restored from the changelog: {why} (and it cannot be set aside: \
              {error})"
         ),
-    }
-}
-
-impl<W: World> ClusterRole<W> {
-    /// Returns the folder of a partition's table, when no other owner in this process uses it any more.
-    pub(super) fn table_folder(
-        &self,
-        partition: u32,
-        stop: impl Fn() -> bool,
-    ) -> anyhow::Result<TableFolder> {
-        let began = self.world.now();
-        while !stop() {
-            let folder = self.world.table_folder(partition).context("cannot open the table's folder")?;
-            if let Some(folder) = folder {
-                return Ok(folder);
-            }
-            if self.world.now().duration_since(began) > LET_GO_TIMEOUT {
-                bail!(
-                    "the table's folder is in use: by a former owner that has not ended yet, or by another instance, \
-                     which then needs a kafka.snapshots.dir of its own"
-                );
-            }
-            self.world.wait(&self.stop, LOOK_AGAIN);
-        }
-        bail!("stopped")
-    }
-
-    /// Creates an empty table for a partition, with a part on disk if the settings say so. Its changelog
-    /// begins at `from`.
-    pub(super) fn empty_table(
-        &self,
-        partition: u32,
-        from: u64,
-        stop: impl Fn() -> bool,
-    ) -> anyhow::Result<(Clusterer, Option<DiskTable>)> {
-        let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
-        let position = Position { log_partition: partition, ..Position::default() };
-        if !self.config.table.on_disk {
-            return Ok((Clusterer::new(detector, rules, position), None));
-        }
-        let folder = self.table_folder(partition, stop)?;
-        changelog_blocks::forget(&*folder.files).context("cannot begin a table on disk anew")?;
-        let manifest = Manifest { table_id: self.world.random(), ..Manifest::default() };
-        let files = Arc::clone(&folder.files);
-        let store = BlockStore::open(files, Arc::clone(&detector), folder.options, &manifest);
-        let store = Arc::new(store.context("cannot begin a table on disk")?);
-        let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, 0);
-        let clusterer = Clusterer::with_old(detector, rules.expiry, position, None, old);
-        let clusterer = clusterer.context("cannot begin a table on disk")?;
-        Ok((clusterer, Some(DiskTable::new(self, partition, folder, store, from))))
     }
 }
 

@@ -17,9 +17,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::owner::{Owner, Trouble};
+use super::owned::OwnedPartition;
 use super::ports::World;
 use super::transaction::outgoing;
+use super::trouble::Trouble;
 use crate::kafka::ports::{Delivered, Reader, Record};
 use crate::worker::outputs::Outputs;
 use leitong_cluster::changelog::POSITION_KEY;
@@ -41,7 +42,7 @@ pub(super) enum Fate {
 /// Finds out if `parts`, whose records were delivered at `delivered`, were committed. If only some of them
 /// are visible, removes those. `before` is the offset that the group had committed before them.
 pub(super) fn resolve<W: World>(
-    owner: &Owner<W>,
+    owned: &OwnedPartition<W>,
     log: &W::Reader,
     before: Option<u64>,
     parts: &mut [Outputs],
@@ -49,9 +50,9 @@ pub(super) fn resolve<W: World>(
 ) -> Result<Fate, Trouble> {
     let Some(last) = parts.last() else { return Ok(Fate::Committed) };
     let end = Some(last.next_log_offset);
-    let visible = visible(owner, parts, delivered)?;
+    let visible = visible(owned, parts, delivered)?;
     let count = visible.iter().filter(|visible| **visible).count();
-    let all = count == outgoing(parts, &owner.config().kafka, owner.partition).count();
+    let all = count == outgoing(parts, &owned.config().kafka, owned.partition).count();
     match log.committed()? {
         committed if committed == end && all => Ok(Fate::Committed),
         committed if committed == end && end != before && count == 0 => Err(other_owner(committed)),
@@ -59,7 +60,7 @@ pub(super) fn resolve<W: World>(
         _ if count == 0 => Ok(Fate::WriteRest),
         committed => {
             tracing::error!(
-                partition = owner.partition,
+                partition = owned.partition,
                 visible = count,
                 records = visible.len(),
                 committed,
@@ -79,13 +80,13 @@ pub(super) fn other_owner(committed: Option<u64>) -> Trouble {
 
 /// For each record sent, true if a `read_committed` consumer sees it.
 fn visible<W: World>(
-    owner: &Owner<W>,
+    owned: &OwnedPartition<W>,
     parts: &[Outputs],
     delivered: &[Option<Delivered>],
 ) -> Result<Vec<bool>, Trouble> {
-    let config = &owner.config().kafka;
+    let config = &owned.config().kafka;
     let mut wanted: BTreeMap<(&str, u32), BTreeSet<u64>> = BTreeMap::new();
-    let places: Vec<_> = outgoing(parts, config, owner.partition)
+    let places: Vec<_> = outgoing(parts, config, owned.partition)
         .zip(delivered)
         .map(|(record, delivered)| delivered.map(|at| (record.topic, at.partition, at.offset)))
         .collect();
@@ -94,7 +95,7 @@ fn visible<W: World>(
     }
     let mut seen = BTreeSet::new();
     for ((topic, partition), offsets) in wanted {
-        let found = visible_in(owner, topic, partition, &offsets)?;
+        let found = visible_in(owned, topic, partition, &offsets)?;
         seen.extend(found.into_iter().map(|offset| (topic, partition, offset)));
     }
     Ok(places.iter().map(|place| place.is_some_and(|place| seen.contains(&place))).collect())
@@ -102,7 +103,7 @@ fn visible<W: World>(
 
 /// The `offsets` of one partition that a `read_committed` consumer sees.
 fn visible_in<W: World>(
-    owner: &Owner<W>,
+    owned: &OwnedPartition<W>,
     topic: &str,
     partition: u32,
     offsets: &BTreeSet<u64>,
@@ -110,7 +111,7 @@ fn visible_in<W: World>(
     let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
         return Ok(BTreeSet::new());
     };
-    let world = &owner.role.world;
+    let world = &owned.role.world;
     let reader = world.reader(topic, partition)?;
     let began = world.now();
     // An open transaction of another producer may be before ours.
@@ -126,12 +127,12 @@ fn visible_in<W: World>(
             )
             .into());
         }
-        if world.wait(&owner.stop, LOOK_AGAIN) {
+        if world.wait(&owned.stop, LOOK_AGAIN) {
             return Err(anyhow::anyhow!("stopped").into());
         }
     };
     let mut found = BTreeSet::new();
-    if start > first && topic == owner.config().kafka.topics.centroids {
+    if start > first && topic == owned.config().kafka.topics.centroids {
         // This owner lets brokers delete only records that were committed before.
         return Err(Trouble::Fenced(
             "another owner has deleted what this one wrote to the changelog".to_owned(),
@@ -144,7 +145,7 @@ fn visible_in<W: World>(
     let passed = std::cell::Cell::new(false);
     let read = reader.read_to_end::<anyhow::Error>(
         first.max(start),
-        || passed.get() || owner.stop.is_requested(),
+        || passed.get() || owned.stop.is_requested(),
         |record: &dyn Record| {
             if offsets.contains(&record.offset()) {
                 found.insert(record.offset());

@@ -22,12 +22,15 @@ pub(crate) mod disk;
 mod doubt;
 pub mod fingerprint;
 mod kafka_world;
+pub(crate) mod needed;
 pub(crate) mod outputs;
+mod owned;
 pub(crate) mod owner;
 pub(crate) mod ports;
 mod positions;
 pub(crate) mod registry;
 pub mod replay;
+mod replica;
 pub(crate) mod resources;
 mod restore;
 pub(crate) mod role;
@@ -36,7 +39,9 @@ pub(crate) mod standby;
 mod startup;
 pub mod stop;
 pub(crate) mod tables;
+mod take_over;
 mod transaction;
+mod trouble;
 mod unended;
 mod writer;
 
@@ -57,7 +62,7 @@ use crate::telemetry::admin::{AdminPort, Beside};
 use crate::telemetry::config::AdminConfig;
 use crate::telemetry::health::Health;
 use crate::telemetry::traces::config::Settings as TraceSettings;
-use crate::telemetry::{exemplars, metrics, templates, traces};
+use crate::telemetry::{metrics, templates, traces};
 use leitong_store::blocks::check_keys;
 use stop::Stop;
 
@@ -187,9 +192,6 @@ fn serve_admin_port(
 ) -> anyhow::Result<()> {
     let recorder = metrics::install()?;
     metrics::begin();
-    if config.exemplars {
-        exemplars::begin();
-    }
     let upkeep = recorder.clone();
     let mut console = None;
     if !config.address.is_empty() {

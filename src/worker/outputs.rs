@@ -9,7 +9,6 @@ use crate::kafka::config::VerdictFormat;
 use crate::kafka::dead_letter;
 use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::verdict_headers;
-use crate::telemetry::exemplars::Exemplar;
 use crate::telemetry::metrics::Outcome;
 use crate::telemetry::tally::Tallied;
 use crate::telemetry::templates::Noticed;
@@ -48,8 +47,6 @@ pub(crate) struct Counted {
     pub(crate) outcome: Outcome,
     /// The time at which the page's message was written.
     pub(crate) log_time: Option<Timestamp>,
-    /// The page, if metrics name pages.
-    pub(crate) exemplar: Option<Exemplar>,
 }
 
 /// A message to write.
@@ -103,9 +100,7 @@ impl Outputs {
         (log_time, mut trace): (Option<Timestamp>, Option<Box<LogTrace>>),
         (config, tables): (&KafkaConfig, &TableRegistry),
     ) -> serde_json::Result<()> {
-        let trace_id = trace.as_ref().map(|trace| trace.trace_id());
-        let exemplar = Exemplar::of(&conclusion, trace_id);
-        self.outcomes.push(Counted { outcome: Outcome::of(&conclusion), log_time, exemplar });
+        self.outcomes.push(Counted { outcome: Outcome::of(&conclusion), log_time });
         let context = trace.as_mut().map(|trace| trace.decided(&conclusion));
         let traced = |headers| with_context(headers, context.as_ref());
         self.tallied.extend(Tallied::of(&conclusion));

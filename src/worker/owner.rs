@@ -18,26 +18,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use thiserror::Error;
-
-use super::batch::Batch;
-use super::deletion::Committed;
+use super::batch::{Batch, LogDecider};
 use super::disk::DiskTable;
+use super::needed::Committed;
+use super::owned::OwnedPartition;
 use super::ports::World;
-use super::restore::{Restore, Table, TableReplica};
+use super::replica::TableReplica;
+use super::restore::{Restore, Restorer, Table};
 use super::role::ClusterRole;
 use super::stop::Stop;
-use super::transaction::{TransactionError, TransactionalProducer};
-use super::unended;
+use super::take_over::take_over;
+use super::transaction::TransactionalProducer;
+use super::trouble::Trouble;
 use super::writer::Writer;
-use crate::config::Config;
 use crate::kafka::ports::Reader;
 use crate::pipeline::log_partition::LogPartition;
 use crate::telemetry::metrics;
 use crate::worker::outputs::Outputs;
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::restore::Restoration;
-use leitong_cluster::log::identity::Replaced;
 
 /// Pause before a failed attempt is repeated.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -53,58 +52,7 @@ const HALT_REMINDER: Duration = Duration::from_secs(60);
 
 /// The owner of one partition.
 pub(crate) struct Owner<W> {
-    pub(super) role: Arc<ClusterRole<W>>,
-    pub(super) partition: u32,
-    pub(super) stop: Stop,
-}
-
-/// The reason why an owner does not serve its partition.
-#[derive(Debug, Error)]
-pub(crate) enum Trouble {
-    /// A transient error. The owner starts again by taking over.
-    #[error("{0:#}")]
-    Transient(anyhow::Error),
-    /// Another instance took over the partition, or replaced this instance because it seemed to be dead.
-    #[error("{0}")]
-    Fenced(String),
-    /// The partition is halted until an operator intervenes.
-    #[error("{0}")]
-    Halted(String),
-    /// The partition is halted because files of the table cannot be read, or could not be written for too
-    /// long.
-    #[error("nothing was decided that could be wrong: {0}")]
-    Table(TableFault),
-    /// No instance with this configuration can serve any partition.
-    #[error("{0}")]
-    Refused(String),
-}
-
-impl From<TableFault> for Trouble {
-    fn from(fault: TableFault) -> Self {
-        Self::Table(fault)
-    }
-}
-
-impl From<anyhow::Error> for Trouble {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Transient(error)
-    }
-}
-
-impl From<TransactionError> for Trouble {
-    fn from(error: TransactionError) -> Self {
-        match error {
-            TransactionError::Client(error) => Self::Refused(error.to_string()),
-            TransactionError::Fenced(_) => Self::Fenced(error.to_string()),
-            other => Self::Transient(other.into()),
-        }
-    }
-}
-
-impl From<Replaced> for Trouble {
-    fn from(replaced: Replaced) -> Self {
-        Self::Halted(replaced.to_string())
-    }
+    owned: OwnedPartition<W>,
 }
 
 /// State that an owner keeps between attempts to serve.
@@ -138,24 +86,20 @@ impl Decided {
 /// Owns the partition until its stop flag is raised.
 pub(crate) fn run<W: World>(owner: &Owner<W>) {
     let table = owner.serve_until_stopped();
-    owner.role.needed.forget(owner.partition);
+    owner.owned.role.needed.forget(owner.owned.partition);
     // Without a standby, nobody would continue this table or drop it.
-    let table = table.filter(|_| owner.config().kafka.standby);
-    owner.role.tables.release(owner.partition, table);
+    let table = table.filter(|_| owner.owned.config().kafka.standby);
+    owner.owned.role.tables.release(owner.owned.partition, table);
 }
 
 impl<W: World> Owner<W> {
     pub(crate) fn new(role: Arc<ClusterRole<W>>, partition: u32, stop: Stop) -> Self {
-        Self { role, partition, stop }
-    }
-
-    pub(super) fn config(&self) -> &Config {
-        &self.role.config
+        Self { owned: OwnedPartition { role, partition, stop } }
     }
 
     fn serve_until_stopped(&self) -> Option<TableReplica> {
         let mut history = History::default();
-        while !self.stop.is_requested() {
+        while !self.owned.stop.is_requested() {
             // If a panic leaves the partition without an owner, that must be reported.
             let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut history)));
             let served = served.unwrap_or_else(|_| {
@@ -171,19 +115,19 @@ impl<W: World> Owner<W> {
 
     /// Waits as long as `trouble` requires.
     fn wait_after(&self, trouble: Trouble, history: &mut History) {
-        let (partition, world) = (self.partition, &self.role.world);
+        let (partition, world) = (self.owned.partition, &self.owned.role.world);
         // Once the owner is asked to stop, the partition is no longer its own, so errors no longer matter.
-        let is_left = || self.stop.is_requested();
+        let is_left = || self.owned.stop.is_requested();
         if is_left() {
             tracing::info!(partition, "log partition: left behind: {trouble}");
             return;
         }
-        let not_ready = |why: String| self.role.health.wait_for_unless(partition, why, is_left);
+        let not_ready = |why: String| self.owned.role.health.wait_for_unless(partition, why, is_left);
         match trouble {
             Trouble::Transient(error) => {
                 not_ready(format!("{error:#}"));
                 tracing::warn!(partition, "log partition: trying again: {error:#}");
-                world.wait(&self.stop, RETRY_PAUSE);
+                world.wait(&self.owned.stop, RETRY_PAUSE);
             }
             Trouble::Fenced(why) => {
                 history.fenced += 1;
@@ -193,21 +137,21 @@ impl<W: World> Owner<W> {
                     "log partition: state dropped: {}",
                     self.fenced(&why, history.fenced)
                 );
-                world.wait(&self.stop, FENCED_PAUSE);
+                world.wait(&self.owned.stop, FENCED_PAUSE);
             }
             halt @ (Trouble::Halted(_) | Trouble::Table(_)) => {
                 let why = halt.to_string();
                 not_ready(why.clone());
                 metrics::halted(partition, true);
-                while !self.stop.is_requested() {
+                while !self.owned.stop.is_requested() {
                     tracing::error!(partition, "log partition halted: {why}");
-                    world.wait(&self.stop, HALT_REMINDER);
+                    world.wait(&self.owned.stop, HALT_REMINDER);
                 }
             }
             Trouble::Refused(why) => {
                 not_ready(why.clone());
-                self.role.refuse(anyhow::anyhow!("log partition {partition}: {why}"));
-                self.stop.request();
+                self.owned.role.refuse(anyhow::anyhow!("log partition {partition}: {why}"));
+                self.owned.stop.request();
             }
         }
     }
@@ -220,16 +164,20 @@ impl<W: World> Owner<W> {
         format!(
             "{why}; {rounds} times in a row: is there a second installation with kafka.app = {:?} and other topics? Each \
              needs a name of its own",
-            self.config().kafka.app
+            self.owned.config().kafka.app
         )
     }
 
     /// Serves the partition, from taking over to the stop. Returns the table for the standby, if it can be
     /// used.
     fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
-        let reader = self.role.world.follower(&self.config().kafka.topics.fingerprints, self.partition)?;
-        let producer = self.take_over(&reader)?;
-        let mut table = match self.restore(&reader, history.damaged + 1)? {
+        let reader = self
+            .owned
+            .role
+            .world
+            .follower(&self.owned.config().kafka.topics.fingerprints, self.owned.partition)?;
+        let producer = take_over(&self.owned, &reader)?;
+        let mut table = match Restorer::new(&self.owned).restore(&reader, history.damaged + 1)? {
             Restore::Table(table) => table,
             Restore::Stopped(followed) => return Ok(followed.map(|followed| *followed)),
             Restore::Damaged(error) => {
@@ -262,22 +210,22 @@ impl<W: World> Owner<W> {
         history: &mut History,
     ) -> Result<Option<(Restoration, u64)>, Trouble> {
         let Table { mut state, reset, changelog_next, committed, .. } = table;
-        let mut writer = Writer::new(self, producer, reader, changelog_next, committed);
+        let mut writer = Writer::new(&self.owned, producer, reader, changelog_next, committed);
         if reset {
             let changelog = state.take_changelog()?;
-            writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
+            writer.write(vec![Outputs { changelog, ..self.owned.outputs(&state, state.next_offset()) }])?;
         }
         reader.begin(state.next_offset())?;
-        writer.served = Some(self.role.tables.serve(self.partition, &mut state)?);
+        writer.served = Some(self.owned.role.tables.serve(self.owned.partition, &mut state)?);
         self.decide_and_write(reader, (&mut state, disk), &mut writer, history)?;
         // Everything in the table is committed.
-        let Some(next_offset) = writer.changelog_next.filter(|_| self.config().kafka.standby) else {
+        let Some(next_offset) = writer.changelog_next.filter(|_| self.owned.config().kafka.standby) else {
             return Ok(None);
         };
         writer.served = None;
         let position = state.position()?;
         let (stage, _) = state.into_parts();
-        let detector = Arc::clone(&self.role.detector);
+        let detector = Arc::clone(&self.owned.role.detector);
         Ok(Some((Restoration::resume(stage.into_clusterer(), position, detector), next_offset)))
     }
 
@@ -290,27 +238,29 @@ impl<W: World> Owner<W> {
         history: &mut History,
     ) -> Result<(), Trouble> {
         tracing::info!(
-            partition = self.partition,
+            partition = self.owned.partition,
             offset = state.next_offset(),
             centroids = state.centroid_count(),
             "log partition: serving"
         );
-        metrics::halted(self.partition, false);
-        let began = self.role.world.now();
+        metrics::halted(self.owned.partition, false);
+        let began = self.owned.role.world.now();
         if disk.is_some() {
             state.insert_pending()?;
         }
         if history.fenced < FENCED_ROUNDS_MAX {
-            self.role.health.settled(self.partition);
+            self.owned.role.health.settled(self.owned.partition);
         }
         let mut waiting = None;
-        while !self.stop.is_requested() {
-            self.role.world.verify_table()?;
+        while !self.owned.stop.is_requested() {
+            self.owned.role.world.verify_table()?;
             let Batch { parts, trouble } = match waiting.take() {
-                None => self.batch(reader, state)?,
+                None => LogDecider::new(&self.owned).batch(reader, state)?,
                 Some(decided) => {
-                    let (written, batch) =
-                        self.role.world.both(|| self.write(decided, writer), || self.batch(reader, state));
+                    let (written, batch) = self.owned.role.world.both(
+                        || self.write(decided, writer),
+                        || LogDecider::new(&self.owned).batch(reader, state),
+                    );
                     written?;
                     batch?
                 }
@@ -344,10 +294,13 @@ impl<W: World> Owner<W> {
     fn write(&self, decided: Decided, writer: &mut Writer<'_, W>) -> Result<(), Trouble> {
         let Decided { parts, unexpired, first, centroids } = decided;
         writer.write(parts)?;
-        metrics::centroids(self.partition, centroids);
+        metrics::centroids(self.owned.partition, centroids);
         let Some(next) = writer.changelog_next else { return Ok(()) };
         let ((count, oldest_log_offset), position_offset) = (unexpired, next.saturating_sub(1));
-        self.role.needed.put(self.partition, Committed { first, count, oldest_log_offset, position_offset });
+        self.owned
+            .role
+            .needed
+            .put(self.owned.partition, Committed { first, count, oldest_log_offset, position_offset });
         Ok(())
     }
 
@@ -374,7 +327,7 @@ impl<W: World> Owner<W> {
     ) -> Result<(), TableFault> {
         match (disk, writer.changelog_next) {
             (Some(disk), Some(next)) => {
-                disk.committed(&state.clusterer(), next, || state.position(), self.role.world.now())
+                disk.committed(&state.clusterer(), next, || state.position(), self.owned.role.world.now())
             }
             _ => Ok(()),
         }
@@ -382,21 +335,9 @@ impl<W: World> Owner<W> {
 
     /// Resets the count of fenced attempts after a long time without one.
     fn reset_fence_count(&self, began: Instant, history: &mut History) {
-        if history.fenced > 0 && self.role.world.now().duration_since(began) >= FENCED_FORGOTTEN {
+        if history.fenced > 0 && self.owned.role.world.now().duration_since(began) >= FENCED_FORGOTTEN {
             history.fenced = 0;
-            self.role.health.settled(self.partition);
+            self.owned.role.health.settled(self.owned.partition);
         }
-    }
-
-    /// Takes over the transactional id of the partition, and ends open transactions of the former owner.
-    pub(super) fn take_over(&self, log: &W::Reader) -> Result<TransactionalProducer<W::Client>, Trouble> {
-        let client = self.role.world.transactions(self.partition).map_err(TransactionError::from)?;
-        let producer = TransactionalProducer::take_over(client, self.partition, || self.stop.is_requested())?;
-        unended::end(self, log, &producer)?;
-        Ok(producer)
-    }
-
-    pub(super) fn outputs(&self, state: &LogPartition, first_log_offset: u64) -> Outputs {
-        Outputs { first_log_offset, next_log_offset: state.next_offset(), ..Outputs::default() }
     }
 }

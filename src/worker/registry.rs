@@ -18,10 +18,11 @@ use std::time::Instant;
 use dashmap::DashMap;
 use parking_lot::RwLock;
 
-use super::restore::TableReplica;
-use super::standby::KeptRecord;
+use super::replica::TableReplica;
 use crate::api::recent::{Named, Recent};
 use crate::config::Config;
+use crate::kafka::log_origin::LogOrigin;
+use crate::kafka::ports::Record;
 use crate::pipeline::log_partition::LogPartition;
 use crate::pipeline::shared_stage::StageReader;
 use leitong_cluster::TableFault;
@@ -55,6 +56,42 @@ struct Followed {
 
 /// A verdict to keep: its names, and its JSON.
 pub(crate) type KeptVerdict = (Named, Box<[u8]>);
+
+/// A record of the changelog, kept until the end of its transaction.
+pub(super) struct KeptRecord {
+    pub(super) offset: u64,
+    key: Option<Box<[u8]>>,
+    value: Option<Box<[u8]>>,
+}
+
+impl KeptRecord {
+    pub(super) fn new(record: &dyn Record) -> Self {
+        Self {
+            offset: record.offset(),
+            key: record.key().map(Into::into),
+            value: record.value().map(Into::into),
+        }
+    }
+}
+
+impl Record for KeptRecord {
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        self.key.as_deref()
+    }
+
+    fn value(&self) -> Option<&[u8]> {
+        self.value.as_deref()
+    }
+
+    /// Records of the changelog have no origin.
+    fn origin(&self) -> Option<LogOrigin> {
+        None
+    }
+}
 
 /// Keeps an owner's table in the registry for as long as it lives.
 pub(super) struct Served<'a> {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Accepted;
-use super::deletion::Needed;
+use super::needed::Needed;
 use super::ports::World;
 use super::registry::TableRegistry;
 use super::stop::Stop;

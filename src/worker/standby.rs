@@ -12,9 +12,9 @@
 use std::time::Duration;
 
 use super::ports::World;
+use super::registry::KeptRecord;
 use super::role::ClusterRole;
 use super::stop::Stop;
-use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::ports::{Reader, Record, Step};
 use crate::telemetry::metrics;
 use leitong_cluster::changelog::POSITION_KEY;
@@ -29,42 +29,6 @@ const OWNED_PAUSE: Duration = Duration::from_millis(100);
 
 /// Maximum number of changelog records that are applied together: more than a transaction has.
 const TAKEN_AT_ONCE: usize = 1 << 18;
-
-/// A record of the changelog, kept until the end of its transaction.
-pub(super) struct KeptRecord {
-    pub(super) offset: u64,
-    key: Option<Box<[u8]>>,
-    value: Option<Box<[u8]>>,
-}
-
-impl KeptRecord {
-    fn new(record: &dyn Record) -> Self {
-        Self {
-            offset: record.offset(),
-            key: record.key().map(Into::into),
-            value: record.value().map(Into::into),
-        }
-    }
-}
-
-impl Record for KeptRecord {
-    fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    fn key(&self) -> Option<&[u8]> {
-        self.key.as_deref()
-    }
-
-    fn value(&self) -> Option<&[u8]> {
-        self.value.as_deref()
-    }
-
-    /// Records of the changelog have no origin.
-    fn origin(&self) -> Option<LogOrigin> {
-        None
-    }
-}
 
 /// The reason why following ended.
 enum Ended {

@@ -23,10 +23,11 @@ use std::time::Duration;
 
 use prost::Message as _;
 
-use super::owner::{Owner, Trouble};
+use super::owned::OwnedPartition;
 use super::ports::World;
 use super::positions;
 use super::transaction::TransactionalProducer;
+use super::trouble::Trouble;
 use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Outgoing, Reader, Record, Step};
@@ -78,18 +79,18 @@ struct Found {
 /// # Errors
 /// [`Trouble`], also if something had to be ended. The owner then takes over again, and finds nothing.
 pub(super) fn end<W: World>(
-    owner: &Owner<W>,
+    owned: &OwnedPartition<W>,
     log: &W::Reader,
     producer: &TransactionalProducer<W::Client>,
 ) -> Result<(), Trouble> {
-    let leftovers = leftovers(owner)?;
+    let leftovers = leftovers(owned)?;
     // The client retries while an offset is open, and then reports only a timeout.
     let committed = log.committed().or_else(|_| log.committed());
     if leftovers.is_empty() && committed.is_ok() {
         return Ok(());
     }
-    let found = find_out(owner, producer, leftovers, committed.ok())?;
-    let group = owner.role.world.group();
+    let found = find_out(owned, producer, leftovers, committed.ok())?;
+    let group = owned.role.world.group();
     let group = group.ok_or_else(|| anyhow::anyhow!("this instance has left its group"))?;
     let was_committed =
         |open: &OpenChangelog| open.next_log_offset.is_some_and(|next| Some(next) <= found.done);
@@ -103,9 +104,9 @@ pub(super) fn end<W: World>(
         let Some(done) = found.done.filter(|_| found.pending || position.is_some()) else {
             return Ok(());
         };
-        let centroids = &owner.config().kafka.topics.centroids;
+        let centroids = &owned.config().kafka.topics.centroids;
         let key = POSITION_KEY.to_vec();
-        let position = position.map(|value| record(centroids, owner.partition, &key, Some(value)));
+        let position = position.map(|value| record(centroids, owned.partition, &key, Some(value)));
         producer.commit_again(position, done, &group)?;
     } else {
         let (open, key) = (found.aborted.iter().chain(open), MARK.to_vec());
@@ -116,7 +117,7 @@ pub(super) fn end<W: World>(
     }
     metrics::unended_transaction();
     tracing::warn!(
-        partition = owner.partition,
+        partition = owned.partition,
         partitions = ?found.aborted.iter().map(|range| (&range.topic, range.partition)).collect::<Vec<_>>(),
         changelog = found.changelog.is_some(),
         offset = found.pending,
@@ -131,7 +132,7 @@ fn record<'a>(topic: &'a str, partition: u32, key: &'a Vec<u8>, value: Option<&'
 
 /// Finds out what was decided about the transaction of `leftovers`. `committed` is `None` if it is unknown.
 fn find_out<W: World>(
-    owner: &Owner<W>,
+    owned: &OwnedPartition<W>,
     producer: &TransactionalProducer<W::Client>,
     leftovers: Vec<Leftover>,
     committed: Option<Option<u64>>,
@@ -140,7 +141,7 @@ fn find_out<W: World>(
         leftovers.into_iter().partition(|leftover| leftover.origin.is_none());
     let changelog = match changelog.into_iter().next() {
         Some(Leftover { range, .. }) => {
-            let position = last_position(owner, &range)?;
+            let position = last_position(owned, &range)?;
             let next_log_offset = position.as_deref().and_then(next_log_offset);
             Some(OpenChangelog { range, position, next_log_offset })
         }
@@ -149,22 +150,22 @@ fn find_out<W: World>(
     let done = match (committed, &changelog) {
         (Some(committed), _) => committed,
         (None, open) => {
-            let centroids = &owner.config().kafka.topics.centroids;
+            let centroids = &owned.config().kafka.topics.centroids;
             let mut mark_offset = None;
             if open.is_none() {
                 // A leader that was just elected would hide the last position record, except from a client
                 // that writes to it.
                 let key = MARK.to_vec();
-                let mark = record(centroids, owner.partition, &key, None);
+                let mark = record(centroids, owned.partition, &key, None);
                 producer.abort_again(std::iter::once(mark), None)?;
                 mark_offset = producer.delivered().last().copied().flatten().map(|mark| mark.offset);
             }
-            let reader = owner.role.world.reader(centroids, owner.partition)?;
-            let visible = position_up_to(owner, &reader, mark_offset)?;
+            let reader = owned.role.world.reader(centroids, owned.partition)?;
+            let visible = position_up_to(owned, &reader, mark_offset)?;
             let visible = visible.map(|position| position.next_log_offset);
             match open {
                 Some(OpenChangelog { next_log_offset: next @ Some(_), .. })
-                    if any_visible(owner, visible.unwrap_or(0))? =>
+                    if any_visible(owned, visible.unwrap_or(0))? =>
                 {
                     *next
                 }
@@ -182,11 +183,11 @@ fn find_out<W: World>(
 /// Returns the last position record that is visible when everything up to `mark` is visible. Waits because a
 /// leader that was elected after the mark was written may not know what was committed before it.
 fn position_up_to<W: World>(
-    owner: &Owner<W>,
+    owned: &OwnedPartition<W>,
     reader: &W::Reader,
     mark: Option<u64>,
 ) -> Result<Option<proto::Position>, Trouble> {
-    let world = &owner.role.world;
+    let world = &owned.role.world;
     let began = world.now();
     let shows_mark = || mark.is_none_or(|mark| reader.bounds().is_ok_and(|(_, end)| end > mark));
     loop {
@@ -199,7 +200,7 @@ fn position_up_to<W: World>(
         if world.now().duration_since(began) > READ_TIMEOUT {
             return Err(anyhow::anyhow!("{} does not show yet what was committed", reader.name()).into());
         }
-        if world.wait(&owner.stop, LOOK_AGAIN) {
+        if world.wait(&owned.stop, LOOK_AGAIN) {
             return Err(anyhow::anyhow!("stopped").into());
         }
     }
@@ -207,20 +208,20 @@ fn position_up_to<W: World>(
 
 /// Returns the open records of this owner, which should have none. Waits for open transactions of others that
 /// may hide more.
-fn leftovers<W: World>(owner: &Owner<W>) -> Result<Vec<Leftover>, Trouble> {
-    let world = &owner.role.world;
+fn leftovers<W: World>(owned: &OwnedPartition<W>) -> Result<Vec<Leftover>, Trouble> {
+    let world = &owned.role.world;
     let began = world.now();
-    let first = world.open_ranges(owner.partition)?;
+    let first = world.open_ranges(owned.partition)?;
     let mut ranges = first.clone();
     loop {
         let (mut own, mut of_others) = (Vec::new(), false);
         for range in ranges {
-            if range.topic == owner.config().kafka.topics.centroids {
+            if range.topic == owned.config().kafka.topics.centroids {
                 own.push(Leftover { range, origin: None });
                 continue;
             }
-            match origin_of_first(owner, &range)? {
-                origin @ Some(LogOrigin { partition, .. }) if partition == owner.partition => {
+            match origin_of_first(owned, &range)? {
+                origin @ Some(LogOrigin { partition, .. }) if partition == owned.partition => {
                     own.push(Leftover { range, origin });
                 }
                 _ => of_others = true,
@@ -229,10 +230,10 @@ fn leftovers<W: World>(owner: &Owner<W>) -> Result<Vec<Leftover>, Trouble> {
         if !of_others || world.now().duration_since(began) > OTHERS_TIMEOUT {
             return Ok(own);
         }
-        if world.wait(&owner.stop, LOOK_AGAIN) {
+        if world.wait(&owned.stop, LOOK_AGAIN) {
             return Err(anyhow::anyhow!("stopped").into());
         }
-        ranges = world.open_ranges(owner.partition)?;
+        ranges = world.open_ranges(owned.partition)?;
         // Records that were written since then are not ours.
         ranges.retain(|now| {
             first.iter().any(|then| {
@@ -243,11 +244,14 @@ fn leftovers<W: World>(owner: &Owner<W>) -> Result<Vec<Leftover>, Trouble> {
 }
 
 /// Returns the origin of the first record in an open range, if the record has one.
-fn origin_of_first<W: World>(owner: &Owner<W>, range: &OpenRange) -> Result<Option<LogOrigin>, Trouble> {
-    let reader = owner.role.world.uncommitted_reader(&range.topic, range.partition)?;
+fn origin_of_first<W: World>(
+    owned: &OwnedPartition<W>,
+    range: &OpenRange,
+) -> Result<Option<LogOrigin>, Trouble> {
+    let reader = owned.role.world.uncommitted_reader(&range.topic, range.partition)?;
     reader.begin(range.from)?;
-    let began = owner.role.world.now();
-    while owner.role.world.now().duration_since(began) < READ_TIMEOUT && !owner.stop.is_requested() {
+    let began = owned.role.world.now();
+    while owned.role.world.now().duration_since(began) < READ_TIMEOUT && !owned.stop.is_requested() {
         match reader.next(LOOK_AGAIN)? {
             Step::Record(record) => {
                 // Another record means that the transaction has ended meanwhile.
@@ -262,12 +266,12 @@ fn origin_of_first<W: World>(owner: &Owner<W>, range: &OpenRange) -> Result<Opti
 }
 
 /// Returns the value of the last position record in an open range of the changelog.
-fn last_position<W: World>(owner: &Owner<W>, range: &OpenRange) -> Result<Option<Vec<u8>>, Trouble> {
-    let reader = owner.role.world.uncommitted_reader(&range.topic, range.partition)?;
+fn last_position<W: World>(owned: &OwnedPartition<W>, range: &OpenRange) -> Result<Option<Vec<u8>>, Trouble> {
+    let reader = owned.role.world.uncommitted_reader(&range.topic, range.partition)?;
     let mut last = None;
     reader.read_to_end::<anyhow::Error>(
         range.from,
-        || owner.stop.is_requested(),
+        || owned.stop.is_requested(),
         |record: &dyn Record| {
             if record.key() == Some(POSITION_KEY) {
                 last = record.value().map(<[u8]>::to_vec);
@@ -283,10 +287,10 @@ fn next_log_offset(position: &[u8]) -> Option<u64> {
 }
 
 /// Returns true if an outcome of this owner's log partition at or after `offset` is visible.
-fn any_visible<W: World>(owner: &Owner<W>, offset: u64) -> Result<bool, Trouble> {
-    let world = &owner.role.world;
-    for (topic, partition) in world.outputs(owner.partition)? {
-        if topic == owner.config().kafka.topics.centroids {
+fn any_visible<W: World>(owned: &OwnedPartition<W>, offset: u64) -> Result<bool, Trouble> {
+    let world = &owned.role.world;
+    for (topic, partition) in world.outputs(owned.partition)? {
+        if topic == owned.config().kafka.topics.centroids {
             continue;
         }
         let reader = world.reader(&topic, partition)?;
@@ -295,9 +299,9 @@ fn any_visible<W: World>(owner: &Owner<W>, offset: u64) -> Result<bool, Trouble>
         if start < end {
             reader.read_to_end::<anyhow::Error>(
                 start.max(end.saturating_sub(TAIL)),
-                || owner.stop.is_requested(),
+                || owned.stop.is_requested(),
                 |record: &dyn Record| {
-                    let origin = record.origin().filter(|origin| origin.partition == owner.partition);
+                    let origin = record.origin().filter(|origin| origin.partition == owned.partition);
                     found |= origin.is_some_and(|origin| origin.offset >= offset);
                     Ok(())
                 },

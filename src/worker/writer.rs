@@ -14,14 +14,16 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::doubt::{self, Fate};
-use super::owner::{Owner, Trouble};
+use super::owned::OwnedPartition;
 use super::ports::World;
 use super::registry::Served;
+use super::take_over::take_over;
 use super::transaction::{TransactionError, TransactionalProducer};
+use super::trouble::Trouble;
 use crate::kafka::ports::Delivered;
 use crate::kafka::ports::{Reader, RequestError};
 use crate::telemetry::traces::page::Committed;
-use crate::telemetry::{exemplars, metrics, tally, templates, traces};
+use crate::telemetry::{metrics, tally, templates, traces};
 use crate::worker::outputs::{Counted, OutputRecord, Outputs, To};
 
 /// Duration from which a transaction is too large: a fifth of the default timeout.
@@ -35,7 +37,7 @@ const PARTS_MAX: usize = 1 << 17;
 
 /// The writer of one partition's transactions.
 pub(super) struct Writer<'a, W: World> {
-    owner: &'a Owner<W>,
+    owned: &'a OwnedPartition<W>,
     /// The producer, or `None` after a failure or disturbance.
     producer: Option<TransactionalProducer<W::Client>>,
     reader: &'a W::Reader,
@@ -51,19 +53,19 @@ pub(super) struct Writer<'a, W: World> {
 
 impl<'a, W: World> Writer<'a, W> {
     pub(super) fn new(
-        owner: &'a Owner<W>,
+        owned: &'a OwnedPartition<W>,
         producer: TransactionalProducer<W::Client>,
         reader: &'a W::Reader,
         changelog_next: Option<u64>,
         committed: Option<u64>,
     ) -> Self {
         let producer = Some(producer);
-        Self { owner, producer, reader, changelog_next, committed, parts_max: PARTS_MAX, served: None }
+        Self { owned, producer, reader, changelog_next, committed, parts_max: PARTS_MAX, served: None }
     }
 
     /// Writes all parts, in order.
     pub(super) fn write(&mut self, mut parts: Vec<Outputs>) -> Result<(), Trouble> {
-        let world = &self.owner.role.world;
+        let world = &self.owned.role.world;
         let mut written = 0;
         while written < parts.len() {
             let end = parts.len().min(written.saturating_add(self.parts_max));
@@ -95,7 +97,7 @@ impl<'a, W: World> Writer<'a, W> {
             self.parts_max = (parts / 2).max(1);
             if parts > 1 {
                 tracing::info!(
-                    partition = self.owner.partition,
+                    partition = self.owned.partition,
                     parts = self.parts_max,
                     "the broker is slow: using smaller transactions"
                 );
@@ -108,8 +110,8 @@ impl<'a, W: World> Writer<'a, W> {
     /// Tries to write and commit the parts. Returns true if they are committed; otherwise those that remain
     /// must be written again. Also returns how long the commit took.
     fn try_write(&mut self, parts: &mut [Outputs]) -> Result<(bool, Duration), Trouble> {
-        let (owner, world) = (self.owner, &self.owner.role.world);
-        let config = &owner.config().kafka;
+        let (owned, world) = (self.owned, &self.owned.role.world);
+        let config = &owned.config().kafka;
         let producer = self.undisturbed_producer()?;
         // Read for each commit, because every rebalance changes the generation.
         let group = world.group().context("this instance has left its group")?;
@@ -132,12 +134,12 @@ impl<'a, W: World> Writer<'a, W> {
                 drop(producer);
                 self.changelog_next = None;
                 self.failed(error, parts)?;
-                if owner.stop.is_requested() {
+                if owned.stop.is_requested() {
                     return Err(Trouble::Transient(anyhow::anyhow!("stopped")));
                 }
                 // Fences the previous producer, so that its result cannot change any more.
-                self.producer = Some(owner.take_over(self.reader)?);
-                let fate = doubt::resolve(owner, self.reader, self.committed, parts, &delivered)?;
+                self.producer = Some(take_over(self.owned, self.reader)?);
+                let fate = doubt::resolve(owned, self.reader, self.committed, parts, &delivered)?;
                 Ok((fate == Fate::Committed, took))
             }
         }
@@ -149,7 +151,7 @@ impl<'a, W: World> Writer<'a, W> {
         let Some(producer) = self.producer.take() else { return self.take_over_again() };
         let Some(what) = producer.disturbance() else { return Ok(producer) };
         tracing::info!(
-            partition = self.owner.partition,
+            partition = self.owned.partition,
             "using a new producer, because a request of the old one may still arrive: {what}"
         );
         metrics::producer_replaced();
@@ -161,7 +163,7 @@ impl<'a, W: World> Writer<'a, W> {
     /// lets any member of the group commit any partition's offset, so work that such an owner has done must
     /// not be done again. When all others are fenced, the committed offset shows if there is any.
     fn take_over_again(&self) -> Result<TransactionalProducer<W::Client>, Trouble> {
-        let producer = self.owner.take_over(self.reader)?;
+        let producer = take_over(self.owned, self.reader)?;
         match self.reader.committed()? {
             committed if committed == self.committed => Ok(producer),
             committed => Err(doubt::other_owner(committed)),
@@ -170,11 +172,11 @@ impl<'a, W: World> Writer<'a, W> {
 
     /// Handles a failure. A fenced or refused transaction is not retried unchanged.
     fn failed(&self, error: TransactionError, parts: &mut [Outputs]) -> Result<(), Trouble> {
-        let owner = self.owner;
-        let partition = owner.partition;
+        let owned = self.owned;
+        let partition = owned.partition;
         match error {
             TransactionError::Refused(RequestError::Refused { ref topic, bytes, code }) => {
-                let left_out = if *topic == owner.config().kafka.topics.dead_letters {
+                let left_out = if *topic == owned.config().kafka.topics.dead_letters {
                     parts.iter_mut().map(Outputs::leave_out_values).sum()
                 } else {
                     0
@@ -191,7 +193,7 @@ impl<'a, W: World> Writer<'a, W> {
                     partition,
                     "the result of a transaction is unknown; finding out if it was committed: {why}"
                 );
-                owner.role.world.wait(&owner.stop, FAILED_PAUSE);
+                owned.role.world.wait(&owned.stop, FAILED_PAUSE);
                 Ok(())
             }
             other => Err(other.into()),
@@ -206,19 +208,16 @@ impl<'a, W: World> Writer<'a, W> {
         if let Some(served) = &self.served {
             served.keep(std::mem::take(&mut outputs.kept));
         }
-        let now = self.owner.role.world.timestamp();
+        let now = self.owned.role.world.timestamp();
         tally::committed(&outputs.tallied);
         templates::committed(&outputs.noticed);
-        for Counted { outcome, log_time, exemplar } in &outputs.outcomes {
+        for Counted { outcome, log_time } in &outputs.outcomes {
             metrics::committed(outcome);
             let delay = log_time.map(|log_time| {
                 let delay = u64::try_from(now.as_ms() - log_time.as_ms()).unwrap_or(0);
                 Duration::from_millis(delay)
             });
             delay.into_iter().for_each(metrics::verdict_delay);
-            if let Some(exemplar) = exemplar {
-                exemplars::committed(outcome, exemplar, delay.map(|delay| delay.as_secs_f64()), now);
-            }
         }
     }
 }

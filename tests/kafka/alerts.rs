@@ -50,7 +50,7 @@ fn the_lag_of_the_log_is_shown() {
     wait_until("the log is read to its end again", || lag(&owner, "log") == Some(0.0));
 }
 
-/// Prometheus with the rules that ship, but with short windows, and with exemplars. It is ended when dropped.
+/// Prometheus with the rules that ship, but with short windows. It is ended when dropped.
 pub(crate) struct Prometheus {
     _server: Server,
     address: String,
@@ -78,7 +78,6 @@ impl Prometheus {
         let mut command = prometheus_tool("prometheus");
         command
             .arg(format!("--config.file={}", folder.join("prometheus.yml").display()))
-            .arg("--enable-feature=exemplar-storage")
             .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
             .arg(format!("--web.listen-address={address}"));
         let server = Server::start(&command, &folder.join("prometheus.log"), "KILL");

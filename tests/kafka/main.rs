@@ -14,7 +14,6 @@ mod connectors;
 mod crash;
 mod dice;
 mod examples;
-mod exemplars;
 mod failures;
 mod flow;
 mod hashes;

@@ -348,11 +348,6 @@ pub(crate) struct Committed {
 }
 
 impl LogTrace {
-    /// Returns the id of the trace.
-    pub(crate) fn trace_id(&self) -> u128 {
-        self.said.trace_id
-    }
-
     fn context(&self, part: Part) -> TraceContext {
         self.said.at(self.page.span_id(self.said.trace_id, part as u8))
     }

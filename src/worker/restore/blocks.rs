@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use super::TableReplica;
 use crate::kafka::ports::Reader;
-use crate::worker::disk::{DiskTable, set_aside};
+use crate::worker::disk::set_aside;
 use crate::worker::ports::{TableFolder, World};
 use crate::worker::positions;
+use crate::worker::replica::TableReplica;
 use crate::worker::restore::{LOOK_AGAIN, STALE_LEADER};
 use crate::worker::role::ClusterRole;
 use leitong_base::proto;
@@ -88,7 +88,7 @@ impl<W: World> ClusterRole<W> {
             .and_then(|()| blocks.open(files, &self.detector, expiry, folder.options));
         Ok(opened.map(|OpenBlocks { clusterer, store, newest }| {
             let restoration = Restoration::of_old(clusterer, newest, last, Arc::clone(&self.detector));
-            let disk = DiskTable::new(self, log_partition, folder, store, next_offset);
+            let disk = self.disk_table(log_partition, folder, store, next_offset);
             TableReplica::new(restoration, Some(disk), next_offset)
         }))
     }

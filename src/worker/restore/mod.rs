@@ -8,6 +8,7 @@
 //! automatically.
 
 mod blocks;
+mod empty_table;
 pub(crate) mod place;
 mod resume;
 mod source;
@@ -16,8 +17,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::disk::DiskTable;
-use super::owner::{Owner, Trouble};
+use super::owned::OwnedPartition;
 use super::ports::World;
+use super::replica::TableReplica;
+use super::trouble::Trouble;
 use crate::kafka::ports::{Reader, Record};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::log_partition::LogPartition;
@@ -26,7 +29,7 @@ use crate::worker::restore::resume::{Known, next_offset};
 use leitong_cluster::changelog::restore::RestoreError;
 use leitong_cluster::changelog::topic_ids;
 use source::Source;
-pub(crate) use source::{TableReplica, beginning};
+pub(crate) use source::beginning;
 
 /// Number of times that a damaged changelog is read before the owner halts. If brokers delete or compact
 /// records during the reading, records seem to be missing once.
@@ -75,24 +78,41 @@ enum ReadOn {
     Unfit(RestoreError),
 }
 
-impl<W: World> Owner<W> {
+/// The part of an owner that restores its table.
+pub(super) struct Restorer<'a, W> {
+    owned: &'a OwnedPartition<W>,
+}
+
+impl<'a, W: World> Restorer<'a, W> {
+    /// Creates the part for a partition.
+    pub(super) fn new(owned: &'a OwnedPartition<W>) -> Self {
+        Self { owned }
+    }
+
     /// Restores the table from the changelog, or from a faster source. This is the `attempt`th time in a row.
     pub(super) fn restore(&self, log: &W::Reader, attempt: u32) -> Result<Restore, Trouble> {
-        self.role.world.ask_topic_ids()?;
-        self.role.world.verify_table()?;
-        let changelog = self.role.world.reader(&self.config().kafka.topics.centroids, self.partition)?;
+        self.owned.role.world.ask_topic_ids()?;
+        self.owned.role.world.verify_table()?;
+        let changelog = self
+            .owned
+            .role
+            .world
+            .reader(&self.owned.config().kafka.topics.centroids, self.owned.partition)?;
         for source in Source::ALL {
-            let began = self.role.world.now();
+            let began = self.owned.role.world.now();
             let start = match source {
-                Source::Standby => self.role.tables.take(self.partition),
-                Source::Snapshot => {
-                    self.role.at_snapshot(self.partition, &changelog, || self.stop.is_requested())?
-                }
-                Source::Changelog => {
-                    Some(self.role.at_beginning(self.partition, &changelog, || self.stop.is_requested())?)
-                }
+                Source::Standby => self.owned.role.tables.take(self.owned.partition),
+                Source::Snapshot => self
+                    .owned
+                    .role
+                    .at_snapshot(self.owned.partition, &changelog, || self.owned.stop.is_requested())?,
+                Source::Changelog => Some(self.owned.role.at_beginning(
+                    self.owned.partition,
+                    &changelog,
+                    || self.owned.stop.is_requested(),
+                )?),
             };
-            if self.stop.is_requested() {
+            if self.owned.stop.is_requested() {
                 return Ok(Restore::Stopped(start.filter(|_| source == Source::Standby).map(Box::new)));
             }
             let Some(mut start) = start else { continue };
@@ -125,11 +145,11 @@ impl<W: World> Owner<W> {
         if source == Source::Snapshot {
             // An unreadable source has already been set aside.
             if !matches!(error, RestoreError::Disk(_)) {
-                self.role.set_aside(self.partition, error);
+                self.owned.role.set_aside(self.owned.partition, error);
             }
         } else {
             tracing::warn!(
-                partition = self.partition,
+                partition = self.owned.partition,
                 "the standby's table is discarded, and restored from another source: {error}"
             );
         }
@@ -145,17 +165,17 @@ impl<W: World> Owner<W> {
         began: Instant,
     ) -> ReadOn {
         let mut records = 0_u64;
-        let elapsed = || self.role.world.now().duration_since(began);
+        let elapsed = || self.owned.role.world.now().duration_since(began);
         loop {
             let read = changelog.read_to_end(
                 table.next_offset,
-                || self.stop.is_requested(),
+                || self.owned.stop.is_requested(),
                 |record: &dyn Record| -> Result<(), ReadError> {
-                    table.take(record, self.role.world.now())?;
+                    table.take(record, self.owned.role.world.now())?;
                     records += 1;
                     if records.is_multiple_of(PROGRESS_RECORDS) {
                         let centroids = table.restoration.centroid_count() as u64;
-                        metrics::restored(self.partition, centroids, records, elapsed());
+                        metrics::restored(self.owned.partition, centroids, records, elapsed());
                     }
                     Ok(())
                 },
@@ -165,7 +185,7 @@ impl<W: World> Owner<W> {
                 Ok(false) => return ReadOn::Stopped,
                 Err(ReadError::Unfit(error)) => return ReadOn::Unfit(error),
                 Err(ReadError::Broker(error)) => {
-                    tracing::warn!(partition = self.partition, "reading the changelog on: {error:#}");
+                    tracing::warn!(partition = self.owned.partition, "reading the changelog on: {error:#}");
                     // If the changelog no longer has the next records, a restore from its beginning does not
                     // need them.
                     match changelog.bounds() {
@@ -175,16 +195,18 @@ impl<W: World> Owner<W> {
                                 table.next_offset
                             )));
                         }
-                        _ if self.role.world.wait(&self.stop, RETRY_PAUSE) => return ReadOn::Stopped,
+                        _ if self.owned.role.world.wait(&self.owned.stop, RETRY_PAUSE) => {
+                            return ReadOn::Stopped;
+                        }
                         _ => {}
                     }
                 }
             }
         }
         let centroids = table.restoration.centroid_count() as u64;
-        metrics::restored(self.partition, centroids, records, elapsed());
+        metrics::restored(self.owned.partition, centroids, records, elapsed());
         let seconds = format!("{:.1}", elapsed().as_secs_f64());
-        let partition = self.partition;
+        let partition = self.owned.partition;
         tracing::info!(partition, centroids, from = %source, records, seconds, "log partition: restored");
         ReadOn::Whole
     }
@@ -198,7 +220,7 @@ impl<W: World> Owner<W> {
         source: Source,
         attempt: u32,
     ) -> Result<Restore, Trouble> {
-        let world = &self.role.world;
+        let world = &self.owned.role.world;
         let deadline = world.now() + STALE_LEADER;
         let (next, log_end, committed) = loop {
             let committed = log.committed()?;
@@ -206,12 +228,12 @@ impl<W: World> Owner<W> {
             let (log_start, log_end) = log.bounds()?;
             let missing = table.restoration.missing();
             let known = Known { committed, position, missing, log_start, log_end };
-            match next_offset(known, self.role.accepted.lost_records) {
+            match next_offset(known, self.owned.role.accepted.lost_records) {
                 Ok(next) => break (next, log_end, committed),
                 // Not all committed records may be visible yet.
                 Err(refusal) if refusal.may_pass() && world.now() < deadline => {
-                    tracing::info!(partition = self.partition, "checking again: {refusal}");
-                    if world.wait(&self.stop, LOOK_AGAIN) {
+                    tracing::info!(partition = self.owned.partition, "checking again: {refusal}");
+                    if world.wait(&self.owned.stop, LOOK_AGAIN) {
                         return Ok(Restore::Stopped(Some(Box::new(table))));
                     }
                     match self.read_on(&mut table, source, changelog, world.now()) {
@@ -236,11 +258,11 @@ impl<W: World> Owner<W> {
         attempt: u32,
     ) -> Result<Restore, Trouble> {
         let TableReplica { restoration, disk, next_offset: changelog_next, .. } = table;
-        let identity = self.role.identity(self.partition);
+        let identity = self.owned.role.identity(self.owned.partition);
         let corpus_hash = restoration.position().and_then(|position| position.corpus_hash);
         let topic_ids = restoration.position().map(topic_ids);
         let position = restoration.position().map(|position| position.next_log_offset);
-        let mut restored = match restoration.finish(&identity, self.role.accepted.cluster_hash) {
+        let mut restored = match restoration.finish(&identity, self.owned.role.accepted.cluster_hash) {
             Ok(restored) => restored,
             Err(error) => {
                 if let (RestoreError::Disk(fault), Some(disk)) = (&error, &disk) {
@@ -249,18 +271,22 @@ impl<W: World> Owner<W> {
                 return self.unfit_from(source, error, attempt);
             }
         };
-        let (config, detector) = (self.config(), &self.role.detector);
+        let (config, detector) = (self.owned.config(), &self.owned.role.detector);
         if position.is_none() {
             restored.cluster_hash_since = next;
         }
-        restored.table_id.get_or_insert_with(|| self.role.world.random());
+        restored.table_id.get_or_insert_with(|| self.owned.role.world.random());
         let topic = config.kafka.topics.fingerprints.as_str().into();
         let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
             ClusterStage::new(clusterer, Arc::clone(detector), identity.cluster_hash)
         });
         let skipped = next > position.unwrap_or(0);
         if skipped {
-            tracing::error!(partition = self.partition, next, "continuing after lost records, as accepted");
+            tracing::error!(
+                partition = self.owned.partition,
+                next,
+                "continuing after lost records, as accepted"
+            );
             state.skip_to(next);
             state.accept_gaps(log_end);
         }

@@ -30,7 +30,7 @@ impl Activity {
 }
 
 /// Guard of a busy connection.
-pub(super) struct AtWork(Arc<Activity>);
+pub(crate) struct AtWork(Arc<Activity>);
 
 impl Drop for AtWork {
     fn drop(&mut self) {

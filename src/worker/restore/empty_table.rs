@@ -1,0 +1,82 @@
+//! The folder of a partition's table, and an empty table in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use crate::worker::disk::DiskTable;
+use crate::worker::ports::{TableFolder, World};
+use crate::worker::role::ClusterRole;
+use leitong_cluster::{Clusterer, OldCentroids, Position};
+use leitong_store::blocks::{BlockStore, Manifest};
+use leitong_store::snapshot::changelog_blocks;
+
+/// Timeout of the wait for a former owner in this process.
+const LET_GO_TIMEOUT: Duration = Duration::from_secs(2);
+/// Interval between checks during that wait.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+impl<W: World> ClusterRole<W> {
+    /// Returns the folder of a partition's table, when no other owner in this process uses it any more.
+    pub(super) fn table_folder(
+        &self,
+        partition: u32,
+        stop: impl Fn() -> bool,
+    ) -> anyhow::Result<TableFolder> {
+        let began = self.world.now();
+        while !stop() {
+            let folder = self.world.table_folder(partition).context("cannot open the table's folder")?;
+            if let Some(folder) = folder {
+                return Ok(folder);
+            }
+            if self.world.now().duration_since(began) > LET_GO_TIMEOUT {
+                bail!(
+                    "the table's folder is in use: by a former owner that has not ended yet, or by another instance, \
+                     which then needs a kafka.snapshots.dir of its own"
+                );
+            }
+            self.world.wait(&self.stop, LOOK_AGAIN);
+        }
+        bail!("stopped")
+    }
+
+    /// Creates an empty table for a partition, with a part on disk if the settings say so. Its changelog
+    /// begins at `from`.
+    pub(super) fn empty_table(
+        &self,
+        partition: u32,
+        from: u64,
+        stop: impl Fn() -> bool,
+    ) -> anyhow::Result<(Clusterer, Option<DiskTable>)> {
+        let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
+        let position = Position { log_partition: partition, ..Position::default() };
+        if !self.config.table.on_disk {
+            return Ok((Clusterer::new(detector, rules, position), None));
+        }
+        let folder = self.table_folder(partition, stop)?;
+        changelog_blocks::forget(&*folder.files).context("cannot begin a table on disk anew")?;
+        let manifest = Manifest { table_id: self.world.random(), ..Manifest::default() };
+        let files = Arc::clone(&folder.files);
+        let store = BlockStore::open(files, Arc::clone(&detector), folder.options, &manifest);
+        let store = Arc::new(store.context("cannot begin a table on disk")?);
+        let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, 0);
+        let clusterer = Clusterer::with_old(detector, rules.expiry, position, None, old);
+        let clusterer = clusterer.context("cannot begin a table on disk")?;
+        Ok((clusterer, Some(self.disk_table(partition, folder, store, from))))
+    }
+
+    /// Returns the part on disk of a partition's table. The changelog from offset `from` on has all centroids
+    /// that are in no block of `store`.
+    pub(super) fn disk_table(
+        &self,
+        partition: u32,
+        folder: TableFolder,
+        store: Arc<BlockStore>,
+        from: u64,
+    ) -> DiskTable {
+        let topic = &*self.config.kafka.topics.centroids;
+        let identity = self.identity(partition);
+        DiskTable::new(partition, (topic, &self.detector), &identity, folder, store, from)
+    }
+}

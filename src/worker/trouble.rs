@@ -1,0 +1,56 @@
+//! The reasons why an owner does not serve its partition. Each says what has to happen next.
+
+use leitong_cluster::TableFault;
+use leitong_cluster::log::identity::Replaced;
+use thiserror::Error;
+
+use super::transaction::TransactionError;
+
+/// The reason why an owner does not serve its partition.
+#[derive(Debug, Error)]
+pub(crate) enum Trouble {
+    /// A transient error. The owner starts again by taking over.
+    #[error("{0:#}")]
+    Transient(anyhow::Error),
+    /// Another instance took over the partition, or replaced this instance because it seemed to be dead.
+    #[error("{0}")]
+    Fenced(String),
+    /// The partition is halted until an operator intervenes.
+    #[error("{0}")]
+    Halted(String),
+    /// The partition is halted because files of the table cannot be read, or could not be written for too
+    /// long.
+    #[error("nothing was decided that could be wrong: {0}")]
+    Table(TableFault),
+    /// No instance with this configuration can serve any partition.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<TableFault> for Trouble {
+    fn from(fault: TableFault) -> Self {
+        Self::Table(fault)
+    }
+}
+
+impl From<anyhow::Error> for Trouble {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Transient(error)
+    }
+}
+
+impl From<TransactionError> for Trouble {
+    fn from(error: TransactionError) -> Self {
+        match error {
+            TransactionError::Client(error) => Self::Refused(error.to_string()),
+            TransactionError::Fenced(_) => Self::Fenced(error.to_string()),
+            other => Self::Transient(other.into()),
+        }
+    }
+}
+
+impl From<Replaced> for Trouble {
+    fn from(replaced: Replaced) -> Self {
+        Self::Halted(replaced.to_string())
+    }
+}
