@@ -19,7 +19,7 @@
 use super::idf;
 use super::numbers::is_of_a_word;
 use super::secret::TextHash;
-use super::sketch::is_unit;
+use super::units::is_unit;
 use leitong_text::segment::{DistinctTerm, Terms};
 
 /// Number of bytes of a text's facts.

@@ -8,7 +8,7 @@
 //! --bench detectors` measures every detector with and without a secret.
 
 use super::secret::TextHash;
-use super::sketch::{SHINGLE_SIZE, is_unit};
+use super::units::{SHINGLE_SIZE, is_unit};
 use leitong_text::segment::is_punctuation;
 
 /// A power of two that no window exceeds; the largest window size in use is 9.

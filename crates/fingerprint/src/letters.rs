@@ -11,7 +11,8 @@
 
 use super::keyed_shingles::KeyedWindow;
 use super::secret::TextHash;
-use super::sketch::{self, BINS, Values, is_unit};
+use super::sketch::{self, BINS, Values};
+use super::units::is_unit;
 use super::window::Window;
 use leitong_text::segment::is_punctuation;
 

@@ -27,10 +27,11 @@ pub(crate) mod sketch;
 pub mod term_hash;
 pub(crate) mod term_vector;
 pub mod term_weight;
+mod units;
 mod window;
 
 pub use facts::words_with_digits;
-pub use sketch::is_unit;
+pub use units::is_unit;
 
 use serde_json::{Map, Value};
 

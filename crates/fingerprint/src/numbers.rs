@@ -16,7 +16,7 @@
 //! zero. Cost: linear; one scan for digits, and two hashes per number.
 
 use super::secret::TextHash;
-use super::sketch::is_unit;
+use super::units::is_unit;
 
 /// Maximum number of slots for a text.
 const SLOTS: usize = 6;

@@ -22,10 +22,11 @@
 //! Cost: two passes over the normalised text, about 4 ns per character each, no allocation.
 
 use super::secret::TextHash;
+use super::units::{SHINGLE_SIZE, is_unit};
 use super::window::{MULTIPLIER, Window};
 use super::{keyed_shingles, letters};
 use leitong_base::mix::mix;
-use leitong_text::segment::{is_ideographic, is_punctuation};
+use leitong_text::segment::is_punctuation;
 
 /// Number of values of a sketch.
 pub(crate) const BINS: usize = 64;
@@ -39,8 +40,6 @@ pub(crate) const PASSAGES: usize = 10;
 const PASSAGE_BINS: usize = 4;
 /// Number of shingles by which a passage begins before its minimum.
 const PASSAGE_STEPS: usize = 5;
-/// Sum of unit sizes from which on a window is a shingle.
-pub(crate) const SHINGLE_SIZE: u32 = 5;
 
 /// 64 values of 4 bits.
 pub(crate) type Values = [u8; VALUE_BYTES];
@@ -170,13 +169,6 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
         window.push(word, letters.min(2), &mut shingle);
     }
     window.total_size
-}
-
-/// Returns true for characters that are a unit each: ideographs and kana.
-#[inline]
-#[must_use]
-pub fn is_unit(c: char) -> bool {
-    is_ideographic(c) || matches!(c, '\u{3041}'..='\u{30ff}')
 }
 
 /// Fills each empty bin with the minimum of another bin, chosen the same way for any two texts: the first

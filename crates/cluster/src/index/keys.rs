@@ -176,15 +176,10 @@ fn in_segment(hash: u64, is_wide: bool) -> u32 {
     if bits == u32::MAX { u32::MAX - 2 } else { bits }
 }
 
-/// Returns true if the key with these bits is wide.
-#[inline]
-pub(super) fn is_wide(bits: u32) -> bool {
-    bits & 1 == 1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::segment::is_wide;
 
     #[test]
     fn bits_say_whether_a_key_is_wide() {

@@ -13,7 +13,6 @@
 //! list](Overflow).
 
 use super::group::{FAR, GROUP, Group, Item};
-use super::keys::is_wide;
 use super::layout::{Home, Layout};
 use super::ordered::{Entry, Ordered, entry, hash_of, slot_of};
 use super::overflow::Overflow;
@@ -385,6 +384,12 @@ impl Segment {
             self.overflow.insert(value, list);
         }
     }
+}
+
+/// Returns true if the key with these bits is wide.
+#[inline]
+pub(super) fn is_wide(bits: u32) -> bool {
+    bits & 1 == 1
 }
 
 #[cfg(test)]

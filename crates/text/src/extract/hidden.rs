@@ -13,9 +13,11 @@ use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::extract::features::consent;
+use crate::extract::parse::count::Counts;
 use crate::extract::parse::hints::{self, Hints};
+use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Block, Counts, Hidden, Segment, Tree};
+use crate::extract::parse::tree::{Block, Hidden, Tree};
 
 /// Bytes from which a block with few links is prose; the same as for the features of blocks.
 const PROSE_BYTES: u32 = 80;

@@ -12,8 +12,9 @@
 use crate::extract::credits::marks::Kind;
 use crate::extract::features::described::Described;
 use crate::extract::parse::entities;
+use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::{Tag, flag};
-use crate::extract::parse::tree::{Segment, Tree, declared};
+use crate::extract::parse::tree::{Tree, declared};
 use crate::extract::write::single_spaced;
 use crate::extract::{Paragraph, ParagraphKind};
 

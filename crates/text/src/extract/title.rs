@@ -5,7 +5,8 @@
 //! few first-level headings.
 
 use crate::extract::parse::entities;
-use crate::extract::parse::tree::{Segment, Tree};
+use crate::extract::parse::segment::Segment;
+use crate::extract::parse::tree::Tree;
 use crate::extract::write::{single_spaced, text_of};
 
 /// Number of headings that are compared with the title.

@@ -4,8 +4,9 @@
 //! and white space collapsed. A line break between two Chinese characters is not a space. Cost: linear in the text.
 
 use crate::extract::parse::entities;
+use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Block, Segment, Tree, block_flag};
+use crate::extract::parse::tree::{Block, Tree, block_flag};
 use crate::extract::{Document, PageBlock, Paragraph, ParagraphKind, Place};
 
 /// Number of nodes above a block that are examined for its kind. Deeper lists and quotes are rare, and the walk must

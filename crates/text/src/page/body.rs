@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::Body;
-use super::json::PageError;
+use super::error::PageError;
 
 /// The format of a body string, in rising order of precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,6 +8,7 @@ mod aliases;
 pub mod body;
 mod chunks;
 pub mod config;
+mod error;
 pub mod field;
 pub mod host;
 mod http;

@@ -2,7 +2,8 @@
 
 use prost::Message;
 
-use super::json::{PageError, checked_id, checked_url};
+use super::error::PageError;
+use super::json::{checked_id, checked_url};
 use super::passthrough::{self, Unfit};
 use super::{Body, Hints, Page, Repaired};
 use leitong_base::proto::{self, page};

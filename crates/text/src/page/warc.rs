@@ -1,7 +1,7 @@
 //! Reads a WARC record into a [`Page`].
 
+use super::error::PageError;
 use super::http::BodyError;
-use super::json::PageError;
 use super::{Body, Hints, Page, Repaired, http};
 use leitong_base::limits::URL_BYTES_MAX;
 use leitong_base::record::timestamp::Timestamp;

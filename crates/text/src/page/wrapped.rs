@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
+use super::error::PageError;
 use super::http::{BodyError, decompress_all, known_codings};
-use super::json::PageError;
 
 /// Length of the header of a schema registry's serialiser: a zero byte, and the number of the schema.
 const SCHEMA_HEAD_BYTES: usize = 5;

@@ -6,7 +6,7 @@
 use super::dateline;
 use super::lines::{Line, Place};
 use super::name;
-use super::source::is_han;
+use super::sender::is_han;
 use leitong_base::limits::AUTHORS_MAX;
 
 /// Chinese words before authors, each with true if it names the author outright.

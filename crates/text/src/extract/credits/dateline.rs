@@ -3,35 +3,14 @@
 //! In: the start of a paragraph. Out: the sender of the text, and the reporters in the brackets that follow. Cost:
 //! linear in the first [`CHARS_MAX`] characters.
 
-use super::source::{Source, is_han};
+use super::sender::{SELF, SENDERS, is_han};
+use super::source::Source;
 
 /// Number of characters within which a dateline ends.
 const CHARS_MAX: usize = 40;
 
 /// Maximum length of a sender's Chinese name in characters.
 const NAME_CHARS_MAX: usize = 10;
-
-/// Endings of senders' names in Chinese.
-const SENDERS: [&str; 14] = [
-    "社",
-    "网",
-    "網",
-    "报",
-    "報",
-    "新闻",
-    "电视台",
-    "广播",
-    "客户端",
-    "周刊",
-    "日报",
-    "晚报",
-    "时报",
-    "在线",
-];
-
-/// Senders that mean the publisher of the page itself.
-const SELF: [&str; 12] =
-    ["本报", "本報", "本网", "本網", "本社", "本刊", "本台", "本站", "本新闻", "网报", "大公网报", "我社"];
 
 /// English names of agencies, as written in brackets.
 const AGENCIES: [&str; 18] = [
@@ -104,11 +83,6 @@ fn chinese(text: &str) -> Option<Dateline> {
 fn closes(after: &str) -> bool {
     let marks = [' ', '\u{3000}', '（', '(', '】', '）', ')', '：', ':', '，', '|', '—', '-'];
     after.is_empty() || after.starts_with(marks) || after.starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// Returns true if a name is that of a paper, an agency or a site.
-pub(super) fn is_sender(name: &str) -> bool {
-    SENDERS.iter().any(|ending| name.ends_with(ending)) && !SELF.contains(&name)
 }
 
 /// Returns the name of the sender at the start of a dateline.

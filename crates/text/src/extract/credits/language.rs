@@ -67,7 +67,7 @@ fn script(document: &Document) -> Option<&'static str> {
             'A'..='Z' | 'a'..='z' => other += 1,
             '\u{3040}'..='\u{30ff}' => kana += 1,
             '\u{ac00}'..='\u{d7af}' | '\u{1100}'..='\u{11ff}' => hangul += 1,
-            c if super::source::is_han(c) => han += 1,
+            c if super::sender::is_han(c) => han += 1,
             _ => other += 1,
         }
     }

@@ -5,8 +5,8 @@
 //! Cost: 1 ns per byte of the names; a page has at most [`MARKS_MAX`] marks.
 
 use crate::extract::parse::scan::Attributes;
+use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::Segment;
 
 /// Maximum number of marks kept of a page: those of the head, and of some hundred elements.
 pub(in crate::extract) const MARKS_MAX: usize = 512;

@@ -6,12 +6,14 @@
 use super::lines::{Line, Range};
 use super::linked::{self, LinkedData};
 use super::marks::{self, Kind, Mark};
+use super::sender;
 use super::source::{self, Source};
 use super::{Known, author, link, published};
 use crate::extract::parse::entities;
 use crate::extract::parse::hints::{self, Hints};
+use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Node, Segment, Tree};
+use crate::extract::parse::tree::{Node, Tree};
 use crate::extract::title;
 use crate::extract::write::{single_spaced, text_of};
 use leitong_base::limits::SITE_NAME_BYTES_MAX;
@@ -197,7 +199,7 @@ impl Markup<'_> {
             self.elements(Kind::SourceElement).filter_map(|mark| self.text_at(mark)).find_map(|text| {
                 // With a cue it may be any line; without one it is a single word.
                 let is_word = !text.contains(' ') || text.contains(['：', ':']);
-                let is_short = text.chars().count() <= 30 && text.chars().any(source::is_han) && is_word;
+                let is_short = text.chars().count() <= 30 && text.chars().any(sender::is_han) && is_word;
                 source::from_markup(&text).filter(|_| is_short)
             })
         })

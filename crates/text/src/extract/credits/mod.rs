@@ -21,6 +21,7 @@ pub(in crate::extract) mod marks;
 mod markup;
 mod name;
 mod published;
+mod sender;
 mod source;
 
 use crate::extract::Document;

@@ -3,7 +3,7 @@
 //! In: words where a name is expected. Out: the name without its surroundings; `None` if the words are not a name.
 //! Cost: linear in the words.
 
-use super::source::is_han;
+use super::sender::is_han;
 use leitong_base::limits::{AUTHOR_BYTES_MAX, PUBLISHER_BYTES_MAX};
 
 /// Words that begin the next field of a line.

@@ -6,6 +6,7 @@
 
 use super::lines::Place;
 use super::name;
+use super::sender::{self, is_han};
 
 /// A publisher, and the words that name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +103,7 @@ fn next_to_date(text: &str) -> Option<Source> {
     let is_sender = (3..=12).contains(&name.chars().count())
         && !name.contains(' ')
         && name.starts_with(is_han)
-        && super::dateline::is_sender(name);
+        && sender::is_sender(name);
     let publisher = name::publisher(name).filter(|_| is_sender && found.has_time())?;
     Some(Source { publisher, line: text.to_owned() })
 }
@@ -227,11 +228,6 @@ fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
         && raw.bytes().filter(u8::is_ascii_digit).count() < 4;
     let publisher = name::publisher(raw).filter(|_| is_name)?;
     Some(Source { publisher, line: text[begin..at + end].trim().to_owned() })
-}
-
-/// Returns true if a character is Chinese.
-pub(super) fn is_han(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 #[cfg(test)]

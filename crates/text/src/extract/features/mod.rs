@@ -17,7 +17,8 @@ pub(super) mod phrases;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::extract::parse::hints::{self, Hints};
-use crate::extract::parse::tree::{Block, Segment, Tree};
+use crate::extract::parse::segment::Segment;
+use crate::extract::parse::tree::{Block, Tree};
 use candidates::Candidates;
 use columns::Feature;
 pub(in crate::extract) use columns::{Columns, LANES, Tile, WIDTH, names};

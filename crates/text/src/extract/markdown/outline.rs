@@ -397,6 +397,6 @@ fn language(page: &Page<'_>, number: u32) -> Option<String> {
         _ => None,
     });
     let class =
-        |class: crate::extract::parse::tree::Segment| &page.html[class.start as usize..class.end as usize];
+        |class: crate::extract::parse::segment::Segment| &page.html[class.start as usize..class.end as usize];
     of_code.chain(of_nodes).find_map(|value| code::language(class(value)))
 }

@@ -4,8 +4,9 @@ use memchr::memmem;
 
 use crate::extract::credits::marks::{self, Kind, MARKS_MAX, Mark};
 use crate::extract::parse::scan::Attributes;
+use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Segment, declared};
+use crate::extract::parse::tree::declared;
 use crate::extract::parse::{Builder, index, segment_of};
 
 /// Number of `@type` names read in one script of linked data.

@@ -8,9 +8,9 @@
 use memchr::memmem;
 
 use crate::extract::parse::scan::{Attributes, values};
+use crate::extract::parse::segment::Segment;
 use crate::extract::parse::stack::open;
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::Segment;
 use crate::extract::parse::{Builder, index};
 
 /// Largest `colspan` and `rowspan` that count. The standard allows more, but no such table is worth writing.

@@ -2,7 +2,8 @@
 //! says.
 
 use crate::extract::ExtractConfig;
-use crate::extract::parse::tree::{Segment, Tree};
+use crate::extract::parse::segment::Segment;
+use crate::extract::parse::tree::Tree;
 use crate::extract::parse::{Builder, Show, Stack, Syntax, entities, scan};
 
 /// Returns the blocks of a page, each as `enclosing elements: text`, without `<html>` and `<body>`.

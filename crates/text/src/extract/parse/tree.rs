@@ -6,7 +6,9 @@
 //! per segment, kept from page to page.
 
 use crate::extract::credits::marks::Mark;
+use crate::extract::parse::count::Counts;
 use crate::extract::parse::hints::Hints;
+use crate::extract::parse::segment::Segment;
 use crate::extract::parse::structure::Structure;
 use crate::extract::parse::tag::Tag;
 
@@ -116,38 +118,6 @@ pub(in crate::extract) mod block_flag {
     pub(crate) const IN_BLOCK_LINK: u16 = 32;
     /// It holds a `<time>`.
     pub(crate) const TIME: u16 = 64;
-}
-
-/// Counts of a text, in bytes of UTF-8, except that letters of all alphabets count once. A Chinese character counts 3
-/// and an English or Russian word about 5, roughly in proportion to their information.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::extract) struct Counts {
-    /// Number of bytes that are not white space, with the exception above.
-    pub(in crate::extract) bytes: u32,
-    /// Number of words, as separated by white space.
-    pub(in crate::extract) words: u32,
-    /// Number of commas, semicolons and colons of any script.
-    pub(in crate::extract) commas: u16,
-    /// Number of ends of sentences.
-    pub(in crate::extract) stops: u16,
-    /// Number of ASCII digits.
-    pub(in crate::extract) digits: u16,
-    /// Number of ASCII capital letters.
-    pub(in crate::extract) capitals: u16,
-}
-
-/// A range of the source. [`Segment::LINE_BREAK`] represents `<br>` within preformatted text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::extract) struct Segment {
-    /// Byte offset of its start.
-    pub(in crate::extract) start: u32,
-    /// Byte offset after its end.
-    pub(in crate::extract) end: u32,
-}
-
-impl Segment {
-    /// A line break without text.
-    pub(in crate::extract) const LINE_BREAK: Self = Self { start: u32::MAX, end: u32::MAX };
 }
 
 /// Information from the head, as ranges of the source with references not decoded.

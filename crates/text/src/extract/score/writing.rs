@@ -6,7 +6,8 @@
 //! most the names of such languages in a menu (one in a hundred English pages has as much). Character references count
 //! as the letters they are written with. Cost: about 0.1 ns per byte of text.
 
-use crate::extract::parse::tree::{Segment, Tree};
+use crate::extract::parse::segment::Segment;
+use crate::extract::parse::tree::Tree;
 
 /// The kind of writing of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

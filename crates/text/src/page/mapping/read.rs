@@ -7,8 +7,9 @@ use super::pointer::Found;
 use super::preset::Framing;
 use super::{Mapping, NoPage, Skip, Source, WITHDRAWN, value};
 use crate::page::body::{Form, GivenBody};
+use crate::page::error::PageError;
 use crate::page::field::Field;
-use crate::page::json::{self, Given, PageError, Rules, checked_id, checked_url};
+use crate::page::json::{self, Given, Rules, checked_id, checked_url};
 use crate::page::{Body, Hints, InWarc, Page, Repaired, passthrough};
 use leitong_base::record::Cause;
 

@@ -1,0 +1,15 @@
+//! A range of the source.
+
+/// A range of the source. [`Segment::LINE_BREAK`] represents `<br>` within preformatted text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::extract) struct Segment {
+    /// Byte offset of its start.
+    pub(in crate::extract) start: u32,
+    /// Byte offset after its end.
+    pub(in crate::extract) end: u32,
+}
+
+impl Segment {
+    /// A line break without text.
+    pub(in crate::extract) const LINE_BREAK: Self = Self { start: u32::MAX, end: u32::MAX };
+}
