@@ -59,8 +59,7 @@ pub mod api;
 pub mod console;
 
 #[cfg(feature = "kafka")]
-#[doc(hidden)]
-pub mod tap;
+mod tap;
 
 #[cfg(feature = "kafka")]
 #[doc(hidden)]
@@ -69,11 +68,9 @@ pub mod worker;
 mod deduplicator;
 
 // Evaluation, benchmarks, and the command line.
-#[doc(hidden)]
-pub mod eval;
+mod eval;
 
-#[doc(hidden)]
-pub mod bench;
+mod bench;
 
 #[doc(hidden)]
 pub mod cli;

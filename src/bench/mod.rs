@@ -8,12 +8,12 @@
 //! Everything runs on one core, so figures can be multiplied by the number of cores for parallel work. They
 //! are medians of many rounds.
 
-pub mod machine;
-pub mod on_disk;
+pub(crate) mod machine;
+pub(crate) mod on_disk;
 mod raw_reads;
-pub mod report;
-pub mod stages;
-pub mod table;
+pub(crate) mod report;
+pub(crate) mod stages;
+pub(crate) mod table;
 
 /// Returns the median of times or rates; 0 if there are none.
 fn median(figures: &mut [f64]) -> f64 {

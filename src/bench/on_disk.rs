@@ -32,7 +32,7 @@ const FAILED: &str = "the store failed";
 
 /// The figures at one size.
 #[derive(Debug, Clone, Serialize)]
-pub struct OnDiskFigures {
+pub(crate) struct OnDiskFigures {
     /// Name of the generator of fingerprints.
     pub fingerprints: &'static str,
     /// Number of centroids in the table.
@@ -72,7 +72,7 @@ pub struct OnDiskFigures {
 ///
 /// # Errors
 /// Fails if the folder cannot be used, or if the store fails.
-pub fn measure(
+pub(crate) fn measure(
     detector: &Arc<dyn Detector>,
     max_distance: u32,
     source: &(&'static str, Fingerprints),

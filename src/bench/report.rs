@@ -15,7 +15,7 @@ const MEMORY_SHARE: f64 = 0.75;
 
 /// All figures.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// Machine that was measured.
     pub machine: Machine,
     /// Names of the inputs.
@@ -33,7 +33,7 @@ pub struct Report {
 impl Report {
     /// Combines the parts. In `table`, the rows of the configured look-up come first.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         machine: Machine,
         inputs: Vec<String>,
         stages: StageFigures,

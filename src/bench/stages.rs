@@ -24,11 +24,12 @@ use leitong_text::segment::{Segmenter, Terms};
 const ROUNDS: usize = 3;
 
 /// The stages, in the order in which a page goes through them.
-pub const STAGES: [&str; 7] = ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"];
+pub(crate) const STAGES: [&str; 7] =
+    ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"];
 
 /// The figures of the stages.
 #[derive(Debug, Clone, Serialize)]
-pub struct StageFigures {
+pub(crate) struct StageFigures {
     /// Number of pages with a fingerprint. Others are left out.
     pub pages: usize,
     /// Mean size of the pages as fetched, in bytes.
@@ -46,7 +47,7 @@ pub struct StageFigures {
 }
 
 /// Runs the pages of `records` through all stages.
-pub fn measure(
+pub(crate) fn measure(
     records: Vec<Record>,
     config: &Config,
     fingerprint_stage: &FingerprintStage,

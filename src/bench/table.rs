@@ -23,7 +23,7 @@ const IN_MEMORY: &str = "a table in memory does not fail";
 
 /// The settings of a measurement.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Numbers of centroids at which look-ups are timed, ascending.
     pub sizes: Vec<usize>,
     /// Seed of fingerprints and queries.
@@ -36,7 +36,7 @@ pub struct Plan {
 
 /// The figures at one size.
 #[derive(Debug, Clone, Serialize)]
-pub struct TableFigures {
+pub(crate) struct TableFigures {
     /// Way of looking up centroids.
     pub look_up: String,
     /// Name of the generator of fingerprints.
@@ -60,7 +60,7 @@ pub struct TableFigures {
 
 /// Returns the detector `simhash` with the settings of `config`, and a name for it.
 #[must_use]
-pub fn default_detector(config: &Config) -> (String, Arc<dyn Detector>) {
+pub(crate) fn default_detector(config: &Config) -> (String, Arc<dyn Detector>) {
     let near = &config.simhash.near;
     let name = match (near.candidates, near.confirm) {
         (Candidates::Bands, Confirm::Sketch) => "configured: bands, confirmed".to_owned(),
@@ -75,7 +75,7 @@ pub fn default_detector(config: &Config) -> (String, Arc<dyn Detector>) {
 
 /// Returns the method of the paper: all fingerprints within this distance are near, without confirmation.
 #[must_use]
-pub fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
+pub(crate) fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
     let mut config = Config::default().simhash;
     config.near.max_distance = max_distance;
     config.near.candidates = Candidates::Blocks;
@@ -86,7 +86,7 @@ pub fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
 /// Fills a table to each size in turn. `max_distance` is the largest distance of near queries from their
 /// centroid. `memory_is_short` is called from time to time. If it returns true, this size and larger ones are
 /// left out.
-pub fn measure(
+pub(crate) fn measure(
     (look_up, detector): &(String, Arc<dyn Detector>),
     max_distance: u32,
     (name, fingerprints): &(&'static str, Fingerprints),

@@ -35,7 +35,7 @@ svg { width: 100%; height: auto; display: block; }
 
 /// Returns the page.
 #[must_use]
-pub fn page(report: &Report) -> String {
+pub(crate) fn page(report: &Report) -> String {
     let mut out = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>Leitong: evaluation</title><style>{STYLE}</style></head><body><h1>Evaluation of near-duplicate detectors</h1>\

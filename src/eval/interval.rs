@@ -11,7 +11,7 @@ const SAMPLES: usize = 400;
 
 /// A figure and its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// Figure over all items.
     pub value: f64,
     /// Bound below which 2.5 % of the samples are.
@@ -21,7 +21,7 @@ pub struct Estimate {
 }
 
 /// Estimates figures that are functions of sums over items.
-pub fn estimate<const N: usize, const M: usize>(
+pub(crate) fn estimate<const N: usize, const M: usize>(
     items: &[[u32; N]],
     seed: u64,
     figures: impl Fn(&[f64; N]) -> [f64; M],
@@ -50,12 +50,12 @@ pub fn estimate<const N: usize, const M: usize>(
 }
 
 /// Returns a ÷ b, or 1 if b is 0, since then nothing could fail.
-pub fn ratio(a: f64, b: f64) -> f64 {
+pub(crate) fn ratio(a: f64, b: f64) -> f64 {
     if b == 0.0 { 1.0 } else { a / b }
 }
 
 /// Estimates the share of trials that succeeded.
-pub fn share(successes: usize, trials: usize, seed: u64) -> Estimate {
+pub(crate) fn share(successes: usize, trials: usize, seed: u64) -> Estimate {
     let items: Vec<[u32; 2]> = (0..trials).map(|trial| [u32::from(trial < successes), 1]).collect();
     estimate(&items, seed, |[successes, trials]| [ratio(*successes, *trials)])[0]
 }

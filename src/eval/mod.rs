@@ -9,20 +9,20 @@
 //! In: pages, with or without labels. Out: a [`Report`](report::Report). Two runs with the same seed give the
 //! same report except for times. Memory: all documents and fingerprints.
 
-pub mod html;
-pub mod interval;
-pub mod pages;
-pub mod pairs;
-pub mod parallel;
-pub mod passages;
-pub mod perturb;
-pub mod recall;
-pub mod recommend;
-pub mod report;
-pub mod stream;
+pub(crate) mod html;
+pub(crate) mod interval;
+pub(crate) mod pages;
+pub(crate) mod pairs;
+pub(crate) mod parallel;
+pub(crate) mod passages;
+pub(crate) mod perturb;
+pub(crate) mod recall;
+pub(crate) mod recommend;
+pub(crate) mod report;
+pub(crate) mod stream;
 mod svg;
-pub mod threshold;
-pub mod verdicts;
+pub(crate) mod threshold;
+pub(crate) mod verdicts;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,7 +36,7 @@ use pages::EvalPage;
 use parallel::Workers;
 
 /// A detector to evaluate, with a name.
-pub struct EvaluatedDetector {
+pub(crate) struct EvaluatedDetector {
     /// Name of the detector, or of a variant's file.
     pub name: String,
     /// Detector with its settings.
@@ -45,7 +45,7 @@ pub struct EvaluatedDetector {
 
 /// Settings of an evaluation.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Seed of the random number generator.
     pub seed: u64,
     /// Number of texts to perturb.
@@ -57,7 +57,7 @@ pub struct Plan {
 }
 
 /// The fingerprints of the pages by one detector.
-pub struct Prints {
+pub(crate) struct Prints {
     /// Fingerprint of each page; `None` if the page has too little text.
     pub prints: Vec<Option<Box<[u8]>>>,
     /// Mean time for 6,000 bytes of text, after segmentation, in microseconds.
@@ -70,7 +70,7 @@ pub struct Prints {
 
 /// The mean of one of the [counts](Detector::counts) of a detector.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Count {
+pub(crate) struct Count {
     /// Name of the count.
     pub name: &'static str,
     /// Mean per page.
@@ -82,7 +82,7 @@ pub struct Count {
 const REPEATS: usize = 3;
 
 /// Computes the fingerprints of all pages by all detectors.
-pub fn fingerprints(
+pub(crate) fn fingerprints(
     pages: &[EvalPage],
     evaluated: &[EvaluatedDetector],
     segmenter: &Segmenter,

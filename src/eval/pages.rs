@@ -15,7 +15,7 @@ const TEXT_CHARS_MIN: usize = 300;
 
 /// A page of an evaluation.
 #[derive(Debug)]
-pub struct EvalPage {
+pub(crate) struct EvalPage {
     /// The page's id.
     pub id: String,
     /// Its main text.
@@ -26,7 +26,7 @@ pub struct EvalPage {
 
 /// The known origin of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
+pub(crate) struct Label {
     /// Name of its cluster: pages in one cluster have the same origin.
     pub cluster: String,
     /// Expected verdict.
@@ -36,7 +36,7 @@ pub struct Label {
 /// The verdict that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LabelKind {
+pub(crate) enum LabelKind {
     /// It is the first page of its cluster.
     New,
     /// It is a near-duplicate of an earlier page of its cluster.
@@ -48,7 +48,7 @@ pub enum LabelKind {
 impl Label {
     /// Reads the label from the JSON line of a page, from the fields `cluster` and `label`.
     #[must_use]
-    pub fn of_line(line: &[u8]) -> Option<Self> {
+    pub(crate) fn of_line(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Fields {
             cluster: String,
@@ -61,14 +61,14 @@ impl Label {
 
 /// Returns true if every page has a label.
 #[must_use]
-pub fn are_labelled(pages: &[EvalPage]) -> bool {
+pub(crate) fn are_labelled(pages: &[EvalPage]) -> bool {
     !pages.is_empty() && pages.iter().all(|page| page.label.is_some())
 }
 
 /// Returns pages that are unrelated as far as is known: the first one of each cluster, or, without labels,
 /// the first one with each text.
 #[must_use]
-pub fn founders(pages: &[EvalPage]) -> Vec<usize> {
+pub(crate) fn founders(pages: &[EvalPage]) -> Vec<usize> {
     let (mut clusters, mut texts) = (HashSet::new(), HashSet::new());
     let mut is_first = |page: &EvalPage| match &page.label {
         Some(label) => clusters.insert(label.cluster.clone()),
@@ -84,7 +84,7 @@ fn letters_digest(text: &str) -> u128 {
 
 /// Returns each near-duplicate with the first page of its cluster.
 #[must_use]
-pub fn labelled_pairs(pages: &[EvalPage]) -> Vec<(usize, usize)> {
+pub(crate) fn labelled_pairs(pages: &[EvalPage]) -> Vec<(usize, usize)> {
     let mut first = std::collections::HashMap::new();
     let mut pairs = Vec::new();
     for (at, page) in pages.iter().enumerate() {
@@ -98,7 +98,7 @@ pub fn labelled_pairs(pages: &[EvalPage]) -> Vec<(usize, usize)> {
 }
 
 /// Pages drawn for perturbation.
-pub struct Sample {
+pub(crate) struct Sample {
     /// Pages to be perturbed.
     pub texts: Vec<usize>,
     /// Texts of other pages, from which text is taken.
@@ -109,7 +109,7 @@ impl Sample {
     /// Draws at most `texts` of the `unrelated` pages, and others. If there are few pages, a part of them is
     /// for the others.
     #[must_use]
-    pub fn draw(pages: &[EvalPage], unrelated: &[usize], texts: usize, seed: u64) -> Self {
+    pub(crate) fn draw(pages: &[EvalPage], unrelated: &[usize], texts: usize, seed: u64) -> Self {
         let mut order = unrelated.to_vec();
         Random::new(seed, u64::MAX).shuffle(&mut order);
         let is_long = |at: &usize| pages[*at].document.text().chars().count() >= TEXT_CHARS_MIN;

@@ -16,7 +16,7 @@ const BARS: usize = 40;
 
 /// The distances of related and unrelated pairs.
 #[derive(Debug, Clone, Serialize)]
-pub struct Distances {
+pub(crate) struct Distances {
     /// Number of related pairs.
     pub related: usize,
     /// Number of unrelated pairs that were drawn.
@@ -33,7 +33,7 @@ pub struct Distances {
 
 /// The effect of a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Threshold {
+pub(crate) struct Threshold {
     /// Largest distance of near pairs.
     pub distance: f64,
     /// Share of related pairs among those called near, with as many unrelated as related pairs.
@@ -43,10 +43,10 @@ pub struct Threshold {
 }
 
 /// The distance of a pair, and true if it is near.
-pub type Compared = (f64, bool);
+pub(crate) type Compared = (f64, bool);
 
 /// Compares pairs of pages, except those without fingerprints.
-pub fn compare(
+pub(crate) fn compare(
     pairs: &[(usize, usize)],
     prints: &[Option<Box<[u8]>>],
     detector: &dyn Detector,
@@ -59,7 +59,7 @@ pub fn compare(
 }
 
 /// Draws `count` pairs of different members of `unrelated`.
-pub fn draw(unrelated: &[usize], count: usize, seed: u64) -> Vec<(usize, usize)> {
+pub(crate) fn draw(unrelated: &[usize], count: usize, seed: u64) -> Vec<(usize, usize)> {
     let mut random = Random::new(seed, 0);
     if unrelated.len() < 2 {
         return Vec::new();
@@ -74,7 +74,7 @@ pub fn draw(unrelated: &[usize], count: usize, seed: u64) -> Vec<(usize, usize)>
 
 /// Computes the histogram and the thresholds.
 #[must_use]
-pub fn distances(related: &[Compared], unrelated: &[Compared]) -> Distances {
+pub(crate) fn distances(related: &[Compared], unrelated: &[Compared]) -> Distances {
     let largest =
         related.iter().chain(unrelated).map(|(distance, _)| *distance).fold(0.0, f64::max).max(1e-9);
     let bar = |distance: f64| ((distance / largest * BARS as f64) as usize).min(BARS - 1);
@@ -111,7 +111,7 @@ pub fn distances(related: &[Compared], unrelated: &[Compared]) -> Distances {
 
 /// The number of unrelated pairs that are called near.
 #[derive(Debug, Clone, Serialize)]
-pub struct FalseMatches {
+pub(crate) struct FalseMatches {
     /// Number of all pairs of pages of different origin.
     pub pairs: f64,
     /// Number of pairs called near that share no passage.
@@ -133,7 +133,7 @@ impl FalseMatches {
     /// Returns the share of new pages that would be called duplicates by mistake, for 1, 10 and 100 million
     /// centroids; `–` if there are too few pairs to say.
     #[must_use]
-    pub fn at_millions(&self) -> [String; 3] {
+    pub(crate) fn at_millions(&self) -> [String; 3] {
         std::array::from_fn(|power| {
             let share = 1.0 - (-self.per_pair * 10_f64.powi(6 + power as i32)).exp();
             match self.is_bound {
@@ -146,7 +146,7 @@ impl FalseMatches {
 }
 
 /// Finds near pairs among all pairs of `unrelated` pages, by the keys that clustering uses.
-pub fn false_matches(
+pub(crate) fn false_matches(
     unrelated: &[usize],
     passages: &Passages,
     prints: &[Option<Box<[u8]>>],
@@ -181,7 +181,7 @@ pub fn false_matches(
 
 /// Calls `pair` with all pairs of fingerprints of which one is found by a key of the other, the older one
 /// first.
-pub fn sharing_a_key(
+pub(crate) fn sharing_a_key(
     prints: &[Option<Box<[u8]>>],
     detector: &dyn Detector,
     mut pair: impl FnMut(usize, usize),

@@ -12,14 +12,14 @@ use crate::pipeline::cpu::thread_count;
 const CHUNK: usize = 8;
 
 /// Threads for an evaluation.
-pub struct Workers {
+pub(crate) struct Workers {
     threads: usize,
 }
 
 impl Workers {
     /// Creates `threads` threads, or one per core for 0.
     #[must_use]
-    pub fn new(threads: usize) -> Self {
+    pub(crate) fn new(threads: usize) -> Self {
         Self { threads: thread_count(threads) }
     }
 
@@ -28,7 +28,7 @@ impl Workers {
     ///
     /// # Panics
     /// Panics if `work` panics.
-    pub fn map<T: Sync, W, R: Send>(
+    pub(crate) fn map<T: Sync, W, R: Send>(
         &self,
         stage: &'static str,
         items: &[T],

@@ -12,10 +12,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::pages::EvalPage;
 
 /// Number of consecutive letters that unrelated texts do not have in common.
-pub const PASSAGE_CHARS: usize = 20;
+pub(crate) const PASSAGE_CHARS: usize = 20;
 
 /// The passages of pages, computed at first use.
-pub struct Passages<'a> {
+pub(crate) struct Passages<'a> {
     pages: &'a [EvalPage],
     hashes: Vec<OnceLock<Box<[u64]>>>,
 }
@@ -23,13 +23,13 @@ pub struct Passages<'a> {
 impl<'a> Passages<'a> {
     /// Creates the collection for `pages`.
     #[must_use]
-    pub fn new(pages: &'a [EvalPage]) -> Self {
+    pub(crate) fn new(pages: &'a [EvalPage]) -> Self {
         Self { pages, hashes: pages.iter().map(|_| OnceLock::new()).collect() }
     }
 
     /// Returns true if pages number `a` and `b` share a passage.
     #[must_use]
-    pub fn share(&self, a: usize, b: usize) -> bool {
+    pub(crate) fn share(&self, a: usize, b: usize) -> bool {
         let (mut a, mut b) = (self.hashes_of(a), self.hashes_of(b));
         while let (Some(x), Some(y)) = (a.first(), b.first()) {
             match x.cmp(y) {
@@ -44,7 +44,7 @@ impl<'a> Passages<'a> {
     /// Returns true if the page with fewer passages has most of them in common with the other one. Without
     /// labels, such pages are taken for copies.
     #[must_use]
-    pub fn are_mostly_shared(&self, a: usize, b: usize) -> bool {
+    pub(crate) fn are_mostly_shared(&self, a: usize, b: usize) -> bool {
         let (mut a, mut b) = (self.hashes_of(a), self.hashes_of(b));
         let fewer = a.len().min(b.len());
         let mut common = 0;

@@ -13,7 +13,7 @@ use leitong_text::segment::{Segmenter, Terms};
 
 /// The result of one detector under one condition.
 #[derive(Debug, Clone, Serialize)]
-pub struct Recall {
+pub(crate) struct Recall {
     /// Change of the texts.
     pub condition: Condition,
     /// Share of the texts that the detector calls near to their changed version.
@@ -25,7 +25,7 @@ pub struct Recall {
 
 /// Returns the recall of each detector under each condition. A text without a fingerprint counts as not
 /// recognised.
-pub fn measure(
+pub(crate) fn measure(
     texts: &[&str],
     conditions: &[Condition],
     perturber: &Perturber,

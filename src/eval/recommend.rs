@@ -15,7 +15,7 @@ use crate::config::detectors::BASELINES;
 
 /// The recommendation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Recommendation {
+pub(crate) struct Recommendation {
     /// Recommended detector, if the figures support one.
     pub detector: Option<String>,
     /// Other detectors that are considered equal to it.
@@ -43,7 +43,7 @@ struct Candidate<'a> {
 
 /// Returns the recommendation from the figures of `report`.
 #[must_use]
-pub fn recommend(report: &Report) -> Recommendation {
+pub(crate) fn recommend(report: &Report) -> Recommendation {
     let basis =
         if report.labelled { "F1 over the labelled pages" } else { "recall after 5 % were rewritten" };
     let all: Vec<Candidate<'_>> = report.detectors.iter().filter_map(candidate).collect();

@@ -14,7 +14,7 @@ use super::stream::StreamScore;
 
 /// The results of an evaluation.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// Names of the inputs.
     pub inputs: Vec<String>,
     /// Number of pages.
@@ -35,7 +35,7 @@ pub struct Report {
 
 /// The results of one detector.
 #[derive(Debug, Clone, Serialize)]
-pub struct DetectorReport {
+pub(crate) struct DetectorReport {
     /// Name of the detector or variant.
     pub name: String,
     /// Microseconds for the fingerprint of 6,000 bytes of text, after segmentation.
@@ -58,7 +58,7 @@ pub struct DetectorReport {
 
 /// Formats the report in Markdown.
 #[must_use]
-pub fn markdown(report: &Report) -> String {
+pub(crate) fn markdown(report: &Report) -> String {
     let mut out = format!(
         "{} pages of {}{}; seed {}.\n\n",
         report.pages,
@@ -102,7 +102,7 @@ fn labelled_stream(report: &Report, out: &mut String) {
 }
 
 /// Appends a table with a row for each name and score. `named`: what the names are.
-pub fn labelled_streams<'s>(
+pub(crate) fn labelled_streams<'s>(
     scores: impl Iterator<Item = (&'s str, &'s StreamScore)>,
     named: &str,
     out: &mut String,
@@ -214,7 +214,7 @@ fn counts(report: &Report, out: &mut String) {
 
 /// Returns the threshold with the highest F1.
 #[must_use]
-pub fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
+pub(crate) fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
     let f1 = |t: &super::pairs::Threshold| 2.0 * t.precision * t.recall / (t.precision + t.recall).max(1e-9);
     let best = distances
         .thresholds
@@ -225,6 +225,6 @@ pub fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
 
 /// Formats an estimate as `0.987 (0.981–0.992)`.
 #[must_use]
-pub fn interval(estimate: &Estimate) -> String {
+pub(crate) fn interval(estimate: &Estimate) -> String {
     format!("{:.4} ({:.3}–{:.3})", estimate.value, estimate.low, estimate.high)
 }

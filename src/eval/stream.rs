@@ -18,7 +18,7 @@ use leitong_fingerprint::Detector;
 
 /// The scores of a stream.
 #[derive(Debug, Clone, Serialize)]
-pub struct StreamScore {
+pub(crate) struct StreamScore {
     /// Share of the duplicate verdicts that are right.
     pub precision: Estimate,
     /// Share of the duplicates that were found.
@@ -84,7 +84,7 @@ impl<'l> Tally<'l> {
 }
 
 /// Scores one detector's fingerprints of labelled pages.
-pub fn score(
+pub(crate) fn score(
     pages: &[EvalPage],
     prints: &[Option<Box<[u8]>>],
     detector: &Arc<dyn Detector>,

@@ -2,7 +2,7 @@
 
 /// A pair with a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Labelled {
+pub(crate) struct Labelled {
     /// Distance in the detector's unit.
     pub distance: u32,
     /// True if both pages are the same text.
@@ -11,7 +11,7 @@ pub struct Labelled {
 
 /// The effect of a threshold on the pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub(crate) struct Point {
     /// Largest distance of near pairs.
     pub distance: u32,
     /// Share of related pairs among those called near.
@@ -23,14 +23,14 @@ pub struct Point {
 impl Point {
     /// Returns the harmonic mean of both.
     #[must_use]
-    pub fn f1(&self) -> f64 {
+    pub(crate) fn f1(&self) -> f64 {
         let sum = self.precision + self.recall;
         if sum > 0.0 { 2.0 * self.precision * self.recall / sum } else { 0.0 }
     }
 }
 
 /// Returns one point for each distance that occurs, in ascending order. Sorts `pairs`.
-pub fn curve(pairs: &mut [Labelled]) -> Vec<Point> {
+pub(crate) fn curve(pairs: &mut [Labelled]) -> Vec<Point> {
     pairs.sort_unstable_by_key(|pair| pair.distance);
     let all = pairs.iter().filter(|pair| pair.related).count().max(1) as f64;
     let mut curve: Vec<Point> = Vec::new();
@@ -51,7 +51,7 @@ pub fn curve(pairs: &mut [Labelled]) -> Vec<Point> {
 /// threshold. If none reaches it, returns the one with the best F1. `None` if no related pair is near at any
 /// threshold.
 #[must_use]
-pub fn suggest(curve: &[Point], precision: f64) -> Option<Point> {
+pub(crate) fn suggest(curve: &[Point], precision: f64) -> Option<Point> {
     let found = |point: &&Point| point.recall > 0.0;
     let by = |value: fn(&Point) -> f64| {
         move |a: &&Point, b: &&Point| value(a).total_cmp(&value(b)).then(b.distance.cmp(&a.distance))

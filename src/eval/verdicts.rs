@@ -14,7 +14,7 @@ use leitong_cluster::verdict::Kind;
 
 /// A verdict as `leitong dedup` writes it, reduced to what is scored. Other fields are ignored.
 #[derive(Debug, Clone, Deserialize)]
-pub struct GivenVerdict {
+pub(crate) struct GivenVerdict {
     /// The page that is judged.
     pub page_id: String,
     /// The kind of the verdict.
@@ -25,7 +25,7 @@ pub struct GivenVerdict {
 
 /// Why verdicts cannot be scored.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum Misfit {
+pub(crate) enum Misfit {
     /// Two pages share an id.
     #[error("two pages have the id {0:?}; ids must be unique for verdicts to be scored")]
     SamePage(String),
@@ -51,7 +51,7 @@ pub enum Misfit {
 ///
 /// # Errors
 /// [`Misfit`] unless there is exactly one verdict for each page.
-pub fn score(
+pub(crate) fn score(
     pages: &[(String, Label)],
     verdicts: Vec<GivenVerdict>,
     seed: u64,

@@ -12,7 +12,7 @@ use leitong_text::page::host::host;
 
 /// Conditions on a message to be shown: for each list that is not empty, it must have one of its values.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub(crate) struct Filter {
     /// Kinds of verdicts, or [`DEAD_LETTER`].
     pub kinds: Vec<&'static str>,
     /// Corpora.
@@ -29,7 +29,7 @@ impl Filter {
     /// Returns true if `tapped` matches. An [`UNREADABLE`] message matches only an empty filter, since its
     /// fields are not known.
     #[must_use]
-    pub fn fits(&self, tapped: &Tapped) -> bool {
+    pub(crate) fn fits(&self, tapped: &Tapped) -> bool {
         let kind = tapped.text("kind");
         if kind == UNREADABLE {
             return self.is_empty();
@@ -75,14 +75,14 @@ impl Filter {
 
 /// A sample of one page in N. It is chosen by the key of the message, so the same pages are shown each time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Choice {
+pub(crate) struct Choice {
     one_in: u64,
 }
 
 /// The error for a malformed share.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is not a share; write 1/N with a whole number N of at least 1, such as 1/100")]
-pub struct SampleError(String);
+pub(crate) struct SampleError(String);
 
 impl FromStr for Choice {
     type Err = SampleError;
@@ -97,7 +97,7 @@ impl FromStr for Choice {
 impl Choice {
     /// Returns true if `message` is in the sample. A message without a key is chosen by its place.
     #[must_use]
-    pub fn takes(self, message: &Received) -> bool {
+    pub(crate) fn takes(self, message: &Received) -> bool {
         let hash = match &message.key {
             Some(key) => xxh3_64(key),
             None => {

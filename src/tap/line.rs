@@ -15,7 +15,7 @@ const FIELD_CHARS_MAX: usize = 160;
 
 /// Formats `tapped` as one line, without a line end. With `colours`, the kind has an ANSI colour.
 #[must_use]
-pub fn line(tapped: &Tapped, colours: bool) -> String {
+pub(crate) fn line(tapped: &Tapped, colours: bool) -> String {
     let kind = tapped.text("kind");
     // People need no more than seconds. For a verdict it is the time of the decision, otherwise the time of
     // the message.

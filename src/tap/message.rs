@@ -15,13 +15,13 @@ use leitong_cluster::{ClusterId, RecrawlOutcome};
 use leitong_fingerprint::relation::Relation;
 
 /// Value of the field `kind` for a dead letter.
-pub const DEAD_LETTER: &str = "DEAD_LETTER";
+pub(crate) const DEAD_LETTER: &str = "DEAD_LETTER";
 /// Value of the field `kind` for a message that is not a verdict of this version.
-pub const UNREADABLE: &str = "UNREADABLE";
+pub(crate) const UNREADABLE: &str = "UNREADABLE";
 
 /// Format of a verdict's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// A JSON object.
     Json,
     /// `leitong.v1.Verdict`.
@@ -32,7 +32,7 @@ impl Format {
     /// Returns the format that the header `content-type` names. Without the header, the first byte decides,
     /// which is never `{` in protobuf.
     #[must_use]
-    pub fn detect(content_type: Option<&[u8]>, value: &[u8]) -> Self {
+    pub(crate) fn detect(content_type: Option<&[u8]>, value: &[u8]) -> Self {
         match content_type {
             Some(b"application/json") => Self::Json,
             Some(b"application/protobuf") => Self::Protobuf,
@@ -44,7 +44,7 @@ impl Format {
 
 /// A verdict, a dead letter, or another message.
 #[derive(Debug, Clone)]
-pub struct Tapped {
+pub(crate) struct Tapped {
     /// Fields by name. For a verdict, those of its JSON form; for other messages, see [`Tapped::dead_letter`]
     /// and [`Tapped::unreadable`].
     pub fields: Map<String, Value>,
@@ -55,7 +55,7 @@ impl Tapped {
     /// Reads a message of the verdict topic. If it is not a verdict, its kind is [`UNREADABLE`], and
     /// `problem` tells why.
     #[must_use]
-    pub fn verdict(message: &Received) -> Self {
+    pub(crate) fn verdict(message: &Received) -> Self {
         let Some(value) = message.value.as_deref() else {
             return Self::unreadable(message, "the message has no value");
         };
@@ -72,7 +72,7 @@ impl Tapped {
     /// Reads a message of the dead-letter topic. Fields: `kind`, `cause`, `message`, `source` (place of the
     /// message that is not a page), `key`, `value_bytes`, `dead_letter` (place of the dead letter), `time`.
     #[must_use]
-    pub fn dead_letter(message: &Received) -> Self {
+    pub(crate) fn dead_letter(message: &Received) -> Self {
         let number = |name: &str| message.text(name)?.parse::<u64>().ok();
         let source = json!({
             "topic": message.text("__connect.errors.topic"),
@@ -106,14 +106,14 @@ impl Tapped {
 
     /// Returns the text of a field; empty if it has none.
     #[must_use]
-    pub fn text(&self, field: &str) -> &str {
+    pub(crate) fn text(&self, field: &str) -> &str {
         self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Returns the message as one JSON object on one line. A verdict in JSON is unchanged, except that
     /// control characters are always escaped. A `leitong.v1.Verdict` is converted to the JSON form.
     #[must_use]
-    pub fn json(&self) -> &str {
+    pub(crate) fn json(&self) -> &str {
         &self.json
     }
 }

@@ -12,6 +12,6 @@ mod choice;
 mod line;
 mod message;
 
-pub use choice::{Choice, Filter, SampleError};
-pub use line::line;
-pub use message::{DEAD_LETTER, Format, Tapped, UNREADABLE};
+pub(crate) use choice::{Choice, Filter};
+pub(crate) use line::line;
+pub(crate) use message::{DEAD_LETTER, Tapped, UNREADABLE};

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// A way of changing a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Family {
+pub(crate) enum Family {
     /// Sentences of other texts are added at random places.
     Added,
     /// Text is deleted at random places.
@@ -41,7 +41,7 @@ pub enum Family {
 
 /// A way of changing a text, and its extent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Condition {
+pub(crate) struct Condition {
     /// Way of changing the text.
     pub family: Family,
     /// Extent: a share, or a number of texts or lines.
@@ -51,7 +51,7 @@ pub struct Condition {
 impl Condition {
     /// Returns all conditions of an evaluation.
     #[must_use]
-    pub fn all(with_synonyms: bool) -> Vec<Self> {
+    pub(crate) fn all(with_synonyms: bool) -> Vec<Self> {
         const CHANGED: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.15, 0.2];
         const MOVED: &[f64] = &[0.1, 0.25, 0.5, 1.0];
         const KEPT: &[f64] = &[0.2, 0.4, 0.6, 0.8];
@@ -78,7 +78,7 @@ impl Condition {
 
 /// Reason why a text names no condition.
 #[derive(Debug, thiserror::Error)]
-pub enum ConditionError {
+pub(crate) enum ConditionError {
     /// There is no such family.
     #[error("{0:?}: no such change; choose one of {names}", names = Family::names())]
     Family(String),
@@ -122,7 +122,7 @@ impl Family {
 
     /// Returns the name in words.
     #[must_use]
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Added => "text added",
             Self::Deleted => "text deleted",

@@ -11,13 +11,13 @@ mod synonyms;
 use opencc_fmmseg::OpenCC;
 
 use self::body::Body;
-pub use self::condition::{Condition, ConditionError, Family};
+pub(crate) use self::condition::{Condition, Family};
 use self::synonyms::Synonyms;
 use leitong_base::random::Random;
 use leitong_text::segment::sentences::sentences;
 
 /// Generator of changed texts.
-pub struct Perturber<'a> {
+pub(crate) struct Perturber<'a> {
     /// Sentences of other texts.
     pub donors: Vec<&'a str>,
     /// Other texts.
@@ -32,7 +32,7 @@ impl<'a> Perturber<'a> {
     ///
     /// # Errors
     /// A message with the fault in the synonyms.
-    pub fn new(others: Vec<&'a str>, synonyms: &str) -> Result<Self, String> {
+    pub(crate) fn new(others: Vec<&'a str>, synonyms: &str) -> Result<Self, String> {
         let donors = others.iter().flat_map(|text: &&'a str| sentences(text).map(|range| &text[range]));
         let donors = donors.filter(|sentence| sentence.chars().count() >= 8).collect();
         let synonyms = (!synonyms.is_empty()).then(|| Synonyms::new(synonyms)).transpose()?;
@@ -41,7 +41,7 @@ impl<'a> Perturber<'a> {
 
     /// Returns `text` changed according to `condition`.
     #[must_use]
-    pub fn perturb(&self, text: &str, condition: Condition, random: &mut Random) -> String {
+    pub(crate) fn perturb(&self, text: &str, condition: Condition, random: &mut Random) -> String {
         let mut body = Body::new(text);
         match condition.family {
             Family::Added => self.add(&mut body, condition.level, random),
