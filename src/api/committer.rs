@@ -92,7 +92,7 @@ impl Committer {
             Ok(()) => self.journal.remove(),
             Err(SnapshotError::Fault(_)) => {
                 tracing::warn!(
-                    "no stored page is lost, but the table is not saved, since its files failed; the journal has the rest"
+                    "the table cannot be saved, because its files cannot be written; no stored page is lost: the journal has the rest"
                 );
                 Ok(())
             }
@@ -182,7 +182,7 @@ impl Committer {
             Err(error) => {
                 // Does not retry at once, since on a full disk every group would fail.
                 self.save_at = self.journal.bytes().saturating_mul(2);
-                tracing::error!("the table could not be saved, and pages go on into the journal: {error}");
+                tracing::error!("the table could not be saved; pages are still written to the journal: {error}");
             }
         }
     }

@@ -114,10 +114,10 @@ impl Core {
     }
 
     /// Decompresses a body by its content codings.
-    pub(super) fn unpacked(&self, body: Vec<u8>, codings: Option<&[u8]>) -> Result<Vec<u8>, Problem> {
+    pub(super) fn decompressed(&self, body: Vec<u8>, codings: Option<&[u8]>) -> Result<Vec<u8>, Problem> {
         let max = self.body_bytes_max;
         match wrapped::decompressed(&body, codings, max) {
-            Ok(Cow::Owned(unpacked)) => Ok(unpacked),
+            Ok(Cow::Owned(decompressed)) => Ok(decompressed),
             Ok(Cow::Borrowed(_)) => Ok(body),
             Err(_) => Err(Problem::new(
                 Kind::TooLarge,

@@ -222,8 +222,8 @@ impl Edge {
         let body = if is_packed {
             let limit = self.limits.bytes_max;
             self.memory.reserve(reserved, body.capacity() + limit).await?;
-            let unpack = move |core: &Core, _: &mut _| core.unpacked(body, codings.as_deref());
-            let body = self.pool.run(Urgency::LookUp, unpack).await??;
+            let decompress = move |core: &Core, _: &mut _| core.decompressed(body, codings.as_deref());
+            let body = self.pool.run(Urgency::LookUp, decompress).await??;
             Memory::shrink(reserved, body.capacity());
             body
         } else {
@@ -305,7 +305,7 @@ impl Edge {
         submissions.send(Submission { pages, reply }).await.map_err(|_| stopping())?;
         verdicts
             .await
-            .map_err(|_| Problem::new(Kind::Internal, "this is a fault in Leitong; please report it"))?
+            .map_err(|_| Problem::new(Kind::Internal, "this is a bug in Leitong; please report it"))?
     }
 }
 

@@ -78,7 +78,7 @@ impl Pool {
             }
         });
         self.queue.push(urgency, job);
-        let fault = "this is a fault in Leitong; please report it with the request";
+        let fault = "this is a bug in Leitong; please report it with the request";
         async move { result.await.map_err(|_| Problem::new(Kind::Internal, fault)) }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Named {
 
 impl Named {
     /// Returns the values of a verdict.
-    pub(crate) fn of(verdict: &Verdict) -> Self {
+    pub(crate) fn from_verdict(verdict: &Verdict) -> Self {
         let is_duplicate = verdict.distance.is_some();
         Self {
             page_id: verdict.page_id.as_str().into(),

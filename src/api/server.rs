@@ -102,7 +102,7 @@ impl ApiPort {
         let committed = tokio::task::spawn_blocking(move || committing.join()).await;
         let committed = committed.context("cannot wait for the committer")?;
         committed.map_err(|_| {
-            anyhow!("storing has failed because of a fault in Leitong; all answered pages are in the journal; please report it")
+            anyhow!("storing has failed because of a bug in Leitong; all answered pages are in the journal; please report it")
         })??;
         Ok(())
     }

@@ -134,7 +134,9 @@ impl Store {
     ) -> Result<Vec<Verdict>, TableFault> {
         let records = pages.into_iter().map(|page| LogRecord::Page(Box::new(page))).collect();
         let conclusions = self.write().conclude_batch(records, decided_at)?;
-        conclusions.iter().for_each(|conclusion| metrics::committed(&metrics::Outcome::of(conclusion)));
+        conclusions
+            .iter()
+            .for_each(|conclusion| metrics::committed(&metrics::Outcome::from_conclusion(conclusion)));
         let verdict = |conclusion| match conclusion {
             Conclusion::Verdict(verdict) => *verdict,
             Conclusion::DeadLetter(_) => unreachable!("pages have verdicts"),
@@ -150,7 +152,7 @@ impl Store {
         let all: Vec<Box<[u8]>> = verdicts.iter().map(json).collect();
         let mut recent = self.recent_mut();
         for (verdict, json) in verdicts.iter().zip(&all) {
-            recent.push(Named::of(verdict), json.clone());
+            recent.push(Named::from_verdict(verdict), json.clone());
         }
         all
     }
@@ -203,7 +205,7 @@ impl Tables for Store {
         let previewed = table.view().preview(record, asked, now, scratch);
         drop(table);
         let (verdict, nearest) = previewed.map_err(|fault| unreliable(&fault))?;
-        Ok(LookedUp { verdict, nearest, as_of: AsOf::of(position, None) })
+        Ok(LookedUp { verdict, nearest, as_of: AsOf::new(position, None) })
     }
 
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem> {

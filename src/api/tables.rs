@@ -120,7 +120,7 @@ impl HeldAs {
 impl AsOf {
     /// Returns the position of a table in the form of an answer.
     #[must_use]
-    pub fn of(position: Position, held_as: Option<HeldAs>) -> Self {
+    pub fn new(position: Position, held_as: Option<HeldAs>) -> Self {
         Self { log_partition: position.log_partition, log_offset: position.next_log_offset, held_as }
     }
 }

@@ -23,7 +23,7 @@ impl Token {
     ///
     /// # Errors
     /// A message with the fault and the remedy. It does not show the token.
-    pub fn of(config: &ApiConfig) -> Result<Option<Self>, String> {
+    pub fn from_config(config: &ApiConfig) -> Result<Option<Self>, String> {
         let (named, text) = match (&config.token_env, &config.token_file) {
             (Some(variable), _) => {
                 let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -102,15 +102,17 @@ mod tests {
     fn tokens_are_read_from_files_and_errors_do_not_show_them() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("token");
-        let read = || Token::of(&ApiConfig { token_file: Some(path.clone()), ..ApiConfig::default() });
+        let read =
+            || Token::from_config(&ApiConfig { token_file: Some(path.clone()), ..ApiConfig::default() });
         assert!(read().expect_err("no file").contains("cannot be read"));
         std::fs::write(&path, "hunter2\n").expect("written");
         let fault = read().expect_err("too short");
         assert!(fault.contains("16 ASCII characters") && !fault.contains("hunter2"), "{fault}");
         std::fs::write(&path, "hunter2hunter2hunter2\n").expect("written");
         assert_eq!(read(), Ok(Some(Token(b"hunter2hunter2hunter2".as_slice().into()))));
-        let of_env = Token::of(&ApiConfig { token_env: Some("hunter-2".into()), ..ApiConfig::default() });
+        let of_env =
+            Token::from_config(&ApiConfig { token_env: Some("hunter-2".into()), ..ApiConfig::default() });
         assert!(!of_env.expect_err("no name").contains("hunter"));
-        assert_eq!(Token::of(&ApiConfig::default()), Ok(None));
+        assert_eq!(Token::from_config(&ApiConfig::default()), Ok(None));
     }
 }

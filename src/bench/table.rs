@@ -107,7 +107,7 @@ pub(crate) fn measure(
             fill(&mut clusterer, size, fingerprints, plan.texts, &memory_is_short)
         else {
             progress(&format!(
-                "{look_up}, {name}: {size} centroids are skipped: memory is short with {} centroids",
+                "{look_up}, {name}: {size} centroids are skipped: {} centroids nearly fill the memory",
                 clusterer.centroid_count()
             ));
             break;
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(figures.iter().map(|figures| figures.centroids).collect::<Vec<_>>(), [1_000]);
         assert_eq!(
             messages[1..],
-            ["distance 3, even: 2000 centroids are skipped: memory is short with 1000 centroids"]
+            ["distance 3, even: 2000 centroids are skipped: 1000 centroids nearly fill the memory"]
         );
     }
 }

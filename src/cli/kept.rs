@@ -293,7 +293,7 @@ impl<'a> Keeping<'a> {
             drop_undecidable: arguments.drop_undecidable,
             log_offset,
         };
-        let forms = if arguments.copies() { forms::of(inputs, input_rules)? } else { Vec::new() };
+        let forms = if arguments.copies() { forms::for_inputs(inputs, input_rules)? } else { Vec::new() };
         let copies_at_once = arguments.copies_at_once(rules);
         let added = arguments.added();
         let folder = checkpoints.filter(|_| copies_at_once).map(CheckpointDir::folder);

@@ -103,7 +103,7 @@ fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<(St
         Ok(())
     })?;
     if unreadable > 0 {
-        terminal::note(format_args!("{unreadable} records are no pages, and are not scored"));
+        terminal::note(format_args!("{unreadable} records are not pages and are not scored"));
     }
     if pages.is_empty() {
         return Err(wrong("there is no labelled page to score verdicts on"));
@@ -120,7 +120,7 @@ fn given_verdicts(path: &Path, config: &Config) -> anyhow::Result<Vec<GivenVerdi
             Payload::Json(line) => {
                 serde_json::from_slice::<GivenVerdict>(line).map_err(|error| error.to_string())
             }
-            _ => Err("it is no line of JSON".to_owned()),
+            _ => Err("it is not a line of JSON".to_owned()),
         };
         given.push(verdict.map_err(|error| {
             wrong(format_args!(

@@ -47,7 +47,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = configuration(arguments)?;
-    let token = Token::of(&config.api).map_err(wrong)?;
+    let token = Token::from_config(&config.api).map_err(wrong)?;
     let stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
     let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     let folder = TableDir::open_beside_journal(&arguments.table)?;

@@ -76,7 +76,7 @@ impl Arguments {
             };
         }
         let Some(keep) = keep else {
-            return Err(wrong("--as: is about the output of --keep; add --keep FILE"));
+            return Err(wrong("--as: sets the form of the documents that --keep writes; add --keep FILE"));
         };
         if revisit {
             return Err(wrong(
@@ -141,7 +141,7 @@ pub(super) fn report(counts: &TextCounts) {
     let plain = counts.plain.load(Ordering::Relaxed);
     if plain > 0 {
         terminal::note(format_args!(
-            "{plain} of the kept documents came as text without markup; their Markdown has its paragraphs, with escapes"
+            "{plain} of the kept documents have no markup; their Markdown is their paragraphs, escaped"
         ));
     }
     let documents = counts.documents.load(Ordering::Relaxed);

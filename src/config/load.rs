@@ -231,7 +231,7 @@ pub fn parse_file(
         if check.faults.is_empty() {
             if !check.ignored.is_empty() {
                 tracing::warn!(
-                    "{}: settings that are no longer read from this file, and have the values that are used in any case: {}; remove them",
+                    "{}: these settings were removed, and their values in this file are the ones that are always used: {}; remove them",
                     path.display(),
                     check.ignored.join(", ")
                 );

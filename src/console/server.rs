@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::http::{self, Answer, Query};
-use super::site::{Asked, Site};
+use super::site::{ConsoleRequest, Site};
 use crate::api::site::Site as Host;
 use crate::http::{Client, Limits, Port};
 
@@ -147,22 +147,22 @@ impl Edge {
     ) -> Response<Full<Bytes>> {
         let site = Arc::clone(&self.site);
         let answer = tokio::task::spawn_blocking(move || {
-            let asked = Asked {
+            let request = ConsoleRequest {
                 path: parts.uri.path(),
                 query: Query::from_uri(&parts.uri),
                 accepts: http::accepted_language(&parts.headers),
             };
             let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
             match parts.method {
-                Method::POST => site.post(&asked, content_type.unwrap_or_default(), &body),
-                _ => site.get(&asked),
+                Method::POST => site.post(&request, content_type.unwrap_or_default(), &body),
+                _ => site.get(&request),
             }
         });
         match answer.await {
             Ok(answer) => answer.into_response(),
             Err(_) => text_response(
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "this is a fault in Leitong; please report it",
+                "this is a bug in Leitong; please report it",
             ),
         }
     }

@@ -26,7 +26,7 @@ pub struct Site {
 }
 
 /// A request without its socket.
-pub struct Asked<'a> {
+pub struct ConsoleRequest<'a> {
     /// The path.
     pub path: &'a str,
     /// Query after the `?`.
@@ -63,30 +63,30 @@ impl Site {
 
     /// Answers `GET`.
     #[must_use]
-    pub fn get(&self, asked: &Asked<'_>) -> Answer {
-        let language = asked.query.language().unwrap_or(asked.accepts);
-        match asked.path {
+    pub fn get(&self, request: &ConsoleRequest<'_>) -> Answer {
+        let language = request.query.language().unwrap_or(request.accepts);
+        match request.path {
             "/style.css" => return Answer::style(),
             "/live.js" => return Answer::script(),
             _ => {}
         }
-        let answer = match asked.path {
-            "/" => Ok(self.form(asked, language)),
-            "/compare" => self.compare_named(asked, language),
-            "/page" => self.look_up(asked, language),
+        let answer = match request.path {
+            "/" => Ok(self.form(request, language)),
+            "/compare" => self.compare_named(request, language),
+            "/page" => self.look_up(request, language),
             _ => Err(Refused::new(
                 StatusCode::NOT_FOUND,
                 "Page not found",
                 "没有这个页面",
-                format!("{:?}", asked.path),
+                format!("{:?}", request.path),
             )),
         };
-        answer.unwrap_or_else(|refused| self.refused(&refused, asked, language))
+        answer.unwrap_or_else(|refused| self.refused(&refused, request, language))
     }
 
     /// Answers the form with two pages.
     #[must_use]
-    pub fn post(&self, asked: &Asked<'_>, content_type: &str, body: &[u8]) -> Answer {
+    pub fn post(&self, request: &ConsoleRequest<'_>, content_type: &str, body: &[u8]) -> Answer {
         let fields = form::fields(content_type, body);
         let value = |fields: &[Field<'_>], name: &str| {
             let field = fields.iter().find(|field| field.name == name);
@@ -96,7 +96,7 @@ impl Site {
             Ok(fields) => Language::of_tag(&value(fields, "lang")),
             Err(_) => None,
         };
-        let language = language.unwrap_or(asked.accepts);
+        let language = language.unwrap_or(request.accepts);
         let answer = fields.map_err(|error| broken(&error)).and_then(|fields| {
             let side = |letter: &str| {
                 let field = |name: &str| value(&fields, &format!("{letter}_{name}"));
@@ -106,25 +106,25 @@ impl Site {
             };
             Ok(self.compared([side("a")?, side("b")?], None, language))
         });
-        answer.unwrap_or_else(|refused| self.refused(&refused, asked, language))
+        answer.unwrap_or_else(|refused| self.refused(&refused, request, language))
     }
 
-    fn form(&self, asked: &Asked<'_>, language: Language) -> Answer {
+    fn form(&self, request: &ConsoleRequest<'_>, language: Language) -> Answer {
         let offers =
             Offers { ids: !self.pages.is_empty(), page_bytes_max: self.comparer.config().page.bytes_max };
         let title = language.say("Compare two pages", "比较两个页面");
-        let other = asked.query.in_language("/", language.other());
+        let other = request.query.in_language("/", language.other());
         let body = start::compare_form("/compare", offers, language);
         Answer::page(StatusCode::OK, layout::page(&self.frame(title, "/", &other, language).frame(), &body))
     }
 
     /// Answers `/page?q=…`: a page of the table by its id or url, or a cluster by its id.
-    fn look_up(&self, asked: &Asked<'_>, language: Language) -> Result<Answer, Refused> {
+    fn look_up(&self, request: &ConsoleRequest<'_>, language: Language) -> Result<Answer, Refused> {
         let Some(saved) = &self.saved else {
             let detail = "start the console with --table DIR to look pages up in a saved table".to_owned();
             return Err(Refused::new(StatusCode::NOT_FOUND, "There is no table", "没有表", detail));
         };
-        let wanted = asked.query.get("q").unwrap_or_default();
+        let wanted = request.query.get("q").unwrap_or_default();
         let body = if wanted.is_empty() {
             looked_up::search("", language)
         } else {
@@ -141,7 +141,7 @@ impl Site {
             looked_up::found(wanted, &found, Links { language, compare: !self.pages.is_empty() })
         };
         let title = language.say("Look up a page", "查找页面");
-        let other = asked.query.in_language("/page", language.other());
+        let other = request.query.in_language("/page", language.other());
         Ok(Answer::page(
             StatusCode::OK,
             layout::page(&self.frame(title, "/page", &other, language).frame(), &body),
@@ -149,13 +149,13 @@ impl Site {
     }
 
     /// Answers `/compare?a=…&b=…`: two pages by their ids or urls.
-    fn compare_named(&self, asked: &Asked<'_>, language: Language) -> Result<Answer, Refused> {
-        let side = |letter: &str| match asked.query.get(letter) {
+    fn compare_named(&self, request: &ConsoleRequest<'_>, language: Language) -> Result<Answer, Refused> {
+        let side = |letter: &str| match request.query.get(letter) {
             Some(name) => self.find_page(name),
             None => Err(nothing_given(letter)),
         };
         let sides = [side("a")?, side("b")?];
-        Ok(self.compared(sides, Some(asked.query.in_language("/compare", language.other())), language))
+        Ok(self.compared(sides, Some(request.query.in_language("/compare", language.other())), language))
     }
 
     fn compared(&self, sides: [Side; 2], other: Option<String>, language: Language) -> Answer {
@@ -231,10 +231,10 @@ impl Site {
         }
     }
 
-    fn refused(&self, refused: &Refused, asked: &Asked<'_>, language: Language) -> Answer {
+    fn refused(&self, refused: &Refused, request: &ConsoleRequest<'_>, language: Language) -> Answer {
         let Refused { status, title: [english, chinese], detail } = refused;
         let title = language.say(*english, *chinese);
-        let other = asked.query.in_language("/", language.other());
+        let other = request.query.in_language("/", language.other());
         let back = format!("/?lang={}", language.name());
         let body = start::problem(title, detail, &back, language);
         Answer::page(*status, layout::page(&self.frame(title, "", &other, language).frame(), &body))

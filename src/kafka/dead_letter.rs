@@ -29,7 +29,7 @@ pub fn headers(letter: &Unreadable, app: &str, without_value: bool) -> OwnedHead
     add("__connect.errors.exception.class.name", letter.cause.as_str());
     add("__connect.errors.exception.message", &letter.message);
     if without_value {
-        add(VALUE_LEFT_OUT, &format!("{} bytes; they stand at {}", letter.raw_bytes, letter.source));
+        add(VALUE_LEFT_OUT, &format!("{} bytes; the value is at {}", letter.raw_bytes, letter.source));
     }
     headers
 }
@@ -82,7 +82,7 @@ mod tests {
                 "__connect.errors.stage=VALUE_CONVERTER",
                 "__connect.errors.exception.class.name=BROKEN_JSON",
                 "__connect.errors.exception.message=broken JSON: …",
-                "leitong.value.left.out=9000000 bytes; they stand at pages[2]@7",
+                "leitong.value.left.out=9000000 bytes; the value is at pages[2]@7",
             ]
         );
     }

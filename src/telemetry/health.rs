@@ -209,7 +209,7 @@ impl StageHealth {
     }
 
     /// Does the same unless `is_left` returns true. A caller that leaves a partition first makes `is_left`
-    /// true, and then calls [`Self::settled`], so a reason that an owner reports late does not stay.
+    /// true, and then calls [`Self::stop_waiting_for`], so a reason that an owner reports late does not stay.
     pub fn wait_for_unless(&self, log_partition: u32, why: String, is_left: impl Fn() -> bool) {
         let mut not_ready = self.not_ready.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_left() {
@@ -226,7 +226,7 @@ impl StageHealth {
 
     /// Removes the reason for a partition of the log that is served now, or is no longer assigned to this
     /// instance.
-    pub fn settled(&self, log_partition: u32) {
+    pub fn stop_waiting_for(&self, log_partition: u32) {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).remove(&log_partition);
     }
 
@@ -263,7 +263,7 @@ mod tests {
         right.wait_for(0, "restoring".to_owned());
         right.assigned(1);
         assert_eq!(health.not_ready(), ["cluster: log partition 0: restoring"]);
-        right.settled(0);
+        right.stop_waiting_for(0);
         assert!(health.not_ready().is_empty() && health.dead().is_empty());
         right.revoked(2);
         assert_eq!(right.partitions(), 0);

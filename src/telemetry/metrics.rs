@@ -515,7 +515,7 @@ pub enum Outcome {
 impl Outcome {
     /// Returns the values to count for `conclusion`.
     #[must_use]
-    pub fn of(conclusion: &Conclusion) -> Self {
+    pub fn from_conclusion(conclusion: &Conclusion) -> Self {
         match conclusion {
             Conclusion::Verdict(verdict) => Self::Verdict {
                 kind: verdict.kind.as_str(),

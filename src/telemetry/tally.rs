@@ -42,7 +42,7 @@ pub struct Tallied {
 impl Tallied {
     /// Returns the values to count for `conclusion`; `None` unless [`begin`] was called.
     #[must_use]
-    pub fn of(conclusion: &Conclusion) -> Option<Self> {
+    pub fn from_conclusion(conclusion: &Conclusion) -> Option<Self> {
         OF_THIS_PROCESS.get()?;
         let Conclusion::Verdict(verdict) = conclusion else { return None };
         let is_duplicate = matches!(verdict.kind, Kind::ExactDuplicate | Kind::NearDuplicate);

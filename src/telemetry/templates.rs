@@ -72,7 +72,7 @@ impl Noticed {
     /// Returns the values of `conclusion`; `None` unless [`begin`] was called. Pages without a site or text,
     /// and pages that were crawled again, give `None` as well.
     #[must_use]
-    pub fn of(conclusion: &Conclusion) -> Option<Self> {
+    pub fn from_conclusion(conclusion: &Conclusion) -> Option<Self> {
         OF_THIS_PROCESS.get()?;
         let Conclusion::Verdict(verdict) = conclusion else { return None };
         let is_duplicate = matches!(verdict.kind, Kind::ExactDuplicate | Kind::NearDuplicate);
@@ -552,7 +552,8 @@ mod tests {
         let mut named = 0;
         for _ in 0..rounds {
             for conclusion in &conclusions {
-                named += Noticed::of(conclusion).map_or(0, |noticed| templates.notice(&noticed).len());
+                named += Noticed::from_conclusion(conclusion)
+                    .map_or(0, |noticed| templates.notice(&noticed).len());
             }
         }
         let each = (cpu_time() - began).as_nanos() / (rounds * conclusions.len() as u128);

@@ -43,7 +43,7 @@ impl LookUpApi {
         if config.api.address.is_empty() {
             return Ok(None);
         }
-        let token = Token::of(&config.api).map_err(anyhow::Error::msg)?;
+        let token = Token::from_config(&config.api).map_err(anyhow::Error::msg)?;
         let tables = Arc::new(WorkerTables::new(Arc::clone(role)));
         let core = Core::new(&config, Arc::clone(stage), tables)?;
         let runtime = Builder::new_multi_thread()

@@ -135,7 +135,7 @@ impl Findings {
             Err(error) => self.refused(
                 "admin port",
                 format!(
-                    "cannot listen on {address}: {error}; does a worker run already? --admin takes another"
+                    "cannot listen on {address}: {error}; if a worker is already running, choose another address with --admin"
                 ),
             ),
         }
@@ -143,7 +143,7 @@ impl Findings {
 
     fn api_port(&mut self, config: &ApiConfig) {
         let address = &config.address;
-        if let Err(fault) = Token::of(config) {
+        if let Err(fault) = Token::from_config(config) {
             self.refused("look-ups", fault);
         }
         match TcpListener::bind(address) {
@@ -151,7 +151,7 @@ impl Findings {
             Err(error) => self.refused(
                 "look-ups",
                 format!(
-                    "cannot listen on api.address = {address}: {error}; take another port, or \"\" for none"
+                    "cannot listen on api.address = {address}: {error}; choose another port, or \"\" for none"
                 ),
             ),
         }
@@ -164,7 +164,7 @@ impl Findings {
             Err(error) if on_disk => self.refused(
                 "snapshots",
                 format!(
-                    "cannot write into {}: {error}; with table.on_disk the tables are there",
+                    "cannot write into {}: {error}; make it writable, since the tables are stored there (table.on_disk = true)",
                     folder.display()
                 ),
             ),
@@ -172,7 +172,7 @@ impl Findings {
                 Grade::Warning,
                 "snapshots",
                 format!(
-                    "cannot write into {}: {error}; every restart reads the whole changelog",
+                    "cannot write into {}: {error}; without snapshots, every restart reads the whole changelog; make it writable",
                     folder.display()
                 ),
             ),
@@ -206,7 +206,7 @@ impl Findings {
         ];
         for (_, group, topic) in groups.iter().filter(|(wanted, ..)| *wanted) {
             if let Err(error) = may_read_offsets(config, group, topic) {
-                self.refused("rights", format!("consumer group {group}: {error:#}; it needs Read"));
+                self.refused("rights", format!("consumer group {group}: {error:#}; grant this user Read"));
             }
         }
         if roles.cluster
@@ -214,7 +214,7 @@ impl Findings {
         {
             self.refused(
                 "rights",
-                format!("transactional id {id}: {error:#}; ids that begin with kafka.app need Write"),
+                format!("transactional id {id}: {error:#}; grant this user Write on transactional ids that begin with kafka.app"),
             );
         }
         if self.0.len() == before {
@@ -246,10 +246,10 @@ impl Findings {
             // Without the right to delete, the changelog only grows.
             let (deletes, lacks): (Vec<_>, Vec<_>) = lacks.into_iter().partition(|lack| *lack == Delete);
             if !lacks.is_empty() {
-                self.refused("rights", format!("topic {topic}: lacks {lacks:?}"));
+                self.refused("rights", format!("topic {topic}: this user lacks {lacks:?}; grant them"));
             }
             if !deletes.is_empty() {
-                let text = format!("topic {topic}: lacks Delete, so expired records are never deleted");
+                let text = format!("topic {topic}: this user lacks Delete, so expired records are never deleted; grant it");
                 self.add(Grade::Warning, "rights", text);
             }
         }

@@ -196,7 +196,7 @@ impl Owners {
             } else {
                 tracing::info!(partition, "the owner did not stop in time; the next owner fences it");
             }
-            health.settled(partition);
+            health.stop_waiting_for(partition);
             metrics::halted(partition, false);
         }
     }

@@ -101,7 +101,7 @@ impl DiskTable {
             tracing::error!(
                 partition,
                 waiting,
-                "table on disk: cannot be written, and centroids wait in memory: {why}"
+                "table on disk: cannot be written, so centroids wait in memory: {why}"
             );
             return Ok(());
         }
@@ -124,7 +124,7 @@ impl DiskTable {
                 metrics::disk_failed();
                 tracing::error!(
                     partition,
-                    "table on disk: a restart would read more, since what there is cannot be saved: {error}"
+                    "table on disk: cannot be saved, so a restart would read more of the changelog: {error}"
                 );
             }
         }

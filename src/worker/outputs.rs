@@ -103,8 +103,8 @@ impl Outputs {
         self.outcomes.push(Counted { outcome: Outcome::of(&conclusion), log_time });
         let context = trace.as_mut().map(|trace| trace.decided(&conclusion));
         let traced = |headers| with_context(headers, context.as_ref());
-        self.tallied.extend(Tallied::of(&conclusion));
-        self.noticed.extend(Noticed::of(&conclusion));
+        self.tallied.extend(Tallied::from_conclusion(&conclusion));
+        self.noticed.extend(Noticed::from_conclusion(&conclusion));
         let record = match conclusion {
             Conclusion::Verdict(verdict) => {
                 let (value, content_type) = match config.verdicts.format {

@@ -103,7 +103,7 @@ impl<W: World> Owner<W> {
             // If a panic leaves the partition without an owner, that must be reported.
             let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut history)));
             let served = served.unwrap_or_else(|_| {
-                Err(Trouble::Transient(anyhow::anyhow!("a bug: the owner's thread panicked, see above")))
+                Err(Trouble::Transient(anyhow::anyhow!("a bug in Leitong: the owner's thread panicked; please report it with the log")))
             });
             match served {
                 Ok(table) => return table,
@@ -119,7 +119,7 @@ impl<W: World> Owner<W> {
         // Once the owner is asked to stop, the partition is no longer its own, so errors no longer matter.
         let is_left = || self.owned.stop.is_requested();
         if is_left() {
-            tracing::info!(partition, "log partition: left behind: {trouble}");
+            tracing::info!(partition, "log partition: error while it was being given up, ignored: {trouble}");
             return;
         }
         let not_ready = |why: String| self.owned.role.health.wait_for_unless(partition, why, is_left);

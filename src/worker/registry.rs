@@ -134,7 +134,7 @@ impl TableRegistry {
                 Some(json) => json.into(),
                 None => serde_json::to_vec(verdict).expect("maps have texts for keys").into(),
             };
-            (Named::of(verdict), json)
+            (Named::from_verdict(verdict), json)
         })
     }
 

@@ -109,7 +109,7 @@ pub fn replay(
     let from = start.clusterer.position().next_log_offset;
     anyhow::ensure!(
         !start.loaded || from >= log_start,
-        "the table goes on at offset {from} of {}, and the log begins at {log_start} by now: the records between \
+        "the table continues at offset {from} of {}, but the log now begins at {log_start}: the records in between \
          are gone",
         reader.name()
     );

@@ -139,7 +139,7 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
                 metrics::standby(partition, centroids);
                 if first {
                     tracing::info!(partition, centroids, changelog_offset, "standby: table ready");
-                    role.health.settled(partition);
+                    role.health.stop_waiting_for(partition);
                 }
             }
             Step::Nothing => tables.idle(partition, world.now())?,

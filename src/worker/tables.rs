@@ -50,7 +50,7 @@ impl<W: World> WorkerTables<W> {
         Problem::new(
             Kind::UnknownPage,
             format!(
-                "{what} is among those that this instance has committed last (api.recent_bytes_max), as the owner of log \
+                "{what} among the last ones (api.recent_bytes_max) that this instance committed as the owner of log \
                  partitions {partitions:?} of {count}; all verdicts are in the topic {}",
                 self.role.config.kafka.topics.verdicts
             ),
@@ -76,7 +76,7 @@ impl<W: World> WorkerTables<W> {
                 // The log has no name before its first record, so clusters have no ids yet.
                 verdict.cluster_id = None;
             }
-            let as_of = AsOf { log_partition: partition, ..AsOf::of(position, Some(held_as)) };
+            let as_of = AsOf { log_partition: partition, ..AsOf::new(position, Some(held_as)) };
             Ok(LookedUp { verdict, nearest, as_of })
         })?;
         metrics::look_up(looked_up.as_of.held_as.map_or("owner", HeldAs::as_str));
@@ -172,7 +172,7 @@ impl<W: World> Tables for WorkerTables<W> {
 
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem> {
         let kept = |recent: &Recent| recent.page(page_id).map(Into::into);
-        self.kept(kept).ok_or_else(|| self.unknown(&format!("{page_id:?}: no verdict on such a page")))
+        self.kept(kept).ok_or_else(|| self.unknown(&format!("{page_id:?}: no verdict on this page")))
     }
 
     fn page_of_url(&self, url: &str) -> Result<Box<[u8]>, Problem> {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+pub(crate) mod literals;
 pub(crate) mod openapi;
 pub(crate) mod serve;
 pub(crate) mod sources;

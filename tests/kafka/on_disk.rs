@@ -210,7 +210,7 @@ fn a_check_finds_problems_of_the_folder() {
     let installation = Installation::new(&bootstrap(), "check-folder", &settings("leitong.toml/tables"));
     let checked = installation.leitong(&["run", "--check"]);
     assert_eq!(checked.status, 1, "{}", checked.stdout);
-    assert!(checked.stdout.contains("with table.on_disk the tables are there"), "{}", checked.stdout);
+    assert!(checked.stdout.contains("since the tables are stored there"), "{}", checked.stdout);
     installation.configure(&settings("tables"));
     let checked = installation.leitong(&["run", "--check"]);
     assert_eq!(checked.status, 0, "{}", checked.stdout);

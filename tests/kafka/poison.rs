@@ -165,7 +165,7 @@ fn a_dead_letter_that_the_broker_refuses_is_sent_without_its_value() {
     installation.assert_exactly_once(&rows);
     let letters = installation.dead_letters();
     let place =
-        |offset: u32| format!("20000 bytes; they stand at {}[0]@{offset}", installation.topic("pages"));
+        |offset: u32| format!("20000 bytes; the value is at {}[0]@{offset}", installation.topic("pages"));
     assert_eq!((letters[0].value.as_ref(), letters[0].header("leitong.value.left.out")), (None, place(0)));
     assert_eq!((letters[2].value.as_ref(), letters[2].header("leitong.value.left.out")), (None, place(3)));
     assert_eq!(letters[0].key.as_deref(), Some(&b"key"[..]));

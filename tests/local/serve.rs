@@ -493,7 +493,7 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     let later = killed_after_three_batches(table);
     std::fs::remove_file(table.join("centroids.leitong")).expect("removed");
     let refused = started(&later).err().expect("refused");
-    assert!(refused.contains("begins at offset 3, and the saved table beside it ends at 0"), "{refused}");
+    assert!(refused.contains("begins at offset 3, and the saved table next to it ends at 0"), "{refused}");
 }
 
 /// A limit on the size of files simulates a full disk.

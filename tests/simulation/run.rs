@@ -400,7 +400,7 @@ impl Run {
                 .health
                 .not_ready()
                 .iter()
-                .any(|why| why.contains("nothing was decided that could be wrong"))
+                .any(|why| why.contains("so nothing more is decided"))
         };
         let halted = self.instances.iter().filter(|(_, instance)| is_halted(instance));
         for process in halted.map(|(process, _)| *process).collect::<Vec<_>>() {

@@ -13,7 +13,7 @@ use super::fault::TableFault;
 use super::old::OldCentroids;
 use super::recrawls::{CrawlChange, Crawls};
 use super::seen::{NewText, text_key};
-use super::table::{Centroid, Near, Query, Scratch, Table, TableBytes, is_in_full};
+use super::table::{Centroid, NearCentroid, Query, Scratch, Table, TableBytes, is_in_full};
 use super::tiers::Tiers;
 use super::{Bounds, CanonicalPage, ClusterId, ClusterRules, Decision, ExpiryConfig};
 use leitong_base::record::timestamp::Timestamp;
@@ -321,9 +321,9 @@ impl Clusterer {
     ///
     /// # Errors
     /// [`TableFault`].
-    pub fn look_up(&mut self, queries: &[Option<Query<'_>>]) -> Result<Vec<Near>, TableFault> {
+    pub fn look_up(&mut self, queries: &[Option<Query<'_>>]) -> Result<Vec<NearCentroid>, TableFault> {
         self.attempt(|table| {
-            table.settle()?;
+            table.index_pending()?;
             Ok(table.table.find(queries, &*table.detector, &mut table.scratch)?.all().to_vec())
         })
     }
@@ -334,11 +334,11 @@ impl Clusterer {
     /// # Errors
     /// [`TableFault`].
     pub fn insert_pending(&mut self) -> Result<(), TableFault> {
-        self.attempt(Self::settle)
+        self.attempt(Self::index_pending)
     }
 
-    fn settle(&mut self) -> Result<(), TableFault> {
-        self.table.settle(&*self.detector)
+    fn index_pending(&mut self) -> Result<(), TableFault> {
+        self.table.index_pending(&*self.detector)
     }
 
     /// Decides on the record at the next offset of the log. `None` is a record that could not be read; it
@@ -373,9 +373,9 @@ impl Clusterer {
         let found = self.find_to_decide(&asked)?;
         let mut decisions = Vec::with_capacity(records.len());
         for (number, ((log_offset, record), asked)) in (0..).zip(records.iter().zip(asked)) {
-            decisions.push(self.decide_next(*log_offset, *record, asked, found.of(number))?);
+            decisions.push(self.decide_next(*log_offset, *record, asked, found.for_record(number))?);
         }
-        self.settle()?;
+        self.index_pending()?;
         Ok(decisions)
     }
 
@@ -445,8 +445,8 @@ impl Clusterer {
     fn nearest(
         &mut self,
         query: Query<'_>,
-        found: (&[Near], bool),
-    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+        found: (&[NearCentroid], bool),
+    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         if let Some(first) = found.0.first().filter(|first| first.is_equal()) {
             // Centroids added since the look-up are no nearer, and younger.
@@ -462,7 +462,7 @@ impl Clusterer {
 
     /// Makes the record's page join the cluster of a near centroid. The page becomes the canonical page if it
     /// is preferred to the present one.
-    fn join(&mut self, record: &FingerprintRecord, centroid: Centroid, near: Near) -> CanonicalPage {
+    fn join(&mut self, record: &FingerprintRecord, centroid: Centroid, near: NearCentroid) -> CanonicalPage {
         let log_offset = centroid.log_offset;
         let (page, rank) = self.joined(record, centroid, near);
         if let (Some(rank), Some(canonicals)) = (rank, &mut self.canonicals) {
@@ -483,7 +483,7 @@ impl Clusterer {
         &self,
         record: &FingerprintRecord,
         centroid: Centroid,
-        near: Near,
+        near: NearCentroid,
     ) -> (CanonicalPage, Option<Rank>) {
         let text_digest = record.text.map_or(0, |text| text.digest);
         let mut page = self.canonical_page(centroid, near, text_digest);
@@ -500,7 +500,7 @@ impl Clusterer {
     }
 
     /// Returns the cluster of a centroid as a verdict shows it, for a page whose text has this digest.
-    fn canonical_page(&self, centroid: Centroid, near: Near, text_digest: u128) -> CanonicalPage {
+    fn canonical_page(&self, centroid: Centroid, near: NearCentroid, text_digest: u128) -> CanonicalPage {
         let stands = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(near.number));
         let (page_id, url) = match stands {
             Some((page_id, url)) => (page_id.to_owned(), url.to_owned()),
@@ -717,12 +717,12 @@ impl<'a> Unexpired<'a> {
         (query, key): (Query<'_>, u128),
         old: Option<u64>,
         scratch: &mut Scratch,
-    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
         let number = self.cluster_of(key).or(old).filter(|number| self.has(*number));
         let Some(number) = number else { return Ok(None) };
         let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
         let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
-        Ok(Some((centroid, Near { query: 0, related: false, distance, number })))
+        Ok(Some((centroid, NearCentroid { query: 0, related: false, distance, number })))
     }
 
     /// Returns the number of the cluster that has a page with this text key, as far as memory knows it.
@@ -737,10 +737,10 @@ impl<'a> Unexpired<'a> {
     fn nearest(
         &self,
         query: Query<'_>,
-        (found, more): (&[Near], bool),
-        recent: Vec<Near>,
+        (found, more): (&[NearCentroid], bool),
+        recent: Vec<NearCentroid>,
         scratch: &mut Scratch,
-    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
         let mut nearest = self.first_in_full(query, found.iter().copied(), scratch)?;
         if more && nearest.is_none() {
             // All that were kept have expired since the look-up of the batch, or their clusters have ended.
@@ -748,7 +748,7 @@ impl<'a> Unexpired<'a> {
             let near = self.table.find_nearest(query, self.first, &ended, self.detector, scratch)?;
             nearest = self.first_in_full(query, near.into_iter(), scratch)?;
         }
-        let order = |near: Near| (near.related, near.distance, near.number);
+        let order = |near: NearCentroid| (near.related, near.distance, near.number);
         let bound = nearest.as_ref().map(|(_, near)| order(*near));
         let nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
         let recent = self.first_in_full(query, nearer, scratch)?;
@@ -757,7 +757,11 @@ impl<'a> Unexpired<'a> {
 
     /// Returns the youngest other page of the article that the query's page belongs to, if it has not
     /// expired. The site says more about how such pages are related than their texts do.
-    fn part(&self, query: Query<'_>, scratch: &mut Scratch) -> Result<Option<(Centroid, Near)>, TableFault> {
+    fn part(
+        &self,
+        query: Query<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
         let number = self.table.find_part(query, self.detector).filter(|number| self.has(*number));
         let Some(number) = number else { return Ok(None) };
         let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
@@ -765,16 +769,16 @@ impl<'a> Unexpired<'a> {
             return Ok(None);
         }
         let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
-        Ok(Some((centroid, Near { query: 0, related: true, distance, number })))
+        Ok(Some((centroid, NearCentroid { query: 0, related: true, distance, number })))
     }
 
     /// Returns the first of `some` that is near or related [in full](Self::in_full).
     fn first_in_full(
         &self,
         query: Query<'_>,
-        some: impl Iterator<Item = Near>,
+        some: impl Iterator<Item = NearCentroid>,
         scratch: &mut Scratch,
-    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
         for near in some {
             let found = self.in_full(query, near, scratch)?;
             if found.is_some() {
@@ -789,9 +793,9 @@ impl<'a> Unexpired<'a> {
     fn in_full(
         &self,
         query: Query<'_>,
-        near: Near,
+        near: NearCentroid,
         scratch: &mut Scratch,
-    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
         if !self.has(near.number) {
             return Ok(None);
         }

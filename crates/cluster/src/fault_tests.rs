@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{
-    Asked, Centroid, Clusterer, Decision, ExpiryConfig, Founding, Handed, Near, Nearest, OldCentroids,
-    Position, Purpose, Query, Scratch, SeenTexts, TableFault,
+    Asked, Centroid, Clusterer, Decision, ExpiryConfig, Founding, Handed, NearCentroid, NearestCentroids,
+    OldCentroids, Position, Purpose, Query, Scratch, SeenTexts, TableFault,
 };
 use leitong_base::record::FingerprintRecord;
 use leitong_fingerprint::detectors::simhash::SimHash;
@@ -45,10 +45,10 @@ impl OldCentroids for FailsOnce {
     fn find_texts(&self, keys: &[Option<u128>], _: u64) -> Result<Vec<Option<u64>>, TableFault> {
         Ok(vec![None; keys.len()])
     }
-    fn find(&self, _: &[Option<Query<'_>>], _: Purpose, _: u64) -> Result<Nearest, TableFault> {
-        self.try_read(Nearest::default())
+    fn find(&self, _: &[Option<Query<'_>>], _: Purpose, _: u64) -> Result<NearestCentroids, TableFault> {
+        self.try_read(NearestCentroids::default())
     }
-    fn find_nearest(&self, _: Query<'_>, _: u64) -> Result<Option<Near>, TableFault> {
+    fn find_nearest(&self, _: Query<'_>, _: u64) -> Result<Option<NearCentroid>, TableFault> {
         Ok(None)
     }
     fn centroid(&self, _: u64) -> Result<Option<Centroid>, TableFault> {

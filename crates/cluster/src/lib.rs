@@ -79,7 +79,7 @@ pub use recrawls::{Change, Crawl, CrawlChange, RecrawlsConfig};
 pub use rules::ClusterRules;
 pub use seen::{NewText, SeenFrom, SeenText, SeenTexts, TextBounds, text_key};
 pub use table::is_in_full;
-pub use table::{Centroid, Near, Nearest, Purpose, Query, Scratch, TableBytes};
+pub use table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratch, TableBytes};
 
 /// The decision on one record.
 #[derive(Debug, Clone, PartialEq)]

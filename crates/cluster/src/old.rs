@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Centroid, Near, Nearest, Purpose, Query, SeenTexts, TableFault};
+use super::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, SeenTexts, TableFault};
 use leitong_base::record::timestamp::Timestamp;
 
 /// A centroid that leaves memory, with its corpus.
@@ -72,14 +72,14 @@ pub trait OldCentroids: Send + Sync {
         queries: &[Option<Query<'_>>],
         purpose: Purpose,
         first: u64,
-    ) -> Result<Nearest, TableFault>;
+    ) -> Result<NearestCentroids, TableFault>;
 
     /// Returns the nearest centroid among all that are near or related in full and whose number is at least
     /// `first`.
     ///
     /// # Errors
     /// [`TableFault`]; see the description of the trait.
-    fn find_nearest(&self, query: Query<'_>, first: u64) -> Result<Option<Near>, TableFault>;
+    fn find_nearest(&self, query: Query<'_>, first: u64) -> Result<Option<NearCentroid>, TableFault>;
 
     /// Returns the centroid with this number.
     ///

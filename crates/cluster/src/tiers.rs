@@ -11,7 +11,7 @@ use super::articles::{ArticlePage, Articles};
 use super::fault::TableFault;
 use super::old::{Founding, Handed, OldCentroids};
 use super::seen::{Seen, SeenTexts};
-use super::table::{Centroid, Near, Nearest, Purpose, Query, Scratch, Table, TableBytes};
+use super::table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratch, Table, TableBytes};
 use leitong_fingerprint::Detector;
 
 /// Maximum number of portions handed over, and of centroids that leave memory, in one call. This is several
@@ -105,13 +105,13 @@ impl Tiers {
     }
 
     /// Returns the nearest few centroids for each query, without those that were added since
-    /// [`Self::settle`].
+    /// [`Self::index_pending`].
     pub(super) fn find(
         &self,
         queries: &[Option<Query<'_>>],
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Result<Nearest, TableFault> {
+    ) -> Result<NearestCentroids, TableFault> {
         self.find_by(Purpose::Probe, queries, detector, scratch)
     }
 
@@ -123,13 +123,13 @@ impl Tiers {
         queries: &[Option<Query<'_>>],
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Result<Nearest, TableFault> {
+    ) -> Result<NearestCentroids, TableFault> {
         let has_key = |query: &Query<'_>| detector.equal_key(query.fingerprint).is_some();
         if !queries.iter().flatten().next().is_some_and(has_key) {
             return self.find(queries, detector, scratch);
         }
         let equal = self.find_by(Purpose::ProbeEqual, queries, detector, scratch)?.only_equal();
-        let is_open = |number: u32| equal.of(number).0.is_empty();
+        let is_open = |number: u32| equal.for_query(number).0.is_empty();
         let open: Vec<Option<Query<'_>>> =
             (0..).zip(queries).map(|(number, query)| query.filter(|_| is_open(number))).collect();
         let mut nearest = equal;
@@ -145,7 +145,7 @@ impl Tiers {
         queries: &[Option<Query<'_>>],
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Result<Nearest, TableFault> {
+    ) -> Result<NearestCentroids, TableFault> {
         let mut nearest = self.young.find(queries, purpose, detector, scratch);
         if let Some(old) = &self.old {
             nearest.merge(old.find(queries, purpose, self.first)?);
@@ -162,7 +162,7 @@ impl Tiers {
         left_out: &(dyn Fn(u64) -> bool + Sync),
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Result<Option<Near>, TableFault> {
+    ) -> Result<Option<NearCentroid>, TableFault> {
         let counts = |number| number >= first && !left_out(number);
         let young = self.young.find_nearest(query, &counts, detector, scratch);
         let old = match &self.old {
@@ -172,8 +172,8 @@ impl Tiers {
         Ok(young.into_iter().chain(old).min())
     }
 
-    /// Returns the centroids added since [`Self::settle`] that may be near `query`, ordered.
-    pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<Near> {
+    /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, ordered.
+    pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<NearCentroid> {
         self.young.find_recent(query, detector)
     }
 
@@ -243,7 +243,7 @@ impl Tiers {
     }
 
     /// Adds a centroid of a saved table; centroids come in the order of that table. Look-ups find it after
-    /// [`Self::settle`].
+    /// [`Self::index_pending`].
     pub(super) fn restore(
         &mut self,
         corpus: &str,
@@ -252,14 +252,14 @@ impl Tiers {
         detector: &dyn Detector,
     ) -> Result<(), TableFault> {
         self.insert(corpus, fingerprint_hash, centroid, detector);
-        let unsettled = self.young.unsettled();
+        let pending = self.young.pending();
         let enough = match self.young.leaving_together() {
             Some(block) => block.min(RESTORED_BLOCK_MAX) as usize,
             None => self.young.len() / RESTORED_SHARE,
         };
-        if unsettled >= enough.max(RESTORED_AT_ONCE) {
-            self.settle(detector)?;
-        } else if unsettled.is_multiple_of(RESTORED_AT_ONCE) {
+        if pending >= enough.max(RESTORED_AT_ONCE) {
+            self.index_pending(detector)?;
+        } else if pending.is_multiple_of(RESTORED_AT_ONCE) {
             // A centroid that leaves memory before it is in the index need not be inserted there.
             self.let_old_leave(detector)?;
         }
@@ -267,8 +267,8 @@ impl Tiers {
     }
 
     /// Makes look-ups find the centroids that were added, and lets old ones leave memory.
-    pub(super) fn settle(&mut self, detector: &dyn Detector) -> Result<(), TableFault> {
-        self.young.settle(detector);
+    pub(super) fn index_pending(&mut self, detector: &dyn Detector) -> Result<(), TableFault> {
+        self.young.index_pending(detector);
         self.let_old_leave(detector)
     }
 
@@ -334,9 +334,9 @@ impl Tiers {
         TableBytes { hot: hot + old + self.articles.bytes() + self.seen.bytes(), cold }
     }
 
-    /// Returns true if look-ups find all centroids: none was added since [`Self::settle`].
-    pub(super) fn is_settled(&self) -> bool {
-        self.young.unsettled() == 0
+    /// Returns true if look-ups find all centroids: none was added since the last [`Self::index_pending`].
+    pub(super) fn has_no_pending(&self) -> bool {
+        self.young.pending() == 0
     }
 
     /// Returns the number of corpora that have centroids in memory.

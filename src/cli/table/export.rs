@@ -41,13 +41,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         if failed.is_some() {
             return;
         }
-        let head = (*all && !std::mem::replace(&mut begun, true)).then(|| Head::of(position));
+        let head = (*all && !std::mem::replace(&mut begun, true)).then(|| Head::new(position));
         let pushed = head.map_or(Ok(()), |head| lines.push(&head)).and_then(|()| match saved {
-            Saved::Centroid(centroid) => lines.push(&CentroidLine::of(position, centroid)),
-            Saved::Crawl(crawl) if *all => lines.push(&CrawlLine::of(crawl)),
+            Saved::Centroid(centroid) => lines.push(&CentroidLine::new(position, centroid)),
+            Saved::Crawl(crawl) if *all => lines.push(&CrawlLine::new(crawl)),
             Saved::Texts(seen) if *all => (seen.first..)
                 .zip(seen.texts)
-                .try_for_each(|(sequence, text)| lines.push(&TextLine::of(sequence, text))),
+                .try_for_each(|(sequence, text)| lines.push(&TextLine::new(sequence, text))),
             Saved::Crawl(_) | Saved::Texts(_) => Ok(()),
         });
         failed = pushed.err();
@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let position = super::there_is(position, folder)?;
     if *all && !begun {
-        lines.push(&Head::of(&position)).with_context(cannot)?;
+        lines.push(&Head::new(&position)).with_context(cannot)?;
     }
     lines.flush().with_context(cannot)
 }

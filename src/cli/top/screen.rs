@@ -34,7 +34,7 @@ impl Screen {
             write(b"\x1b[?1049h\x1b[?25l")?;
         }
         if is_terminal && io::stdin().is_terminal() {
-            let before = tcgetattr(io::stdin()).context("cannot ask the terminal")?;
+            let before = tcgetattr(io::stdin()).context("cannot read the settings of the terminal")?;
             let mut keys = before.clone();
             // Keys arrive at once and are not echoed; Ctrl-C stays a signal. A read ends after a while.
             keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);

@@ -35,14 +35,14 @@ impl Links {
 
 /// Renders the search field for ids and urls.
 #[must_use]
-pub fn search(asked: &str, language: Language) -> Markup {
+pub fn search(query: &str, language: Language) -> Markup {
     html! {
         h1 { (language.say("Look up a page", "查找页面")) }
         form role="search" method="get" action="/page" {
             input type="hidden" name="lang" value=(language.name());
             label for="q" { (language.say("Id or url of a page, or id of a cluster", "页面的 id 或网址，或簇的 id")) }
             div.search {
-                input #q type="search" name="q" value=(shown(asked)) autocomplete="off" spellcheck="false";
+                input #q type="search" name="q" value=(shown(query)) autocomplete="off" spellcheck="false";
                 button type="submit" { (language.say("Look up", "查找")) }
             }
         }
@@ -51,10 +51,10 @@ pub fn search(asked: &str, language: Language) -> Markup {
 
 /// Renders the result of a search.
 #[must_use]
-pub fn found(asked: &str, found: &Found, links: Links) -> Markup {
+pub fn found(query: &str, found: &Found, links: Links) -> Markup {
     let language = links.language;
     html! {
-        (search(asked, language))
+        (search(query, language))
         @if found.cluster_id.is_none() && found.verdict.is_none() {
             p.panel role="status" {
                 (language.say(

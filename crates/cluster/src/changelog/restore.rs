@@ -320,7 +320,7 @@ impl Restoration {
                 self.clusterer.restore_canonical(number, canonical);
                 Ok(())
             }
-            _ => Err(RestoreError::Damaged(format!("a page stands for centroid {at}, which is not there"))),
+            _ => Err(RestoreError::Damaged(format!("a page becomes canonical instead of centroid {at}, which does not exist"))),
         }
     }
 
@@ -328,7 +328,7 @@ impl Restoration {
     fn take_crawl(&mut self, change: CrawlChange) -> Result<(), RestoreError> {
         let (at, next) = (change.log_offset, self.clusterer.founded());
         if change.cluster >= next {
-            let problem = format!("the crawl at {at} is in cluster {}, which is not there", change.cluster);
+            let problem = format!("the crawl at {at} is in cluster {}, which does not exist", change.cluster);
             return Err(RestoreError::Damaged(problem));
         }
         if let (Change::Crawled(crawl), Some((counted, _))) = (&change.what, self.clusterer.crawl_bounds())
@@ -391,7 +391,7 @@ impl Restoration {
                 return Err(RestoreError::Hole { first: next, last: founded - 1 });
             }
             if founded < next || position.centroid_count > founded || position.dead_below > founded {
-                return damaged(format!("a position of {founded} centroids behind {next} of them"));
+                return damaged(format!("a position record counts {founded} centroids, but {next} were read before it"));
             }
             // Centroids of older versions are numbered backwards from here.
             self.numbered = true;
@@ -474,7 +474,7 @@ impl Restoration {
             if clusterer.founded() != founded || self.founded > founded {
                 let read = clusterer.founded();
                 return Err(RestoreError::Damaged(format!(
-                    "{read} centroids behind a position of {founded}"
+                    "{read} centroids were read, but the position record counts {founded}"
                 )));
             }
             let first = founded.saturating_sub(saved.centroid_count);
@@ -491,20 +491,20 @@ impl Restoration {
         }
         if saved.founded.is_none() && self.numbered {
             return Err(RestoreError::Damaged(
-                "a position of an older version behind newer records".to_owned(),
+                "a position record of an older version comes after newer records".to_owned(),
             ));
         }
         let count = clusterer.centroid_count() as u64;
         if saved.centroid_count != count {
             let message =
-                format!("{count} centroids where the position record says {}", saved.centroid_count);
+                format!("{count} centroids were read, but the position record says {}", saved.centroid_count);
             return Err(RestoreError::Damaged(message));
         }
         // If the position of a transaction is missing, its centroid and its tombstone would leave the count
         // unchanged.
         if let Some(newest) = self.newest.filter(|newest| *newest >= saved.next_log_offset) {
             return Err(RestoreError::Damaged(format!(
-                "centroid {newest} where the position record says that the log was read up to {}",
+                "centroid {newest} was founded, but the position record says that the log was read only up to {}",
                 saved.next_log_offset
             )));
         }

@@ -57,9 +57,9 @@ impl Clusterer {
         self.attempt(|table| {
             let asked: Vec<_> = batch.iter().map(|saved| Some(saved.query_and_key())).collect();
             let found = table.find_to_decide(&asked)?;
-            let merge = |(number, saved)| table.merge_next(saved, found.of(number));
+            let merge = |(number, saved)| table.merge_next(saved, found.for_record(number));
             let merged = (0..).zip(batch).map(merge).collect::<Result<_, _>>()?;
-            table.settle()?;
+            table.index_pending()?;
             Ok(merged)
         })
     }
@@ -81,7 +81,7 @@ impl Clusterer {
     }
 
     fn merge_all_texts(&mut self, texts: &[SeenText]) -> Result<(), TableFault> {
-        self.settle()?;
+        self.index_pending()?;
         self.find_alive()?;
         let keys: Vec<Option<u128>> = texts.iter().map(|text| Some(text.key)).collect();
         let old = self.table.old_texts(&keys)?;

@@ -7,7 +7,7 @@
 //! in the same state.
 
 use super::{Clusterer, Unexpired, query_and_key};
-use crate::table::{Centroid, Near, Scratch};
+use crate::table::{Centroid, NearCentroid, Scratch};
 use crate::{CanonicalPage, ClusterId, Decision, TableFault};
 use leitong_base::record::FingerprintRecord;
 
@@ -44,7 +44,7 @@ impl Clusterer {
         scratch: &mut Scratch,
     ) -> Result<Preview, TableFault> {
         self.check()?;
-        debug_assert!(self.table.is_settled(), "look-ups that only read need a settled table");
+        debug_assert!(self.table.has_no_pending(), "look-ups that only read need all centroids in the index");
         let undecidable = Preview { decision: Decision::Undecidable, nearest: Vec::new() };
         let (Some((query, key)), Some(text)) = (query_and_key(record), record.text) else {
             return Ok(undecidable);
@@ -52,8 +52,8 @@ impl Clusterer {
         let first = self.first_unexpired_with(record)?;
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
         let found = self.table.find(&[Some(query)], &*self.detector, scratch)?;
-        let (found, more) = found.of(0);
-        let page = |(centroid, near): (Centroid, Near)| {
+        let (found, more) = found.for_query(0);
+        let page = |(centroid, near): (Centroid, NearCentroid)| {
             (self.canonical_page(centroid, near, text.digest), near.related)
         };
         let mut nearest = Vec::new();
@@ -88,11 +88,11 @@ impl Clusterer {
     }
 
     /// Returns the centroids that are near by the requested threshold, and those that are related.
-    fn near_enough(&self, found: &[Near], asked: Asked) -> Vec<Near> {
+    fn near_enough(&self, found: &[NearCentroid], asked: Asked) -> Vec<NearCentroid> {
         found.iter().copied().filter(|near| near.related || self.is_near_enough(*near, asked)).collect()
     }
 
-    fn is_near_enough(&self, near: Near, asked: Asked) -> bool {
+    fn is_near_enough(&self, near: NearCentroid, asked: Asked) -> bool {
         asked.max_distance.is_none_or(|max| self.detector.distance(near.distance) <= max)
     }
 

@@ -4,11 +4,11 @@
 use super::{Clusterer, Query, Unexpired};
 use crate::TableFault;
 use crate::seen::{NewText, SeenFrom, SeenText, TextBounds};
-use crate::table::{Centroid, Near, Nearest};
+use crate::table::{Centroid, NearCentroid, NearestCentroids};
 
 /// Result of the look-up for the records of a batch.
 pub(super) struct Found {
-    nearest: Nearest,
+    nearest: NearestCentroids,
     /// The youngest old centroid with the text of each record; empty if there are none.
     old_texts: Vec<Option<u64>>,
     /// True if the text was known when the batch began. Near centroids were then not looked up.
@@ -19,16 +19,16 @@ pub(super) struct Found {
 #[derive(Clone, Copy)]
 pub(super) struct FoundFor<'a> {
     /// The centroids that may be near; true if there were more.
-    pub(super) near: (&'a [Near], bool),
+    pub(super) near: (&'a [NearCentroid], bool),
     /// The youngest old centroid with its text.
     pub(super) old_text: Option<u64>,
 }
 
 impl Found {
     /// Returns the result for the record with this number in the batch.
-    pub(super) fn of(&self, number: u32) -> FoundFor<'_> {
+    pub(super) fn for_record(&self, number: u32) -> FoundFor<'_> {
         let at = number as usize;
-        let near = if self.by_text[at] { (&[][..], true) } else { self.nearest.of(number) };
+        let near = if self.by_text[at] { (&[][..], true) } else { self.nearest.for_query(number) };
         FoundFor { near, old_text: self.old_texts.get(at).copied().flatten() }
     }
 }
@@ -39,7 +39,7 @@ impl Clusterer {
         &mut self,
         asked: &[Option<(Query<'_>, u128)>],
     ) -> Result<Found, TableFault> {
-        self.settle()?;
+        self.index_pending()?;
         // A known text whose cluster has expired must not suppress the look-up of near centroids.
         self.find_alive()?;
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
@@ -66,7 +66,7 @@ impl Clusterer {
         query: Query<'_>,
         key: u128,
         old: Option<u64>,
-    ) -> Result<Option<(Centroid, Near)>, TableFault> {
+    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         unexpired.with_text((query, key), old, &mut self.scratch)
     }

@@ -126,7 +126,7 @@ impl Cold {
     pub(super) fn texts(&self, number: u64, unpacker: &mut Unpacker) -> Option<(Box<str>, Box<str>)> {
         let (_, at) = self.records(number)?;
         let sealed = self.sealed.get(self.place_of(self.block_of(number)));
-        let texts = unpacked(sealed, &self.open, unpacker);
+        let texts = block_texts(sealed, &self.open, unpacker);
         Texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
     }
 
@@ -139,7 +139,7 @@ impl Cold {
         let mut unpacker = Unpacker::default();
         blocks.map(move |block| {
             let start = self.origin + block * BLOCK as u64;
-            let texts = unpacked(self.sealed.get(self.place_of(block)), &self.open, &mut unpacker);
+            let texts = block_texts(self.sealed.get(self.place_of(block)), &self.open, &mut unpacker);
             let records = self.records(start.max(self.first)).map_or(&[][..], |(records, _)| records);
             let whole = Records::new(records).zip(Texts(&texts)).map(|(record, (page_id, url))| Centroid {
                 log_offset: record.log_offset,
@@ -184,7 +184,7 @@ impl Cold {
 }
 
 /// Returns page ids and urls of a block, uncompressed.
-fn unpacked(sealed: Option<&Sealed>, open: &Open, unpacker: &mut Unpacker) -> Vec<u8> {
+fn block_texts(sealed: Option<&Sealed>, open: &Open, unpacker: &mut Unpacker) -> Vec<u8> {
     match sealed {
         None => open.texts.clone(),
         Some(sealed) => unpacker.0.decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY),

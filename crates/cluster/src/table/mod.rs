@@ -31,7 +31,7 @@ use corpora::{Corpora, CorpusId};
 use hot::Hot;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_fingerprint::{Comparison, Detector, LookUp};
-pub use nearest::Nearest;
+pub use nearest::NearestCentroids;
 
 /// Number of hits that are prefetched at once.
 const AHEAD: usize = 64;
@@ -60,7 +60,7 @@ pub struct Centroid {
 /// A centroid that may be near or related. The order is: near before related, then by distance, then oldest
 /// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Near {
+pub struct NearCentroid {
     /// The query's number in its batch.
     pub query: u32,
     /// True if it is related but not near.
@@ -71,7 +71,7 @@ pub struct Near {
     pub number: u64,
 }
 
-impl Near {
+impl NearCentroid {
     /// Returns true if no centroid can be nearer. Only those with the same [equal key](Detector::equal_key)
     /// can be as near.
     pub(super) fn is_equal(self) -> bool {
@@ -174,25 +174,25 @@ impl Table {
     }
 
     /// Returns the nearest few centroids of each query that the keys for this `purpose` find, without those
-    /// that were added since [`Self::settle`].
+    /// that were added since the last [`Self::index_pending`].
     pub(super) fn find(
         &self,
         queries: &[Option<Query<'_>>],
         purpose: Purpose,
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Nearest {
+    ) -> NearestCentroids {
         let Scratch { batch, hits, .. } = scratch;
         let corpora = self.probes(queries, purpose, detector, batch);
         hits.clear();
         let asked = Asked { queries, corpora: &corpora, detector };
-        let keep = |hits: &mut Vec<Hit>, nearest: &mut Nearest| {
+        let keep = |hits: &mut Vec<Hit>, nearest: &mut NearestCentroids| {
             in_order(hits).chunks(AHEAD).for_each(|some| self.compare(some, asked, nearest.as_mut()));
             nearest.keep_nearest();
             hits.clear();
         };
         let kept = self.index.find(batch, hits, keep);
-        let mut nearest = Nearest::default();
+        let mut nearest = NearestCentroids::default();
         kept.into_iter().for_each(|kept| nearest.merge(kept));
         if self.one_core || hits.len() < PARALLEL_MIN {
             keep(hits, &mut nearest);
@@ -202,7 +202,7 @@ impl Table {
                 self.compare(some, asked, &mut near);
                 near
             });
-            let near: Vec<Vec<Near>> = compared.collect();
+            let near: Vec<Vec<NearCentroid>> = compared.collect();
             near.into_iter().for_each(|near| nearest.as_mut().extend(near));
             nearest.keep_nearest();
         }
@@ -210,7 +210,7 @@ impl Table {
     }
 
     /// Returns the nearest centroid that is near in full and whose number counts; among equally near ones the
-    /// oldest. Centroids added since [`Self::settle`] do not count. This is for the few queries whose kept
+    /// oldest. Centroids added since the last [`Self::index_pending`] do not count. This is for the few queries whose kept
     /// near centroids have all expired.
     pub(super) fn find_nearest(
         &self,
@@ -218,13 +218,13 @@ impl Table {
         counts: &(dyn Fn(u64) -> bool + Sync),
         detector: &dyn Detector,
         scratch: &mut Scratch,
-    ) -> Option<Near> {
+    ) -> Option<NearCentroid> {
         let Scratch { batch, hits, .. } = scratch;
         let queries = [Some(query)];
         let corpora = self.probes(&queries, Purpose::Probe, detector, batch);
         hits.clear();
         let asked = Asked { queries: &queries, corpora: &corpora, detector };
-        let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<Near>| {
+        let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<NearCentroid>| {
             let mut near = Vec::new();
             for some in in_order(hits).chunks(AHEAD) {
                 near.clear();
@@ -248,7 +248,7 @@ impl Table {
 
     /// Returns true if a centroid that is near or related by its compared part is so in full. Nearly always
     /// it is.
-    fn is_near_in_full(&self, query: Query<'_>, near: Near, detector: &dyn Detector) -> bool {
+    fn is_near_in_full(&self, query: Query<'_>, near: NearCentroid, detector: &dyn Detector) -> bool {
         let (Some((_, compared)), Some(cold)) = (self.hot.get(near.number), self.cold.get(near.number))
         else {
             return false;
@@ -260,9 +260,9 @@ impl Table {
         is_in_full(detector, near.related, query.fingerprint, &[compared, cold.rest].concat())
     }
 
-    /// Returns the centroids added since [`Self::settle`] that may be near `query`, ordered.
-    pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<Near> {
-        if self.unsettled() == 0 {
+    /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, ordered.
+    pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<NearCentroid> {
+        if self.pending() == 0 {
             return Vec::new();
         }
         let Some(corpus) = self.corpora.find(query.corpus, query.fingerprint_hash) else { return Vec::new() };
@@ -320,8 +320,8 @@ impl Table {
     }
 
     /// Makes look-ups find the centroids that were added.
-    pub(super) fn settle(&mut self, detector: &dyn Detector) {
-        if self.unsettled() > 0 {
+    pub(super) fn index_pending(&mut self, detector: &dyn Detector) {
+        if self.pending() > 0 {
             let first = self.first_recent();
             // Some may have left already if the maximum is smaller than a batch.
             let gone = self.hot.first().saturating_sub(first);
@@ -332,9 +332,9 @@ impl Table {
         }
     }
 
-    /// Returns the number of the first centroid that was added since [`Self::settle`].
+    /// Returns the number of the first centroid that was added since the last [`Self::index_pending`].
     fn first_recent(&self) -> u64 {
-        self.hot.end() - self.unsettled() as u64
+        self.hot.end() - self.pending() as u64
     }
 
     /// Removes the oldest centroid.
@@ -374,8 +374,8 @@ impl Table {
         TableBytes { hot, cold: self.cold.bytes() }
     }
 
-    /// Returns the number of centroids added since [`Self::settle`], which look-ups do not find.
-    pub(super) fn unsettled(&self) -> usize {
+    /// Returns the number of centroids added since the last [`Self::index_pending`], which look-ups do not find.
+    pub(super) fn pending(&self) -> usize {
         self.recent.batch().len()
     }
 
@@ -421,7 +421,7 @@ impl Table {
 
     /// Compares at most [`AHEAD`] ordered hits with their queries, and adds the near and related ones to
     /// `near`.
-    fn compare(&self, hits: &[Hit], asked: Asked<'_>, near: &mut Vec<Near>) {
+    fn compare(&self, hits: &[Hit], asked: Asked<'_>, near: &mut Vec<NearCentroid>) {
         self.fetch(hits);
         for hits in hits.chunk_by(|a, b| a.query() == b.query()) {
             let query = hits[0].query();
@@ -447,7 +447,7 @@ impl Table {
             }
             asked.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, comparison| {
                 let Comparison { distance, near: is_near } = comparison;
-                near.push(Near { query, related: !is_near, distance, number: numbers[at] });
+                near.push(NearCentroid { query, related: !is_near, distance, number: numbers[at] });
             });
         }
     }
@@ -459,7 +459,7 @@ impl Table {
         of: &Query<'_>,
         corpus: CorpusId,
         detector: &dyn Detector,
-    ) -> Option<Near> {
+    ) -> Option<NearCentroid> {
         let number = number_of(&self.hot, hit.slot());
         let (other, compared) = self.hot.get(number)?;
         if other != corpus {
@@ -468,7 +468,7 @@ impl Table {
         let comparison = detector.compare_found(of.fingerprint, compared);
         let related = !comparison.near;
         let found = !related || detector.related_found(of.fingerprint, compared);
-        found.then_some(Near { query: hit.query(), related, distance: comparison.distance, number })
+        found.then_some(NearCentroid { query: hit.query(), related, distance: comparison.distance, number })
     }
 
     /// Prefetches the compared parts of these hits, so that their cache misses overlap.

@@ -6,7 +6,7 @@
 //! expired, and others were not kept, that one page is looked up again ([`super::Table::find_nearest`]). So
 //! memory is bounded by [`KEPT`] centroids per query, and no near centroid is lost.
 
-use super::Near;
+use super::NearCentroid;
 
 /// Maximum number of near centroids kept per query: those with the smallest distance, and the oldest among
 /// these.
@@ -14,21 +14,21 @@ const KEPT: usize = 8;
 
 /// The nearest centroids of each query of a batch.
 #[derive(Debug, Default)]
-pub struct Nearest {
+pub struct NearestCentroids {
     /// Ordered by query, distance and age.
-    near: Vec<Near>,
+    near: Vec<NearCentroid>,
     /// The queries for which some were not kept, in order.
     more: Vec<u32>,
 }
 
-impl Nearest {
+impl NearestCentroids {
     /// Returns the kept centroids, for adding more. The caller has to call [`Self::keep_nearest`] afterwards.
-    pub(super) fn as_mut(&mut self) -> &mut Vec<Near> {
+    pub(super) fn as_mut(&mut self) -> &mut Vec<NearCentroid> {
         &mut self.near
     }
 
     /// Keeps the nearest of `near` and empties it.
-    pub fn keep(&mut self, near: &mut Vec<Near>) {
+    pub fn keep(&mut self, near: &mut Vec<NearCentroid>) {
         self.near.append(near);
         self.keep_nearest();
     }
@@ -72,12 +72,12 @@ impl Nearest {
     }
 
     /// Returns all kept centroids.
-    pub(crate) fn all(&self) -> &[Near] {
+    pub(crate) fn all(&self) -> &[NearCentroid] {
         &self.near
     }
 
     /// Returns the kept centroids of a query; true if there were others.
-    pub(crate) fn of(&self, query: u32) -> (&[Near], bool) {
+    pub(crate) fn for_query(&self, query: u32) -> (&[NearCentroid], bool) {
         let from = self.near.partition_point(|near| near.query < query);
         let rest = &self.near[from..];
         (&rest[..rest.partition_point(|near| near.query == query)], self.more.binary_search(&query).is_ok())
@@ -96,11 +96,11 @@ mod tests {
         fn keeps_the_nearest_of_each_query(
             all in prop::collection::vec((0..4_u32, any::<bool>(), 0..3_u32, 0..40_u64), 0..200), portion in 1..50_usize,
         ) {
-            let all: Vec<Near> =
-                all.into_iter().map(|(query, related, distance, number)| Near { query, related, distance, number }).collect();
-            let mut nearest = Nearest::default();
+            let all: Vec<NearCentroid> =
+                all.into_iter().map(|(query, related, distance, number)| NearCentroid { query, related, distance, number }).collect();
+            let mut nearest = NearestCentroids::default();
             for (at, some) in all.chunks(portion).enumerate() {
-                let mut of_one_core = Nearest::default();
+                let mut of_one_core = NearestCentroids::default();
                 of_one_core.as_mut().extend_from_slice(some);
                 if at % 2 == 0 {
                     of_one_core.keep_nearest();
@@ -111,10 +111,10 @@ mod tests {
                 }
             }
             for query in 0..5 {
-                let mut naive: Vec<Near> = all.iter().copied().filter(|near| near.query == query).collect();
+                let mut naive: Vec<NearCentroid> = all.iter().copied().filter(|near| near.query == query).collect();
                 naive.sort_unstable();
                 naive.dedup();
-                let (found, more) = nearest.of(query);
+                let (found, more) = nearest.for_query(query);
                 prop_assert_eq!(more, naive.len() > KEPT);
                 naive.truncate(KEPT);
                 prop_assert_eq!(found, naive);

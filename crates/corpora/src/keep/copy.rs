@@ -584,7 +584,7 @@ impl Ranker {
     /// Returns the result.
     #[must_use]
     pub fn finish(mut self) -> Ranked {
-        self.choice.settle();
+        self.choice.end_offers();
         let Self { choice, ordinal: documents, lacking, sources, .. } = self;
         Ranked { choice, documents, lacking, sources }
     }

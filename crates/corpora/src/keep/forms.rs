@@ -70,7 +70,7 @@ pub struct TableForm {
 ///
 /// # Errors
 /// An input cannot be read.
-pub fn of(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Form>> {
+pub fn for_inputs(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Form>> {
     inputs
         .iter()
         .map(|path| form(path, rules).with_context(|| format!("cannot read {}", path.display())))

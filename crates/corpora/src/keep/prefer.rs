@@ -162,8 +162,8 @@ impl Choice {
         Self { rules, by: By::First }
     }
 
-    /// Keeps the best document of each group. All documents must be [offered](Self::offer), and then
-    /// [settled](Self::settle), before the first call of another method.
+    /// Keeps the best document of each group. Pass all documents to [`Self::offer`] and call
+    /// [`Self::end_offers`] before any other method.
     #[must_use]
     pub fn ranked(rules: Rules) -> Self {
         Self {
@@ -195,7 +195,7 @@ impl Choice {
     }
 
     /// Ends the offers.
-    pub fn settle(&mut self) {
+    pub fn end_offers(&mut self) {
         if let By::Rank { values, kept, .. } = &mut self.by {
             kept.extend(std::mem::take(values).into_values().map(|(_, ordinal)| ordinal));
         }
@@ -294,7 +294,7 @@ mod tests {
                 let rank = if by_length { f64::from(document.text_chars) } else { 0.0 };
                 choice.offer(ordinal, document, rank, Some(&host(&document.url)));
             }
-            choice.settle();
+            choice.end_offers();
             for (ordinal, document) in (0..).zip(&documents) {
                 let same = |other: &&Decision| {
                     other.founded == document.founded && (!one_per_value || host(&other.url) == host(&document.url))
@@ -314,7 +314,7 @@ mod tests {
             let old = decision(7, 4, 9);
             choice.offer(0, &undecidable, 1.0, None);
             choice.offer(1, &old, 1.0, None);
-            choice.settle();
+            choice.end_offers();
             assert!(choice.keeps(0, &undecidable), "it is not known to be a copy");
             assert!(!choice.keeps(1, &old), "an earlier run has kept one");
             assert_eq!(choice.canonical(&old), Some("4"));

@@ -205,7 +205,7 @@ impl Block {
         let index: Box<[u64]> =
             index.as_chunks::<8>().0.iter().map(|entry| u64::from_le_bytes(*entry)).collect();
         if end <= first || index.len() as u64 != end.div_ceil(GROUP) - first / GROUP {
-            return Err(reader.damaged(index_at, "its index has another length"));
+            return Err(reader.damaged(index_at, "its index has an unexpected length"));
         }
         let texts = (index_end, texts_end.max(index_end));
         Ok(Self { reader, first, end, corpora: corpora.into(), index, groups_end, texts })
@@ -295,7 +295,7 @@ impl Block {
         let bytes_of_group = self.groups_end.div_ceil(self.index.len() as u64);
         for number in self.groups() {
             if self.group(number)?.len() != self.group_length(number) {
-                return Err(self.reader.damaged(self.place(number)?.0, "a group has another length"));
+                return Err(self.reader.damaged(self.place(number)?.0, "a group has an unexpected length"));
             }
             if !read(bytes_of_group) {
                 break;

@@ -18,7 +18,7 @@ use super::block::GROUP;
 use super::keyed::{Keys, is_wide, key_of_text, keys_of};
 use super::reads::Reads;
 use super::view::View;
-use leitong_cluster::{HITS_MAX, Near, Purpose, Query, text_key};
+use leitong_cluster::{HITS_MAX, NearCentroid, Purpose, Query, text_key};
 use leitong_fingerprint::{Comparison, Detector};
 
 /// Minimum number of reads or queries for which other threads are used.
@@ -57,7 +57,7 @@ impl LookUp<'_> {
     pub(super) fn find<K: Default + Send>(
         &self,
         queries: &[Option<Query<'_>>],
-        keep: impl Fn(&mut Vec<Near>, &mut K) -> Result<(), BlockError> + Send + Sync,
+        keep: impl Fn(&mut Vec<NearCentroid>, &mut K) -> Result<(), BlockError> + Send + Sync,
     ) -> Result<Vec<K>, BlockError> {
         let keys: Vec<Keys> =
             queries.iter().map(|query| keys_of(self.detector, query.as_ref(), self.purpose)).collect();
@@ -190,10 +190,10 @@ impl LookUp<'_> {
         wanted: &[&[Wanted]],
         keys: &[Keys],
         queries: &[Option<Query<'_>>],
-        keep: &impl Fn(&mut Vec<Near>, &mut K) -> Result<(), BlockError>,
+        keep: &impl Fn(&mut Vec<NearCentroid>, &mut K) -> Result<(), BlockError>,
     ) -> Result<(Vec<Hit>, K), BlockError> {
         let mut kept = K::default();
-        let (mut hits, mut near): (Vec<Hit>, Vec<Near>) = Default::default();
+        let (mut hits, mut near): (Vec<Hit>, Vec<NearCentroid>) = Default::default();
         let second_key = self.detector.second_key();
         for askers in wanted {
             self.view.runs[askers[0].run as usize].will_need(askers[0].key);
@@ -231,7 +231,7 @@ impl LookUp<'_> {
         &self,
         hits: &mut Vec<Hit>,
         queries: &[Option<Query<'_>>],
-        near: &mut Vec<Near>,
+        near: &mut Vec<NearCentroid>,
     ) -> Result<(), BlockError> {
         hits.sort_unstable();
         hits.dedup();
@@ -247,7 +247,7 @@ impl LookUp<'_> {
         &self,
         hits: &[Hit],
         queries: &[Option<Query<'_>>],
-        near: &mut Vec<Near>,
+        near: &mut Vec<NearCentroid>,
     ) -> Result<(), BlockError> {
         let number = hits[0].0;
         let Some(block) = self.view.block_of(number) else { return Ok(()) };
@@ -271,7 +271,7 @@ impl LookUp<'_> {
             }
             self.detector.compare_all(of.fingerprint, &compared, &mut |at, comparison| {
                 let Comparison { distance, near: is_near } = comparison;
-                near.push(Near { query, related: !is_near, distance, number: numbers[at] });
+                near.push(NearCentroid { query, related: !is_near, distance, number: numbers[at] });
             });
         }
         Ok(())

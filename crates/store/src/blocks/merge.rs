@@ -35,7 +35,7 @@ pub(super) fn merge(
     let mut writer = RunWriter::create(files, table_id, numbers, entries, table, second_of)?;
     let mut heads = Vec::new();
     for run in sources {
-        heads.extend(Head::of(run)?);
+        heads.extend(Head::new(run)?);
     }
     let mut written = 0_u64;
     loop {
@@ -72,7 +72,7 @@ struct Head<'a> {
 
 impl<'a> Head<'a> {
     /// Creates a position at the first entry of this run; `None` if the run has no entries.
-    fn of(run: &'a Run) -> Result<Option<Self>, BlockError> {
+    fn new(run: &'a Run) -> Result<Option<Self>, BlockError> {
         let entry = Entry { key: 0, number: 0, second: None };
         let mut head = Self { run, entry, page: 0, entries: Vec::new(), at: 0 };
         Ok(head.advance()?.map(|()| head))

@@ -151,7 +151,7 @@ pub enum BlockError {
         wanted: u64,
     },
     /// A thread that seals or merges has panicked.
-    #[error("a thread that writes blocks has panicked; this is a mistake in the program, please report it")]
+    #[error("a thread that writes blocks has panicked; this is a bug in Leitong; please report it")]
     Panicked,
     /// The detector has no keys.
     #[error(

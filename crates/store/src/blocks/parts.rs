@@ -147,7 +147,7 @@ impl PartReader {
             return Err(BlockError::OtherTable { path: of_its_table.path, found: id, wanted: table_id });
         }
         if (footer.kind, footer.numbers) != (kind, numbers) {
-            return Err(of_its_table.damaged(at, "it holds something else than its name says"));
+            return Err(of_its_table.damaged(at, "its contents are not what its name says"));
         }
         Ok((of_its_table, footer))
     }
@@ -165,7 +165,7 @@ impl PartReader {
                 bytes.truncate(end);
                 Ok(bytes)
             }
-            None => Err(self.damaged(at, "a checksum does not fit")),
+            None => Err(self.damaged(at, "a checksum does not match")),
         }
     }
 
@@ -186,13 +186,13 @@ impl PartReader {
 
     fn raw(&self, at: u64, length: usize) -> Result<Vec<u8>, BlockError> {
         if at.checked_add(length as u64).is_none_or(|end| end > self.bytes) {
-            return Err(self.damaged(at, "the file ends before"));
+            return Err(self.damaged(at, "the file ends too early"));
         }
         let mut bytes = vec![0; length];
         match self.input.read(&mut bytes, at) {
             Ok(()) => Ok(bytes),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                Err(self.damaged(at, "the file ends before"))
+                Err(self.damaged(at, "the file ends too early"))
             }
             Err(error) => Err(BlockError::Io { path: self.path.clone(), error }),
         }

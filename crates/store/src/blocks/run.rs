@@ -221,7 +221,7 @@ impl Run {
             at += length;
         }
         if at != firsts_at || !filters.len().is_power_of_two() {
-            return Err(reader.damaged(lengths_at, "its filters have another length"));
+            return Err(reader.damaged(lengths_at, "its filters have an unexpected length"));
         }
         let filter_bits = filters.len().trailing_zeros();
         Ok(Self { reader, numbers, firsts: firsts.into(), filters: filters.into(), filter_bits })
@@ -323,7 +323,7 @@ impl Run {
                 }
                 let is_known = filter.as_ref().is_some_and(|(_, filter)| filter.has(key));
                 if key < last || number >= self.numbers.1 - self.numbers.0 || !is_known {
-                    return Err(self.reader.damaged(0, "its keys, filters or numbers do not fit together"));
+                    return Err(self.reader.damaged(0, "its keys, filters or numbers do not match"));
                 }
                 last = key;
             }

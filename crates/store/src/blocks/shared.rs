@@ -229,8 +229,8 @@ impl Shared {
                 let span: u64 = sources.iter().map(|run| run.span()).sum();
                 let more = (span / 4).max(self.options.block);
                 tracing::warn!(
-                    "runs of keys could not be merged, so that look-ups go on with more of them: {error}; it is tried \
-                     again after {more} more centroids"
+                    "runs of keys could not be merged, so look-ups have to read more of them: {error}; the \
+                     next attempt is after {more} more centroids"
                 );
                 let again_at = self.view().end + more;
                 self.progress().merges_failed.push((sources[0].span(), again_at));

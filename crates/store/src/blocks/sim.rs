@@ -58,7 +58,7 @@ struct Opened {
 }
 
 impl SimFolder {
-    fn of(names: BTreeMap<String, SimFile>) -> Self {
+    fn with_files(names: BTreeMap<String, SimFile>) -> Self {
         let state = State { synced_names: names.clone(), names, ..State::default() };
         Self { state: Arc::new(Mutex::new(state)), _lock: None }
     }
@@ -79,7 +79,7 @@ impl SimFolder {
     pub fn after_kill(&self) -> Self {
         let mut state = self.state();
         state.power_until = Some(0);
-        Self::of(state.names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
+        Self::with_files(state.names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
     }
 
     /// Makes the power fail at the operation with this number.
@@ -135,7 +135,9 @@ impl SimFolder {
 
     /// Returns another folder with the same files.
     pub fn copy(&self) -> Self {
-        Self::of(self.state().names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
+        Self::with_files(
+            self.state().names.iter().map(|(name, file)| (name.clone(), file.copied())).collect(),
+        )
     }
 
     /// Returns the folder after the power is back. Everything that was synced is there; for everything else
@@ -159,7 +161,7 @@ impl SimFolder {
             contents.synced = contents.bytes.len();
             names.insert(name.clone(), SimFile(Arc::new(Mutex::new(contents))));
         }
-        Self::of(names)
+        Self::with_files(names)
     }
 
     /// Returns the contents of a file.
@@ -173,7 +175,7 @@ impl SimFolder {
         let mut names: BTreeMap<String, SimFile> = self.state().names.iter().map(copied).collect();
         let contents = Contents { synced: bytes.len(), bytes };
         names.insert(name.to_owned(), SimFile(Arc::new(Mutex::new(contents))));
-        Self::of(names)
+        Self::with_files(names)
     }
 
     /// Returns the names of all files.

@@ -31,8 +31,8 @@ use super::shared::Shared;
 use super::view::View;
 use super::{BlockError, StoreOptions};
 use leitong_cluster::{
-    Centroid, Founding, Handed, Near, Nearest, OldCentroids, Purpose, Query, SeenTexts, TableFault,
-    is_in_full,
+    Centroid, Founding, Handed, NearCentroid, NearestCentroids, OldCentroids, Purpose, Query, SeenTexts,
+    TableFault, is_in_full,
 };
 use leitong_fingerprint::{Detector, LookUp as By};
 
@@ -247,7 +247,7 @@ impl BlockStore {
         &self,
         queries: &[Option<Query<'_>>],
         (purpose, first): (Purpose, u64),
-        keep: impl Fn(&mut Vec<Near>, &mut K) -> Result<(), BlockError> + Send + Sync,
+        keep: impl Fn(&mut Vec<NearCentroid>, &mut K) -> Result<(), BlockError> + Send + Sync,
     ) -> Result<Vec<K>, TableFault> {
         let view = self.shared.view();
         self.attempt(|| self.look_up(&view, purpose, first).find(queries, keep))
@@ -341,8 +341,8 @@ impl OldCentroids for BlockStore {
             }
             return Err(self.shared.fail_with(|| {
                 TableFault::unwritable(format!(
-                    "{why}; {waiting} centroids wait in memory to be written, and no more than {} may: make room on \
-                     the disk, and run again",
+                    "{why}; {waiting} centroids wait in memory to be written, and at most {} may wait; free some disk \
+                     space, and run again",
                     options.waiting_max
                 ))
             }));
@@ -397,19 +397,19 @@ impl OldCentroids for BlockStore {
         queries: &[Option<Query<'_>>],
         purpose: Purpose,
         first: u64,
-    ) -> Result<Nearest, TableFault> {
-        let keep = |near: &mut Vec<Near>, nearest: &mut Nearest| {
+    ) -> Result<NearestCentroids, TableFault> {
+        let keep = |near: &mut Vec<NearCentroid>, nearest: &mut NearestCentroids| {
             nearest.keep(near);
             Ok(())
         };
         let kept = self.find_with(queries, (purpose, first), keep)?;
-        let mut nearest = Nearest::default();
+        let mut nearest = NearestCentroids::default();
         kept.into_iter().for_each(|kept| nearest.merge(kept));
         Ok(nearest)
     }
 
-    fn find_nearest(&self, query: Query<'_>, first: u64) -> Result<Option<Near>, TableFault> {
-        let keep = |near: &mut Vec<Near>, nearest: &mut Option<Near>| {
+    fn find_nearest(&self, query: Query<'_>, first: u64) -> Result<Option<NearCentroid>, TableFault> {
+        let keep = |near: &mut Vec<NearCentroid>, nearest: &mut Option<NearCentroid>| {
             for near in near.drain(..) {
                 if nearest.is_none_or(|nearest| near < nearest)
                     && let Some(centroid) = self.read(near.number)?

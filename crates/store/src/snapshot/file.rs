@@ -487,7 +487,7 @@ fn damage_of(path: &Path, saved: &proto::Position) -> SnapshotError {
         reader.texts(saved, |_, _| Ok(()))?;
         reader.check_hash()
     };
-    let problem = "its checksum does not fit its contents".to_owned();
+    let problem = "its checksum does not match its contents".to_owned();
     read().err().unwrap_or_else(|| SnapshotError::Damaged { path: path.to_owned(), problem })
 }
 
@@ -500,7 +500,7 @@ pub(super) fn read_head(
     let mut magic = [0; MAGIC.len()];
     reader.exact(&mut magic)?;
     if magic != MAGIC {
-        return Err(reader.damaged("this is no centroid table"));
+        return Err(reader.damaged("this is not a centroid table"));
     }
     let saved: proto::Position = reader.message()?;
     match saved.format_version {
@@ -704,7 +704,7 @@ impl Reader<'_> {
     pub(super) fn check_hash(mut self) -> Result<(), SnapshotError> {
         match self.inner.sum_fits() {
             Ok(true) => Ok(()),
-            Ok(false) => Err(self.damaged("its checksum does not fit its contents")),
+            Ok(false) => Err(self.damaged("its checksum does not match its contents")),
             Err(error) => Err(self.failed(error)),
         }
     }

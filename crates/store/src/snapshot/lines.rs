@@ -140,7 +140,7 @@ struct WatermarkLine {
 impl Head {
     /// Creates the first line of a table with this `position`.
     #[must_use]
-    pub fn of(position: &proto::Position) -> Self {
+    pub fn new(position: &proto::Position) -> Self {
         let time = |ms: Option<i64>| ms.and_then(Timestamp::from_ms);
         Self {
             table_format_version: LINES_FORMAT_VERSION,
@@ -277,7 +277,7 @@ pub struct CentroidLine {
 impl CentroidLine {
     /// Creates the line of a centroid of a table with this `position`.
     #[must_use]
-    pub fn of(position: &proto::Position, message: proto::Centroid) -> Self {
+    pub fn new(position: &proto::Position, message: proto::Centroid) -> Self {
         let cluster_id = cluster_id(position, message.log_offset);
         let fingerprint = message.fingerprint.unwrap_or_default();
         // In a block, the time of centroids founded before any page had a time is the first known time.
@@ -357,7 +357,7 @@ struct Crawled {
 impl CrawlLine {
     /// Creates the line of a crawl's message.
     #[must_use]
-    pub fn of(message: proto::Centroid) -> Self {
+    pub fn new(message: proto::Centroid) -> Self {
         let crawled = message.crawl.map(|crawl| Crawled {
             sequence: crawl.sequence,
             key: Hex(crawl.key),
@@ -415,7 +415,7 @@ pub struct TextLine {
 impl TextLine {
     /// Creates the line of a text.
     #[must_use]
-    pub fn of(sequence: u64, text: SeenText) -> Self {
+    pub fn new(sequence: u64, text: SeenText) -> Self {
         let text_key = Hex(text.key.to_be_bytes().to_vec().into());
         Self { sequence, text_key, cluster: text.cluster }
     }

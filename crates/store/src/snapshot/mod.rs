@@ -90,7 +90,7 @@ pub enum SnapshotError {
     },
     /// Table and journal do not fit together.
     #[error(
-        "{}: begins at offset {journal}, and the saved table beside it ends at {table}; restore both files from one \
+        "{}: begins at offset {journal}, and the saved table next to it ends at {table}; restore both files from one \
          backup, or move the journal away to go on without the pages in it",
         path.display()
     )]
@@ -114,7 +114,7 @@ pub enum SnapshotError {
     },
     /// The recent verdicts are damaged.
     #[error(
-        "{}: damaged; move it away, and go on without being able to look up the pages that were stored before",
+        "{}: damaged; move the file away to go on. Pages that were stored before can then not be looked up",
         path.display()
     )]
     RecentDamaged {
@@ -190,7 +190,7 @@ pub enum SnapshotError {
     },
     /// Old centroids of the table are in blocks of another folder.
     #[error(
-        "{}: old centroids of this deduplicator are in blocks of {}, so that it cannot be loaded or saved anywhere else",
+        "{}: old centroids of this deduplicator are in blocks of {}, so it cannot be loaded or saved anywhere else",
         path.display(),
         blocks.display()
     )]
@@ -207,7 +207,7 @@ pub enum SnapshotError {
     #[error("{}", with_advice(.0))]
     Blocks(#[from] BlockError),
     /// Files of the table cannot be read, or could not be written for too long.
-    #[error("the table is left as it was last saved, since what was decided cannot be relied on: {0}")]
+    #[error("the table is not saved, because decisions of this run cannot be relied on, and stays as it was last saved: {0}")]
     Fault(#[from] TableFault),
     /// The table was made with other settings of `corpus.*`.
     #[error(

@@ -71,7 +71,7 @@ pub enum DecodeError {
     #[error("the body is {0}, not HTML")]
     NotHtml(&'static str),
     /// The bytes are not text in any encoding.
-    #[error("the body is no text: {control} of its first {looked_at} bytes are control bytes")]
+    #[error("the body is not text: {control} of its first {looked_at} bytes are control bytes")]
     NotText {
         /// Number of control bytes that do not occur in text.
         control: usize,

@@ -89,7 +89,7 @@ struct Word {
 }
 
 impl Word {
-    fn of(self, text: &str) -> &str {
+    fn slice(self, text: &str) -> &str {
         &text[self.start as usize..self.end as usize]
     }
 }
@@ -109,7 +109,7 @@ pub fn loss(text: &str, kept: &str) -> Loss {
         let Some(start) = known.get(&hash).map(|start| *start as usize) else { return false };
         let there = kept_words.get(start..start + run.len()).unwrap_or_default();
         there.len() == run.len()
-            && words[run.clone()].iter().zip(there).all(|(a, b)| a.of(text) == b.of(kept))
+            && words[run.clone()].iter().zip(there).all(|(a, b)| a.slice(text) == b.slice(kept))
     };
     let mut loss = Loss { letters: words.iter().map(|word| word.letters).sum(), ..Loss::default() };
     let mut common_until = 0;
@@ -186,7 +186,7 @@ enum Facts {
 }
 
 impl Facts {
-    fn of(a: &str, b: &str) -> Self {
+    fn for_urls(a: &str, b: &str) -> Self {
         let (a, b) = (Address::from_url(a), Address::from_url(b));
         if a.site.is_empty() || b.site.is_empty() {
             Self::Count
@@ -205,7 +205,7 @@ impl Facts {
 #[must_use]
 pub fn facts_differ(document: Side<'_>, kept: Side<'_>, loss: &Loss) -> bool {
     let is_short = loss.letters < SHORT_LETTERS;
-    match Facts::of(document.url, kept.url) {
+    match Facts::for_urls(document.url, kept.url) {
         Facts::MayChange => return false,
         Facts::CountAlone if !is_short || loss.longest > FACT_LETTERS => return false,
         Facts::CountAlone | Facts::Count => {}
@@ -240,7 +240,7 @@ impl FactsOfText {
         let (mut numbers, mut names) = (Vec::new(), Vec::new());
         words_with_digits(text, |word| numbers.push(xxh3_64(word.as_bytes())));
         names.extend(
-            words(text).iter().filter(|word| is_name(word.of(text), word.hash)).map(|word| word.hash),
+            words(text).iter().filter(|word| is_name(word.slice(text), word.hash)).map(|word| word.hash),
         );
         for facts in [&mut numbers, &mut names] {
             facts.sort_unstable();
@@ -321,7 +321,7 @@ mod tests {
     /// The naive twin of [`loss`]: marks each word of each run that the other text has.
     fn naive(text: &str, kept: &str) -> u32 {
         let spelled = |text: &str, words: &[Word]| -> Vec<String> {
-            words.iter().map(|word| word.of(text).to_owned()).collect()
+            words.iter().map(|word| word.slice(text).to_owned()).collect()
         };
         let (ours, theirs) = (words(text), words(kept));
         let mut runs = Vec::new();

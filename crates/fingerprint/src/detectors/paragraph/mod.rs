@@ -283,8 +283,8 @@ impl Detector for Paragraph {
         evidence.insert("share_needed".into(), to_display(self.share_min).into());
         if self.config.near.matching == Matching::OneToOne && of_a.min(of_b) < self.share_min {
             let excerpt = match (of_a >= self.share_min, of_b >= self.share_min) {
-                (true, _) => Some("the page is an excerpt of the canonical one, or is held by it"),
-                (_, true) => Some("the page holds the canonical one, or an excerpt of it"),
+                (true, _) => Some("the page is an excerpt of the canonical one, or is contained in it"),
+                (_, true) => Some("the page contains the canonical one, or an excerpt of it"),
                 _ => None,
             };
             if let Some(excerpt) = excerpt {

@@ -128,7 +128,7 @@ impl ChangelogBlocks {
         let tail = blocks.as_ref().and_then(|blocks| blocks.changelog.clone());
         match blocks.zip(tail) {
             Some((blocks, tail)) => Ok(Some(Self { position, blocks, tail, articles })),
-            None => Err(Unusable::Damaged("it is no worker's table".to_owned())),
+            None => Err(Unusable::Damaged("it is not the table of a worker".to_owned())),
         }
     }
 

@@ -456,5 +456,5 @@ fn a_table_of_its_own_is_no_part_of_a_workers_and_the_reverse() {
     table.save(&own, &settings).expect("saved");
     let files = crate::blocks::Folder::open(real.path()).expect("a folder");
     let refused = ChangelogBlocks::read(&files).err().expect("refused").to_string();
-    assert!(refused.contains("it is no worker's table"), "{refused}");
+    assert!(refused.contains("it is not the table of a worker"), "{refused}");
 }
