@@ -17,7 +17,7 @@ PACKAGES := --workspace --exclude leitong-fuzz --exclude leitong-python
 # For each fuzz target.
 FUZZ_SECONDS ?= 4
 
-# Kept beside the build, so that nothing is installed into the user's own folders.
+# Kept next to the build, so that nothing is installed into the user's own folders.
 TOOLS := $(CURDIR)/target/tools
 MDBOOK_VERSION := 0.5.4
 
@@ -25,7 +25,7 @@ MDBOOK_VERSION := 0.5.4
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# What a build needs beside Rust: compilers and make for zstd and librdkafka, and OpenSSL for the latter's TLS.
+# What a build needs besides Rust: compilers and make for zstd and librdkafka, and OpenSSL for the latter's TLS.
 .PHONY: prerequisites
 prerequisites:
 	@command -v cargo >/dev/null || { echo "No Rust toolchain: install one with  curl https://sh.rustup.rs -sSf | sh"; exit 1; }
@@ -57,7 +57,7 @@ debian: build ## Make the Debian package: target/debian/leitong_*.deb
 	@command -v dpkg-shlibdeps >/dev/null || $(call install,dpkg-dev,the Debian package)
 	@deploy/debian/package.sh target/release/leitong target/debian
 
-# What is built for other machines. None of it is part of `make test`: each compiles everything anew, with OpenSSL.
+# What is built for other machines. None of it is part of `make test`: each compiles everything again, with OpenSSL.
 .PHONY: own-openssl-prerequisites
 own-openssl-prerequisites: prerequisites
 	@perl -MIPC::Cmd -MFindBin -e 1 2> /dev/null || $(call install,perl,OpenSSL's own build)
@@ -95,13 +95,13 @@ demo: prerequisites ## Deduplicate the sample pages, and show verdicts and summa
 	@$(DEMO) compare 'examples/pages.jsonl#zh-pc' 'examples/pages.jsonl#zh-pc-tw'
 
 .PHONY: demo-kafka
-demo-kafka: build broker-tools ## The same beside a crawler: a Kafka broker, two workers, the verdict topic
+demo-kafka: build broker-tools ## The same next to a crawler: a Kafka broker, two workers, the verdict topic
 	deploy/demo.sh
 
 # A build that is made once gains nothing from notes for building a little of it again.
 test test-all: export CARGO_INCREMENTAL := 0
 
-# $(call beside,waiting,computing,log): runs the target `waiting`, whose tests wait most of their time, and beside it at a
+# $(call beside,waiting,computing,log): runs the target `waiting`, whose tests wait most of their time, and next to it at a
 # low priority the targets `computing`, whose output goes to the log and is shown at the end. They are a group of processes of
 # their own, which ends with this.
 beside = set -m; { exec nice -n 19 $(MAKE) --no-print-directory $(2); } > $(3) 2>&1 < /dev/null & \
@@ -199,7 +199,7 @@ spark: all-tools ## Run the recipe for Spark of examples/spark
 	@tools/test-tools.sh spark
 	cargo test --locked $(PACKAGES) --test kafka examples::spark -- --include-ignored
 
-# Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for as long as one likes.
+# Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for an hour.
 .PHONY: fuzz
 fuzz: prerequisites ## Fuzz all that is parsed from outside for a short while
 	fuzz/run.sh $(FUZZ_SECONDS)
@@ -282,7 +282,7 @@ bench: ## Measure speed
 	cargo bench --locked --bench throughput --bench detectors --bench serve
 
 .PHONY: bench-corpora
-bench-corpora: build ## Measure `dedup --keep` beside other packages: the figures of docs/corpora.md
+bench-corpora: build ## Measure `dedup --keep` next to other packages: the figures of docs/corpora.md
 	[ -x $(TOOLS)/bench-corpora/bin/python ] || python3 -m venv $(TOOLS)/bench-corpora
 	$(TOOLS)/bench-corpora/bin/pip install --quiet datasketch==2.0.0 rensa gaoya text-dedup \
 	  pyarrow datatrove regex tokenizers orjson spacy jieba 'xxhash<4'

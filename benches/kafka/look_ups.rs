@@ -93,7 +93,7 @@ pub(crate) fn look_ups() {
         let of_look_ups = took.map_or(String::new(), |took| {
             let rate = took.len() as f64 / seconds;
             format!(
-                ", {rate:.0} look-ups/s beside it, p50 {:.2} ms, p99 {:.2} ms",
+                ", {rate:.0} look-ups/s at the same time, p50 {:.2} ms, p99 {:.2} ms",
                 at(&took, 0.5),
                 at(&took, 0.99)
             )
@@ -141,7 +141,7 @@ pub(crate) fn look_ups_half() {
             clients.join().expect("no fault")
         });
         println!(
-            "look-ups: of texts of {bytes} bytes, beside {:.0} pages/s (half of {full:.0}): {:.0} a second, p50 {:.2} ms, p99 {:.2} ms, \
+            "look-ups: of texts of {bytes} bytes, next to {:.0} pages/s (half of {full:.0}): {:.0} a second, p50 {:.2} ms, p99 {:.2} ms, \
              longest {:.1} ms\n",
             full / 2.0,
             took.len() as f64 / SECONDS,

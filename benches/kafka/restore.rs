@@ -118,7 +118,7 @@ pub(crate) fn restore() {
         assert_eq!(worker.terminate(), 0);
     }
     println!(
-        "restore: {:.2} M centroids a second and core; {} bytes resident a centroid, and {} MiB without any\n",
+        "restore: {:.2} M centroids per second and core; {} bytes resident per centroid, and {} MiB without any\n",
         median(&mut rates),
         (memory - without) / centroids(),
         without >> 20

@@ -53,6 +53,6 @@ fn outcomes(file: &[u8], buffer: usize) -> Vec<String> {
 fuzz_target!(|data: &[u8]| {
     let Some((choice, file)) = data.split_first() else { return };
     let all = outcomes(file, 1 << 20);
-    assert!(!all.is_empty() || !file.starts_with(b"no"), "what is no record is told");
+    assert!(!all.is_empty() || !file.starts_with(b"no"), "input without a record is reported");
     assert_eq!(outcomes(file, usize::from(*choice) + 1), all, "the size of buffers shows");
 });

@@ -182,7 +182,9 @@ impl Committer {
             Err(error) => {
                 // Does not retry at once, since on a full disk every group would fail.
                 self.save_at = self.journal.bytes().saturating_mul(2);
-                tracing::error!("the table could not be saved; pages are still written to the journal: {error}");
+                tracing::error!(
+                    "the table could not be saved; pages are still written to the journal: {error}"
+                );
             }
         }
     }

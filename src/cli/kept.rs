@@ -47,11 +47,11 @@ pub(super) struct Arguments {
     keep: Option<PathBuf>,
     #[command(flatten)]
     texts: texts::Arguments,
-    /// Write the other documents, with the added fields `leitong_cluster`, `leitong_kind` and
+    /// Write the documents that are not kept, with the added fields `leitong_cluster`, `leitong_kind` and
     /// `leitong_canonical`
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     drop: Option<PathBuf>,
-    /// Add these fields to kept documents as well
+    /// Add the fields that --drop adds to kept documents as well
     #[arg(long, requires = "keep", help_heading = "Documents")]
     annotate: bool,
     /// Replace each duplicate from a WARC file by a `revisit` record in the output of --keep. It has the
@@ -90,7 +90,8 @@ pub(super) struct Arguments {
     /// /meta/source
     #[arg(long, value_name = "FIELD", visible_alias = "source-field", help_heading = "Documents")]
     by: Option<Field>,
-    /// Write the counts of each source and the overlap between sources: CSV if the name ends so, otherwise JSON
+    /// Write the counts of each source and the overlap between sources: CSV if the name ends in .csv, otherwise
+    /// JSON
     #[arg(long, value_name = "FILE", requires = "by", help_heading = "Documents")]
     accounts: Option<PathBuf>,
     /// Stop before documents are written if more than this share of the documents of a source would be dropped
@@ -102,8 +103,8 @@ pub(super) struct Arguments {
     /// Write the clusters with their members, one JSON object per line
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     clusters: Option<PathBuf>,
-    /// Write a report of the run: largest clusters, hosts, likely templates. JSON or HTML if the name ends
-    /// so, otherwise text
+    /// Write a report of the run: largest clusters, hosts, likely templates. JSON or HTML if the name ends in
+    /// .json or .html, otherwise text
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     report: Option<PathBuf>,
 }

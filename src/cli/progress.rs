@@ -12,7 +12,7 @@ use leitong_base::terminal;
 use leitong_corpora::sink::counts::Counts;
 use leitong_corpora::source::ReadSoFar;
 
-/// A bar that draws itself ten times a second. It shows nothing if standard error is no terminal.
+/// A bar that draws itself ten times a second. It shows nothing if standard error is not a terminal.
 #[derive(Clone)]
 pub(super) struct Progress {
     bar: ProgressBar,

@@ -35,8 +35,8 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
-    /// Change a changelog topic from an older version: no compaction and no retention limit, set in one
-    /// request. Then check all topics
+    /// Change the settings of a changelog topic from an older version in one request: no compaction, and no
+    /// retention limit. Then check all topics
     #[command(after_help = "\
     Example:
   leitong topics migrate --config leitong.toml")]

@@ -107,18 +107,18 @@ impl Saved {
     /// # Errors
     /// Fails if a file cannot be read or is damaged, or if there is no table.
     pub fn look_up(&self, wanted: Wanted<'_>) -> anyhow::Result<Found> {
-        let beside = snapshot::beside(&self.table)?;
+        let companions = snapshot::companion_files(&self.table)?;
         let mut found = Found {
-            saved_at: beside.saved_at.and_then(|time| {
+            saved_at: companions.saved_at.and_then(|time| {
                 let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
                 Timestamp::from_ms(i64::try_from(since.as_millis()).ok()?)
             }),
-            journal_bytes: beside.journal_bytes,
+            journal_bytes: companions.journal_bytes,
             ..Found::default()
         };
         match wanted {
             Wanted::Cluster(id) => found.cluster_id = Some(id.to_string()),
-            Wanted::Page(page) => self.each_verdict(&beside.verdicts, |named, json| {
+            Wanted::Page(page) => self.each_verdict(&companions.verdicts, |named, json| {
                 if named.page_id == page || named.url == page {
                     found.cluster_id.clone_from(&named.cluster_id);
                     found.verdict = serde_json::from_slice(json).ok();
@@ -128,7 +128,7 @@ impl Saved {
         self.find_centroid(wanted, &mut found)?;
         let Some(cluster) = found.cluster_id.clone() else { return Ok(found) };
         let mut members = std::collections::VecDeque::new();
-        self.each_verdict(&beside.verdicts, |named, json| {
+        self.each_verdict(&companions.verdicts, |named, json| {
             let is_member = named.cluster_id.as_ref() == Some(&cluster) && named.kind.ends_with("_DUPLICATE");
             if is_member && let Ok(verdict) = serde_json::from_slice::<Value>(json) {
                 found.members_known += 1;

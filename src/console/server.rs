@@ -160,10 +160,9 @@ impl Edge {
         });
         match answer.await {
             Ok(answer) => answer.into_response(),
-            Err(_) => text_response(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "this is a bug in Leitong; please report it",
-            ),
+            Err(_) => {
+                text_response(StatusCode::INTERNAL_SERVER_ERROR, "this is a bug in Leitong; please report it")
+            }
         }
     }
 }

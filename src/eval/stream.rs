@@ -46,7 +46,7 @@ pub(super) struct Tally<'l> {
 }
 
 impl<'l> Tally<'l> {
-    /// Adds the verdict on a page. `joined`: `None` for a verdict that is no duplicate, otherwise the gold cluster of
+    /// Adds the verdict on a page. `joined`: `None` for a verdict that is not a duplicate, otherwise the gold cluster of
     /// the canonical page, if that has one.
     pub(super) fn add(&mut self, label: &'l Label, joined: Option<Option<&str>>, undecidable: bool) {
         if label.kind == LabelKind::Ambiguous {

@@ -214,7 +214,9 @@ impl PagesContext {
         // Committed even if no page is read, so the next owner knows where reading began.
         if !moved.is_empty() {
             let list = offsets(&self.topic, &self.topics.ids(), &moved);
-            consumer.commit(&list, CommitMode::Sync).context("cannot commit the offset where reading begins")?;
+            consumer
+                .commit(&list, CommitMode::Sync)
+                .context("cannot commit the offset where reading begins")?;
         }
         Ok(starts)
     }

@@ -118,7 +118,7 @@ fn unread(partition: &Partition) -> Option<i64> {
 fn log(level: RDKafkaLogLevel, facility: &str, message: &str) {
     use RDKafkaLogLevel as Level;
     match facility {
-        // A transaction that was ended by a rebalance, a fencing or a broker is no fault. Its owner writes it
+        // A transaction that was ended by a rebalance, a fencing or a broker is not a fault. Its owner writes it
         // again or drops its state, and logs that. A new owner of a transactional id waits for its end, and
         // logs it if that takes long.
         "CONFWARN" | "FAIL" | "GETPID" | "TXNERR" => {

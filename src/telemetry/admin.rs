@@ -27,7 +27,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// Handler of additional addresses. It returns `None` for a request that it does not answer.
-pub type Beside = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
+pub type MorePaths = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
 
 /// An admin port that is bound but not served yet.
 pub struct AdminPort(Port);
@@ -60,7 +60,7 @@ impl AdminPort {
         limits: Limits,
         health: Arc<Health>,
         metrics: PrometheusHandle,
-        beside: Option<Beside>,
+        more_paths: Option<MorePaths>,
     ) {
         let answer = move |request: Request<Incoming>, _| {
             std::future::ready(respond(&request.into_parts().0, &health, &metrics, beside.as_ref()))
@@ -73,12 +73,12 @@ fn respond(
     request: &Parts,
     health: &Health,
     metrics: &PrometheusHandle,
-    beside: Option<&Beside>,
+    more_paths: Option<&MorePaths>,
 ) -> Response<Full<Bytes>> {
     if request.method != Method::GET && request.method != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "GET only\n".to_owned());
     }
-    if let Some(answer) = beside.and_then(|beside| beside(request)) {
+    if let Some(answer) = more_paths.and_then(|more_paths| more_paths(request)) {
         return answer;
     }
     match request.uri.path() {

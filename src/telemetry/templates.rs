@@ -496,7 +496,7 @@ mod tests {
             alarms(pages)
         };
         assert_eq!(site(&[50; 20]), []);
-        assert_eq!(site(&[0, 5, 10, 15, 20, 25, 30, 35]), [], "a slow rise is no leap");
+        assert_eq!(site(&[0, 5, 10, 15, 20, 25, 30, 35]), [], "a slow rise is not a leap");
         assert_eq!(site(&[0, 90]), [], "there are too few windows before");
         let named = site(&[10, 10, 10, 90, 90, 90]);
         let [Alarm::Site { site: name, percent, percent_before, page_id, .. }] = &named[..] else {

@@ -249,7 +249,9 @@ impl Findings {
                 self.refused("rights", format!("topic {topic}: this user lacks {lacks:?}; grant them"));
             }
             if !deletes.is_empty() {
-                let text = format!("topic {topic}: this user lacks Delete, so expired records are never deleted; grant it");
+                let text = format!(
+                    "topic {topic}: this user lacks Delete, so expired records are never deleted; grant it"
+                );
                 self.add(Grade::Warning, "rights", text);
             }
         }

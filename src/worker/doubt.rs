@@ -1,7 +1,7 @@
 //! Finds out if a transaction was committed when its commit failed or was never answered.
 //!
 //! This runs after a new producer has taken over. The old one is fenced and its transaction has ended, so the
-//! answer cannot change. The group's committed offset alone is no proof. So the records are looked up where
+//! answer cannot change. The group's committed offset alone is not proof. So the records are looked up where
 //! they were delivered, as a `read_committed` consumer sees them:
 //!
 //! | committed offset | records visible | so |

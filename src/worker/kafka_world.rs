@@ -31,7 +31,7 @@ const DISK_ADVICE: &str =
 pub(super) struct KafkaWorld<C: ConsumerContext + 'static> {
     config: Arc<Config>,
     topics: Arc<TopicWatch>,
-    /// The group member, or `None` while this instance is no member.
+    /// The group member, or `None` while this instance is not a member.
     member: Mutex<Option<Weak<BaseConsumer<C>>>>,
 }
 

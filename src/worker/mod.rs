@@ -58,7 +58,7 @@ use crate::kafka::client;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::telemetry::admin::{AdminPort, Beside};
+use crate::telemetry::admin::{AdminPort, MorePaths};
 use crate::telemetry::config::AdminConfig;
 use crate::telemetry::health::Health;
 use crate::telemetry::traces::config::Settings as TraceSettings;
@@ -203,9 +203,9 @@ fn serve_admin_port(
             tracing::info!("console: http://{address}/console/");
             Arc::new(AdminConsole::begin(Arc::clone(health), recorder.clone(), is_loopback))
         });
-        let beside =
-            console.clone().map(|console| Arc::new(move |request: &_| console.answer(request)) as Beside);
-        runtime.spawn(port.serve(Arc::clone(health), recorder, beside));
+        let more_paths =
+            console.clone().map(|console| Arc::new(move |request: &_| console.answer(request)) as MorePaths);
+        runtime.spawn(port.serve(Arc::clone(health), recorder, more_paths));
     }
     runtime.spawn(async move {
         loop {

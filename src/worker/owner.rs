@@ -40,7 +40,7 @@ use leitong_cluster::changelog::restore::Restoration;
 
 /// Pause before a failed attempt is repeated.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// Pause after being fenced. By then the consumer group has settled who owns the partition.
+/// Pause after being fenced. By then the consumer group has decided who owns the partition.
 const FENCED_PAUSE: Duration = Duration::from_secs(4);
 /// Number of fenced attempts in a row after which another process must be using this owner's transactional
 /// id.
@@ -103,7 +103,9 @@ impl<W: World> Owner<W> {
             // If a panic leaves the partition without an owner, that must be reported.
             let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut history)));
             let served = served.unwrap_or_else(|_| {
-                Err(Trouble::Transient(anyhow::anyhow!("a bug in Leitong: the owner's thread panicked; please report it with the log")))
+                Err(Trouble::Transient(anyhow::anyhow!(
+                    "a bug in Leitong: the owner's thread panicked; please report it with the log"
+                )))
             });
             match served {
                 Ok(table) => return table,

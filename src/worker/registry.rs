@@ -193,8 +193,8 @@ impl TableRegistry {
         true
     }
 
-    /// Applies the next records of the changelog to the followed table, all at once. Returns false if there
-    /// is no table any more.
+    /// Applies the next records of the changelog to the followed table, all at once. Returns false if the
+    /// table no longer exists.
     pub(super) fn apply(
         &self,
         partition: u32,

@@ -39,7 +39,7 @@ impl<W: World> WorkerTables<W> {
     }
 
     /// Returns the first match of `find` among the verdicts that owners in this worker committed last.
-    fn kept(&self, find: impl Fn(&Recent) -> Option<Box<[u8]>>) -> Option<Box<[u8]>> {
+    fn find_kept(&self, find: impl Fn(&Recent) -> Option<Box<[u8]>>) -> Option<Box<[u8]>> {
         let tables = &self.role.tables;
         let owned = tables.owned_partitions().into_iter().filter_map(|partition| tables.owned(partition));
         owned.into_iter().find_map(|owned| find(&owned.recent.read()))
@@ -172,12 +172,13 @@ impl<W: World> Tables for WorkerTables<W> {
 
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem> {
         let kept = |recent: &Recent| recent.page(page_id).map(Into::into);
-        self.kept(kept).ok_or_else(|| self.unknown(&format!("{page_id:?}: no verdict on this page")))
+        self.find_kept(kept).ok_or_else(|| self.unknown(&format!("{page_id:?}: no verdict on this page")))
     }
 
     fn page_of_url(&self, url: &str) -> Result<Box<[u8]>, Problem> {
         let kept = |recent: &Recent| recent.page_of_url(url).map(Into::into);
-        self.kept(kept).ok_or_else(|| self.unknown(&format!("{url:?}: no verdict on a page with this url")))
+        self.find_kept(kept)
+            .ok_or_else(|| self.unknown(&format!("{url:?}: no verdict on a page with this url")))
     }
 
     fn cluster(

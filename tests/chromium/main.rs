@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use browser::Browser;
 use leitong::console::admin::AdminConsole;
-use leitong::telemetry::admin::{AdminPort, Beside};
+use leitong::telemetry::admin::{AdminPort, MorePaths};
 use leitong::telemetry::health::Health;
 use leitong::telemetry::tally::{self, Tallied};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -188,7 +188,7 @@ fn pages_are_compared_and_looked_up() {
     assert!(browser.run("document.title").as_str().is_some_and(|title| title.contains("<script>")));
     // The test notices requests that the policy refuses.
     browser.run("document.body.insertAdjacentHTML('beforeend', '<img src=https://evil.example/x onerror=window.ran=1>')");
-    assert!(!browser.complaints(origin).is_empty(), "a picture from elsewhere is no complaint");
+    assert!(!browser.complaints(origin).is_empty(), "a picture from elsewhere is not a complaint");
     assert_eq!(browser.run("typeof window.ran"), "undefined");
     let shown = browser.run("document.querySelector('main').textContent");
     assert!(shown.as_str().is_some_and(|shown| shown.contains("<script>window.ran=1</script>")), "{shown}");
@@ -230,8 +230,8 @@ fn a_worker_is_shown_as_it_is_now() {
     let health = Arc::new(Health::default());
     let console = Arc::new(AdminConsole::begin(Arc::clone(&health), recorder.handle(), true));
     let working = Arc::clone(&console);
-    let beside: Beside = Arc::new(move |request| working.answer(request));
-    runtime.spawn(port.serve(Arc::clone(&health), recorder.handle(), Some(beside)));
+    let more_paths: MorePaths = Arc::new(move |request| working.answer(request));
+    runtime.spawn(port.serve(Arc::clone(&health), recorder.handle(), Some(more_paths)));
     metrics::with_local_recorder(&recorder, || work(&console));
     let mut browser = Browser::start();
     browser.window((1100, 1180), true);

@@ -72,6 +72,7 @@ fn literal(code: &str) -> Option<(String, &str)> {
             '\n' => rest = rest.trim_start(),
             'n' => text.push('\n'),
             't' => text.push(' '),
+            'r' => {}
             other => text.push(other),
         }
     }

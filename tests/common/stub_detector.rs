@@ -1,4 +1,4 @@
-//! What a detector for tests of clustering does not need: settings, texts, and words for people.
+//! The methods of a detector that tests of clustering do not need: settings, texts, and words for people.
 
 /// Implements the methods of a [`Detector`](leitong_fingerprint::Detector) that clustering does not call, or that
 /// have one meaning for all detectors of tests. The fingerprints of such a detector are made by the tests.

@@ -27,7 +27,7 @@ fn fingerprints(name: &str, config: Config) -> String {
         let Ok(LogRecord::Page(page)) =
             stage.process(Record { place, span: 0..0, payload }, &mut workspace).record
         else {
-            panic!("line {line} is no page");
+            panic!("line {line} is not a page");
         };
         let fingerprint = match &page.outcome {
             Outcome::Fingerprint(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),

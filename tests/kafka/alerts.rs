@@ -223,7 +223,7 @@ fn the_template_alarm_fires_and_every_query_has_data() {
     wait_until("Prometheus has read the worker's metrics", || prometheus.has_scraped());
     assert!(
         !prometheus.fires("LeitongTemplate"),
-        "fifty texts, ten of them twice, are no template\n{}",
+        "fifty texts, ten of them twice, are not a template\n{}",
         worker.log()
     );
 

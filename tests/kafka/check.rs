@@ -77,7 +77,9 @@ fn missing_rights_are_named() {
     let run = check(&installation);
     assert_eq!(run.status, 1, "{}{}", run.stdout, run.stderr);
     let expected = [
-        format!("warning  rights     topic {changelog}: this user lacks Delete, so expired records are never deleted; grant it"),
+        format!(
+            "warning  rights     topic {changelog}: this user lacks Delete, so expired records are never deleted; grant it"
+        ),
         format!("refused  rights     topic {verdicts}: this user lacks [Write]; grant them"),
     ];
     assert_eq!(findings(&run), expected, "{}", run.stderr);

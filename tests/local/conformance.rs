@@ -229,7 +229,7 @@ fn broken_bytes_are_refused_or_harmless() {
     let good = terms(&article(7, 6));
     for (name, detector) in ALL.iter() {
         let fingerprint = detector.fingerprint(&good).expect("a fingerprint");
-        assert!(!detector.is_fingerprint(&[]), "{name}: nothing is no fingerprint");
+        assert!(!detector.is_fingerprint(&[]), "{name}: nothing is not a fingerprint");
         for at in 0..fingerprint.len() {
             for bit in [1, 0x80] {
                 let mut broken = fingerprint.clone();

@@ -20,7 +20,7 @@ fn pages() -> Vec<Page> {
         .map(|path| {
             let html = std::fs::read_to_string(path).expect("a page is UTF-8");
             let (page, expected) =
-                html.rsplit_once("<!-- kind:").expect("what is expected stands at the end");
+                html.rsplit_once("<!-- kind:").expect("the expected values are at the end");
             let expected = format!("kind:{}", expected.trim_end().trim_end_matches("-->"));
             let expected = expected.lines().filter_map(|line| line.split_once(':'));
             Page {

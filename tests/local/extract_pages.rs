@@ -20,7 +20,7 @@ fn paragraphs_headings_lists_and_code_are_recognised() {
         <ul><li>Early leaves will cost about a third more than last spring, say the traders of the valley.\
         <li>Late leaves, which are picked in May, will cost the same as ever, or even a little less.</ul>\
         <blockquote><p>We have seen worse, and the plants recover faster than people do, said the oldest of the growers.</blockquote>\
-        <p>Whoever wants to compute the loss may use the rule of thumb that the co-operative has published:</p>\
+        <p>Readers who want to compute the loss may use the rule of thumb that the co-operative has published:</p>\
         <pre><code>loss = frost_days * 0.02\n  if loss > 0.3: call(insurance)</code></pre>\
         <p>The next figures are expected at the end of the month, when all of the pickers have come home.</p></main>\
         <footer><p>Copyright 2026 The Daily Leaf. All rights reserved.</p></footer></body></html>";

@@ -230,7 +230,7 @@ fn the_report_agrees_with_the_verdicts() {
     assert_eq!(sum("documents"), (pages.len() - count("UNDECIDABLE")) as u64);
     let largest = &report["largest"][0];
     assert_eq!((&largest["size"], &largest["one_host"]), (&json!(12), &json!(true)), "{largest}");
-    assert_eq!(report["suspicious"], json!([largest]), "copies on two hosts are no template");
+    assert_eq!(report["suspicious"], json!([largest]), "copies on two hosts are not a template");
     let hosts = report["hosts"].as_array().expect("hosts");
     let of_host =
         |verdict: &&Value| verdict["url"].as_str().expect("a url").starts_with("https://host0.test/");

@@ -90,7 +90,7 @@ fn an_input_without_pages_is_named_and_a_run_without_pages_fails() {
         assert_eq!(run.status, 1, "{}", run.stderr);
         assert!(run.stderr.contains("no input has a page"), "{}", run.stderr);
     }
-    assert_eq!(dedup_files(&[], &[&empty]).status, 0, "an empty shard is no fault");
+    assert_eq!(dedup_files(&[], &[&empty]).status, 0, "an empty shard is not a fault");
 }
 
 /// A bare carriage return ended rows in one reading and not in the other: verdicts and copied rows did not

@@ -10,7 +10,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The numbers in a text, such as `6,119` and `.5`. Digits within a word, as in `F1`, are none.
+/// The numbers in a text, such as `6,119` and `.5`. Digits within a word, as in `F1`, do not count.
 fn figures(text: &str) -> BTreeSet<String> {
     let pieces = text.split(|c: char| !c.is_alphanumeric() && c != '.' && c != ',');
     let trimmed = pieces.map(|piece| piece.trim_end_matches(['.', ',']).trim_start_matches(','));
@@ -133,7 +133,10 @@ fn the_chart_shows_the_measured_figures() {
     let rates: Vec<&str> = rates.map(|line| line.split('|').nth(2).expect("a rate").trim()).collect();
     assert!(rates.len() >= 6, "{rates:?}");
     for rate in rates {
-        assert!(chart.contains(&format!(">{rate}<")), "{rate} documents a second: run `make readme-figures`");
+        assert!(
+            chart.contains(&format!(">{rate}<")),
+            "{rate} documents per second: run `make readme-figures`"
+        );
     }
 }
 

@@ -165,7 +165,7 @@ fn every_test_named_by_a_guarantee_exists() {
                 let above: Vec<&str> = before.lines().rev().take(6).collect();
                 assert!(
                     above.iter().any(|line| line.contains("#[test]")),
-                    "{page}: {file}.rs: {test} is no test"
+                    "{page}: {file}.rs: {test} is not a test"
                 );
             }
         }

@@ -77,7 +77,7 @@ fn credit_lines_are_found_in_what_extraction_drops() {
     let page = Page::html("https://a.example/", html);
     let reading =
         document::read(&page, &mut Extractor::new(&Config::default().extract), &mut Work::unbounded());
-    assert!(!reading.expect("a text").document.text().contains("来源"), "the line is no main text");
+    assert!(!reading.expect("a text").document.text().contains("来源"), "the line is not main text");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn dates_are_found_in_linked_data_and_time_elements() {
         ("2026-11-19T07:00:00+08:00", &["李春山".to_owned()][..])
     );
     assert_eq!(found.site_name.as_deref(), Some("山野茶讯"));
-    assert_eq!(found.publisher, None, "the site itself is no source");
+    assert_eq!(found.publisher, None, "the site itself is not a source");
     let time = "<time datetime=\"2026-11-18T09:00+08:00\">三天前</time>";
     assert_eq!(published(&credits(&chinese("", time, ""))), "2026-11-18T09:00+08:00");
 }

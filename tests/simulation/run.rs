@@ -396,11 +396,7 @@ impl Run {
     /// Restarts processes whose tables on disk cannot be read, as an operator would.
     fn restart_halted(&mut self) {
         let is_halted = |instance: &Instance| {
-            instance
-                .health
-                .not_ready()
-                .iter()
-                .any(|why| why.contains("so nothing more is decided"))
+            instance.health.not_ready().iter().any(|why| why.contains("so nothing more is decided"))
         };
         let halted = self.instances.iter().filter(|(_, instance)| is_halted(instance));
         for process in halted.map(|(process, _)| *process).collect::<Vec<_>>() {

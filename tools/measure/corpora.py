@@ -107,7 +107,7 @@ def main():
                     with open(log.name) as text:
                         print(f"{name} is left out: {error}: {text.read()[-300:]}", file=sys.stderr)
                     del commands[name], figures[name]
-        rows = ["| | documents a second | CPU, s | memory, MB | stay | F1 |", "|---|---|---|---|---|---|"]
+        rows = ["| | documents per second | CPU, s | memory, MB | stay | F1 |", "|---|---|---|---|---|---|"]
         for name, (_, kept) in commands.items():
             seconds, cpu, megabytes = (statistics.median(column) for column in zip(*figures[name]))
             if "Parquet" in name:

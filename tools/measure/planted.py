@@ -157,6 +157,6 @@ def section(data: pathlib.Path, leitong: str, out: pathlib.Path, table: Callable
     head = ["detector", "copies found, %", *changes, "false: nothing in common", "a passage in common", "alike", "precision, %", "pages/s", "MB"]
     return ("### Planted among many pages (000)\n\n"
             f"{copies:,} copies among {len(pages) - copies:,} other pages, {size:,.0f} letters each on average: paragraphs of {LETTERS_MIN} letters or more together, of the first page of "
-            "each cluster, and the pages that carry no labels. Of the pages called duplicates of what they are no copy of, how many have nothing in common with it, a passage "
+            "each cluster, and the pages that carry no labels. Of the pages called duplicates of what they are not a copy of, how many have nothing in common with it, a passage "
             f"of {PASSAGE} letters (a quotation, a footer, a licence), or half of their 5-grams, which makes them near-duplicates by the rule of the labels: these count for nothing in the "
             "precision, the others against it. `leitong dedup` as a whole, on two cores; the most memory that was resident.\n\n" + table(head, rows))

@@ -46,7 +46,7 @@ def quality():
 
 
 def speed():
-    """Documents a second by program, as docs/corpora.md has them."""
+    """Documents per second by program, as docs/corpora.md has them."""
     page = (DOCS / "corpora.md").read_text(encoding="utf-8").split("<!-- bench-corpora: begin -->")[1]
     table = {re.sub(r" [\d.]+$", "", row[0]): row[1] for row in rows(page.split("<!-- bench-corpora: end -->")[0])}
     names = {"leitong, JSON lines": "Leitong"}
@@ -87,7 +87,7 @@ def draw():
     text(16, y + 28, "small", f"light: {chosen} sets that it was chosen with")
 
     left, full = 590, 190
-    text(460, 26, "head", "Documents a second, two cores")
+    text(460, 26, "head", "Documents per second, two cores")
     text(460, 45, "small", "MinHash in five packages")
     rates = speed()
     most = max(float(rate.replace(",", "")) for _, rate in rates)

@@ -89,7 +89,7 @@ pub fn note_lines(text: impl fmt::Display) {
 }
 
 /// Writes the text in one call, so that lines of several threads do not mix. Errors are ignored: a missing
-/// reader is no reason to stop.
+/// reader is not a reason to stop.
 fn write_to_standard_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -449,7 +449,7 @@ impl Clusterer {
     ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         if let Some(first) = found.0.first().filter(|first| first.is_equal()) {
-            // Centroids added since the look-up are no nearer, and younger.
+            // Centroids added since the look-up are younger, and not nearer.
             let equal = unexpired.in_full(query, *first, &mut self.scratch)?;
             if equal.is_some() {
                 return Ok(equal);

@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(
             shingle_set("一二三四五"),
             shingle_set("一二，三 四。五！"),
-            "punctuation is no part of it"
+            "punctuation is not part of it"
         );
         assert_ne!(shingle_set("ab cd ef"), shingle_set("abcd ef gh"));
     }

@@ -1,4 +1,4 @@
-//! A terminal screen that is redrawn, and its keyboard; or plain text if standard output is no terminal.
+//! A terminal screen that is redrawn, and its keyboard; or plain text if standard output is not a terminal.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Read, Write};

@@ -39,7 +39,7 @@ impl Example {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
         let folder = target.join("examples-copied").join(copied);
         let is_ready = folder.join("ready").exists() && is_copied(&examples().join(name), &folder);
-        assert!(is_ready, "{} is no copy of examples/{name}: run `make all-tools`", folder.display());
+        assert!(is_ready, "{} is not a copy of examples/{name}: run `make all-tools`", folder.display());
         let commands = readme.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect();
         Self { folder, commands }
     }

@@ -160,7 +160,7 @@ fn assert_halted(installation: &Installation, former: &Former, rows: &[Row], pub
     let mut worker = installation.worker_of(&former.program, &["--role", "cluster"]);
     installation.produce(rows);
     let why = ["update this instance", "some topics are not configured as required"];
-    wait_until(format_args!("it says why it stands still:\n{}", worker.latest()), || {
+    wait_until(format_args!("it says why it has halted:\n{}", worker.latest()), || {
         why.iter().any(|why| worker.plain_log().contains(why))
     });
     // Time in which it could do something wrong.

@@ -56,7 +56,7 @@ pub struct FingerprintRecord {
     /// The key and headers of the page message that are copied to the verdict's message. They are independent
     /// of the page's content.
     pub carried: Option<Box<Carried>>,
-    /// Publisher, authors, date and so on, as the page states them. They are no part of the text.
+    /// Publisher, authors, date and so on, as the page states them. They are not part of the text.
     pub credits: Option<Box<Credits>>,
     /// Digest and length of the main text, if there is one.
     pub text: Option<TextDigest>,

@@ -320,7 +320,9 @@ impl Restoration {
                 self.clusterer.restore_canonical(number, canonical);
                 Ok(())
             }
-            _ => Err(RestoreError::Damaged(format!("a page becomes canonical instead of centroid {at}, which does not exist"))),
+            _ => Err(RestoreError::Damaged(format!(
+                "a page becomes canonical instead of centroid {at}, which does not exist"
+            ))),
         }
     }
 
@@ -391,7 +393,9 @@ impl Restoration {
                 return Err(RestoreError::Hole { first: next, last: founded - 1 });
             }
             if founded < next || position.centroid_count > founded || position.dead_below > founded {
-                return damaged(format!("a position record counts {founded} centroids, but {next} were read before it"));
+                return damaged(format!(
+                    "a position record counts {founded} centroids, but {next} were read before it"
+                ));
             }
             // Centroids of older versions are numbered backwards from here.
             self.numbered = true;

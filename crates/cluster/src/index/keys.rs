@@ -7,7 +7,7 @@
 //! [wide](WIDE_KEY). It is always kept, because a list needs to know the maximum distance between the second
 //! keys of its matches.
 //!
-//! Cost: `leitong bench` measures look-ups, insertions and bytes a centroid.
+//! Cost: `leitong bench` measures look-ups, insertions and bytes per centroid.
 
 use super::ordered::entry;
 use super::probe;

@@ -128,7 +128,7 @@ pub struct Verdict {
     pub evidence: Option<serde_json::Map<String, serde_json::Value>>,
     /// The crawler's own JSON, returned unchanged.
     pub passthrough: Option<Box<RawValue>>,
-    /// Key and headers that the verdict's message takes over from the page's message. They are no part of the
+    /// Key and headers that the verdict's message takes over from the page's message. They are not part of the
     /// verdict.
     #[serde(skip)]
     pub carried: Option<Box<Carried>>,

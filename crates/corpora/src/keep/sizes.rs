@@ -70,8 +70,10 @@ impl TableSizes {
             bytes => bytes?,
         };
         let damaged = || {
-            let problem =
-                format!("{}: damaged, or of another version; remove the file to begin counting again", path.display());
+            let problem = format!(
+                "{}: damaged, or of another version; remove the file to begin counting again",
+                path.display()
+            );
             io::Error::new(io::ErrorKind::InvalidData, problem)
         };
         let (counted, sum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;

@@ -9,7 +9,7 @@
 //! fingerprint, offset and time of founding, digest, page id and url. The index has the beginning of each
 //! group and takes 8 bytes of memory per group. A corpus is a number; `corpora` has its name and fingerprint
 //! hash, which are also in memory. *Texts* are those of pages that had joined clusters when the block was
-//! full, and that are in no earlier block. Their clusters are no younger than the block, so they expire with
+//! full, and that are in no earlier block. Their clusters are not younger than the block, so they expire with
 //! it.
 //!
 //! Cost: one read for the compared parts, and one more for the centroid itself.

@@ -209,7 +209,7 @@ impl Footer {
         bytes
     }
 
-    /// Returns format version, table id and footer; `None` if the bytes are no footer.
+    /// Returns format version, table id and footer; `None` if the bytes are not a footer.
     fn from_bytes(bytes: &[u8]) -> Option<(u32, u64, Self)> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (version, rest) = rest.split_first_chunk::<4>()?;

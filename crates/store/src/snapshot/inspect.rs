@@ -101,7 +101,7 @@ pub fn inspect_all(
 
 /// Files next to the table in a folder, for readers that do not lock it.
 #[derive(Debug, Clone, Default)]
-pub struct BesideTable {
+pub struct CompanionFiles {
     /// The recent verdicts of `serve` at its last save, as JSON, oldest first.
     pub verdicts: Vec<Box<[u8]>>,
     /// Time at which the table was saved.
@@ -114,9 +114,9 @@ pub struct BesideTable {
 ///
 /// # Errors
 /// [`SnapshotError`] if the verdicts cannot be read or are damaged.
-pub fn beside(folder: &Path) -> Result<BesideTable, SnapshotError> {
+pub fn companion_files(folder: &Path) -> Result<CompanionFiles, SnapshotError> {
     let metadata = |name: &str| std::fs::metadata(folder.join(name)).ok();
-    Ok(BesideTable {
+    Ok(CompanionFiles {
         verdicts: recent::load(&folder.join(RECENT_NAME))?.unwrap_or_default(),
         saved_at: metadata(FILE_NAME).and_then(|file| file.modified().ok()),
         journal_bytes: metadata(JOURNAL_NAME).map_or(0, |file| file.len()),

@@ -40,7 +40,7 @@ pub use file::{TableDir, TableSettings};
 pub use finished::RUNS_MAX;
 pub use folder::{Unfinished, sync_parent};
 pub use import::import;
-pub use inspect::{BesideTable, Saved, beside, cluster_id, inspect, inspect_all, verify};
+pub use inspect::{CompanionFiles, Saved, cluster_id, companion_files, inspect, inspect_all, verify};
 use leitong_cluster::TableFault;
 pub use merge::Merge;
 
@@ -207,7 +207,9 @@ pub enum SnapshotError {
     #[error("{}", with_advice(.0))]
     Blocks(#[from] BlockError),
     /// Files of the table cannot be read, or could not be written for too long.
-    #[error("the table is not saved, because decisions of this run cannot be relied on, and stays as it was last saved: {0}")]
+    #[error(
+        "the table is not saved, because decisions of this run cannot be relied on, and stays as it was last saved: {0}"
+    )]
     Fault(#[from] TableFault),
     /// The table was made with other settings of `corpus.*`.
     #[error(

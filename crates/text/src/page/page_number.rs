@@ -3,7 +3,7 @@
 //! Sites split an article into pages whose urls differ in a number. It is in one of a few places: after the
 //! name (`tea_2.html`, `tea-p2.html`), as a folder (`/tea/2/`, `/tea/page/2`), or as a parameter (`?page=2`).
 //! But other things are numbered in the same way: chapters, days, the second post with the same name. So a
-//! url alone is no proof. The caller looks for two pages with the same [`Reading`] that link to each other
+//! url alone is not proof. The caller looks for two pages with the same [`Reading`] that link to each other
 //! (`extract/paged.rs`).
 //!
 //! In: a parsed url. Out: all possible readings; the first one assumes that the url has no page number. Cost:

@@ -2,8 +2,8 @@
 //!
 //! Both texts are normalised: lower case, one width and one Chinese script. They are split into *words*, of
 //! which an ideograph is one. Text counts as common if it is part of a *run* of at least [`RUN_LETTERS`]
-//! letters that both texts have. What is left of one text between common runs are its lost passages. So a
-//! sentence that moved is not lost, and a word that was replaced is lost alone, without its neighbours.
+//! letters that both texts have. The passages of one text between common runs are lost. So a sentence that
+//! moved is not lost, and if a word was replaced, only that word is lost.
 //! Cost: linear in both texts.
 
 use std::ops::Range;
@@ -282,7 +282,7 @@ mod tests {
     fn a_replaced_word_is_lost_alone() {
         let edited = RIVER.replace("second", "third");
         let found = loss(&edited, RIVER);
-        assert_eq!((&edited[found.passage.clone()], found.lost), ("third", 0), "wording is no passage");
+        assert_eq!((&edited[found.passage.clone()], found.lost), ("third", 0), "wording is not a passage");
         let chinese = "河水在夜里涨过了第二座桥，住在那里的人只好离开老磨坊。";
         let found = loss(&chinese.replace('第', "这"), chinese);
         assert_eq!((found.longest, found.lost), (3, 0), "an ideograph counts as three letters");

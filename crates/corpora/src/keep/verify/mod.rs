@@ -112,7 +112,7 @@ pub struct Check {
     pub lost_share: f64,
     /// The number of letters in the longest passage that is not in the kept document.
     pub lost_letters: u32,
-    /// That passage, normalised. Long ones are cut.
+    /// The longest of these passages, normalised. Long ones are cut.
     pub lost_passage: String,
 }
 

@@ -392,7 +392,7 @@ mod tests {
         }
         texts.finish().expect("on disk");
 
-        // A run that began at 9 was not completed. What it left must not be found when it is repeated: its
+        // A run that began at 9 was not completed. Its texts must not be found when it is repeated, because its
         // documents would be contained in themselves.
         let mut texts = open(0, 9);
         texts.add(3, &compressed("another text of 3")).expect("written");

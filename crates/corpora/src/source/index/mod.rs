@@ -138,6 +138,6 @@ mod tests {
         let Err(Missing::Machine(error)) = base.file("a.warc") else { panic!("it is another file") };
         assert!(error.to_string().contains("a.warc: the file was replaced"), "{error}");
         assert!(base.verify("a.warc").is_err());
-        assert!(base.file("b.warc").is_ok(), "whoever opens it reports that it is missing");
+        assert!(base.file("b.warc").is_ok(), "its reader reports that it is missing");
     }
 }

@@ -7,7 +7,7 @@ const LANGUAGE_BYTES_MAX: usize = 30;
 const PREFIXES: [&str; 7] =
     ["language-", "lang-", "highlight-source-", "highlight-text-", "highlight-", "brush:", "sourcecode-"];
 
-/// Words after these prefixes that are no languages.
+/// Words after these prefixes that are not languages.
 const NOT_LANGUAGES: [&str; 8] =
     ["none", "default", "source", "notranslate", "wrapper", "container", "box", "auto"];
 

@@ -16,7 +16,7 @@ pub(super) fn acts(
     match c {
         '`' | '~' => true,
         '[' | ']' if in_brackets => true,
-        // Without a destination, a label or a definition behind it, a bracket is only a bracket.
+        // Without a destination, a label or a definition after it, a bracket is only a bracket.
         ']' => matches!(after, Some('(' | '[' | ':')),
         '[' => matches!(after, Some('^')) || before.is_none(),
         '!' => after == Some('['),

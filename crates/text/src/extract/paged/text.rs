@@ -77,7 +77,7 @@ mod tests {
         assert!(!is_of_an_article(&teaser.repeat(5)), "a list");
         assert!(!is_of_an_article(&format!("{article}{other}")), "it may be one");
         let dated = "<meta property='article:published_time' content='2026-11-20T08:00:00Z'>";
-        assert!(is_of_an_article(&format!("{dated}{article}{other}")), "it is none");
+        assert!(is_of_an_article(&format!("{dated}{article}{other}")), "it has a date of publication");
         let product = "<meta property='og:type' content='product'>";
         assert!(!is_of_an_article(&format!("{product}{article}")));
     }
