@@ -296,7 +296,7 @@ impl CheckpointDir {
         forget_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
     }
 
-    /// The folder, which also contains the parts of outputs that are not yet complete.
+    /// Returns the folder, which also contains the parts of outputs that are not yet complete.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -307,19 +307,19 @@ impl CheckpointDir {
         removed.with_context(|| format!("cannot remove old parts of {}", self.folder.display()))
     }
 
-    /// The file in which decisions are spooled.
+    /// Returns the file in which decisions are spooled.
     #[must_use]
     pub fn decisions(&self) -> PathBuf {
         self.folder.join("decisions")
     }
 
-    /// The file with the data that revisit records need about the documents that are kept.
+    /// Returns the file with the data that revisit records need about the documents that are kept.
     #[must_use]
     pub fn referents(&self) -> PathBuf {
         self.folder.join("referents")
     }
 
-    /// The file in which texts are stored for verification.
+    /// Returns the file in which texts are stored for verification.
     #[must_use]
     pub fn texts(&self) -> PathBuf {
         self.folder.join("texts")

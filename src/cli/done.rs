@@ -290,7 +290,7 @@ impl Contents {
     }
 }
 
-/// The entries of the inputs that `run` lists.
+/// Returns the entries of the inputs that `run` lists.
 fn entries(run: &FinishedRun) -> BTreeSet<[u8; ENTRY_BYTES]> {
     run.input_contents.as_chunks().0.iter().copied().collect()
 }

@@ -128,17 +128,17 @@ impl Arguments {
         self.prefer.is_known_at_once(rules) && !waits
     }
 
-    /// The groups of fields that annotated documents get.
+    /// Returns the groups of fields that annotated documents get.
     fn added(&self) -> Added {
         Added { cluster_size: self.cluster_sizes, check: self.verify }
     }
 
-    /// The field of which one document per value is kept in each cluster.
+    /// Returns the field of which one document per value is kept in each cluster.
     fn one_per(&self) -> Option<Field> {
         self.one_per.clone().or_else(|| self.one_per_host.then_some(Field::Host))
     }
 
-    /// The options that name a file or a folder.
+    /// Returns the options that name a file or a folder.
     fn paths(&self) -> [(&'static str, &Option<PathBuf>); 5] {
         [
             ("--keep", &self.keep),

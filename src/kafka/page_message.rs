@@ -128,7 +128,7 @@ fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Me
         None => Err(unfit(Cause::BrokenWarc, "an empty value; expected a WARC record".to_owned())),
         Some(Payload::Broken(error)) => Err(unfit(error.cause(), error.to_string())),
         Some(_) if pages > 1 => {
-            Err(unfit(Cause::BrokenWarc, format!("{pages} records with pages; expected one per message")))
+            Err(unfit(Cause::BrokenWarc, format!("the value has {pages} WARC records with pages; write one per message")))
         }
         Some(Payload::Warc(record)) => Ok(mapping.filtered(record.into_page(limits.bytes_max)?)),
         Some(Payload::Json(_) | Payload::Head { .. } | Payload::NoPage) => Err(PageError::Internal),

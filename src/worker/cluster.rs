@@ -146,7 +146,7 @@ fn poll(member: &BaseConsumer<Member>, health: &StageHealth, stop: &Stop) -> any
 }
 
 impl Owners {
-    /// The partitions whose tables are in this instance.
+    /// Returns the partitions whose tables are in this instance.
     fn partitions_at_hand(&self) -> Vec<u32> {
         match self.role.config.kafka.standby {
             true => (0..self.role.log_partitions).collect(),

@@ -101,7 +101,7 @@ fn visible<W: World>(
     Ok(places.iter().map(|place| place.is_some_and(|place| seen.contains(&place))).collect())
 }
 
-/// The `offsets` of one partition that a `read_committed` consumer sees.
+/// Returns the `offsets` of one partition that a `read_committed` consumer sees.
 fn visible_in<W: World>(
     owned: &OwnedPartition<W>,
     topic: &str,

@@ -163,7 +163,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     result
 }
 
-/// The settings of tracing, from configuration and environment.
+/// Returns the settings of tracing, from configuration and environment.
 fn trace_settings(config: &Config) -> anyhow::Result<Option<TraceSettings>> {
     config.traces.settings(|name| std::env::var(name).ok()).map_err(anyhow::Error::msg)
 }

@@ -75,7 +75,7 @@ pub(crate) trait World: Send + Sync + 'static {
     /// The client cannot be created.
     fn transactions(&self, log_partition: u32) -> Result<Self::Client, ClientError>;
 
-    /// The present generation of the group, or `None` if this instance is not a member.
+    /// Returns the present generation of the group, or `None` if this instance is not a member.
     fn group(&self) -> Option<Self::Group>;
 
     /// Configures the changelog to be kept without limits of age and size, and without the compaction that
@@ -119,10 +119,10 @@ pub(crate) trait World: Send + Sync + 'static {
     /// Runs both functions at the same time, and returns both results.
     fn both<A: Send, B>(&self, in_thread: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B);
 
-    /// The current time, for measuring durations.
+    /// Returns the current time, for measuring durations.
     fn now(&self) -> Instant;
 
-    /// The time of day.
+    /// Returns the time of day.
     fn timestamp(&self) -> Timestamp;
 
     /// Waits until `stop` is raised, for at most `time`. Returns true if it is raised.

@@ -124,7 +124,7 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
     files.into_iter().chain(memory).collect()
 }
 
-/// Number of files that may be open.
+/// Returns the number of files that may be open.
 fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
     let Surroundings { roles, brokers, log_partitions, .. } = surroundings;
     // Consumer and producer of pages; a group member; for each partition a reader, a producer, and a reader
@@ -135,7 +135,7 @@ fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
     OWN_FILES + (fingerprint + cluster) * (brokers + 2) * FILES_A_BROKER + table_files(config, surroundings)
 }
 
-/// Number of files of tables on disk. All of them stay open.
+/// Returns the number of files of tables on disk. All of them stay open.
 fn table_files(config: &Config, surroundings: Surroundings) -> u64 {
     if !config.table.on_disk || !surroundings.roles.cluster {
         return 0;

@@ -91,7 +91,7 @@ impl<W: World> ClusterRole<W> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The identity of the table of `log_partition`.
+    /// Returns the identity of the table of `log_partition`.
     pub(crate) fn identity(&self, log_partition: u32) -> Identity {
         let settings = (&*self.detector, self.fingerprint_hash);
         self.config.table_identity(settings, (log_partition, self.log_partitions), self.world.topic_ids())

@@ -159,12 +159,12 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         Ok(self.client.abort()?)
     }
 
-    /// The places of the last transaction's records, as in [`TransactionClient::delivered`].
+    /// Returns the places of the last transaction's records, as in [`TransactionClient::delivered`].
     pub(super) fn delivered(&self) -> Vec<Option<Delivered>> {
         self.client.delivered()
     }
 
-    /// The disturbance of the client, as in [`TransactionClient::disturbance`].
+    /// Returns the disturbance of the client, as in [`TransactionClient::disturbance`].
     pub(super) fn disturbance(&self) -> Option<String> {
         self.client.disturbance()
     }

@@ -52,7 +52,7 @@ impl Work {
         Ok(())
     }
 
-    /// The number of steps counted so far.
+    /// Returns the number of steps counted so far.
     #[must_use]
     pub fn done(&self) -> u64 {
         self.done

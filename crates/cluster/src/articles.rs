@@ -53,7 +53,7 @@ impl Articles {
         }
     }
 
-    /// All articles whose youngest centroid has number `first` or a greater one.
+    /// Returns all articles whose youngest centroid has number `first` or a greater one.
     pub(super) fn from(&self, first: u64) -> impl Iterator<Item = ArticlePage<'_>> {
         let pages = self.0.iter().flat_map(|(corpus, of_corpus)| {
             let page = |((fingerprint_hash, article), number): (&(u64, u32), &u64)| ArticlePage {

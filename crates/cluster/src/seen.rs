@@ -220,7 +220,7 @@ impl Seen {
         self.blocks.get(at / BLOCK)?.get(at % BLOCK).copied()
     }
 
-    /// The texts from this sequence on, and their range.
+    /// Returns the texts from this sequence on, and their range.
     pub(super) fn from(&self, sequence: u64) -> (SeenFrom, impl Iterator<Item = SeenText> + '_) {
         let first = sequence.clamp(self.first, self.end);
         let texts = (first..self.end).filter_map(|sequence| self.get(sequence)).map(Kept::text);

@@ -4,7 +4,7 @@
 //! Cost: about 20 ns per vote. A table gives 8 signs for each byte of the hash, and the loop over them
 //! vectorises.
 
-/// 64 sums.
+/// The sum of the votes on each of 64 bits.
 #[derive(Debug, Clone)]
 pub(crate) struct SignedVotes {
     sums: [i32; 64],

@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    /// As this file's documentation says: an excerpt of three tenths shares passages with its text, keyed or
+    /// An excerpt of three tenths shares passages with its text, keyed or
     /// not; unrelated texts never do.
     #[test]
     fn an_excerpt_shares_passages_with_its_text() {

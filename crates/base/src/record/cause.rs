@@ -77,7 +77,7 @@ impl Cause {
     /// The [`label`](Self::label) for causes that this version does not know.
     pub const OTHER_LABEL: &str = "OTHER";
 
-    /// The name of the cause in dead letters.
+    /// Returns the name of the cause in dead letters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -86,7 +86,7 @@ impl Cause {
         }
     }
 
-    /// The label in metrics. The number of different labels is bounded.
+    /// Returns the label in metrics. The number of different labels is bounded.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {

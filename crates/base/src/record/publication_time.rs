@@ -34,8 +34,8 @@ const OFFSET_MINUTES_MAX: i16 = 14 * 60;
 const DAY_MS: i64 = 86_400_000;
 
 impl PublicationTime {
-    /// A day in the years 1900 to 2999. Returns `None` if there is no such day, and for 31 December 1969 and
-    /// 1 January 1970: those dates mean that the publishing program had none.
+    /// Returns a day in the years 1900 to 2999. Returns `None` if there is no such day, and for 31 December
+    /// 1969 and 1 January 1970: those dates mean that the publishing program had none.
     #[must_use]
     pub fn day(year: i32, month: u8, day: u8) -> Option<Self> {
         if !(1900..3000).contains(&year) {
@@ -117,8 +117,8 @@ impl PublicationTime {
         self.earliest_ms() > latest.as_ms().saturating_add(DAY_MS)
     }
 
-    /// The earliest moment that it can mean, in milliseconds since 1970. A day without a time begins at
-    /// midnight. A time without a zone is read in the zone where the day begins first.
+    /// Returns the earliest moment that it can mean, in milliseconds since 1970. A day without a time begins
+    /// at midnight. A time without a zone is read in the zone where the day begins first.
     #[must_use]
     pub fn earliest_ms(&self) -> i64 {
         let days = i64::from(self.date.to_julian_day()) - 2_440_588;

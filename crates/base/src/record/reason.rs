@@ -53,7 +53,7 @@ impl Reason {
         Self::Withdrawn,
     ];
 
-    /// The number on the wire, from 1.
+    /// Returns the number on the wire, from 1.
     #[must_use]
     pub fn number(self) -> i32 {
         self as i32 + 1
@@ -65,7 +65,7 @@ impl Reason {
         Self::ALL.into_iter().find(|reason| reason.number() == number)
     }
 
-    /// The name in JSON.
+    /// Returns the name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

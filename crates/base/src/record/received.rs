@@ -24,7 +24,7 @@ impl Received {
         found.and_then(|(_, value)| value.as_deref())
     }
 
-    /// Approximate memory use in bytes.
+    /// Returns the approximate memory use in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let headers: usize = self

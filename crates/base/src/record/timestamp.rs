@@ -16,7 +16,8 @@ const MS_RANGE: std::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_402_30
 const SECONDS_END: f64 = 1e11;
 
 impl Timestamp {
-    /// The time `ms` milliseconds after 1970. Returns `None` outside of the range that RFC 3339 can express.
+    /// Returns the time `ms` milliseconds after 1970. Returns `None` outside of the range that RFC 3339 can
+    /// express.
     #[must_use]
     pub fn from_ms(ms: i64) -> Option<Self> {
         MS_RANGE.contains(&ms).then_some(Self(ms))
@@ -92,7 +93,7 @@ impl Timestamp {
         Self::from_rfc3339(&format!("{date}T{time}{zone}"))
     }
 
-    /// The time `number` seconds after 1970. From 10¹¹ on (the year 5138), the number is read as
+    /// Returns the time `number` seconds after 1970. From 10¹¹ on (the year 5138), the number is read as
     /// milliseconds.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "far above the range, a cast stays above it")]
@@ -104,7 +105,7 @@ impl Timestamp {
             .and_then(Self::from_ms)
     }
 
-    /// The current time.
+    /// Returns the current time.
     #[must_use]
     pub fn now() -> Self {
         let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

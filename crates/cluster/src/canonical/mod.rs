@@ -70,7 +70,7 @@ impl Canonicals {
         self.first = first;
     }
 
-    /// The rank of the page in this record.
+    /// Returns the rank of the page in this record.
     pub(super) fn rank(&self, record: &FingerprintRecord) -> Rank {
         self.ranking.rank(record)
     }
@@ -82,13 +82,13 @@ impl Canonicals {
         rank
     }
 
-    /// The canonical page of this centroid's cluster.
+    /// Returns the canonical page of this centroid's cluster.
     pub(super) fn get(&self, number: u64) -> Option<Canonical> {
         let rank = *self.ranks.get(self.place(number)?)?;
         Some(Canonical { rank, page: self.pages.get(&number).cloned() })
     }
 
-    /// The page id and url of the canonical page, or `None` if it is the founder.
+    /// Returns the page id and url of the canonical page, or `None` if it is the founder.
     pub(super) fn page(&self, number: u64) -> Option<(&str, &str)> {
         self.pages.get(&number).map(|(page_id, url)| (&**page_id, &**url))
     }

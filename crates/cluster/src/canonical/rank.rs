@@ -64,7 +64,7 @@ impl Rank {
         self.0 >> POINTS_BITS == other.0 >> POINTS_BITS && self.0 > other.0
     }
 
-    /// The rank as 16 bytes, big-endian.
+    /// Returns the rank as 16 bytes, big-endian.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
@@ -130,7 +130,7 @@ impl Ranking {
         Self { config, id: (xxh3_64(settings.as_bytes()) as u32).max(1) }
     }
 
-    /// The rank of a page.
+    /// Returns the rank of a page.
     pub(super) fn rank(&self, record: &FingerprintRecord) -> Rank {
         let points = self.config.prefer.iter().map(|preference| preference.points(record, &self.config));
         let points = points.fold(0, |all, (points, bits)| all << bits | u128::from(points));

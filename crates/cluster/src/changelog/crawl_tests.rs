@@ -179,7 +179,7 @@ impl Naive {
         cluster < self.dead_below || self.clusters[cluster].day < self.dead_before
     }
 
-    /// The crawls that are known, oldest first.
+    /// Returns the crawls that are known, oldest first.
     fn known(&self) -> impl Iterator<Item = &Crawled> {
         let known = self.crawls.iter().skip(self.crawls_dead_below);
         known.filter(|crawl| !crawl.is_over && !self.has_expired(crawl.cluster))

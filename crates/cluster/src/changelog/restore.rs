@@ -247,7 +247,7 @@ impl Restoration {
         }
         let id = cluster_of(key).ok_or_else(|| {
             let begin = key[..key.len().min(20)].escape_ascii();
-            RestoreError::Damaged(format!("a key of {} bytes, \"{begin}\"", key.len()))
+            RestoreError::Damaged(format!("a record has an unknown key of {} bytes, \"{begin}\"", key.len()))
         })?;
         if *self.log_generation.get_or_insert(id.log_generation) != id.log_generation {
             return Err(damaged("centroids of two logs"));
@@ -464,7 +464,7 @@ impl Restoration {
                     let watermarks = Watermarks::default();
                     Ok(Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None })
                 }
-                Some(_) => Err(RestoreError::Damaged("centroids without a position record".to_owned())),
+                Some(_) => Err(RestoreError::Damaged("it has centroids, but no position record".to_owned())),
             };
         };
         // Checked first, because it may be the cause of other mismatches.

@@ -141,7 +141,7 @@ impl BlockShard {
     }
 }
 
-/// The buckets of `places`.
+/// Returns the buckets of `places`.
 #[inline(always)]
 fn homes(pieces: &[Buckets], places: &[Place]) -> [usize; AHEAD] {
     let mut buckets = [0; AHEAD];
@@ -233,20 +233,20 @@ impl Table {
         Self { key, masks, most, mask: u32::MAX >> (32 - key.rest_bits()) }
     }
 
-    /// The mixed key of a fingerprint. The lowest byte is the segment's number.
+    /// Returns the mixed key of a fingerprint. The lowest byte is the segment's number.
     #[inline(always)]
     fn hash(&self, bits: u64) -> u64 {
         mix(self.key.value(bits), self.key.width())
     }
 
-    /// The kept bits of a fingerprint: the compared bits, and above them the last bits of its hash.
+    /// Returns the kept bits of a fingerprint: the compared bits, and above them the last bits of its hash.
     #[inline(always)]
     fn kept(&self, bits: u64, hash: u64) -> u32 {
         let last = hash >> self.key.width().saturating_sub(KEPT);
         self.key.rest(bits) | (last as u32) << (32 - KEPT) & !self.mask
     }
 
-    /// The position in the kept bits of this bit of [`in_piece`], or `None` if it is not kept.
+    /// Returns the position in the kept bits of this bit of [`in_piece`], or `None` if it is not kept.
     fn kept_bit(&self, bit: u32) -> Option<u32> {
         let first = self.key.width().checked_sub(SEGMENTS.ilog2() + KEPT)?;
         let kept = 32 - KEPT + bit.checked_sub(first)?;
@@ -254,7 +254,7 @@ impl Table {
     }
 }
 
-/// The bits of a hash that distinguish keys in a piece.
+/// Returns the bits of a hash that distinguish keys in a piece.
 #[inline(always)]
 fn in_piece(hash: u64) -> u32 {
     (hash >> SEGMENTS.ilog2()) as u32

@@ -133,8 +133,8 @@ impl Buckets {
         self.compact();
     }
 
-    /// The bucket of `hash`. It is chosen by as many bits as distinguish all buckets, or by one less if that
-    /// bucket does not exist yet.
+    /// Returns the bucket of `hash`. It is chosen by as many bits as distinguish all buckets, or by one less
+    /// if that bucket does not exist yet.
     #[inline(always)]
     pub(super) fn home(&self, hash: u32) -> usize {
         let buckets = self.buckets.len();
@@ -181,7 +181,7 @@ impl Buckets {
         self.spills.find(bucket.spill(), wanted, |at| found(Entry::Spill(at)));
     }
 
-    /// The slot of a fingerprint that was found here.
+    /// Returns the slot of a fingerprint that was found here.
     #[inline(always)]
     pub(super) fn slot(&self, entry: Entry) -> u32 {
         match entry {
@@ -273,7 +273,7 @@ impl Buckets {
     }
 }
 
-/// The bucket that this bucket was split from. It must not be the first one.
+/// Returns the bucket that this bucket was split from. It must not be the first one.
 fn sibling(at: usize) -> usize {
     at & !(1 << at.ilog2())
 }

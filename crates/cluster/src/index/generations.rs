@@ -93,7 +93,7 @@ impl Generations {
         self.all.back_mut().expect("there is always one")
     }
 
-    /// Number of centroids that [`Self::drop_before`] drops at once. They need not be
+    /// Returns the number of centroids that [`Self::drop_before`] drops at once. They need not be
     /// [removed](Self::remove) one by one.
     pub(crate) fn leaving_together(&self) -> Option<u64> {
         self.length
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    /// The slots under each key.
+    /// Returns the slots under each key.
     fn found(generations: &Generations, keys: u64) -> Vec<Vec<u32>> {
         let one = |key: u64| {
             let (mut queries, mut hits) = (Batch::default(), Vec::new());

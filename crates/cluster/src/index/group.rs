@@ -38,12 +38,12 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// The same entry with distance 0.
+    /// Returns the same entry with distance 0.
     pub(super) fn at_home(self) -> Self {
         Self { rest: self.rest & !DISTANCE, ..self }
     }
 
-    /// The distance from the home, in groups.
+    /// Returns the distance from the home, in groups.
     #[inline(always)]
     pub(super) fn distance(self) -> usize {
         (self.rest & DISTANCE) as usize
@@ -51,14 +51,14 @@ impl Item {
 }
 
 impl Group {
-    /// The number of entries.
+    /// Returns the number of entries.
     #[inline(always)]
     pub(super) fn count(&self) -> u32 {
         (self.rest >> COUNT_SHIFT & 15) as u32
     }
 
-    /// The number of groups after this one that a look-up for `value` has to read. [`FAR`] means that entries
-    /// may also be outside of all groups.
+    /// Returns the number of groups after this one that a look-up for `value` has to read. [`FAR`] means that
+    /// entries may also be outside of all groups.
     #[inline(always)]
     pub(super) fn reach(&self, value: u32) -> usize {
         (self.rest >> reach_shift(value) & 3) as usize
@@ -119,7 +119,7 @@ impl Group {
         Item { word: self.words[number as usize], rest: (self.rest >> (4 * number) & 15) as u32 }
     }
 
-    /// All entries.
+    /// Returns all entries.
     pub(super) fn iter(&self) -> impl Iterator<Item = Item> + '_ {
         (0..self.count()).map(|number| self.get(number))
     }
@@ -153,8 +153,8 @@ impl Group {
     }
 }
 
-/// The position of the reach for `value`. The second bit of the value selects it, because the first one says
-/// if the key is wide.
+/// Returns the position of the reach for `value`. The second bit of the value selects it, because the first
+/// one says if the key is wide.
 #[inline(always)]
 fn reach_shift(value: u32) -> u32 {
     REACH_SHIFT + (value & 2)

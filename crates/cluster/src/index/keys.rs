@@ -161,14 +161,14 @@ fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[Place])) {
     take(&places[..count]);
 }
 
-/// The segment that a hash belongs to.
+/// Returns the segment that a hash belongs to.
 #[inline]
 fn segment(hash: u64) -> usize {
     (hash >> 56) as usize
 }
 
-/// The bits of a hash that distinguish keys in a segment: those after the segment's number, and the flag for
-/// wide keys.
+/// Returns the bits of a hash that distinguish keys in a segment: those after the segment's number, and the
+/// flag for wide keys.
 #[inline]
 fn in_segment(hash: u64, is_wide: bool) -> u32 {
     let bits = (hash >> 24) as u32 & !1 | u32::from(is_wide);

@@ -61,12 +61,12 @@ impl Layout {
         Self { homes, bits: bits_max.min(WIDTH - slot_bits + shift), slot_bits, shift }
     }
 
-    /// Number of consecutive slots that can be distinguished.
+    /// Returns the number of consecutive slots that can be distinguished.
     pub(super) fn slots(&self) -> u64 {
         1 << self.slot_bits
     }
 
-    /// The value of a hash.
+    /// Returns the value of a hash.
     #[inline(always)]
     pub(super) fn value(&self, hash: u32) -> u32 {
         // The last bit is kept.
@@ -84,13 +84,13 @@ impl Layout {
         value << (HASH_BITS - self.bits)
     }
 
-    /// The value of a hash from [`Self::hash`].
+    /// Returns the value of a hash from [`Self::hash`].
     #[inline]
     pub(super) fn value_of_hash(&self, hash: u32) -> u32 {
         hash >> (HASH_BITS - self.bits)
     }
 
-    /// The home of this value.
+    /// Returns the home of this value.
     #[inline(always)]
     pub(super) fn home(&self, value: u32) -> Home {
         let product = u64::from(value) * self.homes as u64;
@@ -99,12 +99,12 @@ impl Layout {
         Home { group: (product >> self.bits) as u32, value, word: tag as u32, rest: (tag >> 32 << 2) as u32 }
     }
 
-    /// The first value whose home is this group or a later one.
+    /// Returns the first value whose home is this group or a later one.
     pub(super) fn first_value(&self, group: usize) -> u64 {
         ((group as u64) << self.bits).div_ceil(self.homes as u64)
     }
 
-    /// The value of an entry of this group.
+    /// Returns the value of an entry of this group.
     #[inline]
     pub(super) fn value_of(&self, group: usize, item: Item) -> u32 {
         let tag = (u64::from(item.rest >> 2) << 32 | u64::from(item.word)) >> self.slot_bits;
@@ -112,19 +112,19 @@ impl Layout {
         product.div_ceil(self.homes as u64) as u32
     }
 
-    /// The mask of the slot's bits in a word.
+    /// Returns the mask of the slot's bits in a word.
     #[inline(always)]
     pub(super) fn slot_mask(&self) -> u32 {
         ((1_u64 << self.slot_bits) - 1) as u32
     }
 
-    /// The mask of the tag's bits in a word.
+    /// Returns the mask of the tag's bits in a word.
     #[inline(always)]
     pub(super) fn tag_mask(&self) -> u32 {
         !self.slot_mask()
     }
 
-    /// The slot in a word. No slot in the segment is younger than `youngest`.
+    /// Returns the slot in a word. No slot in the segment is younger than `youngest`.
     #[inline(always)]
     pub(super) fn slot(&self, word: u32, youngest: u32) -> u32 {
         youngest.wrapping_sub(youngest.wrapping_sub(word) & self.slot_mask())

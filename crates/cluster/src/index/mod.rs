@@ -99,18 +99,18 @@ impl Batch {
         Self { values: self.values.split_off(values as usize), ends, seconds: self.seconds.split_off(at) }
     }
 
-    /// Number of fingerprints.
+    /// Returns the number of fingerprints.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The values of one fingerprint.
+    /// Returns the values of one fingerprint.
     pub(super) fn get(&self, number: usize) -> &[u64] {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.values[start as usize..self.ends[number] as usize]
     }
 
-    /// The second key of one fingerprint.
+    /// Returns the second key of one fingerprint.
     #[inline]
     fn second(&self, number: u32) -> u64 {
         self.seconds[number as usize]
@@ -120,7 +120,7 @@ impl Batch {
         self.values.len() >= PARALLEL_MIN
     }
 
-    /// All values, each with the number of its fingerprint.
+    /// Returns all values, each with the number of its fingerprint.
     fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         (0..self.len()).flat_map(|number| self.get(number).iter().map(move |value| (number as u32, *value)))
     }

@@ -48,7 +48,7 @@ impl BitOrder {
         (Self::new(&sources), sources.map(|bit| differ[bit as usize]))
     }
 
-    /// The bits of a fingerprint in this order.
+    /// Returns the bits of a fingerprint in this order.
     #[inline]
     pub(super) fn apply(&self, bits: u64) -> u64 {
         let bytes = bits.to_le_bytes();

@@ -68,7 +68,7 @@ impl Ordered {
         true
     }
 
-    /// The entries from `hash` on, in order.
+    /// Returns the entries from `hash` on, in order.
     #[inline]
     pub(super) fn from(&self, hash: u32) -> impl Iterator<Item = Entry> + '_ {
         let mut at = self.home(hash);
@@ -78,7 +78,7 @@ impl Ordered {
         self.entries.get(at..).unwrap_or_default().iter().copied().filter(|entry| *entry != FREE)
     }
 
-    /// The slots under `hash`.
+    /// Returns the slots under `hash`.
     #[inline]
     pub(super) fn get(&self, hash: u32) -> impl Iterator<Item = u32> + '_ {
         let mut at = self.home(hash);
@@ -95,12 +95,12 @@ impl Ordered {
         self.entries.get(self.home(hash)).copied().unwrap_or(0)
     }
 
-    /// All entries, in order.
+    /// Returns all entries, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Entry> + '_ {
         self.entries.iter().copied().filter(|entry| *entry != FREE)
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.taken
@@ -157,19 +157,19 @@ impl Ordered {
     }
 }
 
-/// The entry of `slot` under `hash`.
+/// Returns the entry of `slot` under `hash`.
 #[inline]
 pub(super) fn entry(hash: u32, slot: u32) -> Entry {
     u64::from(hash) << 32 | u64::from(slot)
 }
 
-/// The hash of an entry.
+/// Returns the hash of an entry.
 #[inline]
 pub(super) fn hash_of(entry: Entry) -> u32 {
     (entry >> 32) as u32
 }
 
-/// The slot of an entry.
+/// Returns the slot of an entry.
 #[inline]
 pub(super) fn slot_of(entry: Entry) -> u32 {
     entry as u32

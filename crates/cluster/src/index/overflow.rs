@@ -45,12 +45,12 @@ impl Overflow {
         Self { slots: slots.into(), first: 0, seconds: None }
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// All slots, oldest first.
+    /// Returns all slots, oldest first.
     pub(super) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
         self.slots.iter().copied()
     }
@@ -137,7 +137,7 @@ impl Overflow {
         hand_on(&mut hits);
     }
 
-    /// The slots, youngest first.
+    /// Returns the slots, youngest first.
     pub(super) fn youngest_first(&self) -> impl Iterator<Item = u32> + '_ {
         self.slots.iter().rev().copied()
     }

@@ -70,7 +70,7 @@ pub(super) struct Key {
 }
 
 impl Plan {
-    /// The plan that compares all centroids in a linear scan.
+    /// Returns the plan that compares all centroids in a linear scan.
     pub(super) fn scan() -> Self {
         Self { blocks: Vec::new(), order: BitOrder::balanced(&[64], &[0.5; 64]).0 }
     }
@@ -148,12 +148,12 @@ impl Plan {
         self.blocks.is_empty()
     }
 
-    /// The order of bits before they are split into blocks.
+    /// Returns the order of bits before they are split into blocks.
     pub(super) fn order(&self) -> &BitOrder {
         &self.order
     }
 
-    /// The key of each table.
+    /// Returns the key of each table.
     pub(super) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
         self.blocks.iter().flat_map(|block| {
             let &Block { shift, width, radius, parts } = block;
@@ -181,19 +181,19 @@ impl Block {
         (0..parts).map(move |part| share(width, parts, part))
     }
 
-    /// Number of values that one look-up visits.
+    /// Returns the number of values that one look-up visits.
     fn masks(&self) -> f64 {
         if self.parts > 1 { f64::from(self.parts) } else { masks(self.width, self.radius) }
     }
 }
 
 impl Key {
-    /// Number of bits in the key, 1 to 64.
+    /// Returns the number of bits in the key, 1 to 64.
     pub(super) fn width(&self) -> u32 {
         self.block - self.gap
     }
 
-    /// The key's value in a fingerprint, shifted to the low end.
+    /// Returns the key's value in a fingerprint, shifted to the low end.
     #[inline]
     pub(super) fn value(&self, bits: u64) -> u64 {
         let block = bits >> self.shift & u64::MAX >> (64 - self.block);
@@ -201,19 +201,19 @@ impl Key {
         block & below | block >> self.gap & !below
     }
 
-    /// Number of bits that candidates are first compared by. They lie outside the block if there are enough
-    /// bits there. Few centroids share a long key, so fewer bits are enough.
+    /// Returns the number of bits that candidates are first compared by. They lie outside the block if there
+    /// are enough bits there. Few centroids share a long key, so fewer bits are enough.
     pub(super) fn rest_bits(&self) -> u32 {
         if self.radius == 0 && self.width() > 16 { 24 } else { 32 }
     }
 
-    /// These bits of a fingerprint.
+    /// Returns the bits of a fingerprint by which candidates are first compared.
     #[inline]
     pub(super) fn rest(&self, bits: u64) -> u32 {
         bits.rotate_right(self.shift + self.block) as u32 & u32::MAX >> (32 - self.rest_bits())
     }
 
-    /// The position in the fingerprint of this bit of [`Self::rest`].
+    /// Returns the position in the fingerprint of this bit of [`Self::rest`].
     fn rest_bit(&self, bit: u32) -> u32 {
         (self.shift + self.block + bit) % 64
     }
@@ -226,7 +226,7 @@ impl Key {
     }
 }
 
-/// Number of values of `width` bits within `radius` of any value.
+/// Returns the number of values of `width` bits within `radius` of any value.
 fn masks(width: u32, radius: u32) -> f64 {
     let (mut masks, mut ways) = (1.0, 1.0);
     for r in 1..=radius.min(width) {
@@ -236,7 +236,7 @@ fn masks(width: u32, radius: u32) -> f64 {
     masks
 }
 
-/// The probability that at most `radius` bits differ, if each bit differs with its own probability.
+/// Returns the probability that at most `radius` bits differ, if each bit differs with its own probability.
 fn within(differ: &[f64], radius: u32) -> f64 {
     let mut by_distance = vec![0.0; radius as usize + 1];
     by_distance[0] = 1.0;
@@ -251,7 +251,7 @@ fn within(differ: &[f64], radius: u32) -> f64 {
 
 #[cfg(test)]
 impl Plan {
-    /// Every plan for this distance that visits at most `values` values.
+    /// Returns every plan for this distance that visits at most `values` values.
     pub(super) fn all_below(values: f64, max_distance: u32) -> impl Iterator<Item = Self> {
         let plans = Self::all(max_distance, &[0.5; 64]).map(|(plan, _)| plan);
         plans.filter(move |plan| plan.blocks.iter().map(Block::masks).sum::<f64>() <= values)

@@ -25,12 +25,12 @@ impl Recent {
         self.values.push(push);
     }
 
-    /// All fingerprints.
+    /// Returns all fingerprints.
     pub(crate) fn batch(&self) -> &Batch {
         &self.values
     }
 
-    /// All fingerprints, for a caller that takes them; [`Self::clear`] follows.
+    /// Returns all fingerprints, for a caller that takes them; [`Self::clear`] follows.
     pub(crate) fn batch_mut(&mut self) -> &mut Batch {
         &mut self.values
     }

@@ -115,13 +115,13 @@ impl Segment {
         }
     }
 
-    /// The home of `hash`.
+    /// Returns the home of `hash`.
     #[inline(always)]
     pub(super) fn home(&self, hash: u32) -> Home {
         self.layout.home(self.layout.value(hash))
     }
 
-    /// The group with this number.
+    /// Returns the group with this number.
     #[inline(always)]
     pub(super) fn group(&self, number: usize) -> &Group {
         &self.groups[number]
@@ -141,7 +141,7 @@ impl Segment {
         group.confirm(candidates, home, distance, |word| found(self.layout.slot(word, self.youngest)));
     }
 
-    /// The slots of `home` that are in no group.
+    /// Returns the slots of `home` that are in no group.
     #[inline]
     pub(super) fn rest(&self, home: &Home) -> impl Iterator<Item = u32> + '_ {
         self.rest.get(self.layout.hash(home.value))
@@ -153,7 +153,7 @@ impl Segment {
         self.rest.prefetch(self.layout.hash(home.value))
     }
 
-    /// The overflow list of `hash`, if it has one.
+    /// Returns the overflow list of `hash`, if it has one.
     #[inline]
     pub(super) fn overflow(&self, hash: u32) -> Option<&Overflow> {
         if self.overflow.is_empty() {
@@ -162,7 +162,7 @@ impl Segment {
         self.overflow.get(&u64::from(self.layout.value(hash)))
     }
 
-    /// Number of entries, without those in overflow lists.
+    /// Returns the number of entries, without those in overflow lists.
     pub(super) fn taken(&self) -> usize {
         self.taken
     }
@@ -269,7 +269,7 @@ impl Segment {
         self.groups[home].lower_reach(farthest);
     }
 
-    /// The first entry of this home that is in no group.
+    /// Returns the first entry of this home that is in no group.
     fn rest_of(&self, home: usize) -> Option<Entry> {
         let value_of = |entry: Entry| u64::from(self.layout.value_of_hash(hash_of(entry)));
         let first = self.layout.first_value(home);
@@ -305,7 +305,7 @@ impl Segment {
         self.youngest = last;
     }
 
-    /// Number of homes that this many entries need.
+    /// Returns the number of homes that this many entries need.
     fn homes_for(&self, entries: usize) -> usize {
         (entries * FULL.1).div_ceil(GROUP * FULL.0).max(1)
     }
@@ -354,7 +354,7 @@ impl Segment {
         }
     }
 
-    /// The oldest slot of an entry.
+    /// Returns the oldest slot of an entry.
     fn find_oldest(&self) -> u32 {
         let slots =
             self.groups.iter().flat_map(Group::iter).map(|item| self.layout.slot(item.word, self.youngest));
@@ -409,7 +409,7 @@ mod tests {
     const SECONDS: Seconds<'static> = Seconds { key: SECOND, of: &second };
 
     impl Segment {
-        /// All slots under `hash`, with any second key.
+        /// Returns all slots under `hash`, with any second key.
         fn all(&self, hash: u32) -> Vec<u32> {
             let mut found = Vec::new();
             self.each_slot(&self.home(hash), |slot| found.push(slot));

@@ -117,7 +117,7 @@ impl Spills {
         true
     }
 
-    /// The position of `slot` in this list.
+    /// Returns the position of `slot` in this list.
     fn place_of(&mut self, spill: Spill, slot: u32) -> Option<u32> {
         let in_list = &self.slots[spill.range()];
         if spill.length >= LONG {
@@ -215,13 +215,13 @@ impl Spills {
         find_in(first, rest, wanted, &mut found);
     }
 
-    /// The slot at a place.
+    /// Returns the slot at a place.
     #[inline(always)]
     pub(super) fn slot(&self, at: u32) -> u32 {
         self.slots[at as usize]
     }
 
-    /// The fingerprints of a list.
+    /// Returns the fingerprints of a list.
     pub(super) fn iter(&self, spill: Spill) -> impl Iterator<Item = (u32, u32)> + '_ {
         spill.range().map(|at| (self.bits[at], self.slots[at]))
     }
@@ -250,7 +250,7 @@ fn find_in(first: u32, some: &[u32], wanted: Wanted, found: &mut impl FnMut(u32)
     }
 }
 
-/// The capacity of a list of this length: at most a quarter more than the length, from sixteen on.
+/// Returns the capacity of a list of this length: at most a quarter more than the length, from sixteen on.
 #[inline]
 fn room(length: u32) -> u32 {
     length.next_multiple_of((length.next_power_of_two() / 8).max(4))

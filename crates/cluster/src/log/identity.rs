@@ -26,7 +26,7 @@ impl TopicId {
         (bytes != [0; 16]).then_some(Self(bytes))
     }
 
-    /// The id as big-endian bytes.
+    /// Returns the id as big-endian bytes.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         self.0

@@ -20,8 +20,8 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Number of lost offsets. The number of lost messages is the same or smaller, because transaction
-    /// markers have offsets too.
+    /// Returns the number of lost offsets. The number of lost messages is the same or smaller, because
+    /// transaction markers have offsets too.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.to - self.from
@@ -44,7 +44,7 @@ impl Losses {
         }
     }
 
-    /// All losses, by partition.
+    /// Returns all losses, by partition.
     pub fn iter(&self) -> impl Iterator<Item = &Lost> {
         self.0.values()
     }

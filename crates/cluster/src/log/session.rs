@@ -100,13 +100,13 @@ impl Session {
         }
     }
 
-    /// The current assignment of a source partition.
+    /// Returns the current assignment of a source partition.
     #[must_use]
     pub fn assignment(&self, partition: u32) -> Option<AssignmentId> {
         self.assignments.get(&partition).map(|assignment| assignment.id)
     }
 
-    /// The source partitions that are assigned.
+    /// Returns the source partitions that are assigned.
     pub fn partitions(&self) -> impl Iterator<Item = u32> {
         self.assignments.keys().copied()
     }
@@ -170,7 +170,7 @@ impl Session {
         news.collect()
     }
 
-    /// Number of records sent but not yet delivered, in all source partitions or in one.
+    /// Returns the number of records sent but not yet delivered, in all source partitions or in one.
     #[must_use]
     pub fn in_flight(&self, partition: Option<u32>) -> usize {
         match partition {
@@ -182,7 +182,8 @@ impl Session {
         }
     }
 
-    /// The offset below which everything is delivered. `None` before the first delivery of the assignment.
+    /// Returns the offset below which everything is delivered. `None` before the first delivery of the
+    /// assignment.
     #[must_use]
     pub fn delivered_up_to(&self, partition: u32) -> Option<u64> {
         self.assignments.get(&partition)?.committable

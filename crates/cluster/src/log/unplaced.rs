@@ -41,19 +41,19 @@ impl Unplaced {
         }
     }
 
-    /// The bytes of the record.
+    /// Returns the bytes of the record.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.0.encode_to_vec()
     }
 
-    /// The corpus of the page.
+    /// Returns the corpus of the page.
     #[must_use]
     pub fn corpus(&self) -> &str {
         &self.0.corpus
     }
 
-    /// Hash of the settings that produced the fingerprint.
+    /// Returns the hash of the settings that produced the fingerprint.
     #[must_use]
     pub fn fingerprint_hash(&self) -> u64 {
         self.0.fingerprint_hash

@@ -129,7 +129,7 @@ impl Watermarks {
         self.partitions.values_mut().for_each(|watermark| watermark.gap_accepted = true);
     }
 
-    /// The offset passed to the last call of [`Self::accept_gaps`].
+    /// Returns the offset passed to the last call of [`Self::accept_gaps`].
     #[must_use]
     pub fn gaps_accepted_before(&self) -> u64 {
         self.gaps_accepted_before
@@ -145,7 +145,7 @@ impl Watermarks {
         self.partitions.insert((topic.into(), partition), watermark);
     }
 
-    /// All watermarks, by topic and partition.
+    /// Returns all watermarks, by topic and partition.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u32, Watermark)> {
         self.partitions.iter().map(|((topic, partition), watermark)| (&**topic, *partition, *watermark))
     }

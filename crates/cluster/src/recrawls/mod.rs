@@ -121,7 +121,7 @@ impl Crawls {
         })
     }
 
-    /// The sequence of the next crawl, and of the oldest crawl that is not evicted by `pages_max`.
+    /// Returns the sequence of the next crawl, and of the oldest crawl that is not evicted by `pages_max`.
     pub(super) fn bounds(&self) -> (u64, u64) {
         (self.counted, self.dead_below)
     }
@@ -235,7 +235,7 @@ impl Crawls {
         crawled.chain(ended.map(|ended| CrawlChange { log_offset: 0, cluster: *ended, what: Change::Ended }))
     }
 
-    /// Number of [`Self::changes`].
+    /// Returns the number of [`Self::changes`].
     pub(super) fn change_count(&self) -> u64 {
         (self.crawls.len() + self.ended.len()) as u64
     }

@@ -13,7 +13,7 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    /// The place where the record was read.
+    /// Returns the place where the record was read.
     #[must_use]
     pub fn source(&self) -> &Place {
         match self {

@@ -40,7 +40,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Unique, Self::ExactDuplicate, Self::NearDuplicate, Self::Undecidable];
 
-    /// The name in JSON.
+    /// Returns the name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

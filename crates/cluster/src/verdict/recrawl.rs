@@ -46,7 +46,7 @@ impl LeftCluster {
     /// All variants, in the order of their numbers on the wire.
     pub const ALL: [Self; 3] = [Self::Remains, Self::Successor, Self::Ended];
 
-    /// The number on the wire, from 1.
+    /// Returns the number on the wire, from 1.
     #[must_use]
     pub fn number(self) -> i32 {
         self as i32 + 1

@@ -69,7 +69,7 @@ pub(super) const FIELDS: [&str; 7] = [
 ];
 
 impl Added {
-    /// The names of the fields that are added to rows of tables, each with an example of its value.
+    /// Returns the names of the fields that are added to rows of tables, each with an example of its value.
     pub(super) fn columns(self) -> impl Iterator<Item = (&'static str, Value<'static>)> {
         let example = Annotation {
             leitong_cluster: None,
@@ -127,7 +127,7 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// The names and values of all fields, in order.
+    /// Returns the names and values of all fields, in order.
     fn all(&self) -> [(&'static str, Value<'a>); FIELDS.len()] {
         let values = [
             Value::Text(self.leitong_cluster),
@@ -141,7 +141,7 @@ impl<'a> Annotation<'a> {
         std::array::from_fn(|at| (FIELDS[at], values[at]))
     }
 
-    /// The values of the fields that rows of tables have.
+    /// Returns the values of the fields that rows of tables have.
     pub(super) fn row(&self) -> impl Iterator<Item = Value<'a>> {
         let added = self.added;
         self.all().into_iter().filter(move |(name, _)| added.has(name)).map(|(_, value)| value)

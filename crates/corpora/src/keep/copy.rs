@@ -523,7 +523,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// The only column of tables that is needed. `None` if several are needed.
+    /// Returns the only column of tables that is needed. `None` if several are needed.
     #[must_use]
     pub fn column(&self) -> Option<String> {
         let fields = self.one_per.iter().chain(&self.source).filter_map(Field::column);

@@ -24,7 +24,8 @@ pub enum Field {
 }
 
 impl Field {
-    /// The top-level field of the document that contains the value. `None` if the document is not needed.
+    /// Returns the top-level field of the document that contains the value. `None` if the document is not
+    /// needed.
     #[must_use]
     pub fn column(&self) -> Option<String> {
         match self {
@@ -39,7 +40,7 @@ impl Field {
         *self != Self::Host
     }
 
-    /// The value for a document, whose content is a JSON object. `None` if it has none.
+    /// Returns the value for a document, whose content is a JSON object. `None` if it has none.
     #[must_use]
     pub fn value(&self, decision: &Decision, json: Option<&[u8]>) -> Option<String> {
         let value = match self {

@@ -128,7 +128,7 @@ pub enum NamedFormat {
 }
 
 impl NamedFormat {
-    /// The name of the format, for people.
+    /// Returns the name of the format, for people.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Lines => "JSON lines",

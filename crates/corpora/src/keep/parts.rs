@@ -58,7 +58,7 @@ impl Parts {
         Ok(parts)
     }
 
-    /// The path of the next part.
+    /// Returns the path of the next part.
     #[must_use]
     pub fn next_path(&self) -> PathBuf {
         self.path(self.count)
@@ -75,7 +75,7 @@ impl Parts {
         Ok(())
     }
 
-    /// The number and size of the parts.
+    /// Returns the number and size of the parts.
     #[must_use]
     pub fn extent(&self) -> Extent {
         Extent { file: self.file, bytes: self.bytes, parts: self.count }

@@ -36,14 +36,14 @@ impl Prefer {
         *self == Self::First && !rules.one_per_value
     }
 
-    /// The top-level field that contains the number to compare.
+    /// Returns the top-level field that contains the number to compare.
     #[must_use]
     pub fn field(&self) -> Option<String> {
         let (Self::Highest(pointer) | Self::Lowest(pointer)) = self else { return None };
         first_name(pointer)
     }
 
-    /// The rank of a document according to its verdict. `None` if the document itself is needed: then
+    /// Returns the rank of a document according to its verdict. `None` if the document itself is needed: then
     /// [`Self::rank_from_content`] returns the rank. A document without the value that is compared ranks lowest.
     #[must_use]
     pub fn rank_from_verdict(&self, decision: &Decision) -> Option<f64> {
@@ -57,7 +57,8 @@ impl Prefer {
         }
     }
 
-    /// The rank of a document according to its content, a JSON object. Numbers may be written as strings.
+    /// Returns the rank of a document according to its content, a JSON object. Numbers may be written as
+    /// strings.
     #[must_use]
     pub fn rank_from_content(&self, json: &[u8]) -> f64 {
         let (pointer, sign) = match self {

@@ -100,7 +100,7 @@ impl TableFile {
         Ok(ArrowWriter::try_new_with_options(BufWriter::new(file), schema, self.options.clone())?)
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -245,7 +245,7 @@ impl AddedColumn {
     }
 }
 
-/// The type in Arrow's terms of a column with values like `value`.
+/// Returns the type in Arrow's terms of a column with values like `value`.
 fn arrow_type(value: Value<'_>) -> DataType {
     match value {
         Value::Text(_) => DataType::Utf8,
@@ -255,7 +255,7 @@ fn arrow_type(value: Value<'_>) -> DataType {
     }
 }
 
-/// The column `name` with values like `value` in Parquet's terms.
+/// Returns the column `name` with values like `value` in Parquet's terms.
 fn parquet_type(name: &str, value: Value<'_>) -> anyhow::Result<Type> {
     let column =
         |physical| Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);

@@ -98,8 +98,8 @@ pub(super) fn wait<T: Send + 'static>(request: impl Future<Output = T> + Send + 
     result.recv().map_err(|_| io::Error::other("the request was cancelled"))
 }
 
-/// The runtime for these tasks: one thread for requests, which hand over their bytes, and a few threads that
-/// read files.
+/// Returns the runtime for these tasks: one thread for requests, which hand over their bytes, and a few
+/// threads that read files.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {

@@ -94,7 +94,7 @@ impl Location {
         }
     }
 
-    /// The version of an object, if it has one. `None` for files.
+    /// Returns the version of an object, if it has one. `None` for files.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         match self {
@@ -209,8 +209,8 @@ impl Stored {
         }
     }
 
-    /// The last error of the machine or the store, if there was one. Libraries such as `parquet` only pass on
-    /// its message.
+    /// Returns the last error of the machine or the store, if there was one. Libraries such as `parquet` only
+    /// pass on its message.
     #[must_use]
     pub fn failure(&self) -> Option<io::Error> {
         match self {

@@ -82,7 +82,7 @@ impl fmt::Display for WithoutRecords {
 }
 
 impl ReadSoFar {
-    /// The inputs that were read completely and contained no record.
+    /// Returns the inputs that were read completely and contained no record.
     #[must_use]
     pub fn without_records(&self) -> Vec<WithoutRecords> {
         self.without_records.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -129,7 +129,7 @@ pub enum Payload {
 }
 
 impl Record {
-    /// Approximate memory use in bytes.
+    /// Returns the approximate memory use in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let payload = match &self.payload {
@@ -212,7 +212,7 @@ pub enum FramingError {
 }
 
 impl FramingError {
-    /// The cause, for the dead letter.
+    /// Returns the cause, for the dead letter.
     #[must_use]
     pub fn cause(&self) -> Cause {
         match self {
@@ -295,7 +295,7 @@ impl WarcTypes {
         self.0[place.unwrap_or(Self::NAMES.len() - 1)] += 1;
     }
 
-    /// The total number of records.
+    /// Returns the total number of records.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()

@@ -108,7 +108,7 @@ impl Input {
         matches!(self.contents, Contents::Again(_))
     }
 
-    /// The version of the input, if known.
+    /// Returns the version of the input, if known.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         match &self.contents {

@@ -132,7 +132,7 @@ impl Reading {
         Ok(then == now && is_as_read(path, &first)?)
     }
 
-    /// The part that was read until now.
+    /// Returns the part that was read until now.
     #[must_use]
     pub fn part(&self) -> ReadPart {
         let state = self.state();

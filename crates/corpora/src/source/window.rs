@@ -24,17 +24,17 @@ impl<R: Read> Window<R> {
         Self { reader, bytes: Vec::new(), at: 0, taken: 0, ended: false, failure: None }
     }
 
-    /// Number of bytes of the input that were taken or skipped.
+    /// Returns the number of bytes of the input that were taken or skipped.
     pub(super) fn bytes_taken(&self) -> u64 {
         self.taken
     }
 
-    /// The bytes that are available without reading.
+    /// Returns the bytes that are available without reading.
     pub(super) fn held(&self) -> &[u8] {
         &self.bytes[self.at..]
     }
 
-    /// Number of bytes that are available without waiting for the input.
+    /// Returns the number of bytes that are available without waiting for the input.
     pub(super) fn at_hand(&self) -> usize {
         self.held().len() + self.reader.buffer().len()
     }

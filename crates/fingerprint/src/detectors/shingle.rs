@@ -121,7 +121,7 @@ impl Shingle {
     }
 }
 
-/// The SplitMix64 finaliser.
+/// Returns the SplitMix64 finaliser.
 #[inline]
 fn mix(mut z: u64) -> u64 {
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

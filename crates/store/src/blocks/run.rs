@@ -195,7 +195,7 @@ pub(super) struct Run {
     filter_bits: u32,
 }
 
-/// A filter that is read when that is worth its cost.
+/// A filter that is loaded once enough look-ups have asked for it to pay for reading it.
 struct LazyFilter {
     at: u64,
     length: usize,

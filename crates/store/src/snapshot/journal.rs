@@ -161,7 +161,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Number of bytes of the file.
+    /// Returns the number of bytes of the file.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes

@@ -219,8 +219,8 @@ impl Document {
         credits::from_text(self, known)
     }
 
-    /// The paragraphs as Markdown, for a text that came without markup. [`Extractor::markdown`] knows more of a
-    /// page.
+    /// Returns the paragraphs as Markdown, for a text that came without markup. [`Extractor::markdown`] knows
+    /// more of a page.
     #[must_use]
     pub fn markdown(&self) -> String {
         markdown::of_paragraphs(&self.paragraphs)
@@ -268,7 +268,8 @@ impl Extractor {
         }
     }
 
-    /// An extractor whose documents can be written as [Markdown](Self::markdown). It is a little slower.
+    /// Returns an extractor whose documents can be written as [Markdown](Self::markdown). It is a little
+    /// slower.
     #[must_use]
     pub fn for_markdown(config: &ExtractConfig) -> Self {
         Self { records: true, ..Self::new(config) }
@@ -314,7 +315,7 @@ impl Extractor {
         write::blocks(html, &self.tree, self.selection.blocks())
     }
 
-    /// The main text as Markdown. `html` is the last page that was extracted, by an extractor
+    /// Returns the main text as Markdown. `html` is the last page that was extracted, by an extractor
     /// [for Markdown](Self::for_markdown); `url` is the page's. None if the text came from the page's data, without
     /// markup: then [`Document::markdown`] is all there is.
     #[must_use]

@@ -28,7 +28,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// The name of the field in `[input.fields]`.
+    /// Returns the name of the field in `[input.fields]`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -109,7 +109,7 @@ pub enum Body {
 }
 
 impl Body {
-    /// Size of the body in memory.
+    /// Returns the size of the body in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {

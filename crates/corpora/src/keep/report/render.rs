@@ -172,7 +172,7 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<Table> {
     tables
 }
 
-/// The tables about sources.
+/// Returns the tables about sources.
 fn by_source(accounts: &AccountsReport) -> Vec<Table> {
     let name = |source: &Option<String>| source.clone().unwrap_or_else(|| NO_VALUE.to_owned());
     let sources = accounts.sources.iter().map(|line| {

@@ -62,7 +62,7 @@ impl InputField {
         Ok(Self { name: name.unwrap_or(&last).to_owned(), pointer })
     }
 
-    /// The name of the top-level field.
+    /// Returns the name of the top-level field.
     #[must_use]
     pub fn first(&self) -> String {
         first_name(&self.pointer).unwrap_or_default()

@@ -286,7 +286,7 @@ impl Texts {
     }
 }
 
-/// The JSON of a record that has some.
+/// Returns the JSON of a record that has some.
 fn json_of(payload: &Payload) -> &[u8] {
     match payload {
         Payload::Json(json) | Payload::Head { json: Ok(json), .. } => json,

@@ -54,7 +54,7 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// The values but for the authors, in the order of [`OWN`].
+    /// Returns the values but for the authors, in the order of [`OWN`].
     fn strings(&self) -> [Option<&str>; OWN.len() - 1] {
         [
             Some(self.id),

@@ -60,7 +60,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// The share of the document that is in lost passages.
+    /// Returns the share of the document that is in lost passages.
     #[must_use]
     pub fn share(&self) -> f64 {
         f64::from(self.lost) / f64::from(self.letters.max(1))

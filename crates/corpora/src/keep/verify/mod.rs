@@ -167,7 +167,7 @@ impl Counts {
         } += 1;
     }
 
-    /// Number of documents that are kept by verification.
+    /// Returns the number of documents that are kept by verification.
     #[must_use]
     pub fn kept(&self) -> u64 {
         self.text_lost + self.facts_differ + self.not_verified

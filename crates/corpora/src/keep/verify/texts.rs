@@ -77,7 +77,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// The url and the text.
+    /// Returns the url and the text.
     #[must_use]
     pub fn side(&self) -> Side<'_> {
         let (url, text) = self.all.split_at(self.url_bytes);
@@ -322,7 +322,7 @@ impl TableTexts {
         Ok(())
     }
 
-    /// The texts by cluster.
+    /// Returns the texts by cluster.
     #[must_use]
     pub fn kept(&self) -> &KeptTexts {
         &self.kept

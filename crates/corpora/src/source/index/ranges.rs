@@ -79,7 +79,7 @@ impl Ranges {
         }
     }
 
-    /// Number of lines that the filter skipped.
+    /// Returns the number of lines that the filter skipped.
     pub(super) fn skipped_lines(&self) -> u64 {
         self.skipped_lines
     }

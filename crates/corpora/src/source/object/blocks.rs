@@ -63,13 +63,13 @@ impl Blocks {
         Self { object: Arc::clone(object), block_bytes, ahead, held_max, state: Mutex::default() }
     }
 
-    /// Size of the object.
+    /// Returns the size of the object.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.object.bytes()
     }
 
-    /// The last error of the store, if a block could not be read.
+    /// Returns the last error of the store, if a block could not be read.
     #[must_use]
     pub fn failure(&self) -> Option<io::Error> {
         let state = self.state();

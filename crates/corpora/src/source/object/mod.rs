@@ -106,13 +106,13 @@ impl Object {
         Arc::clone(known().objects.entry(name).or_insert_with(|| Arc::new(object)))
     }
 
-    /// Size of the object, or 0 if it was not looked up.
+    /// Returns the size of the object, or 0 if it was not looked up.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.unwrap_or(0)
     }
 
-    /// The entity tag of the object.
+    /// Returns the entity tag of the object.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()

@@ -123,7 +123,7 @@ impl Columns {
         Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), withdraws, line_bytes_max })
     }
 
-    /// The indexes of the columns that are read.
+    /// Returns the indexes of the columns that are read.
     pub(super) fn places(&self) -> Vec<usize> {
         self.read.iter().map(|(at, ..)| *at).collect()
     }

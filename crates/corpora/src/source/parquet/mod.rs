@@ -98,25 +98,25 @@ impl ParquetFile {
         if is_parquet(&file).map_err(Fault::Machine)? { Self::open(file).map(Some) } else { Ok(None) }
     }
 
-    /// The columns in Arrow's terms.
+    /// Returns the columns in Arrow's terms.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
         self.index.schema()
     }
 
-    /// The columns in Parquet's terms.
+    /// Returns the columns in Parquet's terms.
     #[must_use]
     pub fn parquet_schema(&self) -> &SchemaDescriptor {
         self.index.parquet_schema()
     }
 
-    /// The content of the index.
+    /// Returns the content of the index.
     #[must_use]
     pub fn metadata(&self) -> &ParquetMetaData {
         self.index.metadata()
     }
 
-    /// Number of rows in a row group. A negative number in a broken index counts as 0.
+    /// Returns the number of rows in a row group. A negative number in a broken index counts as 0.
     fn rows_of(&self, row_group: usize) -> u64 {
         u64::try_from(self.metadata().row_group(row_group).num_rows()).unwrap_or(0)
     }

@@ -43,7 +43,7 @@ pub enum Chunk {
 }
 
 impl Chunk {
-    /// The numbers of the rows, from 0.
+    /// Returns the numbers of the rows, from 0.
     #[must_use]
     pub fn rows(&self) -> Range<u64> {
         match self {
@@ -79,13 +79,13 @@ impl Rows {
         Self { file, columns, row_group: 0, group_start: 0, next: 0, reader: None, step: None }
     }
 
-    /// The file that is read.
+    /// Returns the file that is read.
     #[must_use]
     pub fn file(&self) -> &ParquetFile {
         &self.file
     }
 
-    /// Compressed size of the current row group, divided by its number of rows.
+    /// Returns the compressed size of the current row group, divided by its number of rows.
     #[must_use]
     pub fn compressed_bytes_per_row(&self) -> u64 {
         let row_groups = self.file.metadata().row_groups();
@@ -133,8 +133,8 @@ impl Rows {
         Ok(None)
     }
 
-    /// The number of the first row after the row group. Saturates, because a broken index may claim any
-    /// number.
+    /// Returns the number of the first row after the row group. Saturates, because a broken index may claim
+    /// any number.
     fn group_end(&self) -> u64 {
         self.group_start.saturating_add(self.file.rows_of(self.row_group))
     }
@@ -232,7 +232,7 @@ impl Rows {
         }
     }
 
-    /// Number of rows that have about [`BATCH_BYTES`].
+    /// Returns the number of rows that have about [`BATCH_BYTES`].
     fn batch_rows(&self) -> usize {
         let group = self.file.metadata().row_group(self.row_group);
         let columns = group.columns().iter().enumerate();
@@ -244,9 +244,9 @@ impl Rows {
         usize::try_from(rows).unwrap_or(usize::MAX).clamp(1, BATCH_ROWS_MAX)
     }
 
-    /// Maximum size of a row's values in columns where the file may store a value once for many rows. With a
-    /// dictionary, each row may have all bytes of the dictionary. With delta encoding, where values share
-    /// prefixes, each row may have all bytes of the column.
+    /// Returns the maximum size of a row's values in columns where the file may store a value once for many
+    /// rows. With a dictionary, each row may have all bytes of the dictionary. With delta encoding, where
+    /// values share prefixes, each row may have all bytes of the column.
     fn value_bytes_max(&self) -> u64 {
         let group = self.file.metadata().row_group(self.row_group);
         let columns = group.columns().iter().enumerate();
@@ -261,8 +261,8 @@ impl Rows {
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// Decompressed size of the dictionary of a column in this row group, or 0 if it has none. A broken
-    /// dictionary is reported when the column is read.
+    /// Returns the decompressed size of the dictionary of a column in this row group, or 0 if it has none. A
+    /// broken dictionary is reported when the column is read.
     fn dictionary_bytes(&self, column: &ColumnChunkMetaData) -> u64 {
         if column.dictionary_page_offset().is_none() {
             return 0;

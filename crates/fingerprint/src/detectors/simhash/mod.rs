@@ -277,8 +277,9 @@ impl Detector for SimHash {
         f64::from((64 - distance) * 10_000 / 64) / 10_000.0
     }
 
-    /// The sketch estimates the Jaccard similarity *J* of the passages. With the sizes *s* and *t* of two
-    /// texts, *J/(1 + J)·(s + t)* passages are in both.
+    /// Returns the shares of passages that two texts have in common. The sketch estimates the Jaccard
+    /// similarity *J* of the passages. With the sizes *s* and *t* of the texts, *J/(1 + J)·(s + t)* passages are
+    /// in both.
     fn shares(&self, a: &[u8], b: &[u8]) -> Option<Shares> {
         match self.config.near.confirm {
             Confirm::Sketch => near::shares(&SketchView::new(a), &SketchView::new(b)),

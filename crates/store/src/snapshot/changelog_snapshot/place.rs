@@ -30,13 +30,13 @@ impl SnapshotPlace {
         Self { folder: folder.to_owned(), name: format!("{app}-{log_partition}") }
     }
 
-    /// The snapshot's file.
+    /// Returns the snapshot's file.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.with("snapshot")
     }
 
-    /// The folder of the table, if tables are on disk.
+    /// Returns the folder of the table, if tables are on disk.
     #[must_use]
     pub fn table_folder(&self) -> PathBuf {
         self.with("table")

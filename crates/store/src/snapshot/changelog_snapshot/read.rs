@@ -116,19 +116,19 @@ impl ChangelogSnapshot {
         Ok(Self { file, footer, position, footer_bytes: encoded.len() })
     }
 
-    /// The first changelog offset that is not in the snapshot.
+    /// Returns the first changelog offset that is not in the snapshot.
     #[must_use]
     pub fn changelog_offset(&self) -> u64 {
         self.footer.changelog_offset
     }
 
-    /// The position record.
+    /// Returns the position record.
     #[must_use]
     pub fn position(&self) -> &proto::Position {
         &self.position
     }
 
-    /// The age of the snapshot at `now`, in milliseconds.
+    /// Returns the age of the snapshot at `now`, in milliseconds.
     #[must_use]
     pub fn age_ms(&self, now: Timestamp) -> i64 {
         now.as_ms().saturating_sub(self.footer.as_of_ms)

@@ -50,15 +50,15 @@ const CUE_BYTES_MAX: u32 = 12;
 /// The place of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Around the title, before the text.
+    /// A line around the title, before the text.
     Top,
-    /// One of the first paragraphs of the text, cut off.
+    /// The beginning of one of the first paragraphs of the text.
     First,
     /// A short line within the text.
     Within,
     /// One of the last paragraphs of the text.
     Last,
-    /// After the text.
+    /// A line after the text.
     After,
 }
 

@@ -8,7 +8,7 @@ use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 
-/// Maximum number of marks kept of a page: those of the head, and of some hundred elements.
+/// Maximum number of marks kept for a page: enough for its head and some hundred elements.
 pub(in crate::extract) const MARKS_MAX: usize = 512;
 
 /// The kind of value that a mark announces.

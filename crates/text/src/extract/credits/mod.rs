@@ -82,7 +82,7 @@ pub(super) fn from_page(page: &Parsed<'_>, document: &Document, known: Known<'_>
     credits
 }
 
-/// The `href` of the page's `<base>`.
+/// Returns the `href` of the page's `<base>`.
 pub(super) fn base(html: &str, tree: &Tree) -> Option<String> {
     Markup { html, tree, range: None }.values(marks::Kind::Base).next()
 }

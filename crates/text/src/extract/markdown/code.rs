@@ -31,7 +31,7 @@ pub(super) fn block(text: &str, language: Option<&str>) -> Vec<String> {
     lines
 }
 
-/// Length of the longest run of backticks.
+/// Returns the length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }

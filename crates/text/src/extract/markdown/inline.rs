@@ -35,7 +35,7 @@ struct Look {
 }
 
 impl Look {
-    /// The look of white space between two texts: what they have in common.
+    /// Returns the look of white space between two texts: what they have in common.
     fn shared_with(self, other: Self) -> Self {
         Self {
             style: if self == other { self.style } else { Style::Plain },
@@ -202,7 +202,7 @@ fn decoded(page: &Page<'_>, segment: Segment) -> String {
     text
 }
 
-/// The characters and images of a block.
+/// Returns the characters and images of a block.
 fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) -> Vec<Unit> {
     let mut raw = String::with_capacity(block.counts.bytes as usize + 16);
     // The look of each visible character; and each image, with the place of the character after it.
@@ -297,7 +297,7 @@ fn drop_unwritable_looks(units: &mut [Unit], around: Around) {
     }
 }
 
-/// The index after the units from `at` on for which `is_it` holds.
+/// Returns the index after the units from `at` on for which `is_it` holds.
 fn end_of(units: &[Unit], at: usize, is_it: impl Fn(&Unit) -> bool) -> usize {
     at + units[at..].iter().take_while(|unit| is_it(unit)).count()
 }
@@ -425,7 +425,7 @@ impl Unit {
     }
 }
 
-/// The character with which the output goes on at `next`, after units with this `link`.
+/// Returns the character with which the output goes on at `next`, after units with this `link`.
 fn first_of(next: Option<&Unit>, link: u32) -> Option<char> {
     let next = next?;
     Some(match next.look.style {

@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::extract::markdown::Base;
 use crate::extract::{ExtractConfig, Extractor};
 
-/// The Markdown of all blocks of a page.
+/// Returns the Markdown of all blocks of a page.
 fn markdown(html: &str) -> String {
     let mut extractor = Extractor::for_markdown(&ExtractConfig::default());
     let mut work = leitong_base::work::Work::unbounded();
@@ -16,7 +16,7 @@ fn markdown(html: &str) -> String {
     super::of_blocks(html, &extractor.tree, &all, &base)
 }
 
-/// The main text of all blocks of a page, without white space.
+/// Returns the main text of all blocks of a page, without white space.
 fn main_text(html: &str) -> String {
     let mut extractor = Extractor::new(&ExtractConfig::default());
     let mut work = leitong_base::work::Work::unbounded();

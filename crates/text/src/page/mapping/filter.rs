@@ -24,7 +24,7 @@ impl Skip {
     pub const ALL: [Self; 6] =
         [Self::Literal, Self::NoPage, Self::Status, Self::ContentType, Self::Deletion, Self::OtherKind];
 
-    /// The reason as a label of a metric.
+    /// Returns the reason as a label of a metric.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Skip {
         }
     }
 
-    /// The reason in words, for a list of counts.
+    /// Returns the reason in words, for a list of counts.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {

@@ -85,7 +85,7 @@ enum Source {
 }
 
 impl Default for Mapping {
-    /// The mapping for Leitong's own JSON.
+    /// Returns the mapping for Leitong's own JSON.
     fn default() -> Self {
         Self::new(&InputConfig::default()).unwrap_or_else(|faults| unreachable!("{faults:?}"))
     }
@@ -152,7 +152,7 @@ impl Mapping {
         self.filter.skip_page(status, content_type).is_some()
     }
 
-    /// The preset.
+    /// Returns the preset.
     #[must_use]
     pub fn preset(&self) -> &'static Preset {
         self.preset
@@ -170,7 +170,7 @@ impl Mapping {
         self.withdrawn.is_some() && name == WITHDRAWN
     }
 
-    /// The format of message values.
+    /// Returns the format of message values.
     #[must_use]
     pub fn framing(&self) -> Framing {
         self.preset.framing
@@ -196,13 +196,13 @@ impl Mapping {
         fields.chain(passed.map(|slot| ("passthrough", slot.pointer.clone(), slot.number))).collect()
     }
 
-    /// The names of all top-level fields of a message that pointers begin with, each once.
+    /// Returns the names of all top-level fields of a message that pointers begin with, each once.
     pub fn first_names(&self) -> impl Iterator<Item = &str> {
         self.selector.first_names()
     }
 
-    /// The top-level fields of a message that a pointer names as a whole, each with the field of a page that
-    /// it provides.
+    /// Returns the top-level fields of a message that a pointer names as a whole, each with the field of a
+    /// page that it provides.
     pub fn top_fields(&self) -> impl Iterator<Item = (Field, String)> {
         let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
         sources.filter_map(|(field, source)| match source {
@@ -211,8 +211,8 @@ impl Mapping {
         })
     }
 
-    /// The top-level fields of a message that pointers lead into, each with the field of a page that they
-    /// provide.
+    /// Returns the top-level fields of a message that pointers lead into, each with the field of a page that
+    /// they provide.
     pub fn parent_fields(&self) -> impl Iterator<Item = (Field, String)> {
         let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
         sources.filter_map(|(field, source)| match source {

@@ -79,7 +79,7 @@ pub(super) struct Found<'de> {
 pub(super) struct Texts(pub(super) Vec<Text>);
 
 impl<'de> Found<'de> {
-    /// The raw value, unless it was read as texts.
+    /// Returns the raw value, unless it was read as texts.
     pub(super) fn value(&self, number: usize) -> Option<&'de RawValue> {
         self.values[number]
     }
@@ -89,7 +89,7 @@ impl<'de> Found<'de> {
         self.texts[number].as_mut().map(|texts| std::mem::take(&mut texts.0))
     }
 
-    /// The pointers that found a value, as a set of bits.
+    /// Returns the pointers that found a value, as a set of bits.
     pub(super) fn hits(&self) -> u64 {
         let hit =
             self.values.iter().zip(&self.texts).map(|(value, texts)| value.is_some() || texts.is_some());
@@ -114,7 +114,7 @@ impl Selector {
         number
     }
 
-    /// The first segments of the pointers, each once.
+    /// Returns the first segments of the pointers, each once.
     pub(super) fn first_names(&self) -> impl Iterator<Item = &str> {
         self.root.children.iter().map(|(name, _)| name.as_str())
     }

@@ -254,7 +254,7 @@ impl Picking<'_, '_> {
         }
     }
 
-    /// The raw values at the pointers of a field, in order of preference.
+    /// Returns the raw values at the pointers of a field, in order of preference.
     fn values(&self, field: Field) -> impl Iterator<Item = (&RawValue, &str)> {
         let lists = self.mapping.sources.iter().filter(move |(known, _)| *known == field);
         lists.flat_map(|(_, sources)| sources).filter_map(|source| match source {
