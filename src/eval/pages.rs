@@ -106,8 +106,8 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Draws at most `texts` of the `unrelated` pages, and others. If there are few pages, a part of them is
-    /// for the others.
+    /// Draws at most `texts` of the `unrelated` pages to be perturbed, and other pages to take text from. If
+    /// there are few pages, at most half of them are taken for the latter.
     #[must_use]
     pub(crate) fn draw(pages: &[EvalPage], unrelated: &[usize], texts: usize, seed: u64) -> Self {
         let mut order = unrelated.to_vec();

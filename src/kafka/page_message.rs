@@ -127,9 +127,10 @@ fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Me
         None if source.skipped().warc_records.total() > 0 => Ok(MessageOutcome::Skipped(Skip::OtherKind)),
         None => Err(unfit(Cause::BrokenWarc, "an empty value; expected a WARC record".to_owned())),
         Some(Payload::Broken(error)) => Err(unfit(error.cause(), error.to_string())),
-        Some(_) if pages > 1 => {
-            Err(unfit(Cause::BrokenWarc, format!("the value has {pages} WARC records with pages; write one per message")))
-        }
+        Some(_) if pages > 1 => Err(unfit(
+            Cause::BrokenWarc,
+            format!("the value has {pages} WARC records with pages; write one per message"),
+        )),
         Some(Payload::Warc(record)) => Ok(mapping.filtered(record.into_page(limits.bytes_max)?)),
         Some(Payload::Json(_) | Payload::Head { .. } | Payload::NoPage) => Err(PageError::Internal),
     }

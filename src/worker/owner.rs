@@ -1,5 +1,15 @@
-//! Owns one partition of the log: takes it over, restores its table, and then decides and commits batch by
-//! batch.
+//! Owns one partition of the fingerprint log: takes it over, restores its table, and then decides and commits
+//! batch by batch.
+//!
+//! In Kafka's terms: the instances of the cluster stage form one consumer group on the log, and an owner runs
+//! while its partition is assigned to this instance. Its state is a centroid table. The changelog topic has
+//! every change of that table. One transaction contains the verdicts of a batch, the changes of the table,
+//! and the group's new offset in the log.
+//!
+//! Each partition has its own transactional id. So taking over means calling `init_transactions` under that
+//! id: it fences the former owner, even one that does not know yet that it lost the partition, and ends its
+//! open transaction. From then on only this owner can change the changelog and the committed offset, so it
+//! can read both and rely on them.
 //!
 //! ```text
 //! take over (fences the former owner, ends its transaction)

@@ -1,4 +1,10 @@
-//! One shard of the block layout: fingerprints by the keys of a [`Plan`].
+//! One shard of the layout that the Hamming index uses for many fingerprints: a table for each key of a
+//! [`Plan`], from the key's hash to the fingerprints that have it.
+//!
+//! In: a batch of fingerprints. Out: those within the distance, as hits. A look-up visits its own value of
+//! each key and all values within the key's radius ([`masks`]), and compares further bits of each fingerprint
+//! there. Look-ups are exact, since the plan covers all ways in which so few bits can differ. Cost: one cache
+//! miss for each visited value; they overlap, because [`AHEAD`] of them are prefetched.
 
 use std::hint::black_box;
 

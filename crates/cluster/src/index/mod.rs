@@ -11,6 +11,15 @@
 //! query and stores its own keys of every centroid. Shards run on different cores without locks; they could
 //! also run in different processes.
 //!
+//! A *key* is a number that a detector derives from a fingerprint, such as a band of its sketch: near
+//! fingerprints share at least one. To follow a look-up by key, read `keys.rs` (a shard) → `segment.rs` (the
+//! hash table in it) → `group.rs` (a cache line of entries) and `layout.rs` (the bits of an entry). Entries
+//! that find no room in groups are in `ordered.rs`, and keys of very many centroids in `overflow.rs`.
+//! `probe.rs` looks up many keys at once. To follow one by Hamming distance, read `hamming.rs` → `plan.rs`
+//! (which bits are keys) → `blocks.rs` → `buckets.rs` and `spill.rs`. Around both, `generations.rs` drops
+//! centroids that leave memory together, and `recent.rs` has the centroids of the current batch. `texts.rs`
+//! finds equal texts by their digests.
+//!
 //! Hits are passed on while lists are walked ([`Hits`]). So a look-up needs the same memory no matter how
 //! many centroids share one key.
 //!

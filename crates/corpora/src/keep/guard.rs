@@ -1,4 +1,4 @@
-//! Stops a run before it writes documents, if too many of a source would be dropped.
+//! Stops a run before it writes documents, if too many documents of one source would be dropped.
 
 use std::fmt::Write as _;
 

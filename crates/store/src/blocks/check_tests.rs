@@ -25,7 +25,7 @@ fn damage_is_found_that_no_look_up_meets() {
         bad[100] ^= 4;
         let flipped = folder.with(name, bad);
         let is_named = |fault: &str| fault.contains(name) && fault.contains("damaged at byte");
-        // The check begins with the store: if it is sooner than the rest of the table, that is what fails.
+        // The check begins with the store, so it may find the damage before the rest of the table is opened.
         let mut opened = None;
         wait_until("the table is opened before the check ends", || {
             let files = Arc::new(flipped.clone());

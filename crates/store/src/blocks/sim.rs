@@ -155,7 +155,7 @@ impl SimFolder {
             let kept = contents.synced + if lost > 0 { random.below(lost + 1) } else { 0 };
             contents.bytes.truncate(kept);
             if random.chance(0.5) {
-                // Blocks may be there with their length only.
+                // After a power loss, a file may have its length, but zeros as its contents.
                 contents.bytes[contents.synced..].fill(0);
             }
             contents.synced = contents.bytes.len();

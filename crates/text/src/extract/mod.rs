@@ -3,6 +3,13 @@
 //! ```text
 //! page → parse (tree: nodes, blocks, segments) → features (of each block) → score → select → write (paragraphs)
 //! ```
+//! A *node* is a block element such as `<div>` or `<p>`. A *block* is a run of text that no block element interrupts: it
+//! is kept or dropped as a whole. A *segment* is a piece of the source between two tags within a block. Each block gets
+//! features (length, share of links, names of the elements around it, …), and from these the probability that it is main
+//! text. Each step is the module of its name. The other modules answer further questions about a page: `page_kind`,
+//! `walls`, `title`, `credits`, `paged` (pages of one article), `hidden` and `in_data` (text that only scripts show), and
+//! `markdown`.
+//!
 //! In: a decoded page. Out: title, kind of page, whether it is a wall, and the paragraphs of its main text in order,
 //! each with its kind and place; or an [`ExtractError`] if the page exceeds the limits of [`ExtractConfig`].
 //!

@@ -12,7 +12,7 @@ use crate::extract::features::{Features, Names};
 use crate::extract::parse::tree::{Block, Tree};
 use crate::extract::score::{Weights, Writing, score};
 
-/// Minimum probability of a chosen block. On a page without any text, the best of nothing would be chosen otherwise.
+/// Minimum probability of a chosen block. Without it, blocks would be chosen even on a page without any text.
 const PROBABILITY_MIN: u16 = 60;
 
 /// Minimum probability of a chosen block if a block with the page's own description is probable. The page then has a

@@ -1,4 +1,4 @@
-//! The id of pages that come without one.
+//! Derives an id for pages that come without one.
 
 use xxhash_rust::xxh3::xxh3_128;
 

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 
 use super::matching::ParagraphFingerprint;
 
-/// Paragraphs at the beginning of a page that come last.
+/// Number of paragraphs at the beginning of a page that are selected after all others.
 const OPENING: usize = 1;
 /// Paragraphs at the end that come last.
 const CLOSING: usize = 3;

@@ -1,4 +1,7 @@
 //! Reads what a page says about itself: social titles, and its kind by `og:type` and linked data.
+//!
+//! In: `<meta>` elements and scripts with linked data (JSON-LD), as the parser finds them. Out: the tree's `head`. None
+//! of it is trusted alone. Cost: linear in these elements.
 
 use memchr::memmem;
 

@@ -1,4 +1,8 @@
 //! Adds up points for and against a wall over a page.
+//!
+//! In: the title and the blocks of a page, one after the other. Out: the kind of wall with enough points, if any.
+//! Phrases and sentences of walls give points by their strength and place, and each point allows a few bytes of other
+//! text. Cost: that of finding the phrases.
 
 use crate::extract::walls::Wall;
 use crate::extract::walls::meanings::{self, Sentence};

@@ -242,7 +242,9 @@ impl<'de> Visitor<'de> for MessagePack<'_> {
         let unframed = if is_page { seq.next_element_seed(Response(self.0))? } else { None };
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         match (kind, unframed) {
-            (Some(Value::String(_)), None) if is_page => Err(A::Error::custom("a crawled page without its response")),
+            (Some(Value::String(_)), None) if is_page => {
+                Err(A::Error::custom("a crawled page without its response"))
+            }
             (Some(Value::String(_)), unframed) => Ok(unframed),
             _ => Err(A::Error::custom("a message without its kind")),
         }
