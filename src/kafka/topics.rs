@@ -155,7 +155,7 @@ impl<'a> Topics<'a> {
             if wanted.partitions_fixed && *count != wanted.partitions {
                 differs(format!(
                     "has {count} partitions, but kafka.create.log_partitions = {}; stored data depends on the number, so set it \
-                     to that of the topic's creation",
+                     to the number with which the topic was created",
                     wanted.partitions
                 ));
             }

@@ -38,7 +38,7 @@ pub(crate) const BANDS: usize = 11;
 pub(crate) const PASSAGES: usize = 10;
 /// Number of bins whose smallest minimum makes a passage. They follow the bins of the bands.
 const PASSAGE_BINS: usize = 4;
-/// Number of shingles by which a passage begins before its minimum.
+/// Number of shingles from the start of a passage to the one with its smallest hash.
 const PASSAGE_STEPS: usize = 5;
 
 /// 64 values of 4 bits.

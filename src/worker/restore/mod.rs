@@ -309,7 +309,7 @@ impl<'a, W: World> Restorer<'a, W> {
     /// for all other sources the next one is tried.
     fn unfit_from(&self, source: Source, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
         let may_be_of_source = match &error {
-            RestoreError::Damaged(_) | RestoreError::Hole { .. } | RestoreError::OtherTable { .. } => true,
+            RestoreError::Damaged(_) | RestoreError::Gap { .. } | RestoreError::OtherTable { .. } => true,
             RestoreError::Disk(fault) => fault.is_unreadable(),
             _ => false,
         };
@@ -325,7 +325,7 @@ impl<'a, W: World> Restorer<'a, W> {
             RestoreError::PartitionCount { .. }
             | RestoreError::OtherApp
             | RestoreError::ClusterHash { .. } => Err(Trouble::Refused(error.to_string())),
-            RestoreError::Damaged(_) | RestoreError::Hole { .. } if attempt < RESTORE_ATTEMPTS => {
+            RestoreError::Damaged(_) | RestoreError::Gap { .. } if attempt < RESTORE_ATTEMPTS => {
                 Ok(Restore::Damaged(error))
             }
             error => Err(Trouble::Halted(error.to_string())),

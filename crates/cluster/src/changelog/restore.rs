@@ -43,11 +43,11 @@ pub enum RestoreError {
     /// Some unexpired centroids are missing.
     #[error(
         "the centroids {first} to {last} are missing from the changelog, and they have not expired: somebody else has \
-         deleted records of it, or limited its retention. Do not go on without them, pages would get other verdicts, \
-         and do not reset the group's offset; see `Rebuilding a table` in docs/kafka.md, and let nothing but Leitong \
-         delete records of this topic"
+         deleted records of it, or limited its retention. Do not go on without them: pages would get other verdicts. \
+         Do not reset the group's offset either. See `Rebuilding a table` in docs/kafka.md, and let nothing but \
+         Leitong delete records of this topic"
     )]
-    Hole {
+    Gap {
         /// Number of the first missing centroid.
         first: u64,
         /// Number of the last missing centroid.
@@ -91,7 +91,9 @@ pub enum RestoreError {
     #[error(transparent)]
     Disk(#[from] TableFault),
     /// The table on disk and the changelog differ.
-    #[error("the table on disk ends with centroid {number}, and the changelog has another one there")]
+    #[error(
+        "the table on disk ends with centroid {number}, but the changelog has another centroid with this number"
+    )]
     OtherTable {
         /// Number of the centroid that differs.
         number: u64,
@@ -296,7 +298,7 @@ impl Restoration {
         }
         match (message.number, self.clusterer.founded()) {
             (Some(number), next) if self.numbered && number > next => {
-                return Err(RestoreError::Hole { first: next, last: number - 1 });
+                return Err(RestoreError::Gap { first: next, last: number - 1 });
             }
             (Some(number), next) if self.numbered && number < next => return Err(out_of_order()),
             // An older version wrote the centroids before it.
@@ -390,7 +392,7 @@ impl Restoration {
                 return Ok(()); // before the place where this was begun
             }
             if founded > next {
-                return Err(RestoreError::Hole { first: next, last: founded - 1 });
+                return Err(RestoreError::Gap { first: next, last: founded - 1 });
             }
             if founded < next || position.centroid_count > founded || position.dead_below > founded {
                 return damaged(format!(
@@ -490,7 +492,7 @@ impl Restoration {
             }
             let held = founded - clusterer.centroid_count() as u64;
             if held > first {
-                return Err(RestoreError::Hole { first, last: held - 1 });
+                return Err(RestoreError::Gap { first, last: held - 1 });
             }
         }
         if saved.founded.is_none() && self.numbered {

@@ -348,7 +348,7 @@ proptest! {
         };
         for range in [at..at + 1, 0..at + 1] {
             let refused = without(range).err();
-            prop_assert!(matches!(refused, Some(RestoreError::Hole { .. })), "{:?}", refused);
+            prop_assert!(matches!(refused, Some(RestoreError::Gap { .. })), "{:?}", refused);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::matching::ParagraphFingerprint;
 
 /// Number of paragraphs at the beginning of a page that are selected after all others.
 const OPENING: usize = 1;
-/// Paragraphs at the end that come last.
+/// The same for the end of a page.
 const CLOSING: usize = 3;
 /// Divisor of the page's number of paragraphs: the two limits above apply to at most this share of them. The
 /// few paragraphs of a short page are its text.

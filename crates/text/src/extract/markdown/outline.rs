@@ -249,7 +249,7 @@ impl Builder {
         }
     }
 
-    /// Adds a heading, or to the one before if only a line break lies between them.
+    /// Adds a heading, or extends the previous one if only a line break lies between them.
     fn add_heading(&mut self, container: usize, level: u8, (node, number): (u32, u32), line: String) {
         if let Some(Leaf { part: Part::Heading(_, text), block, .. }) = self
             .last_leaf(container)
