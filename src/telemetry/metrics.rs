@@ -143,7 +143,7 @@ pub const ALL: &[Metric] = &[
         "leitong_transaction_seconds",
         "histogram",
         "",
-        "Time from the begin of a transaction to its commit",
+        "Time from the beginning of a transaction to its commit",
     ),
     metric(
         "leitong_producers_replaced_total",
