@@ -51,8 +51,8 @@ impl AdminPort {
     }
 
     /// Serves the port permanently.
-    pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle, beside: Option<Beside>) {
-        self.serve_within(LIMITS, health, metrics, beside).await;
+    pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle, more_paths: Option<MorePaths>) {
+        self.serve_within(LIMITS, health, metrics, more_paths).await;
     }
 
     async fn serve_within(
@@ -63,7 +63,7 @@ impl AdminPort {
         more_paths: Option<MorePaths>,
     ) {
         let answer = move |request: Request<Incoming>, _| {
-            std::future::ready(respond(&request.into_parts().0, &health, &metrics, beside.as_ref()))
+            std::future::ready(respond(&request.into_parts().0, &health, &metrics, more_paths.as_ref()))
         };
         self.0.serve(limits, answer).await;
     }

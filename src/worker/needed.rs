@@ -1,5 +1,5 @@
-//! What the committed tables of this process need of the changelog: owners store it here, and the thread that
-//! lets brokers delete records reads it.
+//! The part of the changelog that the committed tables of this process still need. Owners store it here, and
+//! the thread that lets brokers delete older records reads it (deletion.rs).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

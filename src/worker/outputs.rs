@@ -100,7 +100,7 @@ impl Outputs {
         (log_time, mut trace): (Option<Timestamp>, Option<Box<LogTrace>>),
         (config, tables): (&KafkaConfig, &TableRegistry),
     ) -> serde_json::Result<()> {
-        self.outcomes.push(Counted { outcome: Outcome::of(&conclusion), log_time });
+        self.outcomes.push(Counted { outcome: Outcome::from_conclusion(&conclusion), log_time });
         let context = trace.as_mut().map(|trace| trace.decided(&conclusion));
         let traced = |headers| with_context(headers, context.as_ref());
         self.tallied.extend(Tallied::from_conclusion(&conclusion));

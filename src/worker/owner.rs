@@ -261,7 +261,7 @@ impl<W: World> Owner<W> {
             state.insert_pending()?;
         }
         if history.fenced < FENCED_ROUNDS_MAX {
-            self.owned.role.health.settled(self.owned.partition);
+            self.owned.role.health.stop_waiting_for(self.owned.partition);
         }
         let mut waiting = None;
         while !self.owned.stop.is_requested() {
@@ -349,7 +349,7 @@ impl<W: World> Owner<W> {
     fn reset_fence_count(&self, began: Instant, history: &mut History) {
         if history.fenced > 0 && self.owned.role.world.now().duration_since(began) >= FENCED_FORGOTTEN {
             history.fenced = 0;
-            self.owned.role.health.settled(self.owned.partition);
+            self.owned.role.health.stop_waiting_for(self.owned.partition);
         }
     }
 }

@@ -1,4 +1,8 @@
 //! Takes over a partition from its former owner.
+//!
+//! In: the partition. Out: a producer under the partition's transactional id, which no other instance can use
+//! any more: `init_transactions` has fenced the former owner and ended its transaction, and `unended.rs` has
+//! ended transactions that some partitions still considered open.
 
 use super::owned::OwnedPartition;
 use super::ports::World;

@@ -20,7 +20,7 @@ pub(crate) enum Trouble {
     Halted(String),
     /// The partition is halted because files of the table cannot be read, or could not be written for too
     /// long.
-    #[error("nothing was decided that could be wrong: {0}")]
+    #[error("the table cannot be used, so nothing more is decided: {0}")]
     Table(TableFault),
     /// No instance with this configuration can serve any partition.
     #[error("{0}")]

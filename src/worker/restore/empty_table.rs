@@ -1,4 +1,4 @@
-//! The folder of a partition's table, and an empty table in it.
+//! Opens the folder of a partition's table, and creates an empty table in it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,14 +55,14 @@ impl<W: World> ClusterRole<W> {
             return Ok((Clusterer::new(detector, rules, position), None));
         }
         let folder = self.table_folder(partition, stop)?;
-        changelog_blocks::forget(&*folder.files).context("cannot begin a table on disk anew")?;
+        changelog_blocks::forget(&*folder.files).context("cannot remove the old table on disk")?;
         let manifest = Manifest { table_id: self.world.random(), ..Manifest::default() };
         let files = Arc::clone(&folder.files);
         let store = BlockStore::open(files, Arc::clone(&detector), folder.options, &manifest);
-        let store = Arc::new(store.context("cannot begin a table on disk")?);
+        let store = Arc::new(store.context("cannot create a table on disk")?);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, 0);
         let clusterer = Clusterer::with_old(detector, rules.expiry, position, None, old);
-        let clusterer = clusterer.context("cannot begin a table on disk")?;
+        let clusterer = clusterer.context("cannot create a table on disk")?;
         Ok((clusterer, Some(self.disk_table(partition, folder, store, from))))
     }
 

@@ -191,7 +191,10 @@ impl<'a, W: World> Restorer<'a, W> {
                 Ok(false) => return ReadOn::Stopped,
                 Err(ReadError::Unfit(error)) => return ReadOn::Unfit(error),
                 Err(ReadError::Broker(error)) => {
-                    tracing::warn!(partition = self.owned.partition, "reading the changelog on: {error:#}");
+                    tracing::warn!(
+                        partition = self.owned.partition,
+                        "cannot read the changelog, trying again: {error:#}"
+                    );
                     // If the changelog no longer has the next records, a restore from its beginning does not
                     // need them.
                     match changelog.bounds() {
