@@ -138,7 +138,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Strangers write urls, ids and reasons.
+        /// Urls, ids and reasons come from pages, so anybody may choose them.
         #[test]
         fn lines_contain_no_control_characters_and_are_short(text in "\\PC{0,9}[\u{0}-\u{ff}\u{202e}\u{2066} \"]{0,400}") {
             let verdict = json!({

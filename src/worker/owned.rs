@@ -1,4 +1,4 @@
-//! A partition of the log with the instance that owns it: what all parts of an owner share.
+//! A partition of the log and the instance that owns it: the state that all parts of an owner share.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::pipeline::log_partition::LogPartition;
 
 /// A partition that this instance owns.
 pub(crate) struct OwnedPartition<W> {
-    /// What the owners of all partitions share.
+    /// State that the owners of all partitions share.
     pub(super) role: Arc<ClusterRole<W>>,
     /// Number of the partition.
     pub(super) partition: u32,

@@ -27,7 +27,7 @@ const FILTER_KEYS: u64 = 1_500_000;
 /// reading the filter.
 const ASKED_MIN: u32 = 32;
 /// Minimum number of centroids under one key whose second keys are stored with them.
-const CROWD: usize = 64;
+const SECOND_KEYS_MIN: usize = 64;
 /// Number of pages of one key that are announced before they are read; the system reads further ahead by
 /// itself.
 const PAGES_AHEAD: usize = 4;
@@ -65,7 +65,7 @@ pub(super) struct RunWriter<'a> {
     keys: Vec<u64>,
     builder: FilterBuilder,
     filters: Vec<Filter>,
-    /// The entries of the present key while they are fewer than [`CROWD`], and how many the key has.
+    /// The entries of the present key while they are fewer than [`SECOND_KEYS_MIN`], and how many the key has.
     group: Vec<Entry>,
     group_count: usize,
 }
@@ -107,7 +107,7 @@ impl<'a> RunWriter<'a> {
             self.keys.push(entry.key);
         }
         self.group_count += 1;
-        if self.group_count < CROWD {
+        if self.group_count < SECOND_KEYS_MIN {
             self.group.push(entry);
             return Ok(());
         }

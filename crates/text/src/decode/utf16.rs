@@ -9,7 +9,7 @@ use encoding_rs::{UTF_16BE, UTF_16LE};
 
 use super::{Decoded, How, decode_as};
 
-/// Number of bytes that decide.
+/// Number of bytes that are examined to detect the encoding.
 const LOOKED_AT: usize = 1024;
 
 /// Returns true if `bytes` begin with a UTF-32 byte order mark. Its little-endian form begins like UTF-16's.

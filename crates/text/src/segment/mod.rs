@@ -179,7 +179,7 @@ pub struct Segmenter {
 pub struct Lexicons {
     /// Lines of `word [frequency [tag]]`.
     pub user_dictionary: String,
-    /// One stop word a line.
+    /// One stop word per line.
     pub stop_words: String,
 }
 

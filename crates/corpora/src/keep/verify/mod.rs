@@ -38,7 +38,8 @@ const SHOWN_CHARS_MAX: usize = 300;
 pub struct LostMax {
     /// The share of the document in passages that the kept document lacks.
     pub share: f64,
-    /// The number of letters in the longest of them. Of a long text, a tenth may be lost, up to twice as many.
+    /// The number of letters in the longest lost passage. In a long text it may be a tenth of the text, but at
+    /// most twice this number.
     pub letters: u32,
 }
 
