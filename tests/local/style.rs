@@ -56,7 +56,7 @@ const PHRASES: [(&str, &str); 21] = [
     ("so manieth", "one in n"),
     ("which is none", "`None` if"),
     ("as one likes", "any number of"),
-    ("boilerplate furniture", "boilerplate"),
+    ("page furniture", "boilerplate"),
     ("decision tables", "oblivious decision trees"),
     ("ten-thousandths", "basis points"),
     ("bytes a centroid", "bytes per centroid"),
