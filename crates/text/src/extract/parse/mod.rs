@@ -14,6 +14,7 @@ pub(super) mod hints;
 mod nesting;
 pub(super) mod scan;
 pub(super) mod segment;
+mod shadow;
 mod stack;
 pub(super) mod structure;
 pub(super) mod tag;
@@ -103,6 +104,7 @@ impl<'a> Builder<'a> {
     ) -> Self {
         tree.clear();
         stack.elements.clear();
+        stack.shadow_trees.clear();
         stack.last = [0; COUNT];
         let root = Node {
             tag: Tag::Html,
@@ -170,7 +172,9 @@ impl<'a> Builder<'a> {
             Show::Everything => true,
             Show::Also(shown) => shown.binary_search(&index(attributes.start)).is_ok(),
         };
-        let is_unseen = is_hidden(attributes) || (tag == Tag::Button && !self.begins_heading());
+        let is_unseen = is_hidden(attributes)
+            || (tag == Tag::Button && !self.begins_heading())
+            || (tag.is(flag::BLOCK) && self.is_in_slotless());
         is_unseen && tag != Tag::Body && !is_shown()
     }
 
@@ -275,7 +279,7 @@ impl<'a> Builder<'a> {
             _ => 0,
         };
         let is_unseen = self.is_unseen(tag, attributes);
-        let is_shadow = tag == Tag::Template && attributes.shadow;
+        let is_shadow = tag == Tag::Template && attributes.shadow && self.may_begin_shadow_tree();
         if (tag.is(flag::SKIP) && !is_shadow) || is_unseen || is_mark(tag, attributes.class) {
             features |= open::SKIPPED;
         }
@@ -287,8 +291,11 @@ impl<'a> Builder<'a> {
         }
         let is_heading = tag == Tag::Button && !is_unseen && self.begins_heading();
         let is_block = tag.is(flag::BLOCK) && self.inside.skipped == 0 && !is_heading;
-        if is_shadow && self.inside.skipped == 0 {
-            self.end_block();
+        if tag == Tag::Slot {
+            self.fill_slot();
+        }
+        if is_shadow && self.inside.skipped == 0 && features & open::SKIPPED == 0 {
+            self.begin_shadow_tree();
         }
         if is_block {
             self.end_block();

@@ -168,8 +168,7 @@ impl Builder<'_> {
         while self.position() >= position.max(1) {
             let Some(element) = self.stack.elements.pop() else { return };
             if element.tag == Tag::Template && self.inside.skipped == 0 {
-                // This is the end of a shadow tree.
-                self.end_block();
+                self.end_shadow_tree(element.features);
             }
             if element.tag.is(flag::BLOCK) && self.node != element.node {
                 self.end_block();

@@ -42,7 +42,8 @@ pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) linked: bool,
     /// True if the tag ends with `/>`.
     pub(in crate::extract) self_closing: bool,
-    /// `shadowrootmode=open` or `closed` of `<template>`, whose content is shown.
+    /// `shadowrootmode=open` or `closed` of `<template>`, whose content is shown. Saved pages may have the former name of
+    /// the attribute, `shadowroot`.
     pub(in crate::extract) shadow: bool,
 }
 
@@ -400,8 +401,10 @@ fn keep<'a>(found: &mut Attributes<'a>, name: &[u8], value: &'a [u8], start: usi
         (8, b'd') if name.eq_ignore_ascii_case(b"datetime") => &mut found.datetime,
         (10, b'h') if name.eq_ignore_ascii_case(b"http-equiv") => &mut found.property,
         (14, b'd') if name.eq_ignore_ascii_case(b"data-preloaded") => &mut found.state,
-        (14, b's') if name.eq_ignore_ascii_case(b"shadowrootmode") => {
-            found.shadow = value.eq_ignore_ascii_case(b"open") || value.eq_ignore_ascii_case(b"closed");
+        (14 | 10, b's')
+            if name.eq_ignore_ascii_case(b"shadowrootmode") || name.eq_ignore_ascii_case(b"shadowroot") =>
+        {
+            found.shadow |= value.eq_ignore_ascii_case(b"open") || value.eq_ignore_ascii_case(b"closed");
             return;
         }
         (6, b'h') if name.eq_ignore_ascii_case(b"hidden") => {

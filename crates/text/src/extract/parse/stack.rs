@@ -41,6 +41,12 @@ pub(in crate::extract) mod open {
     pub(in crate::extract::parse) const HIDDEN: u16 = 128;
     /// It is skipped because it is hidden, and for no other reason.
     pub(in crate::extract::parse) const UNSEEN: u16 = 256;
+    /// It has a shadow tree.
+    pub(in crate::extract::parse) const SHADOW_HOST: u16 = 512;
+    /// It is a shadow tree that shows the other content of its host in a slot.
+    pub(in crate::extract::parse) const SLOTTED: u16 = 1024;
+    /// It has a shadow tree with text but without slots, so its other content is not shown.
+    pub(in crate::extract::parse) const SLOTLESS: u16 = 2048;
 }
 
 /// The number of open elements of each kind.
@@ -77,10 +83,12 @@ pub(in crate::extract) struct Stack {
     pub(in crate::extract) elements: Vec<Open>,
     /// Position of the innermost open element of each tag.
     pub(in crate::extract) last: [u32; COUNT],
+    /// The first block of each open shadow tree.
+    pub(in crate::extract) shadow_trees: Vec<u32>,
 }
 
 impl Default for Stack {
     fn default() -> Self {
-        Self { elements: Vec::new(), last: [0; COUNT] }
+        Self { elements: Vec::new(), last: [0; COUNT], shadow_trees: Vec::new() }
     }
 }

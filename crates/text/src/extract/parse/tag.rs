@@ -142,6 +142,7 @@ tags! {
     Search "search" P;
     Section "section" P;
     Select "select" SKIP;
+    Slot "slot" 0;
     Small "small" 0;
     Source "source" VOID;
     Span "span" 0;

@@ -168,10 +168,11 @@ fn end_tags_close_nothing_outside_of_their_scope() {
 fn shadow_trees_are_shown_and_other_templates_are_not() {
     check(&[
         (
-            "<x-a><template shadowrootmode=open><p>one</p></template><p>two</x-a>",
+            "<x-a><template shadowrootmode=open><p>one</p><slot></slot></template><p>two</x-a>",
             &["custom p: one", "custom p: two"],
         ),
         ("<div><template shadowrootmode='Closed'>one</template>two</div>", &["div: one", "div: two"]),
+        ("<div><template shadowrootmode=''>one</template>two</div>", &["div: two"]),
         ("<div><template shadowrootmode=none>one</template>two</div>", &["div: two"]),
         ("<div><template>one</template>two</div>", &["div: two"]),
         (
@@ -180,5 +181,45 @@ fn shadow_trees_are_shown_and_other_templates_are_not() {
         ),
         ("<template><template shadowrootmode=open>one</template></template>two", &["two"]),
         ("<div hidden><template shadowrootmode=open>one</template></div>two", &["two"]),
+    ]);
+}
+
+/// The attribute was called `shadowroot` at first, and such a shadow tree was skipped.
+#[test]
+fn the_former_attribute_of_shadow_trees_is_read_alike() {
+    check(&[
+        ("<div><template shadowroot=open><p>one</p></template></div>two", &["div p: one", "two"]),
+        ("<div><template ShadowRoot='CLOSED'>one</template></div>", &["div: one"]),
+        ("<div><template shadowroot=open shadowrootmode=open>one</template></div>", &["div: one"]),
+        ("<div><template shadowrootmode=open shadowroot=''>one</template></div>", &["div: one"]),
+        ("<div><template shadowroot=x>one</template>two</div>", &["div: two"]),
+    ]);
+}
+
+/// A page with one shadow tree for each name of the attribute, or with its text also outside of the shadow tree for
+/// older browsers, had this text twice.
+#[test]
+fn a_host_shows_one_shadow_tree_and_other_content_only_in_slots() {
+    check(&[
+        (
+            "<x-a><template shadowrootmode=open>one</template><template shadowroot=open>one</template></x-a>two",
+            &["custom: one", "two"],
+        ),
+        (
+            "<x-a><template shadowrootmode=open>one</template></x-a><x-a><template shadowrootmode=open>two</template></x-a>",
+            &["custom: one", "custom: two"],
+        ),
+        ("<x-a><template shadowrootmode=open>one</template><p>two</p><p>three</p></x-a>four", &["custom: one", "four"]),
+        ("<x-a><template shadowrootmode=open></template><p>two</p></x-a>", &["custom p: two"]),
+        (
+            "<x-a><template shadowrootmode=open><x-b><template shadowrootmode=open>one<slot></slot></template><p>two</p></x-b>\
+             </template><p>three</p></x-a>",
+            &["custom custom: one", "custom custom p: two"],
+        ),
+        (
+            "<x-a><template shadowrootmode=open>one<template><slot></slot></template></template><p>two</p></x-a>",
+            &["custom: one"],
+        ),
+        ("<x-a><template hidden shadowrootmode=open>one</template><p>two</p></x-a>", &["custom p: two"]),
     ]);
 }
