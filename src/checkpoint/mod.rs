@@ -77,6 +77,9 @@ pub struct Checkpoint {
     pub extents: Extents,
     /// The part of each input that was read, up to the input of `last`.
     pub read: Vec<ReadPart>,
+    /// A hash of the metadata of each WARC file that was read through an index.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub warc_files: BTreeMap<String, u64>,
     /// XXH3-64 of the JSON with an empty checksum, in hex. Outputs are truncated according to this file, so
     /// damage must be noticed.
     checksum: String,
@@ -422,6 +425,7 @@ mod tests {
             sequence: 0,
             extents: Extents::new(),
             read: Vec::new(),
+            warc_files: BTreeMap::new(),
             checksum: String::new(),
         };
         let clusterer = checkpoints.table(&checkpoint, &settings).expect("the checkpoint's table");

@@ -7,6 +7,7 @@ use anyhow::Context;
 use super::{Checkpoint, CheckpointDir, FORMAT_VERSION, RunId};
 use leitong_cluster::verdict::Conclusion;
 use leitong_corpora::sink::{Extents, Milestone, Sink};
+use leitong_corpora::source::index::WarcBase;
 use leitong_corpora::source::inputs::InputNames;
 use leitong_corpora::source::reading::Reading;
 
@@ -19,6 +20,8 @@ pub struct CheckpointSink<S> {
     begun_at: u64,
     /// The progress in each input.
     readings: Vec<Arc<Reading>>,
+    /// The WARC files that the inputs name, if they are indexes.
+    warc_base: Option<Arc<WarcBase>>,
 }
 
 impl<S: Sink> CheckpointSink<S> {
@@ -32,7 +35,14 @@ impl<S: Sink> CheckpointSink<S> {
         names: InputNames,
         (begun_at, readings): (u64, Vec<Arc<Reading>>),
     ) -> Self {
-        Self { inner, folder, run, names, begun_at, readings }
+        Self { inner, folder, run, names, begun_at, readings, warc_base: None }
+    }
+
+    /// Sets the WARC files that the inputs name, if they are indexes.
+    #[must_use]
+    pub fn with_warc_base(mut self, warc_base: Option<Arc<WarcBase>>) -> Self {
+        self.warc_base = warc_base;
+        self
     }
 
     /// Returns the inner sink.
@@ -63,6 +73,7 @@ impl<S: Sink> Sink for CheckpointSink<S> {
             run: self.run.clone(),
             last,
             read: self.readings.iter().take(last.0 + 1).map(|reading| reading.part()).collect(),
+            warc_files: self.warc_base.as_ref().map(|base| base.used()).unwrap_or_default(),
             checksum: String::new(),
             begun_at: self.begun_at,
             sequence: milestone.sequence,

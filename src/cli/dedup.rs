@@ -37,7 +37,7 @@ use leitong_corpora::sink::whole_lines::WholeLines;
 use leitong_corpora::source::folders::{self, Files};
 use leitong_corpora::source::index::WarcBase;
 use leitong_corpora::source::inputs::{InputNames, Inputs, Resumed};
-use leitong_corpora::source::location::can_be_read_again;
+use leitong_corpora::source::location::{can_be_read_again, is_object};
 use leitong_corpora::source::open::Input;
 use leitong_corpora::source::page_file;
 use leitong_corpora::source::reading::Reading;
@@ -132,6 +132,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         FingerprintStage::new(config.clone()).map_err(Wrong::from)?.packing_texts(arguments.kept.verifies()),
     );
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
+    note_unversioned(&paths, &inputs);
     let run_id = run_id(arguments, &inputs, (&config, &table));
     let (table_dir, checkpoints) = folders_of(arguments)?;
     let mark = match &arguments.table {
@@ -152,6 +153,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let checkpoint = checkpoint.transpose()?.flatten();
     if let Some(checkpoint) = &checkpoint {
         checkpoint.check_inputs(&paths)?;
+        rules.warc_base.iter().for_each(|base| base.restore(&checkpoint.warc_files));
     }
     let run = Run {
         arguments,
@@ -227,6 +229,7 @@ impl Run<'_> {
         let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool, texts)?;
         let (run_id, begun) = (self.run_id.clone(), (begun_at, readings.clone()));
         let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun);
+        let sink = sink.with_warc_base(rules.warc_base.clone());
         let last = checkpoint.map(|checkpoint| checkpoint.last);
         if let Some((input, number)) = last {
             progress.note(format_args!("resumes after record {number} of {}", inputs[input].name));
@@ -333,6 +336,22 @@ fn note_left_out(files: &Files, read: folders::Read) {
             "{} objects are not read: their keys have an empty part, a part `.` or `..`, or a control character, and no \
              request can name such a key; copy them to other keys",
             files.unnameable.len()
+        ));
+    }
+}
+
+/// Reports objects of which the store gives neither a version nor a time.
+fn note_unversioned(paths: &[PathBuf], inputs: &[Input]) {
+    let is_unversioned =
+        |input: &&Input| input.can_be_read_again() && input.version().is_none() && input.modified().is_none();
+    let objects = paths.iter().zip(inputs).filter(|(path, _)| is_object(path)).map(|(_, input)| input);
+    let mut unversioned = objects.filter(is_unversioned);
+    if let Some(first) = unversioned.next() {
+        terminal::note(format_args!(
+            "{} objects have neither an ETag nor a time ({}, …): if one is replaced by another of the same size during the run, \
+             that may not be noticed",
+            unversioned.count() + 1,
+            first.name
         ));
     }
 }
@@ -469,7 +488,7 @@ fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &T
     let input = |input: &Input| RunInput {
         name: name(input),
         bytes: input.bytes.unwrap_or(0),
-        modified: input.stamp.map(|stamp| stamp.modified),
+        modified: input.stamp.map(|stamp| stamp.modified).or(input.modified().map(|seconds| (seconds, 0))),
     };
     let hashes = [reading_hash(config), table.fingerprint_hash, table.cluster_hash];
     let settings = hashes.map(|hash| format!("{hash:016x}")).join("-");

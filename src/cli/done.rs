@@ -228,7 +228,7 @@ impl Marked {
         let contents = self.contents(|path| {
             let part = readings.next().map(|reading| reading.part()).unwrap_or_default();
             match part.stamp {
-                Some(stamp) if stamp.bytes == part.bytes => Ok(part.digest),
+                Some(stamp) if stamp.bytes == part.bytes => Ok((part.digest, Some(stamp.bytes))),
                 // Only a part of the file was read.
                 _ => digest_of(path),
             }
@@ -246,14 +246,20 @@ impl Marked {
         Ok(())
     }
 
-    /// Returns the contents of all inputs, by their versions, or by what `digest` returns for a file.
-    fn contents(&self, mut digest: impl FnMut(&Path) -> io::Result<String>) -> anyhow::Result<Contents> {
+    /// Returns the contents of all inputs, by their versions, or by the digest and size that `digest` returns for a file.
+    fn contents(
+        &self,
+        mut digest: impl FnMut(&Path) -> io::Result<(String, Option<u64>)>,
+    ) -> anyhow::Result<Contents> {
         let mut all = String::new();
         let mut entries = BTreeSet::new();
         for MarkedInput { path, bytes, version } in &self.inputs {
             let of_file = digest(path).with_context(|| format!("cannot read {}", path.display()));
-            let of_input = version.clone().map_or(of_file, Ok)?;
-            if *bytes > 0 {
+            let (of_file, read_bytes) = of_file?;
+            let of_input = version.clone().unwrap_or(of_file);
+            // The file may have been replaced before it was read.
+            let bytes = read_bytes.unwrap_or(*bytes);
+            if bytes > 0 {
                 let mut entry = [0; ENTRY_BYTES];
                 entry[..8].copy_from_slice(&bytes.to_le_bytes());
                 entry[8..].copy_from_slice(&xxh3_64(of_input.as_bytes()).to_le_bytes());
@@ -314,9 +320,13 @@ fn is_stream(path: &Path) -> bool {
     !is_file(path) && !path.canonicalize().is_ok_and(|path| path == Path::new("/dev/null"))
 }
 
-fn digest_of(path: &Path) -> io::Result<String> {
-    // Objects of stores have versions.
-    if is_object(path) { Ok(String::new()) } else { Ok(reading::digest(File::open(path)?)?.0) }
+fn digest_of(path: &Path) -> io::Result<(String, Option<u64>)> {
+    if is_object(path) {
+        // Objects of stores have versions.
+        return Ok((String::new(), None));
+    }
+    let (digest, bytes) = reading::digest(File::open(path)?)?;
+    Ok((digest, Some(bytes)))
 }
 
 /// Counts the files that exist, and their bytes.

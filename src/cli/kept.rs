@@ -20,7 +20,7 @@ use leitong_corpora::keep::accounts::AccountsReport;
 use leitong_corpora::keep::annotate::Added;
 use leitong_corpora::keep::copy::{Finished, Needs, Outputs, Ranked, Ranker, Walk, collect_referents};
 use leitong_corpora::keep::fields::Field;
-use leitong_corpora::keep::forms;
+use leitong_corpora::keep::forms::{self, Early, Form};
 use leitong_corpora::keep::guard::Sources;
 use leitong_corpora::keep::output::{Output, Plan};
 use leitong_corpora::keep::prefer::{Choice, Rules};
@@ -269,6 +269,8 @@ pub(super) struct Keeping<'a> {
     /// The first reading of each input, in which its pages were decided.
     readings: &'a [Arc<Reading>],
     input_rules: &'a InputRules,
+    /// The forms of the inputs in which documents are written unchanged.
+    forms: Arc<[Early]>,
     rules: Rules,
     /// The open outputs, until the copier takes them or the run is over.
     outputs: Option<Outputs>,
@@ -294,7 +296,11 @@ impl<'a> Keeping<'a> {
             drop_undecidable: arguments.drop_undecidable,
             log_offset,
         };
-        let forms = if arguments.copies() { forms::for_inputs(inputs, input_rules)? } else { Vec::new() };
+        let early: Arc<[Early]> = match arguments.copies() {
+            true => forms::for_inputs(inputs, input_rules)?.into(),
+            false => Arc::default(),
+        };
+        let forms: Vec<Form> = early.iter().map(|early| early.form.clone()).collect();
         let copies_at_once = arguments.copies_at_once(rules);
         let added = arguments.added();
         let folder = checkpoints.filter(|_| copies_at_once).map(CheckpointDir::folder);
@@ -340,7 +346,9 @@ impl<'a> Keeping<'a> {
             }),
             false => None,
         };
-        Ok(Self { arguments, inputs, readings, input_rules, rules, outputs, checkpoint, text_counts })
+        let forms =
+            if arguments.texts.are_written() && arguments.drop.is_none() { Arc::default() } else { early };
+        Ok(Self { arguments, inputs, readings, input_rules, forms, rules, outputs, checkpoint, text_counts })
     }
 
     /// Returns true if the choice of a cluster's document is known while the run goes on.
@@ -350,7 +358,8 @@ impl<'a> Keeping<'a> {
 
     /// Returns a second reading of the inputs. Of tables it reads only the column `column`, if one is given.
     fn walk(&self, column: Option<String>) -> Walk {
-        Walk::new(self.inputs.to_vec(), self.readings.to_vec(), self.input_rules.clone(), column)
+        let forms = Arc::clone(&self.forms);
+        Walk::new(self.inputs.to_vec(), self.readings.to_vec(), self.input_rules.clone(), forms, column)
     }
 
     /// Returns a copier that works while the run goes on, or `None` if the choice is known only at the end.

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::accounts::{Accounts, AccountsReport, Fate};
 use super::annotate::{Added, Annotation};
 use super::fields::Field;
+use super::forms::Early;
 use super::guard::Sources;
 use super::output::Output;
 use super::prefer::Choice;
@@ -23,7 +24,7 @@ use super::{Decision, Prefer};
 use crate::sink::Extents;
 use crate::source::open::Input;
 use crate::source::originals::{Framing, Original, Originals};
-use crate::source::parquet::originals::Row;
+use crate::source::parquet::originals::{NoRow, Row};
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 
@@ -33,6 +34,8 @@ pub struct Walk {
     /// The record of the first reading of each input.
     readings: Vec<Arc<Reading>>,
     rules: InputRules,
+    /// The forms of the inputs in which their documents are written.
+    forms: Arc<[Early]>,
     /// For tables, the only column that is needed. `None` means all.
     column: Option<String>,
     /// The index of the current input, and its records.
@@ -44,8 +47,7 @@ pub struct Walk {
 /// The result of looking for a record.
 enum Found {
     Record(Original),
-    /// `None` if the row, or a part of it, cannot be read.
-    Row(Option<Row>),
+    Row(Result<Row, NoRow>),
 }
 
 impl Found {
@@ -55,7 +57,7 @@ impl Found {
             Self::Record(Original { json, bytes, .. }) => {
                 json.as_deref().or(bytes.as_deref()).map(Cow::Borrowed)
             }
-            Self::Row(row) => row.as_ref().map(|row| Cow::Owned(row.json_of(column))),
+            Self::Row(row) => row.as_ref().ok().map(|row| Cow::Owned(row.json_of(column))),
         }
     }
 
@@ -63,22 +65,24 @@ impl Found {
     fn into_json(self) -> Option<Vec<u8>> {
         match self {
             Self::Record(original) => original.json.or(original.bytes),
-            Self::Row(row) => row.map(|row| row.json()),
+            Self::Row(row) => row.ok().map(|row| row.json()),
         }
     }
 }
 
 impl Walk {
     /// Creates a walk through `inputs` with the same `rules` as in the first reading, which is recorded in
-    /// `readings`. If `column` is set, only that column of tables is read.
+    /// `readings`. If `column` is set, only that column of tables is read. If documents are written unchanged, `forms`
+    /// are the forms of all inputs, otherwise empty.
     #[must_use]
     pub fn new(
         inputs: Vec<PathBuf>,
         readings: Vec<Arc<Reading>>,
         rules: InputRules,
+        forms: Arc<[Early]>,
         column: Option<String>,
     ) -> Self {
-        Self { inputs, readings, rules, column, current: None, again: Arc::default() }
+        Self { inputs, readings, rules, forms, column, current: None, again: Arc::default() }
     }
 
     /// Returns the next record and the index of its input, up to the end of input `last`. Tables are skipped,
@@ -111,7 +115,11 @@ impl Walk {
     fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
         self.end()?;
         let into = |input: Input| input.into_originals(&self.rules, self.column.as_deref());
-        let (again, originals) = open_again(&self.inputs[input], &self.readings[input], into)?;
+        let path = &self.inputs[input];
+        let (again, originals) = open_again(path, &self.readings[input], into)?;
+        if let Some(form) = self.forms.get(input) {
+            ensure!(form.verify(path, &self.rules, &again)?, "{}: {REPLACED}", path.display());
+        }
         self.again = again;
         self.current = Some((input, originals));
         Ok(())
@@ -181,7 +189,7 @@ pub(super) fn check_unchanged(path: &Path, first: &Reading, again: &Reading) -> 
 
 /// Message about an input that has changed since the first reading.
 const REPLACED: &str = "the file was replaced or changed while this run read it, so some of its documents were never decided \
-                        on and the outputs are incomplete; run again";
+                        on, or have other columns, and the outputs are incomplete; run again";
 
 /// The outputs of documents.
 pub struct Outputs {
@@ -341,9 +349,11 @@ impl Copier {
             account(accounts, decision, is_kept, &found);
         }
         match found {
-            Found::Row(None) => self.copied.unreadable += 1,
-            Found::Record(Original { bytes: None, .. }) => self.copied.too_long += 1,
-            Found::Row(Some(row)) => {
+            Found::Row(Err(NoRow::Unreadable)) => self.copied.unreadable += 1,
+            Found::Row(Err(NoRow::TooLarge)) | Found::Record(Original { bytes: None, .. }) => {
+                self.copied.too_long += 1;
+            }
+            Found::Row(Ok(row)) => {
                 self.copied.count(decision, is_kept, row.bytes);
                 let output = if is_kept { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 if let Some(output) = output {
@@ -414,9 +424,9 @@ impl Copier {
 fn account((field, accounts): &mut (Field, Accounts), decision: &Decision, is_kept: bool, found: &Found) {
     let fate = if is_kept { Fate::Kept } else { Fate::Dropped };
     let (fate, bytes) = match found {
-        Found::Row(Some(row)) => (fate, row.bytes),
+        Found::Row(Ok(row)) => (fate, row.bytes),
         Found::Record(Original { bytes: Some(bytes), .. }) => (fate, bytes.len() as u64),
-        Found::Row(None) | Found::Record(Original { bytes: None, .. }) => (Fate::NotCopied, 0),
+        Found::Row(Err(_)) | Found::Record(Original { bytes: None, .. }) => (Fate::NotCopied, 0),
     };
     let column = field.column();
     let json = column.as_deref().and_then(|column| found.json(column));
@@ -587,5 +597,41 @@ impl Ranker {
         self.choice.end_offers();
         let Self { choice, ordinal: documents, lacking, sources, .. } = self;
         Ranked { choice, documents, lacking, sources }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leitong_text::page::config::PageConfig;
+    use leitong_text::page::mapping::config::InputConfig;
+
+    use super::*;
+    use crate::keep::forms;
+
+    /// The names of the columns were read before the run, and the rows from another file: rows were written below the
+    /// names of other columns.
+    #[test]
+    fn a_table_whose_columns_change_before_it_is_read_ends_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.csv");
+        let rules = InputRules::new(&PageConfig::default(), &InputConfig::default()).expect("rules");
+        let begin = |early: &str, later: &str| {
+            std::fs::write(&path, early).expect("written");
+            let forms = forms::for_inputs(std::slice::from_ref(&path), &rules).expect("a file");
+            std::fs::remove_file(&path).expect("removed");
+            std::fs::write(&path, later).expect("written");
+            let readings = vec![Input::open(&path).expect("a file").take_note()];
+            let mut walk = Walk::new(vec![path.clone()], readings, rules.clone(), forms.into(), None);
+            walk.begin_with(0)
+        };
+        assert!(begin("url,text\na,b\n", "url,text\nc,d\n").is_ok(), "other rows are decided on");
+        for (early, later) in [
+            ("url,text\na,b\n", "text,url\nb,a\n"),
+            ("url,text\na,b\n", "<!DOCTYPE html><p>text"),
+            ("", "url,text\na,b\n"),
+        ] {
+            let error = begin(early, later).expect_err(later);
+            assert!(format!("{error:#}").contains("a.csv: the file was replaced"), "{error:#}");
+        }
     }
 }

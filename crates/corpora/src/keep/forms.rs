@@ -1,8 +1,10 @@
 //! The forms in which the documents of each input are written: as bytes, or as rows of a table.
 //!
 //! Documents keep the format of their input. So the forms are known before the run begins, and combinations
-//! that cannot be written are refused before anything is written.
+//! that cannot be written are refused before anything is written. A form is read before the documents, so it is
+//! compared with the file that they are [read from](Early::verify).
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,9 +16,11 @@ use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 
 use super::annotate::{Added, FIELDS};
 use crate::source::csv::{self, Dialect};
+use crate::source::location::is_object;
 use crate::source::open::Input;
 use crate::source::originals::Originals;
 use crate::source::parquet::{Fault, ParquetFile};
+use crate::source::reading::{Reading, Stamp};
 use crate::source::rules::InputRules;
 
 /// Message about inputs whose formats do not fit into one file.
@@ -66,15 +70,61 @@ pub struct TableForm {
     pub row_group_rows: usize,
 }
 
+/// The form of an input, as it was before the run began.
+#[derive(Debug, Clone)]
+pub struct Early {
+    /// The form.
+    pub form: Form,
+    /// The metadata of the file. `None` for an object in a store, which is read in one version.
+    stamp: Option<Stamp>,
+}
+
 /// Returns the form of each input.
 ///
 /// # Errors
 /// An input cannot be read.
-pub fn for_inputs(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Form>> {
-    inputs
-        .iter()
-        .map(|path| form(path, rules).with_context(|| format!("cannot read {}", path.display())))
-        .collect()
+pub fn for_inputs(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Early>> {
+    inputs.iter().map(|path| Early::new(path, rules)).collect()
+}
+
+impl Early {
+    fn new(path: &Path, rules: &InputRules) -> anyhow::Result<Self> {
+        let read = || {
+            let stamp = || -> io::Result<_> {
+                Ok(if is_object(path) { None } else { Some(Stamp::from_metadata(&std::fs::metadata(path)?)) })
+            };
+            let before = stamp()?;
+            let form = form(path, rules)?;
+            // If the file was replaced meanwhile, nothing is known of it, and the comparison reads it again.
+            anyhow::Ok(Self { form, stamp: before.filter(|_| stamp().is_ok_and(|after| after == before)) })
+        };
+        read().with_context(|| format!("cannot read {}", path.display()))
+    }
+
+    /// Returns true if documents are read from a file with this form. `again` is the record of their reading, which has
+    /// begun.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn verify(&self, path: &Path, rules: &InputRules, again: &Reading) -> anyhow::Result<bool> {
+        let stamp = again.part().stamp;
+        if stamp.is_none() || stamp == self.stamp {
+            return Ok(true);
+        }
+        let now = Self::new(path, rules)?;
+        Ok(now.stamp == stamp && now.form.is_same(&self.form))
+    }
+}
+
+impl Form {
+    /// Returns true if documents of this form fit into a file of the other.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Csv(a), Self::Csv(b)) => (&a.header, a.dialect) == (&b.header, b.dialect),
+            (Self::Rows(a), Self::Rows(b)) => a.is_same(b),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
 }
 
 /// Returns the form of a single file for the documents of all inputs.
@@ -173,10 +223,7 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     let first = match written.next() {
         Some(Form::Rows(first)) => first,
         Some(first) => {
-            let is_same = |form: &Form| match (first, form) {
-                (Form::Csv(a), Form::Csv(b)) => (&a.header, a.dialect) == (&b.header, b.dialect),
-                (first, form) => std::mem::discriminant(first) == std::mem::discriminant(form),
-            };
+            let is_same = |form: &Form| first.is_same(form);
             if let Some(Form::Csv(other)) =
                 forms.iter().find(|form| matches!(form, Form::Csv(_)) && !is_same(form))
             {
@@ -265,6 +312,11 @@ impl CsvForm {
 }
 
 impl TableForm {
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.schema, self.parquet_schema.root_schema(), &self.metadata)
+            == (&other.schema, other.parquet_schema.root_schema(), &other.metadata)
+    }
+
     fn new(path: &Path, file: &ParquetFile) -> Self {
         let index = file.metadata();
         let groups = index.row_groups();

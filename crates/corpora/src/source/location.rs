@@ -104,6 +104,29 @@ impl Location {
         }
     }
 
+    /// The time of the last modification of an object without a version, in seconds since 1970, if its store gives it.
+    #[must_use]
+    pub fn modified(&self) -> Option<i64> {
+        match self {
+            Self::File(_) => None,
+            #[cfg(feature = "s3")]
+            Self::Object(object) => object.modified().filter(|_| object.version().is_none()),
+        }
+    }
+
+    /// Returns what a store said about an object when it was first read. `None` for files, and before that.
+    #[must_use]
+    pub fn first_answer(&self) -> Option<String> {
+        match self {
+            Self::File(_) => None,
+            #[cfg(feature = "s3")]
+            Self::Object(object) => match (object.version(), object.modified()) {
+                (None, None) if object.bytes() == 0 => None,
+                (version, modified) => Some(format!("{version:?} {modified:?} {}", object.bytes())),
+            },
+        }
+    }
+
     /// Opens the input for reading from start to end.
     ///
     /// # Errors

@@ -200,6 +200,15 @@ pub enum FramingError {
         /// The reason.
         problem: String,
     },
+    /// A row of a Parquet file takes too much memory.
+    #[error(
+        "the row has more than {bytes_max} bytes when its values are decoded, so it is skipped; raise page.line_bytes_max to \
+         read it"
+    )]
+    LargeRow {
+        /// The maximum size.
+        bytes_max: u64,
+    },
     /// A table does not have the required columns.
     #[error("{0}")]
     WrongColumns(String),
@@ -220,7 +229,7 @@ impl FramingError {
             Self::WrongWarcLength { .. } | Self::BrokenWarc(_) => Cause::BrokenWarc,
             Self::BrokenIndex(_) | Self::BrokenRange(_) => Cause::BodyNotFound,
             Self::BrokenCsv(_) => Cause::BrokenCsv,
-            Self::BrokenParquet(_) | Self::LostRows { .. } => Cause::BrokenParquet,
+            Self::BrokenParquet(_) | Self::LostRows { .. } | Self::LargeRow { .. } => Cause::BrokenParquet,
             Self::WrongColumns(_) => Cause::WrongType,
             Self::OtherFormat(_) => Cause::OtherFormat,
         }

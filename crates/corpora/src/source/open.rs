@@ -117,6 +117,15 @@ impl Input {
         }
     }
 
+    /// The time of the last modification of an object without a version, in seconds since 1970.
+    #[must_use]
+    pub fn modified(&self) -> Option<i64> {
+        match &self.contents {
+            Contents::Stream(_) => None,
+            Contents::Again(location) => location.modified(),
+        }
+    }
+
     /// Returns the bytes of this input unchanged.
     ///
     /// # Errors
@@ -164,7 +173,7 @@ impl Input {
                 Ok(file) => Some(file),
                 Err(fault) => fault.content_fault().map(|_| None)?,
             };
-            return Ok(Originals::Rows(Box::new(RowOriginals::new(file, column))));
+            return Ok(Originals::Rows(Box::new(RowOriginals::new(file, column, limits.line_bytes_max))));
         }
         let (name, url) = (Arc::clone(&self.name), self.page_url());
         let lines = match csv::dialect(&name, rules.quotes) {

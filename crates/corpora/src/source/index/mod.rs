@@ -10,11 +10,13 @@ pub mod originals;
 mod ranges;
 pub mod records;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::location::{Location, is_object};
 use super::open::is_machine_error;
@@ -25,15 +27,28 @@ use super::reading::Stamp;
 #[derive(Debug)]
 pub struct WarcBase {
     base: PathBuf,
-    /// The stamp of each file when it was first used. Memory: about 150 bytes per file.
-    stamps: Mutex<HashMap<Box<str>, Stamp>>,
+    /// A hash of the metadata of each file or object when it was first used. Memory: about 80 bytes per file.
+    first: Mutex<HashMap<Box<str>, u64>>,
 }
 
 impl WarcBase {
     /// Creates it from a folder, or from `s3://bucket/…`.
     #[must_use]
     pub fn new(base: &Path) -> Self {
-        Self { base: base.to_owned(), stamps: Mutex::default() }
+        Self { base: base.to_owned(), first: Mutex::default() }
+    }
+
+    /// Returns the hashes of all files that were used so far, for a checkpoint.
+    #[must_use]
+    pub fn used(&self) -> BTreeMap<String, u64> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        first.iter().map(|(name, hash)| (name.to_string(), *hash)).collect()
+    }
+
+    /// Restores what [`Self::used`] returned in an earlier process.
+    pub fn restore(&self, used: &BTreeMap<String, u64>) {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        first.extend(used.iter().map(|(name, hash)| (name.as_str().into(), *hash)));
     }
 
     /// Returns the location of a file that an index names, or the reason why there is none.
@@ -54,30 +69,32 @@ impl WarcBase {
         PathBuf::from(format!("{}/{name}", self.base.to_string_lossy().trim_end_matches('/')))
     }
 
-    /// Compares the stamp of a file with that of its first use. Objects in stores have none.
+    /// Compares a file or object with its first use.
     ///
     /// # Errors
-    /// The file was replaced or changed, which ends the run.
+    /// It was replaced or changed, which ends the run.
     fn verify(&self, name: &str) -> Result<(), Missing> {
-        if is_object(&self.base) {
-            return Ok(());
-        }
-        // A missing file is reported when it is opened.
-        let Ok(file) = std::fs::metadata(self.path(name)) else { return Ok(()) };
-        let (now, mut stamps) =
-            (Stamp::from_metadata(&file), self.stamps.lock().unwrap_or_else(PoisonError::into_inner));
-        match stamps.get(name) {
+        let path = self.path(name);
+        let now = match is_object(&self.base) {
+            // The store is not asked before the first range is read.
+            true => Location::unseen_object(&path).map_err(Missing::from_error)?.first_answer(),
+            // A missing file is reported when it is opened.
+            false => std::fs::metadata(&path).ok().map(|file| format!("{:?}", Stamp::from_metadata(&file))),
+        };
+        let Some(now) = now.map(|now| xxh3_64(now.as_bytes())) else { return Ok(()) };
+        let mut used = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        match used.get(name) {
             Some(first) if *first != now => {
                 let error = format!(
                     "{}: the file was replaced or changed while this run read it, so its records are not those that were \
-                     decided on; run again",
-                    self.path(name).display()
+                     decided on; run again, without the checkpoint if there is one",
+                    path.display()
                 );
                 Err(Missing::Machine(io::Error::other(error)))
             }
             Some(_) => Ok(()),
             None => {
-                stamps.insert(name.into(), now);
+                used.insert(name.into(), now);
                 Ok(())
             }
         }
@@ -139,5 +156,24 @@ mod tests {
         assert!(error.to_string().contains("a.warc: the file was replaced"), "{error}");
         assert!(base.verify("a.warc").is_err());
         assert!(base.file("b.warc").is_ok(), "its reader reports that it is missing");
+    }
+
+    /// A killed run did not know the WARC files that it had read, and continued with others.
+    #[test]
+    fn a_file_that_is_replaced_before_a_run_continues_ends_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.warc");
+        std::fs::write(&path, "one record").expect("written");
+        let before = WarcBase::new(folder.path());
+        assert!(before.file("a.warc").is_ok());
+        let resumed = || {
+            let base = WarcBase::new(folder.path());
+            base.restore(&before.used());
+            base
+        };
+        assert!(resumed().file("a.warc").is_ok());
+        std::fs::remove_file(&path).expect("removed");
+        std::fs::write(&path, "two record").expect("written");
+        assert!(matches!(resumed().file("a.warc"), Err(Missing::Machine(_))));
     }
 }

@@ -14,6 +14,8 @@ const SHOWN_MAX: usize = 400;
 const CHECK_CREDENTIALS: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if there is one, AWS_SESSION_TOKEN; \
                                  for public data set AWS_SKIP_SIGNATURE=true";
 
+const REPLACED: &str = "the object was replaced while it was read; run again";
+
 /// The object of a failed request.
 pub(super) struct Failure<'a> {
     pub(super) bucket: &'a str,
@@ -46,9 +48,7 @@ impl Failure<'_> {
             _ if says(&["AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"]) => {
                 (io::ErrorKind::PermissionDenied, CHECK_CREDENTIALS)
             }
-            Error::Precondition { .. } => {
-                (io::ErrorKind::Other, "the object was replaced while it was read; run again")
-            }
+            Error::Precondition { .. } => (io::ErrorKind::Other, REPLACED),
             _ if text.contains("169.254.") => (
                 io::ErrorKind::PermissionDenied,
                 "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true \
@@ -71,6 +71,11 @@ impl Failure<'_> {
     pub(super) fn short(&self, found: usize, expected: u64) -> io::Error {
         let problem = format!("the store returned {found} bytes instead of {expected}; run again");
         self.error(io::ErrorKind::Other, &problem)
+    }
+
+    /// Creates the error for an object that is not the one that was read before.
+    pub(super) fn replaced(&self) -> io::Error {
+        self.error(io::ErrorKind::Other, REPLACED)
     }
 
     fn error(&self, kind: io::ErrorKind, problem: &str) -> io::Error {

@@ -5,7 +5,8 @@
 //! from environment variables (`AWS_…`). `object_store` repeats requests that fail temporarily.
 //!
 //! Invariant: an object is read in the version in which it was first found. If it is replaced in the
-//! meantime, reading fails. Memory: a few hundred bytes per object that was looked up.
+//! meantime, reading fails: each request names the entity tag, and each answer is compared with the first one, since some
+//! stores ignore the request's condition or have no entity tags. Memory: a few hundred bytes per object.
 
 pub mod blocks;
 mod environment;
@@ -34,10 +35,38 @@ use super::fetch::{Fetch, wait};
 pub struct Object {
     bucket: Arc<Bucket>,
     key: Key,
-    /// Size of the object. `None` if the store was not asked.
-    bytes: Option<u64>,
+    /// True if the store was asked for the object before its content was read.
+    is_looked_up: bool,
+    /// The first answer of the store.
+    first: OnceLock<Facts>,
+}
+
+/// The facts that a store returns about an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Facts {
+    bytes: u64,
     /// The entity tag.
     version: Option<String>,
+    /// Time of the last modification, in seconds since 1970. `None` if the store does not give it.
+    modified: Option<i64>,
+}
+
+impl Facts {
+    fn new(meta: &ObjectMeta) -> Self {
+        let modified = Some(meta.last_modified.timestamp()).filter(|seconds| *seconds != 0);
+        Self { bytes: meta.size, version: meta.e_tag.clone(), modified }
+    }
+
+    /// Returns true if these are facts about the same object. Lists and answers may write entity tags differently.
+    fn fits(&self, other: &Self) -> bool {
+        let bare = |tag: &str| tag.trim_start_matches("W/").trim_matches('"').to_owned();
+        let versions = self.version.as_deref().zip(other.version.as_deref());
+        self.bytes == other.bytes
+            && match versions {
+                Some((version, other)) => bare(version) == bare(other),
+                None => self.modified.zip(other.modified).is_none_or(|(time, other)| time == other),
+            }
+    }
 }
 
 /// A bucket, and the client for it.
@@ -61,6 +90,8 @@ struct ObjectName<'a> {
 struct Known {
     buckets: HashMap<String, Arc<Bucket>>,
     objects: HashMap<String, Arc<Object>>,
+    /// Objects of which only single ranges are read.
+    unseen: HashMap<String, Arc<Object>>,
 }
 
 impl Object {
@@ -91,31 +122,35 @@ impl Object {
     /// The name is not valid.
     pub fn unseen(path: &Path) -> io::Result<Arc<Self>> {
         let name = ObjectName::parse(path)?;
-        Ok(Arc::new(Self { bucket: name.bucket()?, key: name.key()?, bytes: None, version: None }))
+        let (bucket, key) = (name.bucket()?, name.key()?);
+        let new = || Arc::new(Self { bucket, key, is_looked_up: false, first: OnceLock::new() });
+        Ok(Arc::clone(known().unseen.entry(name.to_string()).or_insert_with(new)))
     }
 
     /// Stores the facts that a store has returned about an object.
     fn remember(bucket: &Arc<Bucket>, meta: ObjectMeta) -> Arc<Self> {
         let name = ObjectName { bucket: &bucket.name, key: meta.location.as_ref() }.to_string();
-        let object = Self {
-            bucket: Arc::clone(bucket),
-            key: meta.location,
-            bytes: Some(meta.size),
-            version: meta.e_tag,
-        };
+        let first = OnceLock::from(Facts::new(&meta));
+        let object = Self { bucket: Arc::clone(bucket), key: meta.location, is_looked_up: true, first };
         Arc::clone(known().objects.entry(name).or_insert_with(|| Arc::new(object)))
     }
 
-    /// Returns the size of the object, or 0 if it was not looked up.
+    /// Returns the size of the object, or 0 if the store was not asked yet.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.bytes.unwrap_or(0)
+        self.first.get().map_or(0, |facts| facts.bytes)
     }
 
     /// Returns the entity tag of the object.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
-        self.version.as_deref()
+        self.first.get()?.version.as_deref()
+    }
+
+    /// Time of the last modification, in seconds since 1970.
+    #[must_use]
+    pub fn modified(&self) -> Option<i64> {
+        self.first.get()?.modified
     }
 
     /// Starts to fetch the bytes at `range`, which must not be empty and must be within the object. If the
@@ -131,14 +166,21 @@ impl Object {
     async fn range(&self, range: Range<u64>) -> io::Result<Bytes> {
         let options = GetOptions {
             range: Some(range.clone().into()),
-            if_match: self.version.clone(),
+            if_match: self.version().map(str::to_owned),
             ..GetOptions::default()
         };
         let failure =
             Failure { bucket: &self.bucket.name, key: self.key.as_ref(), offset: Some(range.start) };
-        let get = async { self.bucket.store.get_opts(&self.key, options).await?.bytes().await };
-        let bytes = get.await.map_err(|error| failure.to_io_error(&error))?;
-        if self.bytes.is_some() && bytes.len() as u64 != range.end - range.start {
+        let get = async {
+            let answer = self.bucket.store.get_opts(&self.key, options).await?;
+            let facts = Facts::new(&answer.meta);
+            Ok((facts, answer.bytes().await?))
+        };
+        let (facts, bytes) = get.await.map_err(|error| failure.to_io_error(&error))?;
+        if !self.first.get_or_init(|| facts.clone()).fits(&facts) {
+            return Err(failure.replaced());
+        }
+        if self.is_looked_up && bytes.len() as u64 != range.end - range.start {
             return Err(failure.short(bytes.len(), range.end - range.start));
         }
         Ok(bytes)

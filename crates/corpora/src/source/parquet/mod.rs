@@ -5,14 +5,20 @@
 //! In: a file that can be read at any position, because its index is at the end. Out: records in the order of
 //! the rows, numbered from 1. If a row cannot be read, only that row is lost, as far as the structure of the
 //! file allows it ([`rows`]). Memory: one batch of rows of about [`BATCH_BYTES`], and the Parquet pages that
-//! contain it. A page is decompressed as a whole; writers usually make pages of about a megabyte. A value
-//! that a dictionary contains once may occur in every row. Therefore a batch has at most as many rows as fit
-//! into [`DECODED_BYTES_MAX`] in that case, but at least one.
+//! contain it. A page is decompressed as a whole, up to [`PAGE_BYTES_MAX`](guard::PAGE_BYTES_MAX); writers
+//! usually make pages of about a megabyte. A value that a dictionary contains once may occur in every row, or many
+//! times in a row. Therefore a batch has at most as many rows as fit into [`DECODED_BYTES_MAX`] when they are decoded
+//! ([`costs`]), and a single row above it is left out and reported.
 
 mod columns;
+mod costs;
+mod guard;
+mod heads;
 mod json;
 pub mod originals;
+mod plan;
 pub mod rows;
+mod runs;
 mod source;
 
 use std::io;
@@ -35,8 +41,8 @@ pub(super) use source::ParquetSource;
 const MAGIC: &[u8; 4] = b"PAR1";
 /// Size of a batch of rows, according to the average row size in the file.
 const BATCH_BYTES: u64 = 4 << 20;
-/// Maximum size of a batch of rows, counting values that the file stores once for many rows as often as they
-/// may occur.
+/// Maximum size of a row, and of a batch of rows, when it is decoded: a value that the file stores once counts as often
+/// as it occurs. `page.line_bytes_max` applies instead if it is larger.
 const DECODED_BYTES_MAX: u64 = 64 << 20;
 /// Maximum number of rows in a batch.
 const BATCH_ROWS_MAX: usize = 1024;

@@ -42,6 +42,15 @@ impl Row {
     }
 }
 
+/// The reason why there is no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoRow {
+    /// The row, or a part of it, cannot be read.
+    Unreadable,
+    /// The row is larger than a row may be.
+    TooLarge,
+}
+
 /// Finds rows by number.
 pub struct RowOriginals {
     /// `None` if no row of the file can be read.
@@ -53,37 +62,37 @@ pub struct RowOriginals {
 impl RowOriginals {
     /// Creates a reader of the rows of `file`, with all columns or only the named one.
     #[must_use]
-    pub fn new(file: Option<ParquetFile>, column: Option<&str>) -> Self {
+    pub fn new(file: Option<ParquetFile>, column: Option<&str>, line_bytes_max: usize) -> Self {
         let rows = file.map(|file| {
             let place = |name| Vec::from_iter(file.schema().fields().find(name).map(|(at, _)| at));
             let places = column.map(place);
-            Rows::new(file, places.as_deref())
+            Rows::new(file, places.as_deref(), line_bytes_max)
         });
         Self { rows, chunk: None }
     }
 
-    /// Returns row `number`, from 1. Numbers must be requested in ascending order. Returns `None` if the row,
-    /// or a part of it, cannot be read.
+    /// Returns row `number`, from 1. Numbers must be requested in ascending order.
     ///
     /// # Errors
     /// The operating system's error.
-    pub fn find(&mut self, number: u64) -> io::Result<Option<Row>> {
-        let Some(rows) = &mut self.rows else { return Ok(None) };
+    pub fn find(&mut self, number: u64) -> io::Result<Result<Row, NoRow>> {
+        let Some(rows) = &mut self.rows else { return Ok(Err(NoRow::Unreadable)) };
         let number = number.saturating_sub(1);
         while self.chunk.as_ref().is_none_or(|chunk| chunk.rows().end <= number) {
             rows.skip_towards(number);
             self.chunk = rows.next_chunk()?;
             if self.chunk.is_none() {
-                return Ok(None);
+                return Ok(Err(NoRow::Unreadable));
             }
         }
         Ok(match &self.chunk {
             Some(Chunk::Rows { first, batch }) => {
                 let bytes = batch.get_array_memory_size() / batch.num_rows().max(1);
                 let at = usize::try_from(number - first).map_err(io::Error::other)?;
-                Some(Row { batch: batch.clone(), first: *first, at, bytes: bytes as u64 })
+                Ok(Row { batch: batch.clone(), first: *first, at, bytes: bytes as u64 })
             }
-            _ => None,
+            Some(Chunk::TooLarge { .. }) => Err(NoRow::TooLarge),
+            _ => Err(NoRow::Unreadable),
         })
     }
 }

@@ -3,22 +3,22 @@
 //! After an error, the batch is read again in smaller steps, which recovers all rows before the broken place.
 //! To find the next readable row after it, the reader tries rows at doubling distances, and then bisects. A
 //! broken page costs its rows and a few dozen attempts; a broken page header or dictionary costs the rest of
-//! its row group. Invariant: each row is in exactly one [`Chunk`], and chunks are in order.
+//! its row group. If the values of a batch turn out to take too much memory, the row group is [measured](plan) first: a
+//! row that is too large is left out, and batches become smaller. Invariant: each row is in exactly one [`Chunk`], and
+//! chunks are in order.
 
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
-};
-use parquet::basic::{Encoding, PageType, Type};
-use parquet::column::page::PageReader;
-use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
+use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 
+use super::costs::ChunkCosts;
+use super::guard::{Budget, Guard};
+use super::plan::{Plan, plan};
 use super::{BATCH_BYTES, BATCH_ROWS_MAX, DECODED_BYTES_MAX, Fault, ParquetFile, guarded};
 
 /// The next part of a file.
@@ -40,6 +40,13 @@ pub enum Chunk {
         /// The reason.
         problem: String,
     },
+    /// Rows that are too large to be read.
+    TooLarge {
+        /// The numbers of the rows, from 0.
+        rows: Range<u64>,
+        /// Size of the largest of them when it is decoded.
+        bytes: u64,
+    },
 }
 
 impl Chunk {
@@ -48,7 +55,7 @@ impl Chunk {
     pub fn rows(&self) -> Range<u64> {
         match self {
             Self::Rows { first, batch } => *first..*first + batch.num_rows() as u64,
-            Self::Lost { rows, .. } => rows.clone(),
+            Self::Lost { rows, .. } | Self::TooLarge { rows, .. } => rows.clone(),
         }
     }
 }
@@ -66,17 +73,43 @@ pub struct Rows {
     reader: Option<ParquetRecordBatchReader>,
     /// Batch size of the next reader, if it must be smaller than usual.
     step: Option<usize>,
+    /// The limit for the current reader.
+    budget: Arc<Budget>,
+    /// How to read the row group, if its values are large.
+    plan: Option<Plan>,
+    /// Parts that were read and not returned yet.
+    ready: VecDeque<Chunk>,
+    row_bytes_max: u64,
 }
 
 impl Rows {
-    /// Creates a reader for the columns with these indexes, or for all columns.
+    /// Creates a reader for the columns with these indexes, or for all columns. A row above [`DECODED_BYTES_MAX`] is
+    /// left out, unless `line_bytes_max` is more.
     #[must_use]
-    pub fn new(file: ParquetFile, columns: Option<&[usize]>) -> Self {
+    pub fn new(file: ParquetFile, columns: Option<&[usize]>, line_bytes_max: usize) -> Self {
         let columns = match columns {
             None => ProjectionMask::all(),
             Some(places) => ProjectionMask::roots(file.parquet_schema(), places.iter().copied()),
         };
-        Self { file, columns, row_group: 0, group_start: 0, next: 0, reader: None, step: None }
+        Self {
+            file,
+            columns,
+            row_group: 0,
+            group_start: 0,
+            next: 0,
+            reader: None,
+            step: None,
+            budget: Arc::new(Budget::None),
+            plan: None,
+            ready: VecDeque::new(),
+            row_bytes_max: DECODED_BYTES_MAX.max(line_bytes_max as u64),
+        }
+    }
+
+    /// Maximum size of a row when it is decoded.
+    #[must_use]
+    pub fn row_bytes_max(&self) -> u64 {
+        self.row_bytes_max
     }
 
     /// Returns the file that is read.
@@ -109,19 +142,26 @@ impl Rows {
     /// The operating system's error.
     pub fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
         while self.row_group < self.file.metadata().num_row_groups() {
+            if let Some(chunk) = self.ready.pop_front() {
+                return Ok(Some(chunk));
+            }
             if self.next >= self.file.rows_of(self.row_group) {
                 self.begin_next_group();
                 continue;
             }
+            self.pass_too_large();
+            if !self.ready.is_empty() {
+                continue;
+            }
             match self.next_batch() {
-                Ok(batch) => {
-                    let first = self.group_start + self.next;
-                    self.next += batch.num_rows() as u64;
-                    return Ok(Some(Chunk::Rows { first, batch }));
-                }
+                Ok(batch) => self.add(&batch),
                 Err(fault) => {
                     let problem = fault.content_fault()?;
                     self.reader = None;
+                    if self.budget.is_exceeded() && self.plan.is_none() {
+                        self.plan = Some(self.measured()?);
+                        continue;
+                    }
                     match self.step {
                         None => self.step = Some(BATCH_ROWS_MAX / 16),
                         Some(1) => return self.skip_broken(problem).map(Some),
@@ -130,7 +170,78 @@ impl Rows {
                 }
             }
         }
-        Ok(None)
+        Ok(self.ready.pop_front())
+    }
+
+    /// Adds the rows of a batch, which are the next ones that are not too large.
+    fn add(&mut self, batch: &RecordBatch) {
+        let mut added = 0;
+        while added < batch.num_rows() {
+            let left = batch.num_rows() - added;
+            let too_large = self.plan.as_ref().and_then(|plan| plan.next_too_large(self.next));
+            let until = too_large.map_or(u64::MAX, |(rows, _)| rows.start - self.next);
+            let count = usize::try_from(until).unwrap_or(usize::MAX).min(left);
+            let first = self.group_start + self.next;
+            self.ready.push_back(Chunk::Rows { first, batch: batch.slice(added, count) });
+            self.next += count as u64;
+            added += count;
+            if added < batch.num_rows() {
+                self.pass_too_large();
+            }
+        }
+    }
+
+    /// Moves on if the next rows are too large, or cannot be measured.
+    fn pass_too_large(&mut self) {
+        let Some(plan) = &self.plan else { return };
+        let row = |number: u64| self.group_start.saturating_add(number);
+        if let Some((rows, bytes)) =
+            plan.next_too_large(self.next).filter(|(rows, _)| rows.start <= self.next)
+        {
+            let next = rows.end;
+            self.ready.push_back(Chunk::TooLarge { rows: row(self.next)..row(next), bytes: *bytes });
+            self.next = next;
+        } else if self.next >= plan.end
+            && let Some(problem) = &plan.problem
+        {
+            let end = self.file.rows_of(self.row_group);
+            let (rows, problem) = (row(self.next)..row(end), problem.clone());
+            self.ready.push_back(Chunk::Lost { rows, row_group: self.row_group, problem });
+            self.next = end;
+        }
+    }
+
+    /// Measures the rows of the row group.
+    fn measured(&self) -> io::Result<Plan> {
+        let guard = self.guard(Budget::None).map_err(Fault::Machine);
+        let leaves = 0..self.file.metadata().row_group(self.row_group).num_columns();
+        let columns = leaves.filter(|at| self.columns.leaf_included(*at));
+        let plan = guard.and_then(|guard| {
+            guarded(|| {
+                let columns = columns.map(|at| {
+                    let pages = guard.pages(at)?;
+                    Ok(ChunkCosts::new(pages.column(), Box::new(pages)))
+                });
+                let columns = columns.collect::<Result<_, parquet::errors::ParquetError>>()?;
+                Ok::<_, Fault>(plan(columns, self.file.rows_of(self.row_group), self.row_bytes_max))
+            })
+        });
+        if let Some(failure) = self.file.file.failure() {
+            return Err(failure);
+        }
+        match plan {
+            Ok(plan) => Ok(plan),
+            Err(fault) => Ok(Plan { problem: Some(fault.content_fault()?), ..Plan::default() }),
+        }
+    }
+
+    fn guard(&self, budget: Budget) -> io::Result<Guard> {
+        Ok(Guard {
+            file: self.file.file.try_clone()?,
+            metadata: Arc::clone(self.file.index.metadata()),
+            row_group: self.row_group,
+            budget: Arc::new(budget),
+        })
     }
 
     /// Returns the number of the first row after the row group. Saturates, because a broken index may claim
@@ -145,14 +256,26 @@ impl Rows {
         self.next = 0;
         self.reader = None;
         self.step = None;
+        self.plan = None;
     }
 
     /// Reads the next batch of the row group.
     fn next_batch(&mut self) -> Result<RecordBatch, Fault> {
         let mut reader = match self.reader.take() {
             Some(reader) => reader,
-            None => self.reader_at(self.next, self.step.unwrap_or_else(|| self.batch_rows()), None)?,
+            None => {
+                // Damaged row groups are read in many attempts, each of which passes over pages.
+                let budget = match (&self.plan, self.step) {
+                    (Some(_), _) => Budget::None,
+                    (None, None) => Budget::together(self.row_bytes_max.saturating_mul(2)),
+                    (None, Some(_)) => Budget::EachPage(self.row_bytes_max),
+                };
+                let guard = self.guard(budget).map_err(Fault::Machine)?;
+                self.budget = Arc::clone(&guard.budget);
+                self.reader_at(&guard, self.next, self.step.unwrap_or_else(|| self.batch_rows()), None)?
+            }
         };
+        self.budget.reset();
         let batch = self.first_batch(&mut reader)?;
         self.reader = Some(reader);
         Ok(batch)
@@ -185,7 +308,9 @@ impl Rows {
     }
 
     fn is_readable(&self, row: u64) -> io::Result<bool> {
-        let read = self.reader_at(row, 1, Some(1)).and_then(|mut reader| self.first_batch(&mut reader));
+        let guard = self.guard(Budget::EachPage(self.row_bytes_max))?;
+        let read =
+            self.reader_at(&guard, row, 1, Some(1)).and_then(|mut reader| self.first_batch(&mut reader));
         match read {
             Ok(_) => Ok(true),
             Err(fault) => fault.content_fault().map(|_| false),
@@ -193,32 +318,36 @@ impl Rows {
     }
 
     /// Creates a reader that starts at `row` of the row group and reads batches of `step` rows, `rows_max`
-    /// rows at most.
+    /// rows at most. Rows that are too large are left out.
     fn reader_at(
         &self,
+        guard: &Guard,
         row: u64,
         step: usize,
         rows_max: Option<usize>,
     ) -> Result<ParquetRecordBatchReader, Fault> {
-        let file = self.file.file.try_clone().map_err(Fault::Machine)?;
+        let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
+        let rest = self.file.rows_of(self.row_group) - row;
+        let rest = rows_max.map_or(rest, |rows| rest.min(rows as u64));
+        let mut selectors = vec![RowSelector::skip(count(row))];
+        let mut at = row;
+        while at < row + rest {
+            let too_large = self.plan.as_ref().and_then(|plan| plan.next_too_large(at));
+            let end = too_large.map_or(row + rest, |(rows, _)| rows.start.clamp(at, row + rest));
+            selectors.push(RowSelector::select(count(end - at)));
+            at = end;
+            if let Some((rows, _)) = too_large.filter(|(rows, _)| rows.start <= at) {
+                selectors.push(RowSelector::skip(count(rows.end - at)));
+                at = rows.end;
+            }
+        }
+        let selection =
+            (row > 0 || rows_max.is_some() || self.plan.is_some()).then(|| RowSelection::from(selectors));
         let reader = guarded(|| {
-            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.file.index.clone())
-                .with_row_groups(vec![self.row_group])
-                .with_projection(self.columns.clone())
-                .with_batch_size(step);
-            let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
-            let builder = match (row, rows_max) {
-                (0, None) => builder,
-                (row, rows_max) => {
-                    let rest = count(self.file.rows_of(self.row_group) - row);
-                    let selected = rows_max.unwrap_or(rest).min(rest);
-                    builder.with_row_selection(RowSelection::from(vec![
-                        RowSelector::skip(count(row)),
-                        RowSelector::select(selected),
-                    ]))
-                }
-            };
-            builder.build()
+            let hint = Some(self.file.schema().fields());
+            let levels =
+                parquet_to_arrow_field_levels(self.file.parquet_schema(), self.columns.clone(), hint)?;
+            ParquetRecordBatchReader::try_new_with_row_groups(&levels, guard, step, selection)
         });
         reader.map_err(|fault| fault.or_machine_failure(&self.file.file))
     }
@@ -234,93 +363,18 @@ impl Rows {
 
     /// Returns the number of rows that have about [`BATCH_BYTES`].
     fn batch_rows(&self) -> usize {
+        if let Some(plan) = &self.plan {
+            return plan.step;
+        }
         let group = self.file.metadata().row_group(self.row_group);
         let columns = group.columns().iter().enumerate();
         let read = columns.filter(|(at, _)| self.columns.leaf_included(*at)).map(|(_, column)| column);
         let bytes = read.map(|column| u64::try_from(column.uncompressed_size()).unwrap_or(0));
         let bytes = bytes.fold(1, u64::saturating_add);
         let rows = BATCH_BYTES.saturating_mul(self.file.rows_of(self.row_group)) / bytes;
-        let rows = rows.min(DECODED_BYTES_MAX / self.value_bytes_max().max(1));
         usize::try_from(rows).unwrap_or(usize::MAX).clamp(1, BATCH_ROWS_MAX)
-    }
-
-    /// Returns the maximum size of a row's values in columns where the file may store a value once for many
-    /// rows. With a dictionary, each row may have all bytes of the dictionary. With delta encoding, where
-    /// values share prefixes, each row may have all bytes of the column.
-    fn value_bytes_max(&self) -> u64 {
-        let group = self.file.metadata().row_group(self.row_group);
-        let columns = group.columns().iter().enumerate();
-        let columns = columns.filter(|(at, _)| self.columns.leaf_included(*at)).map(|(_, column)| column);
-        let bytes = columns.filter(|column| column.column_type() == Type::BYTE_ARRAY).map(|column| {
-            let shares_beginnings = column.encodings().any(|encoding| encoding == Encoding::DELTA_BYTE_ARRAY);
-            match shares_beginnings {
-                true => u64::try_from(column.uncompressed_size()).unwrap_or(0),
-                false => self.dictionary_bytes(column),
-            }
-        });
-        bytes.fold(0, u64::saturating_add)
-    }
-
-    /// Returns the decompressed size of the dictionary of a column in this row group, or 0 if it has none. A
-    /// broken dictionary is reported when the column is read.
-    fn dictionary_bytes(&self, column: &ColumnChunkMetaData) -> u64 {
-        if column.dictionary_page_offset().is_none() {
-            return 0;
-        }
-        let page = guarded(|| {
-            let file = Arc::new(self.file.file.try_clone()?);
-            let rows = usize::try_from(self.file.rows_of(self.row_group)).unwrap_or(usize::MAX);
-            SerializedPageReader::new(file, column, rows, None)?.get_next_page()
-        });
-        match page {
-            Ok(Some(page)) if page.page_type() == PageType::DICTIONARY_PAGE => page.buffer().len() as u64,
-            _ => 0,
-        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs::File;
-
-    use arrow_array::{ArrayRef, StringArray};
-    use parquet::arrow::ArrowWriter;
-    use parquet::basic::{Compression, ZstdLevel};
-    use parquet::file::properties::WriterProperties;
-
-    use super::*;
-    use crate::source::location::Stored;
-
-    /// A value that a dictionary contained once was copied for a thousand rows at the same time: a file of 3
-    /// KB took 1.8 GB of memory.
-    #[test]
-    fn rows_that_share_a_large_value_are_read_in_small_batches() {
-        const VALUE_BYTES: usize = 4 << 20;
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("a.parquet");
-        let value = "x".repeat(VALUE_BYTES);
-        let row: ArrayRef = Arc::new(StringArray::from_iter_values([&value]));
-        let batch = RecordBatch::try_from_iter([("text", row)]).expect("a batch");
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_dictionary_page_size_limit(64 << 20)
-            .build();
-        let file = File::create(&path).expect("a file");
-        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).expect("a writer");
-        for _ in 0..100 {
-            writer.write(&batch).expect("written");
-        }
-        writer.close().expect("written");
-        assert!(path.metadata().expect("a file").len() < 100_000, "the value is stored once");
-        let file = ParquetFile::open(Stored::File(File::open(&path).expect("a file"))).expect("its index");
-        let mut rows = Rows::new(file, None);
-        let (mut read, mut largest) = (0, 0);
-        while let Some(chunk) = rows.next_chunk().expect("a file") {
-            let Chunk::Rows { batch, .. } = chunk else { panic!("all can be read") };
-            read += batch.num_rows();
-            largest = largest.max(batch.num_rows());
-        }
-        // With the length in front of each value, 15 of them fit into 64 MiB.
-        assert_eq!((read, largest), (100, 15));
-    }
-}
+mod tests;

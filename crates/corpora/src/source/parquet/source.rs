@@ -1,6 +1,7 @@
 //! Reads the rows of a Parquet file as a [`Source`].
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,6 +29,8 @@ enum State {
         columns: Columns,
         /// The current batch: the number of its first row, the batch, and the index of the next row.
         batch: Option<(u64, RecordBatch, usize)>,
+        /// Rows that are too large, and not reported yet.
+        too_large: Range<u64>,
     },
     /// The file cannot be read. The error is not yet reported.
     Broken(FramingError),
@@ -51,8 +54,9 @@ impl ParquetSource {
             Ok(file) => match Columns::select(file.schema().fields(), rules) {
                 Err(problem) => State::Broken(FramingError::WrongColumns(problem)),
                 Ok(columns) => {
-                    let rows = Box::new(Rows::new(file, Some(&columns.places())));
-                    State::Reading { rows, columns, batch: None }
+                    let line_bytes_max = rules.limits.line_bytes_max;
+                    let rows = Box::new(Rows::new(file, Some(&columns.places()), line_bytes_max));
+                    State::Reading { rows, columns, batch: None, too_large: 0..0 }
                 }
             },
         };
@@ -61,7 +65,7 @@ impl ParquetSource {
 
     fn next_record(&mut self) -> io::Result<Option<Record>> {
         loop {
-            let State::Reading { rows, columns, batch } = &mut self.state else {
+            let State::Reading { rows, columns, batch, too_large } = &mut self.state else {
                 let State::Broken(error) = std::mem::replace(&mut self.state, State::Ended) else {
                     return Ok(None);
                 };
@@ -84,6 +88,10 @@ impl ParquetSource {
                 }
                 *batch = None;
             }
+            if let Some(number) = too_large.next() {
+                let error = FramingError::LargeRow { bytes_max: rows.row_bytes_max() };
+                return Ok(Some(record(&self.input, number, Payload::Broken(error))));
+            }
             match rows.next_chunk()? {
                 None => self.state = State::Ended,
                 Some(Chunk::Rows { first, batch: read }) => {
@@ -91,6 +99,7 @@ impl ParquetSource {
                     self.read.bytes.fetch_add(bytes, Ordering::Relaxed);
                     *batch = Some((first, read, 0));
                 }
+                Some(Chunk::TooLarge { rows, .. }) => *too_large = rows,
                 Some(Chunk::Lost { rows: lost, row_group, problem }) => {
                     let error =
                         FramingError::LostRows { rows: (lost.start + 1, lost.end), row_group, problem };

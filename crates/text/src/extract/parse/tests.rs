@@ -209,7 +209,10 @@ fn a_host_shows_one_shadow_tree_and_other_content_only_in_slots() {
             "<x-a><template shadowrootmode=open>one</template></x-a><x-a><template shadowrootmode=open>two</template></x-a>",
             &["custom: one", "custom: two"],
         ),
-        ("<x-a><template shadowrootmode=open>one</template><p>two</p><p>three</p></x-a>four", &["custom: one", "four"]),
+        (
+            "<x-a><template shadowrootmode=open>one</template><p>two</p><p>three</p></x-a>four",
+            &["custom: one", "four"],
+        ),
         ("<x-a><template shadowrootmode=open></template><p>two</p></x-a>", &["custom p: two"]),
         (
             "<x-a><template shadowrootmode=open><x-b><template shadowrootmode=open>one<slot></slot></template><p>two</p></x-b>\

@@ -1,0 +1,319 @@
+//! Measures how many bytes the values of each row take when they are decoded.
+//!
+//! A file may store a value once and refer to it from many rows, or many times from one row. So sizes are taken from the
+//! encoded levels, indexes and lengths, without decoding values. Memory: a page, and the lengths of a dictionary. Cost:
+//! linear in the bytes of the pages.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::{Encoding, Type};
+use parquet::column::page::{Page, PageReader};
+use parquet::errors::ParquetError;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::runs::{Deltas, Hybrid};
+
+/// Bytes for the levels of a value, and its offset.
+const ENTRY_BYTES: u64 = 8;
+
+/// The properties of a column that its pages depend on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    /// Bytes of a value. `None` if they vary.
+    width: Option<u64>,
+    max_definition: u32,
+    max_repetition: u32,
+}
+
+impl Column {
+    pub(super) fn new(column: &ColumnDescriptor) -> Self {
+        let level = |level: i16| u32::try_from(level).unwrap_or(0);
+        let width = match column.physical_type() {
+            Type::BOOLEAN => Some(1),
+            Type::INT32 | Type::FLOAT => Some(4),
+            Type::INT64 | Type::DOUBLE => Some(8),
+            Type::INT96 => Some(12),
+            Type::FIXED_LEN_BYTE_ARRAY => Some(u64::try_from(column.type_length()).unwrap_or(0)),
+            Type::BYTE_ARRAY => None,
+        };
+        Self {
+            width,
+            max_definition: level(column.max_def_level()),
+            max_repetition: level(column.max_rep_level()),
+        }
+    }
+}
+
+/// The lengths of a dictionary's values.
+pub(super) type Dictionary = Arc<[u32]>;
+
+/// Returns the lengths of the values of a dictionary page.
+pub(super) fn dictionary(column: Column, page: &Page) -> Dictionary {
+    let mut values = match column.width {
+        Some(_) => return Arc::default(),
+        None => Lengths::Plain { bytes: page.buffer().clone(), at: 0 },
+    };
+    let next = || {
+        let (_, length) = values.peek()?;
+        values.pass(1);
+        Some(u32::try_from(length).unwrap_or(u32::MAX))
+    };
+    std::iter::from_fn(next).take(page.num_values() as usize).collect()
+}
+
+/// Returns the bytes of all values of a data page when they are decoded. `None` if the page is damaged.
+pub(super) fn total(column: Column, page: &Page, lengths: &Dictionary) -> Option<u64> {
+    let mut costs = PageCosts::new(column, page, lengths)?;
+    let mut total = 0_u64;
+    while costs.left > 0 {
+        let run = costs.next()?;
+        total = total.saturating_add(run.cost.saturating_mul(run.count));
+    }
+    Some(total)
+}
+
+/// The lengths of a page's values, one after the other.
+#[derive(Debug)]
+enum Lengths {
+    Fixed(u64),
+    Plain {
+        bytes: Bytes,
+        at: usize,
+    },
+    Dictionary(Hybrid, Dictionary),
+    Deltas(Deltas, Option<u64>),
+    /// Values that share their beginnings with the value before.
+    Shared {
+        prefixes: Deltas,
+        suffixes: Deltas,
+        next: Option<u64>,
+    },
+}
+
+impl Lengths {
+    fn new(column: Column, encoding: Encoding, bytes: Bytes, dictionary: &Dictionary) -> Option<Self> {
+        Some(match (encoding, column.width) {
+            (_, Some(width)) => Self::Fixed(width),
+            (Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY, None) => {
+                let width = *bytes.first()?;
+                if width > 32 {
+                    return None;
+                }
+                Self::Dictionary(Hybrid::new(bytes.slice(1..), u32::from(width)), Arc::clone(dictionary))
+            }
+            (Encoding::DELTA_LENGTH_BYTE_ARRAY, None) => Self::Deltas(Deltas::new(bytes)?, None),
+            (Encoding::DELTA_BYTE_ARRAY, None) => {
+                let prefixes = Deltas::new(bytes)?;
+                let suffixes = Deltas::new(prefixes.after()?)?;
+                Self::Shared { prefixes, suffixes, next: None }
+            }
+            _ => Self::Plain { bytes, at: 0 },
+        })
+    }
+
+    /// Returns how often the next length is repeated at least, and the length. `None` if there is none.
+    fn peek(&mut self) -> Option<(u64, u64)> {
+        let length = |length: i64| u64::try_from(length).ok();
+        match self {
+            Self::Fixed(width) => Some((u64::MAX, *width)),
+            Self::Plain { bytes, at } => {
+                let head = bytes.get(*at..at.checked_add(4)?)?.first_chunk()?;
+                let length = u32::from_le_bytes(*head);
+                (bytes.len() - *at - 4 >= length as usize).then_some((1, u64::from(length)))
+            }
+            Self::Dictionary(indexes, lengths) => {
+                let (count, index) = indexes.peek()?;
+                Some((count, u64::from(*lengths.get(usize::try_from(index).ok()?)?)))
+            }
+            Self::Deltas(lengths, next) => {
+                if next.is_none() {
+                    *next = Some(length(lengths.next()?)?);
+                }
+                Some((1, (*next)?))
+            }
+            Self::Shared { prefixes, suffixes, next } => {
+                if next.is_none() {
+                    *next = Some(length(prefixes.next()?)?.checked_add(length(suffixes.next()?)?)?);
+                }
+                Some((1, (*next)?))
+            }
+        }
+    }
+
+    /// Moves on by `count` values, no more than [`Self::peek`] has returned.
+    fn pass(&mut self, count: u64) {
+        match self {
+            Self::Fixed(_) => {}
+            Self::Plain { bytes, at } => {
+                let length = bytes.get(*at..*at + 4).and_then(<[u8]>::first_chunk).copied();
+                *at += 4 + length.map_or(0, u32::from_le_bytes) as usize;
+            }
+            Self::Dictionary(indexes, _) => indexes.pass(count),
+            Self::Deltas(_, next) | Self::Shared { next, .. } => *next = None,
+        }
+    }
+}
+
+/// Equal entries of a page that follow each other.
+#[derive(Debug, Clone, Copy)]
+struct EntryRun {
+    count: u64,
+    /// True if each begins a row.
+    begins_row: bool,
+    cost: u64,
+}
+
+/// The entries of a data page.
+#[derive(Debug)]
+struct PageCosts {
+    repetition: Option<Hybrid>,
+    definition: Option<(Hybrid, u64)>,
+    values: Lengths,
+    /// Number of entries left.
+    left: u64,
+}
+
+impl PageCosts {
+    fn new(column: Column, page: &Page, dictionary: &Dictionary) -> Option<Self> {
+        let width = |max: u32| u32::BITS - max.leading_zeros();
+        let levels = |bytes: Bytes, max: u32| (max > 0).then(|| Hybrid::new(bytes, width(max)));
+        let bytes = page.buffer();
+        let (repetition, definition, values) = match page {
+            Page::DataPage { def_level_encoding, rep_level_encoding, .. } => {
+                // The former encoding of levels is rare, and has no length in front.
+                let is_read = |max, encoding: &Encoding| max == 0 || *encoding == Encoding::RLE;
+                if !is_read(column.max_definition, def_level_encoding)
+                    || !is_read(column.max_repetition, rep_level_encoding)
+                {
+                    return None;
+                }
+                let mut at = 0;
+                let mut part = |max: u32| {
+                    if max == 0 {
+                        return Some(Bytes::new());
+                    }
+                    let start = at + 4;
+                    let length = u32::from_le_bytes(*bytes.get(at..start)?.first_chunk()?);
+                    at = start.checked_add(length as usize)?;
+                    (at <= bytes.len()).then(|| bytes.slice(start..at))
+                };
+                (part(column.max_repetition)?, part(column.max_definition)?, bytes.slice(at..))
+            }
+            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
+                let middle = *rep_levels_byte_len as usize;
+                let end = middle.checked_add(*def_levels_byte_len as usize)?;
+                if end > bytes.len() {
+                    return None;
+                }
+                (bytes.slice(..middle), bytes.slice(middle..end), bytes.slice(end..))
+            }
+            Page::DictionaryPage { .. } => return None,
+        };
+        // A page of nulls may have no values at all.
+        let none = Lengths::Plain { bytes: Bytes::new(), at: 0 };
+        Some(Self {
+            repetition: levels(repetition, column.max_repetition),
+            definition: levels(definition, column.max_definition)
+                .map(|levels| (levels, u64::from(column.max_definition))),
+            values: Lengths::new(column, page.encoding(), values, dictionary).unwrap_or(none),
+            left: u64::from(page.num_values()),
+        })
+    }
+
+    /// Returns the next entries. `None` at the end, or if the page is damaged.
+    fn next(&mut self) -> Option<EntryRun> {
+        let mut run = EntryRun { count: self.left, begins_row: true, cost: ENTRY_BYTES };
+        if let Some(levels) = &mut self.repetition {
+            let (count, level) = levels.peek()?;
+            (run.count, run.begins_row) = (run.count.min(count), level == 0);
+        }
+        let mut has_value = true;
+        if let Some((levels, max)) = &mut self.definition {
+            let (count, level) = levels.peek()?;
+            run.count = run.count.min(count);
+            has_value = level == *max;
+        }
+        if has_value {
+            let (count, length) = self.values.peek()?;
+            run.count = run.count.min(count);
+            run.cost = run.cost.saturating_add(length);
+            self.values.pass(run.count);
+        }
+        if let Some(levels) = &mut self.repetition {
+            levels.pass(run.count);
+        }
+        if let Some((levels, _)) = &mut self.definition {
+            levels.pass(run.count);
+        }
+        self.left -= run.count;
+        Some(run)
+    }
+}
+
+fn damaged() -> ParquetError {
+    ParquetError::General("a page ends before its last value".to_owned())
+}
+
+/// Rows of a column that follow each other and take the same number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RowRun {
+    pub(super) rows: u64,
+    /// Bytes of each.
+    pub(super) cost: u64,
+}
+
+/// The rows of a column chunk.
+pub(super) struct ChunkCosts {
+    column: Column,
+    pages: Box<dyn PageReader>,
+    dictionary: Dictionary,
+    page: Option<PageCosts>,
+    /// Bytes of the row that may continue.
+    open: Option<u64>,
+    ready: VecDeque<RowRun>,
+}
+
+impl ChunkCosts {
+    pub(super) fn new(column: Column, pages: Box<dyn PageReader>) -> Self {
+        let (dictionary, ready) = (Arc::default(), VecDeque::new());
+        Self { column, pages, dictionary, page: None, open: None, ready }
+    }
+
+    /// Returns the next rows, or `None` at the end.
+    ///
+    /// # Errors
+    /// A page cannot be read, or is damaged.
+    pub(super) fn next(&mut self) -> Result<Option<RowRun>, ParquetError> {
+        loop {
+            if let Some(run) = self.ready.pop_front() {
+                return Ok(Some(run));
+            }
+            let Some(page) = self.page.as_mut().filter(|page| page.left > 0) else {
+                match self.pages.get_next_page()? {
+                    None => return Ok(self.open.take().map(|cost| RowRun { rows: 1, cost })),
+                    Some(page) if page.is_dictionary_page() => {
+                        self.dictionary = dictionary(self.column, &page)
+                    }
+                    Some(page) => {
+                        let costs = PageCosts::new(self.column, &page, &self.dictionary);
+                        self.page = Some(costs.ok_or_else(damaged)?);
+                    }
+                }
+                continue;
+            };
+            let EntryRun { count, begins_row, cost } = page.next().ok_or_else(damaged)?;
+            match &mut self.open {
+                _ if self.column.max_repetition == 0 => self.ready.push_back(RowRun { rows: count, cost }),
+                Some(open) if !begins_row => *open = open.saturating_add(cost.saturating_mul(count)),
+                open => {
+                    self.ready.extend(open.replace(cost).map(|cost| RowRun { rows: 1, cost }));
+                    if count > 1 {
+                        self.ready.push_back(RowRun { rows: count - 1, cost });
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::ParquetMetaDataWriter;
+use parquet::file::properties::{WriterProperties, WriterVersion};
+
+use super::*;
+use crate::source::location::Stored;
+
+const MIB: usize = 1 << 20;
+
+fn properties() -> parquet::file::properties::WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_dictionary_page_size_limit(64 * MIB)
+}
+
+fn write(folder: &Path, batches: &[RecordBatch], properties: WriterProperties) -> PathBuf {
+    let path = folder.join("a.parquet");
+    let file = File::create(&path).expect("a file");
+    let mut writer = ArrowWriter::try_new(file, batches[0].schema(), Some(properties)).expect("a writer");
+    batches.iter().for_each(|batch| writer.write(batch).expect("written"));
+    writer.close().expect("written");
+    path
+}
+
+fn open(path: &Path) -> Rows {
+    let file = ParquetFile::open(Stored::File(File::open(path).expect("a file"))).expect("its index");
+    Rows::new(file, None, 0)
+}
+
+/// Reads all rows: the numbers of those that can be read, of those that are too large, and the most rows of a batch.
+fn read(path: &Path) -> (Vec<u64>, Vec<u64>, usize) {
+    let (mut rows, mut sound, mut large, mut most) = (open(path), Vec::new(), Vec::new(), 0);
+    while let Some(chunk) = rows.next_chunk().expect("a file") {
+        let numbers = chunk.rows();
+        match chunk {
+            Chunk::Rows { batch, .. } => {
+                most = most.max(batch.num_rows());
+                sound.extend(numbers);
+            }
+            Chunk::TooLarge { bytes, .. } => {
+                assert!(bytes > DECODED_BYTES_MAX, "{bytes}");
+                large.extend(numbers);
+            }
+            Chunk::Lost { problem, .. } => panic!("{problem}"),
+        }
+    }
+    (sound, large, most)
+}
+
+fn strings(values: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+fn batch<const COLUMNS: usize>(columns: [(&str, ArrayRef); COLUMNS]) -> RecordBatch {
+    RecordBatch::try_from_iter(columns).expect("a batch")
+}
+
+/// A value that a dictionary contained once was copied for a thousand rows at the same time: a file of 3 KB took 1.8 GB
+/// of memory.
+#[test]
+fn rows_that_share_a_large_value_are_read_in_small_batches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let value = "x".repeat(4 * MIB);
+    let row = batch([("text", strings(&[&value]))]);
+    let path = write(folder.path(), &vec![row; 100], properties().build());
+    assert!(path.metadata().expect("a file").len() < 100_000, "the value is stored once");
+    assert_eq!(read(&path), ((0..100).collect(), vec![], 1));
+}
+
+/// A single row with many references to a large value was decoded as a whole: a file of 3 KB took several GB.
+#[test]
+fn a_row_with_many_references_to_a_large_value_costs_only_itself() {
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let value = "x".repeat(4 * MIB);
+        let mut lists = ListBuilder::new(StringBuilder::new());
+        for count in [1, 3, 40, 0, 2] {
+            (0..count).for_each(|_| lists.values().append_value(&value));
+            lists.append(true);
+        }
+        lists.append_null();
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..6));
+        let rows = batch([("id", ids), ("parts", Arc::new(lists.finish()))]);
+        let path = write(folder.path(), &[rows], properties().set_writer_version(version).build());
+        assert!(path.metadata().expect("a file").len() < 100_000, "the value is stored once");
+        let (sound, large, _) = read(&path);
+        assert_eq!((sound, large), (vec![0, 1, 3, 4, 5], vec![2]), "{version:?}");
+    }
+}
+
+/// Each column was within the limit, but a row had the values of all of them.
+#[test]
+fn the_columns_of_a_row_are_measured_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (long, short) = ("x".repeat(30 * MIB), "y".to_owned());
+    let values = [&long, &short, &long, &short];
+    let column = |at: usize| strings(&values.map(|value| value.as_str())[at..at + 2]);
+    let rows = [
+        batch([("a", column(0)), ("b", column(0)), ("c", column(0))]),
+        batch([("a", column(0)), ("b", column(1)), ("c", column(0))]),
+        batch([("a", column(0)), ("b", column(1)), ("c", column(1))]),
+    ];
+    let path = write(folder.path(), &rows, properties().build());
+    let (sound, large, _) = read(&path);
+    assert_eq!((sound, large), (vec![1, 2, 3, 4, 5], vec![0]));
+}
+
+/// The size of a batch followed the sizes in the index, which may be wrong: a thousand rows of any size were read together.
+#[test]
+fn a_row_group_that_claims_a_small_size_is_read_in_small_batches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let value = "x".repeat(MIB);
+    let row = batch([("text", strings(&[&value]))]);
+    let plain =
+        properties().set_dictionary_enabled(false).set_data_page_size_limit(8 * MIB).set_write_batch_size(1);
+    let path = write(folder.path(), &vec![row; 300], plain.build());
+    let bytes = std::fs::read(&path).expect("a file");
+    let index_bytes = u32::from_le_bytes(*bytes[bytes.len() - 8..].first_chunk().expect("a length")) as usize;
+    let mut forged = bytes[..bytes.len() - 8 - index_bytes].to_vec();
+    let index = open(&path).file.metadata().clone();
+    let mut changed = index.clone().into_builder();
+    let groups = changed.take_row_groups().into_iter().map(|group| {
+        let columns = group.columns().iter().map(|column| {
+            column.clone().into_builder().set_total_uncompressed_size(10).build().expect("a column")
+        });
+        group.clone().into_builder().set_column_metadata(columns.collect()).build().expect("a row group")
+    });
+    let changed = changed.set_row_groups(groups.collect()).build();
+    ParquetMetaDataWriter::new(&mut forged, &changed).finish().expect("written");
+    std::fs::write(&path, forged).expect("written");
+    let (sound, large, most) = read(&path);
+    assert_eq!((sound, large), ((0..300).collect(), vec![]));
+    assert!(most <= 64, "{most} rows of a MiB at a time");
+}
+
+/// The measured size of rows is that of their values, in every encoding.
+#[test]
+fn rows_are_measured_in_every_encoding() {
+    let lengths = |row: usize| (0..row % 4).map(move |at| (row * 31 + at * 17) % 300);
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for row in 0..500 {
+        for (at, length) in lengths(row).enumerate() {
+            lists.values().append_option((at != 2).then(|| "z".repeat(length)));
+        }
+        lists.append(row % 7 != 0);
+    }
+    let parts: ArrayRef = Arc::new(lists.finish());
+    let text = StringArray::from_iter((0..500).map(|row| (row % 5 != 0).then(|| "y".repeat(row % 90))));
+    let rows = batch([("parts", parts), ("text", Arc::new(text))]);
+    let expected: Vec<u64> = (0..500)
+        .map(|row| {
+            let values = lengths(row).enumerate().filter(|(at, _)| *at != 2).map(|(_, length)| length as u64);
+            let entries = if row % 7 == 0 { 1 } else { (row % 4).max(1) };
+            let list: u64 = if row % 7 == 0 { 0 } else { values.sum() };
+            let text = if row % 5 == 0 { 0 } else { row % 90 };
+            list + text as u64 + 8 * (entries as u64 + 1)
+        })
+        .collect();
+    let with = |properties: parquet::file::properties::WriterPropertiesBuilder| {
+        properties.set_data_page_row_count_limit(60).set_write_batch_size(20).build()
+    };
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        let plain = |encoding| {
+            properties().set_writer_version(version).set_dictionary_enabled(false).set_encoding(encoding)
+        };
+        for properties in [
+            properties().set_writer_version(version),
+            plain(Encoding::PLAIN),
+            plain(Encoding::DELTA_LENGTH_BYTE_ARRAY),
+            plain(Encoding::DELTA_BYTE_ARRAY),
+        ] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = write(folder.path(), &[rows.clone()], with(properties));
+            let rows = open(&path);
+            let guard = rows.guard(Budget::None).expect("a file");
+            let mut measured = vec![0; 500];
+            for column in 0..2 {
+                let pages = guard.pages(column).expect("pages");
+                let mut costs = ChunkCosts::new(pages.column(), Box::new(pages));
+                let mut row = 0;
+                while let Some(run) = costs.next().expect("sound pages") {
+                    for _ in 0..run.rows {
+                        measured[row] += run.cost;
+                        row += 1;
+                    }
+                }
+                assert_eq!(row, 500);
+            }
+            assert_eq!(measured, expected, "{version:?}");
+        }
+    }
+}

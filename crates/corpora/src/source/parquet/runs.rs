@@ -1,0 +1,221 @@
+//! Decodes the two encodings of whole numbers in pages, as far as the sizes of values need them.
+
+use bytes::Bytes;
+
+/// Numbers in the hybrid of runs and packed bits: levels, and indexes into a dictionary.
+#[derive(Debug, Clone)]
+pub(super) struct Hybrid {
+    bytes: Bytes,
+    at: usize,
+    width: u32,
+    /// Numbers left in the current run.
+    left: u64,
+    /// The number that is repeated, or the position in bits of the next packed one.
+    run: Run,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Run {
+    Repeated(u64),
+    Packed(usize),
+}
+
+impl Hybrid {
+    /// Creates a decoder of numbers of `width` bits.
+    pub(super) fn new(bytes: Bytes, width: u32) -> Self {
+        Self { bytes, at: 0, width, left: 0, run: Run::Repeated(0) }
+    }
+
+    /// Returns how often the next number is repeated, and the number. `None` at the end, or if the bytes are damaged.
+    pub(super) fn peek(&mut self) -> Option<(u64, u64)> {
+        while self.left == 0 {
+            self.begin_run()?;
+        }
+        match self.run {
+            Run::Repeated(number) => Some((self.left, number)),
+            Run::Packed(bit) => Some((1, bits(&self.bytes, bit, self.width)?)),
+        }
+    }
+
+    /// Moves on by `count` numbers, no more than [`Self::peek`] has returned.
+    pub(super) fn pass(&mut self, count: u64) {
+        self.left -= count;
+        if let Run::Packed(bit) = &mut self.run {
+            *bit += self.width as usize;
+        }
+    }
+
+    fn begin_run(&mut self) -> Option<()> {
+        let head = varint(&self.bytes, &mut self.at)?;
+        if head & 1 == 0 {
+            let length = self.width.div_ceil(8) as usize;
+            let number = self.bytes.get(self.at..self.at.checked_add(length)?)?;
+            let number = number.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte));
+            self.at += length;
+            (self.left, self.run) = (head >> 1, Run::Repeated(number));
+        } else {
+            let groups = head >> 1;
+            let length = usize::try_from(groups.checked_mul(u64::from(self.width))?).ok()?;
+            (self.left, self.run) = (groups.checked_mul(8)?, Run::Packed(self.at * 8));
+            if self.width == 0 {
+                self.run = Run::Repeated(0);
+            }
+            self.at = self.at.checked_add(length)?;
+        }
+        Some(())
+    }
+}
+
+/// Numbers in the delta encoding: lengths of strings.
+#[derive(Debug, Clone)]
+pub(super) struct Deltas {
+    bytes: Bytes,
+    at: usize,
+    /// Numbers in each part of a block, and parts of a block.
+    part_numbers: u64,
+    parts: usize,
+    /// Numbers that are left.
+    left: u64,
+    number: i64,
+    is_first: bool,
+    smallest: i64,
+    /// The widths of the parts of this block that are left.
+    widths: std::vec::IntoIter<u8>,
+    /// Numbers left in this part, the position in bits of the next one, and their width.
+    part: (u64, usize, u32),
+}
+
+impl Deltas {
+    /// Reads the head of the numbers.
+    pub(super) fn new(bytes: Bytes) -> Option<Self> {
+        let mut at = 0;
+        let block = varint(&bytes, &mut at)?;
+        let parts =
+            usize::try_from(varint(&bytes, &mut at)?).ok().filter(|parts| (1..=1 << 16).contains(parts))?;
+        let left = varint(&bytes, &mut at)?;
+        let number = zigzag(varint(&bytes, &mut at)?);
+        let part_numbers = block / parts as u64;
+        (part_numbers > 0 && part_numbers % 8 == 0).then_some(Self {
+            bytes,
+            at,
+            part_numbers,
+            parts,
+            left,
+            number,
+            is_first: true,
+            smallest: 0,
+            widths: Vec::new().into_iter(),
+            part: (0, 0, 0),
+        })
+    }
+
+    /// Returns the next number. `None` at the end, or if the bytes are damaged.
+    pub(super) fn next(&mut self) -> Option<i64> {
+        self.left = self.left.checked_sub(1)?;
+        if std::mem::take(&mut self.is_first) {
+            return Some(self.number);
+        }
+        if self.part.0 == 0 {
+            self.begin_part()?;
+        }
+        let (left, bit, width) = &mut self.part;
+        let delta = if *width == 0 { 0 } else { bits(&self.bytes, *bit, *width)? };
+        *left -= 1;
+        *bit += *width as usize;
+        self.number = self.number.wrapping_add(self.smallest).wrapping_add(delta.cast_signed());
+        Some(self.number)
+    }
+
+    /// Returns the bytes after these numbers.
+    pub(super) fn after(&self) -> Option<Bytes> {
+        let mut rest = self.clone();
+        rest.left = rest.left.saturating_sub(u64::from(rest.is_first));
+        rest.left = rest.left.saturating_sub(rest.part.0);
+        while rest.left > 0 {
+            rest.begin_part()?;
+            rest.left = rest.left.saturating_sub(rest.part_numbers);
+        }
+        (rest.at <= rest.bytes.len()).then(|| rest.bytes.slice(rest.at..))
+    }
+
+    fn begin_part(&mut self) -> Option<()> {
+        if self.widths.len() == 0 {
+            self.smallest = zigzag(varint(&self.bytes, &mut self.at)?);
+            let widths = self.bytes.get(self.at..self.at.checked_add(self.parts)?)?;
+            self.widths = widths.to_vec().into_iter();
+            self.at += self.parts;
+        }
+        let width = u32::from(self.widths.next()?);
+        if width > 64 {
+            return None;
+        }
+        self.part = (self.part_numbers, self.at.checked_mul(8)?, width);
+        let length = usize::try_from(self.part_numbers.checked_mul(u64::from(width))? / 8).ok()?;
+        self.at = self.at.checked_add(length)?;
+        Some(())
+    }
+}
+
+/// Returns the `width` bits at `bit`, the lowest first.
+fn bits(bytes: &[u8], bit: usize, width: u32) -> Option<u64> {
+    let (first, shift) = (bit / 8, bit % 8);
+    let count = (shift + width as usize).div_ceil(8);
+    let bytes = bytes.get(first..first.checked_add(count)?)?;
+    let number = bytes.iter().rev().fold(0_u128, |number, byte| (number << 8) | u128::from(*byte));
+    let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
+    Some(((number >> shift) as u64) & mask)
+}
+
+fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        number |= u64::from(byte & 127) << shift;
+        if byte < 128 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn zigzag(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_and_packed_numbers_are_decoded() {
+        // Five times 3, then eight numbers of three bits: 0 to 7.
+        let bytes = Bytes::from_static(&[10, 3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
+        let mut hybrid = Hybrid::new(bytes, 3);
+        assert_eq!(hybrid.peek(), Some((5, 3)));
+        hybrid.pass(2);
+        assert_eq!(hybrid.peek(), Some((3, 3)));
+        hybrid.pass(3);
+        for number in 0..8 {
+            assert_eq!(hybrid.peek(), Some((1, number)));
+            hybrid.pass(1);
+        }
+        assert_eq!(hybrid.peek(), None);
+        assert_eq!(
+            Hybrid::new(Bytes::from_static(&[0xfe, 0xff, 0xff, 0xff, 0x0f]), 0).peek().map(|run| run.1),
+            Some(0)
+        );
+    }
+
+    #[test]
+    fn deltas_are_decoded_and_end_where_the_next_bytes_begin() {
+        // Blocks of 128 in 4 parts, 5 numbers: 7, then deltas 1, 2, 1, 2 with smallest 1 and a width of 1.
+        let mut bytes = vec![0x80, 1, 4, 5, 14, 2, 1, 0, 0, 0, 0b1010, 0, 0, 0];
+        bytes.extend_from_slice(b"rest");
+        let mut deltas = Deltas::new(Bytes::from(bytes)).expect("numbers");
+        assert_eq!(deltas.after().as_deref(), Some(&b"rest"[..]));
+        let numbers: Vec<i64> = std::iter::from_fn(|| deltas.next()).collect();
+        assert_eq!(numbers, [7, 8, 10, 11, 13]);
+        assert_eq!(deltas.after().as_deref(), Some(&b"rest"[..]));
+    }
+}
