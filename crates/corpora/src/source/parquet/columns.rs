@@ -74,6 +74,13 @@ impl Columns {
         if let Some(name) = rules.named_at_top().find(|name| columns.find(name).is_none()) {
             return Err(format!("there is no column {name:?}; {}", listed(columns)));
         }
+        let is_twice = |name: &&str| columns.iter().filter(|column| column.name() == name).count() > 1;
+        if let Some(name) = rules.mapping.first_names().find(is_twice) {
+            return Err(format!(
+                "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
+                listed(columns)
+            ));
+        }
         let parent_fields: Vec<(Field, String)> = rules.mapping.parent_fields().collect();
         let mut json = Vec::new();
         let mut read = Vec::new();

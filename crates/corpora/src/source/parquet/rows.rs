@@ -60,6 +60,10 @@ impl Chunk {
     }
 }
 
+/// Rows that are added to the end of a selection. For runs that are short on average, the library decodes the rows in
+/// between as well, and these may be too large.
+const ROWS_OF_LONG_RUN: usize = 1 << 40;
+
 /// A reader of rows.
 pub struct Rows {
     file: ParquetFile,
@@ -341,6 +345,7 @@ impl Rows {
                 at = rows.end;
             }
         }
+        selectors.push(RowSelector::select(ROWS_OF_LONG_RUN));
         let selection =
             (row > 0 || rows_max.is_some() || self.plan.is_some()).then(|| RowSelection::from(selectors));
         let reader = guarded(|| {

@@ -1,9 +1,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::builder::{ListBuilder, StringBuilder, StringDictionaryBuilder};
+use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::ParquetMetaDataWriter;
 use parquet::file::properties::{WriterProperties, WriterVersion};
@@ -79,15 +81,23 @@ fn a_row_with_many_references_to_a_large_value_costs_only_itself() {
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
         let folder = tempfile::tempdir().expect("a folder");
         let value = "x".repeat(4 * MIB);
-        let mut lists = ListBuilder::new(StringBuilder::new());
-        for count in [1, 3, 40, 0, 2] {
-            (0..count).for_each(|_| lists.values().append_value(&value));
+        // Decoded, the third row has more bytes than a string array can hold.
+        let lengths = [1, 3, 600, 0, 2];
+        let mut lists = ListBuilder::new(StringDictionaryBuilder::<Int32Type>::new());
+        for count in lengths {
+            lists.values().append_n(&value, count).expect("a value");
             lists.append(true);
         }
         lists.append_null();
         let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..6));
         let rows = batch([("id", ids), ("parts", Arc::new(lists.finish()))]);
-        let path = write(folder.path(), &[rows], properties().set_writer_version(version).build());
+        let path = folder.path().join("a.parquet");
+        let properties = properties().set_writer_version(version).build();
+        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+        let file = File::create(&path).expect("a file");
+        let mut writer = ArrowWriter::try_new_with_options(file, rows.schema(), options).expect("a writer");
+        writer.write(&rows).expect("written");
+        writer.close().expect("written");
         assert!(path.metadata().expect("a file").len() < 100_000, "the value is stored once");
         let (sound, large, _) = read(&path);
         assert_eq!((sound, large), (vec![0, 1, 3, 4, 5], vec![2]), "{version:?}");
