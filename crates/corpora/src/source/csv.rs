@@ -183,6 +183,13 @@ impl<R: Read> CsvRows<R> {
         if let Some(name) = named.find(|name| place(name).is_none()) {
             return Err(format!("there is no column {name:?}; {}", listed(names)));
         }
+        let is_twice = |name: &&str| names.iter().filter(|known| known == name).count() > 1;
+        if let Some(name) = rules.mapping.first_names().find(is_twice) {
+            return Err(format!(
+                "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
+                listed(names)
+            ));
+        }
         let parent_fields: Vec<(Field, String)> =
             rules.mapping.parent_fields().filter(|(_, name)| place(name).is_some()).collect();
         self.json_columns = parent_fields.iter().map(|(_, name)| name.clone()).collect();
@@ -627,5 +634,28 @@ mod tests {
         ] {
             assert_eq!(delimiter(name), expected, "{name}");
         }
+    }
+
+    /// The first of two columns with one name was read, and texts in the second were lost in silence.
+    #[test]
+    fn two_columns_with_one_name_are_refused() {
+        let rules = InputRules::new(
+            &PageConfig::default(),
+            &leitong_text::page::mapping::config::InputConfig::default(),
+        )
+        .expect("rules");
+        let first = |text: &'static str| {
+            let dialect = Dialect { delimiter: b',', quotes: true };
+            let reader = BufReader::new(text.as_bytes());
+            let wanted = Wanted::Mapped(&rules);
+            let mut rows =
+                CsvRows::new(reader, "a.csv".into(), dialect, &rules.limits, &wanted).expect("memory");
+            format!("{:?}", rows.next_record().expect("memory").expect("a row").payload)
+        };
+        assert!(first("url,text,text\na,b,c\n").contains("two columns are called"));
+        assert!(
+            first("url,text,x,x\na,b,c,d\n").starts_with("Json"),
+            "columns that are not read may have any name"
+        );
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The multi-member reader of `flate2` accepts a file that ends within the header of a member as complete.
 //! Here, a file that ends anywhere but between members is an error, because input must never be lost
-//! silently.
+//! silently. Zeros after the last member are ignored: tapes and disk images fill files up to a block.
 
 use std::io::{self, BufRead, Read};
 
@@ -27,12 +27,25 @@ impl<R: BufRead> Read for GzipMembers<R> {
             if bytes > 0 || buffer.is_empty() {
                 return Ok(bytes);
             }
-            if member.get_mut().fill_buf()?.is_empty() {
+            if is_filled_up(member.get_mut())? {
                 return Ok(0);
             }
             self.member = self.member.take().map(|member| GzDecoder::new(member.into_inner()));
         }
         Ok(0)
+    }
+}
+
+/// Skips zeros. Returns true if nothing else follows.
+fn is_filled_up(reader: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let bytes = reader.fill_buf()?;
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        match bytes.is_empty() {
+            true => return Ok(true),
+            false if zeros == 0 => return Ok(false),
+            false => reader.consume(zeros),
+        }
     }
 }
 
@@ -64,8 +77,12 @@ mod tests {
         }
     }
 
+    /// A file that was filled up with zeros counted as broken, with the advice to fetch it again.
     #[test]
-    fn garbage_after_the_last_member_is_an_error() {
-        assert!(decompressed(&[&gzip("one")[..], b"garbage"].concat()).is_err());
+    fn zeros_after_the_last_member_are_ignored_and_garbage_is_an_error() {
+        assert_eq!(decompressed(&[&gzip("one")[..], &[0; 1000]].concat()).expect("whole"), "one");
+        for garbage in [&b"garbage"[..], b"\0\0garbage"] {
+            assert!(decompressed(&[&gzip("one")[..], garbage].concat()).is_err());
+        }
     }
 }

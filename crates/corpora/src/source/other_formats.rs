@@ -4,7 +4,7 @@
 use super::page_file::begins_page;
 
 /// The first bytes of unsupported formats, and their names with advice.
-const BEGINNINGS: [(&[u8], &str); 32] = [
+const BEGINNINGS: [(&[u8], &str); 34] = [
     (
         b"PAR1",
         "Parquet from a pipe or compressed as a whole, which cannot be read because its index is at the end (name the plain file)",
@@ -46,7 +46,12 @@ const BEGINNINGS: [(&[u8], &str); 32] = [
     (b"\x02\x21\x4c\x18", "compressed with the legacy form of lz4 (compress it without `lz4 -l`)"),
     (b"%PDF-", "a PDF"),
     (b"SQLite format 3", "an SQLite database"),
+    (b"bplist00", "a web archive of Safari or another binary property list (save the page as HTML)"),
+    (b"%YAML", "YAML (write it as JSON lines)"),
 ];
+
+/// Bytes in which the headers of a mail message are looked for.
+const HEAD_BYTES: usize = 4096;
 
 /// Number of bytes in which a zero byte shows that this is not text.
 const BINARY_LOOKED_AT: usize = 256;
@@ -79,6 +84,9 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     if is_tf_record(start) {
         return Some("TFRecord (write its examples as JSON lines)");
     }
+    if is_zlib(start) {
+        return Some("compressed with zlib, without a header of gzip (decompress it first)");
+    }
     if is_utf16_json(start) {
         return Some(
             "JSON in UTF-16, as PowerShell writes it (`iconv -f UTF-16 -t UTF-8 FILE | leitong dedup -` reads it)",
@@ -92,6 +100,9 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
         return Some(
             "ARC, the format before WARC (`warcio recompress FILE.arc.gz FILE.warc.gz` converts it)",
         );
+    }
+    if let Some(name) = mail(text) {
+        return Some(name);
     }
     // A line may be an array, as in messages of Frontera, but not an array of objects.
     if text.strip_prefix(b"[").is_some_and(|rest| matches!(rest.trim_ascii_start().first(), Some(b'{'))) {
@@ -110,6 +121,47 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
         );
     }
     (text.starts_with(b"<?xml") && !begins_page(start)).then_some("XML")
+}
+
+/// Returns true for zlib's header, a check of its two bytes, and data that is not text.
+fn is_zlib(start: &[u8]) -> bool {
+    let [0x78, flags @ (0x01 | 0x5e | 0x9c | 0xda), rest @ ..] = start else { return false };
+    let head = &rest[..rest.len().min(BINARY_LOOKED_AT)];
+    (0x7800 + u16::from(*flags)) % 31 == 0
+        && std::str::from_utf8(head).is_err_and(|error| error.error_len().is_some())
+}
+
+/// Returns the name of a format of mail: header lines of a message, with a line before each in a mailbox.
+fn mail(text: &[u8]) -> Option<&'static str> {
+    const HEADERS: [&[u8]; 8] = [
+        b"from:",
+        b"to:",
+        b"subject:",
+        b"date:",
+        b"received:",
+        b"return-path:",
+        b"message-id:",
+        b"mime-version:",
+    ];
+    let begins = |line: &[u8]| {
+        HEADERS
+            .iter()
+            .any(|header| line.get(..header.len()).is_some_and(|start| start.eq_ignore_ascii_case(header)))
+    };
+    let mut lines = text.split(|byte| *byte == b'\n').take_while(|line| !line.trim_ascii().is_empty());
+    let first = lines.next()?;
+    let is_mailbox = first.starts_with(b"From ");
+    let headers = usize::from(begins(first)) + lines.filter(|line| begins(line)).count();
+    let is_web_page = || {
+        let head = &text[..text.len().min(HEAD_BYTES)].to_ascii_lowercase();
+        memchr::memmem::find(head, b"multipart/related").is_some()
+    };
+    match headers {
+        1.. if is_mailbox => Some("a mailbox (write its messages as JSON lines)"),
+        2.. if is_web_page() => Some("MHTML, a page saved with its parts (save the page as HTML)"),
+        2.. => Some("a mail message (write its text as JSON lines)"),
+        _ => None,
+    }
 }
 
 /// Returns true for a record of TensorFlow: its length in 8 bytes, a checksum in 4, and not text.
@@ -174,6 +226,14 @@ mod tests {
             (b"\x28\xb5\x2f\xfd\x04", "compressed twice"),
             (b"\x1f\x8b\x08\0", "compressed twice"),
             (b"\x1e{\"url\": 1}\n", "JSON text sequence"),
+            (b"bplist00\xd1\x01\x02", "web archive"),
+            (b"x\x9c\xed\x96\xcdj\xc4 ", "zlib"),
+            (
+                b"From: <Saved by Blink>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related;\r\n boundary=x\r\n\r\n--x",
+                "MHTML",
+            ),
+            (b"Received: from a\n by b\nSubject: x\nDate: y\n\ntext", "mail message"),
+            (b"From a@b Thu Jan  1 00:00:00 2026\nSubject: x\n\ntext", "mailbox"),
             (
                 b"org,e)/ 2026 {\"url\":\"http://e/\",\"filename\":\"a.warc.gz\",\"offset\":\"1\"}",
                 "--warc-base",
@@ -191,6 +251,9 @@ mod tests {
             b"{\n{\"url\": \"http://a/\"}\n",
             b"",
             b"url,text\n",
+            b"From: \nthe beginning\n",
+            b"From here\nto there\n",
+            b"x\x9c is no text",
             b"PARENT,url,text\n",
             b"ORC\nelves and orcs\n",
             b"\xff\xfe<\0h\0t\0m\0l\0",
