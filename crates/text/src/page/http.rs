@@ -112,10 +112,12 @@ fn decompress_codings(
     Ok((bounded(body, bytes_max)?, all_whole))
 }
 
-/// Returns the codings in a list that can be undone, in their order.
-pub(super) fn known_codings(codings: &str) -> impl DoubleEndedIterator<Item = &str> {
+/// Returns the codings in a list that can be undone, in their order. Some servers put them into quotes, or add
+/// parameters.
+pub(super) fn known_codings<'c>(codings: &'c str) -> impl DoubleEndedIterator<Item = &'c str> {
     let known = |coding: &&str| matches!(*coding, "gzip" | "x-gzip" | "deflate" | "br" | "zstd");
-    codings.split(',').map(str::trim).filter(known)
+    let name = |coding: &'c str| coding.split(';').next().unwrap_or_default().trim().trim_matches('"').trim();
+    codings.split(',').map(name).filter(known)
 }
 
 /// Removes skippable frames (RFC 8878, section 3.1.2) from the beginning of a zstd body.
@@ -233,6 +235,10 @@ mod tests {
         let compressed = gzip(b"hello");
         assert_eq!(body(&response("Content-Encoding: gzip\r\n", &compressed)).as_deref(), Some("hello"));
         assert_eq!(body(&response("Content-Encoding: gzip\r\n", b"hello")).as_deref(), Some("hello"));
+        for coding in ["gzip;q=1.0", "\"gzip\"", "gzip ; x", "identity;q=0.5, \"GZIP\""] {
+            let line = format!("Content-Encoding: {coding}\r\n");
+            assert_eq!(body(&response(&line, &compressed)).as_deref(), Some("hello"), "{coding}");
+        }
         assert_eq!(body(&response("Content-Encoding: br\r\n", b"<p>hello")).as_deref(), Some("<p>hello"));
         let cut = &compressed[..compressed.len() - 9];
         assert!(body(&response("Content-Encoding: gzip\r\n", cut)).is_some());
