@@ -34,7 +34,24 @@ const FOREIGN_BYTES_MAX: usize = 8;
 
 /// Returns true if `bytes`, which are not valid UTF-8, are meant as UTF-8.
 pub(super) fn is_meant(bytes: &[u8], is_declared: bool) -> bool {
-    is_mostly_well_formed(bytes, is_declared) || (is_declared && most_words_are_valid(bytes))
+    is_mostly_well_formed(bytes, is_declared)
+        || (is_declared && (most_words_are_valid(bytes) || has_only_foreign_punctuation(bytes)))
+}
+
+/// Returns true if punctuation of windows-125x is all that is not UTF-8, and there are sequences of three bytes. That is
+/// a page that declares UTF-8, into which text was copied from a word processor: its quotation marks and dashes are single
+/// bytes below 0xa0. In a page that is in windows-125x, letters are above.
+fn has_only_foreign_punctuation(bytes: &[u8]) -> bool {
+    let mut words = bytes.split(u8::is_ascii).filter(|word| !word.is_empty());
+    let mut long = 0;
+    let is_sound = words.all(|word| match std::str::from_utf8(word) {
+        Ok(_) => {
+            long += usize::from(word.iter().any(|byte| *byte >= 0xe0));
+            true
+        }
+        Err(_) => word.len() <= 2 && word.iter().all(|byte| (0x80..0xa0).contains(byte)),
+    });
+    is_sound && long > 0
 }
 
 /// Returns true if most words with bytes above ASCII are valid UTF-8 as a whole. In other charsets hardly any is,
@@ -120,6 +137,22 @@ mod tests {
         let french = "La météo de l’été : \u{201c}orages\u{201d}".as_bytes();
         assert!(is_meant(&page([french, b"caf\xe9, cr\xeape"]), true));
         assert!(!is_meant(&page([french, b"caf\xe9, cr\xeape"]), false));
+    }
+
+    /// An English page with one curly apostrophe in UTF-8 was read in the charset of the two quotation marks that were
+    /// copied into it.
+    #[test]
+    fn a_declared_page_with_punctuation_of_a_word_processor_stays_utf8() {
+        let page = b"The board\xe2\x80\x99s ship \x93quoted\x94 and \x96 for once \x96 the crew\x85";
+        assert!(is_meant(page, true));
+        assert!(!is_meant(page, false));
+        for other in [
+            &b"The board\x92s ship \x93quoted\x94"[..],
+            b"caf\xe9 \x93quoted\x94",
+            b"\xe2\x80\x99 \xe9t\xe9 d\xe9j\xe0 l\xe0",
+        ] {
+            assert!(!is_meant(other, true), "{other:?}");
+        }
     }
 
     /// Few letters of German, French and English pages are not ASCII. A footer in another charset had more broken bytes
