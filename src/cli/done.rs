@@ -110,6 +110,9 @@ impl Marked {
     /// is part of the table, and outputs would be emptied; or a file cannot be read.
     pub(super) fn is_done(&self, dir: &TableDir, table: &Path, goes_on: bool) -> anyhow::Result<bool> {
         let mut runs = dir.finished_runs()?;
+        if !goes_on && let Some(run) = self.grown_since(&runs)? {
+            self.refuse_emptying(run, Relation::AroundIt, table)?;
+        }
         runs.retain(|run| self.may_share_inputs(run));
         if runs.is_empty() {
             return Ok(false);
@@ -126,6 +129,37 @@ impl Marked {
             self.refuse_emptying(run, relation, table)?;
         }
         Ok(false)
+    }
+
+    /// Returns the last run of the same command with an input that one of this run's inputs begins with: lines were
+    /// appended to it. Reads inputs only if there may be such a run, and an output for documents has contents.
+    fn grown_since<'r>(&self, runs: &'r [FinishedRun]) -> anyhow::Result<Option<&'r FinishedRun>> {
+        let mut of_command = runs.iter().rev().filter(|run| run.id == self.id).peekable();
+        if of_command.peek().is_none() || self.overwritten(Relation::AroundIt).is_none() {
+            return Ok(None);
+        }
+        let of_command: Vec<&FinishedRun> = of_command.collect();
+        let lengths: BTreeSet<u64> =
+            of_command.iter().flat_map(|run| entries(run)).map(|entry| bytes_of(&entry)).collect();
+        let mut beginnings = BTreeSet::new();
+        for MarkedInput { path, bytes, version } in &self.inputs {
+            let shorter: Vec<u64> = lengths.range(1..*bytes).copied().collect();
+            if version.is_none() && !shorter.is_empty() {
+                let digests =
+                    File::open(path).and_then(|file| reading::digests_of_beginnings(file, &shorter));
+                let digests = digests.with_context(|| format!("cannot read {}", path.display()))?;
+                beginnings.extend(digests.iter().map(|(bytes, digest)| entry(*bytes, digest)));
+            }
+        }
+        Ok(of_command.into_iter().find(|run| !entries(run).is_disjoint(&beginnings)))
+    }
+
+    /// Returns the first output with contents that would be lost, with the problem.
+    fn overwritten(&self, relation: Relation) -> Option<String> {
+        self.outputs.iter().filter(|(option, _)| is_at_risk(option, relation)).find_map(|(option, paths)| {
+            let has_contents = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+            Some(format!("{option} {}: would be overwritten", paths.iter().find(has_contents)?.display()))
+        })
     }
 
     /// Returns false if the inputs of `run` are surely others, as their sizes show.
@@ -174,15 +208,10 @@ impl Marked {
 
     /// Refuses to empty an output with pages that `run` has put into the table: they are duplicates of themselves.
     fn refuse_emptying(&self, run: &FinishedRun, relation: Relation, table: &Path) -> anyhow::Result<()> {
-        let is_at_risk =
-            |option: &str| relation == Relation::WithinIt || matches!(option, "--keep" | "--drop");
-        let in_the_way =
-            self.outputs.iter().filter(|(option, _)| is_at_risk(option)).find_map(|(option, paths)| {
-                let has_contents = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
-                Some(format!("{option} {}: would be overwritten", paths.iter().find(has_contents)?.display()))
-            });
-        let streamed = self.streamed.filter(|option| is_at_risk(option));
-        let problem = in_the_way.or_else(|| streamed.map(|option| format!("{option}: would be incomplete")));
+        let streamed = self.streamed.filter(|option| is_at_risk(option, relation));
+        let problem = self
+            .overwritten(relation)
+            .or_else(|| streamed.map(|option| format!("{option}: would be incomplete")));
         let whose = match relation {
             Relation::WithinIt => "the pages of these inputs",
             Relation::AroundIt => "the pages of some of these inputs",
@@ -260,10 +289,7 @@ impl Marked {
             // The file may have been replaced before it was read.
             let bytes = read_bytes.unwrap_or(*bytes);
             if bytes > 0 {
-                let mut entry = [0; ENTRY_BYTES];
-                entry[..8].copy_from_slice(&bytes.to_le_bytes());
-                entry[8..].copy_from_slice(&xxh3_64(of_input.as_bytes()).to_le_bytes());
-                entries.insert(entry);
+                entries.insert(entry(bytes, &of_input));
             }
             all += &of_input;
             all.push('\n');
@@ -294,6 +320,24 @@ impl Contents {
         let is_around = self.entries.is_superset(&then).then_some(Relation::AroundIt);
         if self.entries.is_subset(&then) { Some(Relation::WithinIt) } else { is_around }
     }
+}
+
+/// Returns true if a run with these inputs may lose what an output of `option` has from the finished one.
+fn is_at_risk(option: &str, relation: Relation) -> bool {
+    relation == Relation::WithinIt || matches!(option, "--keep" | "--drop")
+}
+
+/// Returns the entry of an input.
+fn entry(bytes: u64, digest: &str) -> [u8; ENTRY_BYTES] {
+    let mut entry = [0; ENTRY_BYTES];
+    entry[..8].copy_from_slice(&bytes.to_le_bytes());
+    entry[8..].copy_from_slice(&xxh3_64(digest.as_bytes()).to_le_bytes());
+    entry
+}
+
+/// Returns the size of the input of an entry.
+fn bytes_of(entry: &[u8; ENTRY_BYTES]) -> u64 {
+    entry.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// Returns the entries of the inputs that `run` lists.

@@ -246,6 +246,30 @@ fn repeating_a_finished_run_in_another_spelling_empties_no_output() {
     assert!(in_folder("dedup b.jsonl --table P --keep k.jsonl").status.success());
 }
 
+/// Lines were appended to an input, and the same command again kept only these: the others were duplicates of
+/// themselves, and the output was overwritten.
+#[test]
+fn repeating_a_run_over_an_input_that_has_grown_empties_no_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let input = write(folder.path(), "a.jsonl", documents(0..9));
+    let dedup = |keep: &str| {
+        let [table, keep] = [path("T"), path(keep)];
+        run(["dedup", "--table", name(&table), "--keep", name(&keep), name(&input)])
+    };
+    assert_eq!(dedup("k.jsonl").status, 0);
+    let before = (fs::read(path("k.jsonl")).expect("documents"), contents(&path("T")));
+    write(folder.path(), "a.jsonl", documents(0..12));
+    let again = dedup("k.jsonl");
+    assert!(again.status == 1 && again.stderr.contains("would be overwritten"), "{}", again.stderr);
+    assert!((fs::read(path("k.jsonl")).expect("documents"), contents(&path("T"))) == before);
+    // Another file takes the new documents, and another input may have the output.
+    assert_eq!(dedup("new.jsonl").status, 0);
+    assert!(fs::metadata(path("new.jsonl")).expect("documents").len() > 0);
+    write(folder.path(), "a.jsonl", documents(20..40));
+    assert_eq!(dedup("k.jsonl").status, 0);
+}
+
 /// A table keeps its marks of finished runs, whatever else writes it.
 #[test]
 fn marks_of_runs_stay_in_a_table_that_is_compacted_merged_or_moved() {
