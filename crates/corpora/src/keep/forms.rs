@@ -108,7 +108,7 @@ impl Early {
     /// The file cannot be read.
     pub fn verify(&self, path: &Path, rules: &InputRules, again: &Reading) -> anyhow::Result<bool> {
         let stamp = again.part().stamp;
-        if stamp.is_none() || stamp == self.stamp {
+        if (stamp.is_some() && stamp == self.stamp) || again.has_version() {
             return Ok(true);
         }
         let now = Self::new(path, rules)?;

@@ -99,6 +99,12 @@ impl Reading {
         Self { state: Mutex::new(State { before: Some(part), ..State::default() }), ..Self::new(version) }
     }
 
+    /// Returns true if the input is read in one version, since it is an object of a store.
+    #[must_use]
+    pub fn has_version(&self) -> bool {
+        self.version.is_some()
+    }
+
     /// Returns true if the second reading `again`, which has started, certainly reads another file or object.
     /// Before its end, only the version and the size are known.
     #[must_use]

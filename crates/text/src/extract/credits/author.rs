@@ -80,6 +80,10 @@ const LINE_CHARS_MAX: usize = 90;
 
 /// Adds `name` if it is not in the list.
 pub(super) fn add(names: &mut Vec<String>, found: String) {
+    let found = super::without_stray_brackets(&found).to_owned();
+    if found.is_empty() {
+        return;
+    }
     let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(&found));
     if names.len() < AUTHORS_MAX && !is_known {
         names.push(found);

@@ -134,6 +134,21 @@ impl Markup<'_> {
         (!is_other).then_some(place)
     }
 
+    /// Returns true if the words directly before an element of a block say that its date is that of an update.
+    fn is_of_update(&self, mark: &Mark) -> bool {
+        if mark.kind != Kind::PublishedElement {
+            return false;
+        }
+        let at = self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
+        let Some(block) = self.tree.blocks.get(at) else { return false };
+        let before = self.tree.segments.get(block.first_segment as usize..mark.segment as usize);
+        let Some(segment) = before.and_then(<[Segment]>::last) else { return false };
+        let text = self.html.get(segment.start as usize..segment.end as usize).unwrap_or_default();
+        let words = text.trim().trim_end_matches([':', '：']).trim_end().to_lowercase();
+        let words = words.strip_suffix(" on").unwrap_or(&words);
+        ["updated", "update", "modified", "edited", "更新", "修改"].iter().any(|word| words.ends_with(word))
+    }
+
     /// Returns true if the block, or one of the two short ones before it, says that something was published.
     fn is_announced(&self, at: usize) -> bool {
         let blocks = &self.tree.blocks[at.saturating_sub(2)..=at];
@@ -278,7 +293,7 @@ impl Markup<'_> {
             if marks.iter().any(|(_, place)| *place != Place::Elsewhere) {
                 marks.retain(|(_, place)| *place != Place::Elsewhere);
             }
-            marks.sort_by_key(|(mark, place)| (mark.rank, *place));
+            marks.sort_by_key(|(mark, place)| (mark.rank, self.is_of_update(mark), *place));
             let marks = marks.into_iter().filter(|(mark, _)| (from..to).contains(&mark.rank));
             marks.filter_map(|(mark, _)| self.value(mark.value)).find_map(|text| read(&text))
         };

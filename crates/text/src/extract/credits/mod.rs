@@ -251,6 +251,33 @@ mod tests {
         }
     }
 
+    /// The date of an update, which came first in the line, was taken for the date of publication.
+    #[test]
+    fn the_date_of_publication_is_not_that_of_an_update() {
+        let [new, old] = ["2022-02-02", "2021-05-06"].map(|day| format!("<time datetime={day}>{day}</time>"));
+        for line in [
+            format!("Updated {new} · Published {old}"),
+            format!("Last updated on: {new}, published {old}"),
+            format!("Published {old} · Updated {new}"),
+            format!("{old} (modified {new})"),
+            format!("Updated <b></b>{new} <i>by</i> Published {old}"),
+        ] {
+            let page = format!(
+                "<title>Ferry to stop</title><body><main><h1>Ferry to stop</h1><p>{line}</p>{TEXT}</main>"
+            );
+            let date = credits_of(&page).published_at.map(|date| date.to_string());
+            assert_eq!(date.as_deref(), Some("2021-05-06"), "{line}");
+        }
+    }
+
+    /// An author after an opening bracket kept it.
+    #[test]
+    fn authors_lose_brackets_without_counterpart() {
+        let page = "<title>渡轮停航</title><body><h1>渡轮停航</h1><p>来源：新华社 作者：[王小明 2021-05-06 07:08</p><p>渡轮公司周二宣布，\
+            航线将于十月底停运。乘客多年来一直抱怨航班取消，但董事会将责任归咎于一个磨损的变速箱，国内没有任何工厂能够修理它。</p>";
+        assert_eq!(credits_of(page).authors, ["王小明"]);
+    }
+
     /// Sites write the type of scripts with references, parameters and spaces.
     #[test]
     fn linked_data_is_read_however_its_type_is_written() {
