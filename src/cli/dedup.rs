@@ -22,6 +22,7 @@ use super::summary::summary;
 use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Milestones, RunId, RunInput};
 use crate::config::Config;
 use crate::config::hash::reading_hash;
+use crate::pipeline;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
 use crate::pipeline::page_reader::PageReader;
@@ -42,7 +43,7 @@ use leitong_corpora::source::open::Input;
 use leitong_corpora::source::page_file;
 use leitong_corpora::source::reading::Reading;
 use leitong_corpora::source::rules::InputRules;
-use leitong_corpora::source::{ReadSoFar, WithoutRecords};
+use leitong_corpora::source::{ReadSoFar, Source, WithoutRecords};
 use leitong_store::snapshot::{TableDir, TableSettings};
 
 /// Dead letters of one cause that are shown one by one; further ones are only counted.
@@ -211,7 +212,7 @@ impl Run<'_> {
         // Before the run: a page may still have joined a cluster that expires during the run.
         let founded = Founded { oldest: clusterer.oldest_log_offset()?.unwrap_or(0), before: begun_at };
         let detector = Arc::clone(fingerprint_stage.detector());
-        let cluster_stage = ClusterStage::new(clusterer, detector, table.cluster_hash);
+        let mut cluster_stage = ClusterStage::new(clusterer, detector, table.cluster_hash);
 
         let counts = Arc::new(Counts::default());
         let read = Arc::new(ReadSoFar::default());
@@ -229,23 +230,22 @@ impl Run<'_> {
         let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool, texts)?;
         let (run_id, begun) = (self.run_id.clone(), (begun_at, readings.clone()));
         let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun);
-        let sink = sink.with_warc_base(rules.warc_base.clone());
+        let mut sink = sink.with_warc_base(rules.warc_base.clone());
         let last = checkpoint.map(|checkpoint| checkpoint.last);
         if let Some((input, number)) = last {
             progress.note(format_args!("resumes after record {number} of {}", inputs[input].name));
             inputs.drain(..input);
         }
-        let source =
-            Box::new(Resumed::new(Inputs::new(inputs, rules.clone(), Arc::clone(&read)), names, last));
+        let mut source = Resumed::new(Inputs::new(inputs, rules.clone(), Arc::clone(&read)), names, last);
         let every = Duration::from_secs(arguments.checkpoint_every);
         let mut milestones = Milestones::new(folder, checkpoint, every, table);
         let observed = Arc::clone(&counts);
-        let result = crate::pipeline::run(
+        let result = pipeline::files::run(
             &config.pipeline,
-            source,
+            &mut source,
             fingerprint_stage,
-            cluster_stage,
-            sink,
+            &mut cluster_stage,
+            &mut sink,
             move |fingerprinted| {
                 count(&observed, fingerprinted);
                 if packs && fingerprinted.record.is_ok() {
@@ -256,7 +256,7 @@ impl Run<'_> {
             |stage, last| milestones.after(stage, last),
         );
         progress.finish();
-        let (cluster_stage, sink, source) = result?;
+        result?;
         // Documents first: if writing them fails, the next run with this table decides on them again.
         let until = cluster_stage.clusterer().position().next_log_offset;
         let table = arguments.table.as_deref().map(|folder| TableOfRun { folder, founded, until });

@@ -1,79 +1,94 @@
 //! A budget that bounds the number of pages in flight, and their bytes.
 //!
-//! A permit is acquired before pages enter the stages, and dropped when they have left them. So memory is
-//! bounded even if one stage is slow. Cost: a lock for each permit.
+//! The reading stage waits for room, reads a batch, and takes a permit for it. The permit is dropped when the
+//! batch has left the stages. So memory is bounded even if one stage is slow. Invariant: the budget is exceeded
+//! by at most the last page of one batch, whose size is known only when it was read. Cost: a lock per batch.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A bound on pages and bytes.
+use tokio::sync::Notify;
+
+/// A number of pages, and their bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Number of pages.
+    pub pages: usize,
+    /// Their bytes.
+    pub bytes: usize,
+}
+
+/// A bound on pages and bytes, for one reading stage.
+#[derive(Clone)]
 pub struct Budget {
-    pages_max: usize,
-    bytes_max: usize,
+    max: Load,
     used: Arc<Used>,
 }
 
 /// The part of the budget that is in use.
 #[derive(Default)]
 struct Used {
-    pages_and_bytes: Mutex<(usize, usize)>,
-    freed: Condvar,
+    load: Mutex<Load>,
+    freed: Notify,
 }
 
 /// A part of the budget. It is released when this is dropped.
 pub struct Permit {
-    pages: usize,
-    bytes: usize,
+    load: Load,
     used: Arc<Used>,
 }
 
 impl Budget {
     /// Creates a budget of this many pages and bytes.
     #[must_use]
-    pub fn new(pages_max: usize, bytes_max: usize) -> Self {
-        Self { pages_max: pages_max.max(1), bytes_max: bytes_max.max(1), used: Arc::default() }
+    pub fn new(max: Load) -> Self {
+        Self { max: Load { pages: max.pages.max(1), bytes: max.bytes.max(1) }, used: Arc::default() }
     }
 
-    /// Waits until there is room. A request for more than the whole budget waits until nothing else is in
-    /// use.
+    /// Number of pages and bytes that may be in flight.
     #[must_use]
-    pub fn acquire(&self, pages: usize, bytes: usize) -> Permit {
-        let (pages, bytes) = self.at_most_all(pages, bytes);
-        let is_full = |used: &mut (usize, usize)| !self.fits(*used, pages, bytes);
-        let used = self.used.freed.wait_while(self.used.lock(), is_full);
-        self.take(used.unwrap_or_else(PoisonError::into_inner), pages, bytes)
+    pub fn max(&self) -> Load {
+        self.max
     }
 
-    /// Returns a permit, or `None` if there is no room now.
+    /// Waits until there is room for `load`. A load larger than the budget never has room. Only one task may
+    /// wait.
+    pub async fn room_for(&self, load: Load) {
+        loop {
+            let used = self.in_use();
+            if used.pages + load.pages <= self.max.pages && used.bytes + load.bytes <= self.max.bytes {
+                return;
+            }
+            // If something was released since the check, this returns at once.
+            self.used.freed.notified().await;
+        }
+    }
+
+    /// Takes a part of the budget, even if there is no room.
     #[must_use]
-    pub fn try_acquire(&self, pages: usize, bytes: usize) -> Option<Permit> {
-        let (pages, bytes) = self.at_most_all(pages, bytes);
-        let used = self.used.lock();
-        self.fits(*used, pages, bytes).then(|| self.take(used, pages, bytes))
+    pub fn take(&self, load: Load) -> Permit {
+        let mut used = self.used.lock();
+        *used = Load { pages: used.pages + load.pages, bytes: used.bytes + load.bytes };
+        Permit { load, used: Arc::clone(&self.used) }
     }
 
     /// Number of pages and bytes in flight.
     #[must_use]
-    pub fn in_use(&self) -> (usize, usize) {
+    pub fn in_use(&self) -> Load {
         *self.used.lock()
-    }
-
-    fn at_most_all(&self, pages: usize, bytes: usize) -> (usize, usize) {
-        (pages.min(self.pages_max), bytes.min(self.bytes_max))
-    }
-
-    fn fits(&self, used: (usize, usize), pages: usize, bytes: usize) -> bool {
-        used.0 + pages <= self.pages_max && used.1 + bytes <= self.bytes_max
-    }
-
-    fn take(&self, mut used: MutexGuard<'_, (usize, usize)>, pages: usize, bytes: usize) -> Permit {
-        *used = (used.0 + pages, used.1 + bytes);
-        Permit { pages, bytes, used: Arc::clone(&self.used) }
     }
 }
 
 impl Used {
-    fn lock(&self) -> MutexGuard<'_, (usize, usize)> {
-        self.pages_and_bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Load> {
+        self.load.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Permit {
+    /// Number of pages and bytes that it stands for.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        self.load
     }
 }
 
@@ -81,53 +96,8 @@ impl Drop for Permit {
     fn drop(&mut self) {
         {
             let mut used = self.used.lock();
-            *used = (used.0 - self.pages, used.1 - self.bytes);
+            *used = Load { pages: used.pages - self.load.pages, bytes: used.bytes - self.load.bytes };
         }
-        self.used.freed.notify_all();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_pages_and_bytes() {
-        let budget = Budget::new(3, 10_000);
-        let two = budget.acquire(2, 100);
-        assert!(budget.try_acquire(2, 100).is_none(), "too many pages");
-        assert!(budget.try_acquire(1, 10_000).is_none(), "too many bytes");
-        let one = budget.acquire(1, 9_900);
-        assert_eq!(budget.in_use(), (3, 10_000));
-        drop((one, two));
-        assert_eq!(budget.in_use(), (0, 0));
-        let all = budget.try_acquire(3, 10_000).expect("everything is free again");
-        assert!(budget.try_acquire(1, 1).is_none());
-        drop(all);
-        assert!(budget.try_acquire(3, 10_000).is_some(), "everything is free again");
-    }
-
-    #[test]
-    fn a_request_above_the_budget_gets_all_of_it() {
-        let budget = Budget::new(3, 10_000);
-        let large = budget.acquire(100, 1 << 40);
-        assert!(budget.try_acquire(1, 1).is_none());
-        drop(large);
-        assert!(budget.try_acquire(1, 1).is_some());
-    }
-
-    #[test]
-    fn a_waiting_request_continues_when_there_is_room() {
-        let budget = Budget::new(2, 100);
-        let first = budget.acquire(1, 60);
-        std::thread::scope(|scope| {
-            let second = scope.spawn(|| budget.acquire(1, 60));
-            while budget.in_use() != (1, 60) || second.is_finished() {
-                assert!(!second.is_finished(), "there is no room");
-            }
-            drop(first);
-            drop(second.join().expect("it gets a permit"));
-        });
-        assert_eq!(budget.in_use(), (0, 0));
+        self.used.freed.notify_one();
     }
 }

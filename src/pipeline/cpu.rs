@@ -1,18 +1,17 @@
 //! The CPU threads, one per core by default, which run the fingerprint stage on batches of pages.
 //!
-//! Input: batches. Output: for each batch a [`Pending`] with one result per page, in order. Invariant: a
-//! panic fails its batch, and the thread goes on with the next one. Memory: the submitted batches and one
-//! workspace per thread; callers bound the number of batches.
+//! Input: batches, from one queue. Output: the results of each batch, in order, for whoever awaits them.
+//! Invariant: a panic fails its batch, and the thread goes on with the next one. Memory: one workspace per
+//! thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread::{self, Scope};
+use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
-use anyhow::Context;
+use tokio::sync::{Mutex, oneshot};
 
-use super::fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
+use super::graph::queue::Receiver;
 use crate::telemetry::health::Activity;
 use crate::telemetry::metrics;
 
@@ -42,7 +41,7 @@ pub enum Priority {
 impl Priority {
     /// Sets the priority of the calling thread. If this is not allowed, nothing changes, because only delays
     /// depend on it.
-    fn take(self) {
+    pub(super) fn take(self) {
         #[cfg(target_os = "linux")]
         if self == Self::Background {
             let thread = Some(rustix::thread::gettid());
@@ -56,126 +55,62 @@ impl Priority {
     }
 }
 
-/// Scoped threads that run the stateless stage on batches of `T`, which may borrow from outside the scope.
-/// They end when this is dropped.
-pub struct CpuStages<T> {
-    jobs: Sender<Job<T>>,
-    activity: Arc<Activity>,
+/// What the CPU threads do with each page.
+pub struct Cpu<N, P> {
+    /// Number of threads; 0 means one per core.
+    pub threads: usize,
+    /// The priority of the threads.
+    pub priority: Priority,
+    /// It is informed of each page that is handed over, and that is finished or dropped.
+    pub activity: Arc<Activity>,
+    /// Creates the buffers of a thread.
+    pub workspace: N,
+    /// Processes one page.
+    pub process: P,
 }
 
-struct Job<T> {
-    batch: Vec<T>,
-    results: SyncSender<Vec<Fingerprinted>>,
-    asked: Weak<()>,
+/// A batch for the CPU threads. It is dropped unprocessed if nobody awaits its results.
+pub(super) struct Job<T, R> {
+    pub(super) batch: Vec<T>,
+    pub(super) done: oneshot::Sender<Vec<R>>,
 }
 
-/// The pending results of a batch. If this is dropped, the batch is not processed.
-pub struct Pending {
-    results: Receiver<Vec<Fingerprinted>>,
-    _asked: Arc<()>,
-}
-
-impl<T: Send> CpuStages<T> {
-    /// Starts this many threads; 0 means one per core. `process` runs the stage on one item. `activity` is
-    /// informed of each item that begins, and that is finished or dropped.
-    ///
-    /// # Errors
-    /// Threads cannot be started.
-    pub fn start<'scope, F>(
-        scope: &'scope Scope<'scope, '_>,
-        threads: usize,
-        priority: Priority,
-        stage: &'scope FingerprintStage,
-        activity: &Arc<Activity>,
-        process: F,
-    ) -> anyhow::Result<Self>
-    where
-        T: 'scope,
-        F: Fn(&FingerprintStage, T, &mut Workspace) -> Fingerprinted + Copy + Send + 'scope,
-    {
-        let threads = thread_count(threads);
-        let (jobs, waiting) = mpsc::channel();
-        let waiting = Arc::new(Mutex::new(waiting));
-        for _ in 0..threads {
-            let waiting = Arc::clone(&waiting);
-            let activity = Arc::clone(activity);
-            thread::Builder::new()
-                .name("leitong-cpu".to_owned())
-                .spawn_scoped(scope, move || {
-                    priority.take();
-                    work(&waiting, stage, &activity, process);
-                })
-                .context("cannot start threads")?;
-        }
-        activity.begin_anew();
-        Ok(Self { jobs, activity: Arc::clone(activity) })
-    }
-
-    /// Starts processing a batch.
-    pub fn submit(&self, batch: Vec<T>) -> Pending {
-        let (results, pending) = mpsc::sync_channel(1);
-        let asked = Arc::new(());
-        self.activity.begins(batch.len());
-        let job = Job { batch, results, asked: Arc::downgrade(&asked) };
-        // If no thread runs, `Pending::wait` returns an error.
-        let _ = self.jobs.send(job);
-        Pending { results: pending, _asked: asked }
-    }
-}
-
-impl Pending {
-    /// Waits for the results, one for each item of the batch, in its order.
-    ///
-    /// # Errors
-    /// A thread has failed.
-    pub fn wait(self) -> anyhow::Result<Vec<Fingerprinted>> {
-        self.results.recv().context("a CPU stage has failed")
-    }
-}
-
-fn work<T>(
-    jobs: &Mutex<Receiver<Job<T>>>,
-    stage: &FingerprintStage,
-    activity: &Activity,
-    process: impl Fn(&FingerprintStage, T, &mut Workspace) -> Fingerprinted,
-) {
-    let mut workspace = stage.workspace();
+/// Processes batches until no more come. Each thread runs this once.
+pub(super) async fn work<T: Send, R: Send, W: Send>(
+    jobs: Arc<Mutex<Receiver<Job<T, R>>>>,
+    cpu: &Cpu<impl Fn() -> W + Sync, impl Fn(T, &mut W) -> R + Sync>,
+) -> anyhow::Result<()> {
+    let mut workspace = (cpu.workspace)();
     loop {
-        // One thread waits for the next job, the others for the lock.
-        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Job { batch, results, asked }) = job else { return };
-        if asked.strong_count() == 0 {
-            activity.done(batch.len());
+        // One thread waits for the next batch, the others for the lock.
+        let Some(Job { batch, done }) = jobs.lock().await.recv().await else { return Ok(()) };
+        if done.is_closed() {
+            cpu.activity.done(batch.len());
             continue;
         }
         let began = Instant::now();
-        let done = catch_unwind(AssertUnwindSafe(|| {
-            let each = |item| {
-                let result = process(stage, item, &mut workspace);
-                activity.done(1);
+        let results = catch_unwind(AssertUnwindSafe(|| {
+            let each = |page| {
+                let result = (cpu.process)(page, &mut workspace);
+                cpu.activity.done(1);
                 result
             };
             batch.into_iter().map(each).collect()
         }));
         metrics::stage("fingerprint", began.elapsed());
-        match done {
-            // The caller may have stopped waiting.
-            Ok(done) => _ = results.send(done),
-            // The panic hook has logged the panic. `Pending::wait` returns an error.
-            Err(_) => workspace = stage.workspace(),
+        match results {
+            // The receiver may be gone.
+            Ok(results) => _ = done.send(results),
+            // The panic hook has logged the panic. Dropping `done` tells the receiver.
+            Err(_) => workspace = (cpu.workspace)(),
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::config::Config;
-    use leitong_text::page::json::{self, Rules};
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn threads_in_the_background_let_others_go_first() {
         let niceness = |priority: Priority| {
@@ -188,35 +123,5 @@ mod tests {
         let normal = niceness(Priority::Normal);
         assert_eq!(niceness(Priority::Background), normal.max(BACKGROUND_NICE));
         assert_eq!(niceness(Priority::Normal), normal, "only the thread itself");
-    }
-
-    /// From outside, a worker whose stages hung on one page seemed alive and ready.
-    #[test]
-    fn a_stage_that_finishes_nothing_is_noticed() {
-        let stage = FingerprintStage::new(Config::default()).expect("defaults");
-        let activity = Arc::default();
-        let (go_on, gate) = mpsc::channel::<()>();
-        let gate = Mutex::new(gate);
-        thread::scope(|scope| {
-            let process = |stage: &FingerprintStage, item: u64, workspace: &mut Workspace| {
-                gate.lock().expect("no panic").recv().expect("the test goes on");
-                let rules = Rules { page_bytes_max: 100, url_required: true };
-                let page = json::parse(br#"{"url": "http://x/", "text": "t"}"#, rules).expect("a page");
-                let place = leitong_base::record::Place::Line { input: "test".into(), line: item };
-                stage.process_page(place, page, workspace)
-            };
-            let cpu = CpuStages::start(scope, 1, Priority::Background, &stage, &activity, process)
-                .expect("threads");
-            assert_eq!(activity.stalled(Duration::ZERO), None, "without work nothing stalls");
-            let pending = cpu.submit(vec![1, 2]);
-            assert_eq!(activity.stalled(Duration::ZERO).map(|(waiting, _)| waiting), Some(2));
-            assert_eq!(activity.stalled(Duration::from_secs(3600)), None);
-            for _ in 0..2 {
-                go_on.send(()).expect("the stage waits");
-            }
-            assert_eq!(pending.wait().expect("no fault").len(), 2);
-            assert_eq!(activity.stalled(Duration::ZERO), None);
-            drop(cpu);
-        });
     }
 }

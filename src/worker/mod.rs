@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!              fingerprint stage (fingerprint.rs)               cluster stage (cluster.rs)
-//!  pages ──► poll thread ─► CPU tasks ─► send thread ──► log ──► owner thread per partition (owner.rs)
-//!  topic       commits what is delivered ◄──┘                     restore ─► batch ─► transaction
+//!  pages ──► read ─► fingerprint ─► deliver ──► log ──► owner thread per partition (owner.rs)
+//!  topic     (page_topic.rs) commits what is delivered     restore ─► batch ─► transaction
 //! ```
 //! Other threads let brokers delete expired records of the changelog (deletion.rs) and, if configured, make
 //! local snapshots (snapshots.rs) or follow the tables of other owners (standby.rs). An owner restores its
@@ -26,6 +26,7 @@ pub(crate) mod needed;
 pub(crate) mod outputs;
 mod owned;
 pub(crate) mod owner;
+mod page_topic;
 pub(crate) mod ports;
 mod positions;
 pub(crate) mod registry;

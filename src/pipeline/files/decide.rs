@@ -1,0 +1,40 @@
+//! The sink end: decides on pages, and passes conclusions on to be written.
+
+use anyhow::anyhow;
+
+use super::write::Concluded;
+use crate::pipeline::budget::Permit;
+use crate::pipeline::cluster_stage::ClusterStage;
+use crate::pipeline::fingerprint_stage::Fingerprinted;
+use crate::pipeline::graph::ends::SinkEnd;
+use crate::pipeline::graph::queue::Sender;
+use leitong_base::record::Place;
+use leitong_base::record::timestamp::Timestamp;
+use leitong_corpora::sink::Milestone;
+
+/// Runs the cluster stage on batches.
+pub(super) struct Decide<'a, O, M> {
+    pub(super) cluster_stage: &'a mut ClusterStage,
+    pub(super) observe: O,
+    pub(super) milestone: M,
+    pub(super) to_write: Sender<Concluded>,
+}
+
+impl<O, M> SinkEnd<Fingerprinted> for Decide<'_, O, M>
+where
+    O: FnMut(&Fingerprinted) + Send,
+    M: FnMut(&ClusterStage, Place) -> anyhow::Result<Option<Milestone>> + Send,
+{
+    async fn take(&mut self, results: Vec<Fingerprinted>, permit: Permit) -> anyhow::Result<bool> {
+        let now = Timestamp::now();
+        results.iter().for_each(&mut self.observe);
+        let records = results.into_iter().filter_map(|fingerprinted| fingerprinted.record.ok()).collect();
+        let conclusions = self.cluster_stage.conclude_batch(records, now);
+        let conclusions = conclusions.map_err(|fault| anyhow!("cannot decide: {fault}"))?;
+        let last = conclusions.last().map(|conclusion| conclusion.source().clone());
+        let milestone = last.map(|last| (self.milestone)(self.cluster_stage, last)).transpose()?.flatten();
+        let load = permit.load();
+        let sent = self.to_write.send(Concluded { conclusions, milestone, permit }, load).await;
+        Ok(sent.is_ok()) // otherwise the sink has ended, and says why
+    }
+}

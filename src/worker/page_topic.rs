@@ -1,0 +1,188 @@
+//! The source end of the fingerprint stage: reads the page topic, and commits what is delivered to the log.
+//!
+//! Everything here runs on the thread of the reading stage, and so do rebalances, inside
+//! [`PageConsumer::poll`]. While there is no room for pages it goes on polling with paused partitions, so the
+//! member stays in its group.
+
+use std::mem;
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::CommitMode;
+
+use super::stop::Stop;
+use crate::backoff::backoff;
+use crate::config::Config;
+use crate::kafka::identity::TopicWatch;
+use crate::kafka::log_writer::LogProducer;
+use crate::kafka::page_session::Shared;
+use crate::kafka::pages::{Assigned, PageConsumer};
+use crate::pipeline::budget::Load;
+use crate::pipeline::graph::Flow;
+use crate::pipeline::graph::ends::SourceEnd;
+use crate::telemetry::health::StageHealth;
+use crate::telemetry::metrics;
+use leitong_cluster::log::identity::{Replaced, Which};
+
+/// Interval between commits of offsets.
+const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
+/// Timeout for records in flight at a stop.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Reads pages for one session.
+pub(super) struct PageTopic<'a> {
+    pause_after: Duration,
+    stop: &'a Stop,
+    consumer: &'a PageConsumer,
+    producer: &'a LogProducer,
+    topics: &'a TopicWatch,
+    health: &'a StageHealth,
+    shared: &'a Shared,
+    flow: &'a Flow,
+    committed: Instant,
+    /// The time since which there has been no room.
+    full_since: Option<Instant>,
+    paused: bool,
+    /// Pages that were read while there was no room.
+    early: Vec<Assigned<'a>>,
+}
+
+impl<'a> PageTopic<'a> {
+    pub(super) fn new(
+        config: &Config,
+        stop: &'a Stop,
+        (consumer, producer): (&'a PageConsumer, &'a LogProducer),
+        (topics, health): (&'a TopicWatch, &'a StageHealth),
+        (shared, flow): (&'a Shared, &'a Flow),
+    ) -> Self {
+        Self {
+            pause_after: Duration::from_millis(config.kafka.pages.pause_after_ms),
+            stop,
+            consumer,
+            producer,
+            topics,
+            health,
+            shared,
+            flow,
+            committed: Instant::now(),
+            full_since: None,
+            paused: false,
+            early: Vec::new(),
+        }
+    }
+
+    /// Commits and reports what is due. Returns false if the session ends.
+    fn goes_on(&mut self) -> bool {
+        if self.stop.is_requested() || !self.is_usable() {
+            return false;
+        }
+        self.health.tick();
+        if self.committed.elapsed() >= COMMIT_INTERVAL {
+            if let Err(replaced) = self.topics.verify_pages() {
+                self.refuse(replaced);
+                return false;
+            }
+            self.consumer.commit(CommitMode::Async);
+            self.flow.export();
+            metrics::stalled(self.health.activity().still_for());
+            metrics::owned("fingerprint", self.health.partitions());
+            self.committed = Instant::now();
+        }
+        true
+    }
+
+    /// Returns true while the session can continue. After retention has deleted unread pages, it continues
+    /// until the pages in hand are sent, because they cannot be read again.
+    fn is_usable(&self) -> bool {
+        let state = self.shared.lock();
+        state.broken.is_none() && !(state.overtaken && self.early.is_empty())
+    }
+
+    /// Ends the session, and prevents others. Pages of a deleted topic still get verdicts; a deleted log
+    /// accepts nothing.
+    fn refuse(&self, replaced: Replaced) {
+        self.shared.lock().refused = Some(replaced.into());
+        if replaced.which == Which::Log {
+            self.shared.fail(replaced.to_string());
+        }
+    }
+
+    fn poll(&self, timeout: Duration) -> anyhow::Result<Option<Assigned<'a>>> {
+        let page = self.consumer.poll(timeout)?;
+        if let Some(page) = &page {
+            metrics::pages_read(1, page.value_bytes());
+        }
+        Ok(page)
+    }
+
+    fn room_again(&mut self) -> anyhow::Result<()> {
+        self.full_since = None;
+        if self.paused {
+            self.consumer.resume()?;
+            self.paused = false;
+            metrics::paused(false);
+        }
+        Ok(())
+    }
+}
+
+impl<'a> SourceEnd for PageTopic<'a> {
+    type Page = Assigned<'a>;
+
+    fn bytes(page: &Assigned<'a>) -> usize {
+        page.bytes()
+    }
+
+    async fn read(&mut self, limit: Load) -> anyhow::Result<Option<Vec<Assigned<'a>>>> {
+        if !self.goes_on() {
+            return Ok(None);
+        }
+        self.room_again()?;
+        let mut pages = mem::take(&mut self.early);
+        let mut bytes: usize = pages.iter().map(Assigned::bytes).sum();
+        while bytes < limit.bytes && pages.len() < limit.pages {
+            let timeout = Duration::from_millis(if pages.is_empty() { 100 } else { 0 });
+            let Some(page) = self.poll(timeout)? else { break };
+            bytes += page.bytes();
+            pages.push(page);
+        }
+        Ok(Some(pages))
+    }
+
+    /// Waits a little. If that was done for long, pauses the partitions and continues polling.
+    async fn while_full(&mut self) -> anyhow::Result<bool> {
+        if !self.goes_on() {
+            return Ok(false);
+        }
+        let full_since = *self.full_since.get_or_insert_with(Instant::now);
+        if full_since.elapsed() < self.pause_after {
+            backoff(Duration::from_millis(5));
+            return Ok(true);
+        }
+        if !self.paused {
+            tracing::info!("the queue stays full: pausing the page topic");
+            self.paused = true;
+            metrics::paused(true);
+        }
+        // Repeated, because a rebalance may have brought partitions that are not paused.
+        self.consumer.pause()?;
+        // There is rarely a page: one that was fetched before the pause took effect.
+        let page = self.poll(Duration::from_millis(50))?;
+        self.early.extend(page);
+        Ok(true)
+    }
+
+    /// Waits until everything that was read is delivered, and commits it.
+    async fn end(&mut self) {
+        let deadline = Instant::now() + DRAIN_TIMEOUT;
+        let done = || self.flow.budget.in_use() == Load::default() && self.producer.in_flight() == 0;
+        while !done() && Instant::now() < deadline && self.shared.lock().broken.is_none() {
+            self.health.tick();
+            backoff(Duration::from_millis(10));
+        }
+        if !done() {
+            // Nothing is lost: uncommitted messages are read again.
+            self.shared.fail("stopped with records in flight".to_owned());
+        }
+        self.consumer.commit(CommitMode::Sync);
+    }
+}
