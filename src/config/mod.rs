@@ -158,10 +158,11 @@ pub struct PipelineConfig {
     /// Number of threads that decode, extract, segment and fingerprint; 0 for one per core.
     #[schemars(range(min = 0, max = THREADS_MAX))]
     pub threads: usize,
-    /// Limit on the number of pages between the source and clustering.
+    /// Limit on the number of pages between the source and the sink, which is the log in a worker.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub queue_pages: usize,
-    /// Limit on the bytes of pages between the source and clustering. A larger page is processed on its own.
+    /// Limit on the bytes of pages between the source and the sink, which is the log in a worker. The page read
+    /// last may exceed it.
     #[schemars(range(min = 1024, max = 1_099_511_627_776_u64))]
     pub queue_bytes: usize,
 }

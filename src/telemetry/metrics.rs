@@ -63,9 +63,10 @@ pub const ALL: &[Metric] = &[
     metric(
         "leitong_queue_records",
         "gauge",
-        "queue: page-fetch, page, log-send, log-fetch, changelog-fetch, transaction; partition: of the log, for the last three",
-        "Records waiting in a queue: fetched from the page topic, between topic and log, on their way to the log, fetched from \
-         the log, fetched from changelogs, on their way in a transaction",
+        "queue: page-fetch, page, page-read, page-cpu, page-order, log-send, log-fetch, changelog-fetch, transaction; partition: of the log, for the last three",
+        "Records waiting in a queue: fetched from the page topic, between topic and log, of these read and not yet handed over, \
+         waiting for a CPU thread, and handed over to be sent in order, on their way to the log, fetched from the log, fetched \
+         from changelogs, on their way in a transaction",
     ),
     metric(
         "leitong_queue_bytes",

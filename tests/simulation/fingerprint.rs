@@ -1,13 +1,23 @@
-//! A worker of the fingerprint role: the product's own session, over simulated pages and a simulated log.
+//! A worker of the fingerprint role: the product's own graph and session, between simulated pages and a
+//! simulated log. The stages of the graph run on the simulation's thread, in an order that the seed decides.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::config::PipelineConfig;
+use crate::pipeline::budget::{Load, Permit};
+use crate::pipeline::cpu::{Cpu, Priority};
+use crate::pipeline::graph::ends::{SinkEnd, SourceEnd};
+use crate::pipeline::graph::one_thread::OneThread;
+use crate::pipeline::graph::{Flow, graph};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
     Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Unreadable,
 };
 use leitong_cluster::log::entry::{self, Sent};
-use leitong_cluster::log::session::{Session, Ticket};
+use leitong_cluster::log::session::{AssignmentId, Session, Ticket};
 
 use super::brokers::{Brokers, Status, Stored, Topic};
 use super::{Mistake, Rng, Time};
@@ -42,44 +52,69 @@ pub(crate) fn append(brokers: &mut Brokers, log_partition: usize, bytes: Vec<u8>
 /// Length of a fingerprint of the detector `simhash`.
 const FINGERPRINT_BYTES: usize = 162;
 
-/// A worker with its producer session.
-#[derive(Default)]
-pub(crate) struct Worker {
-    pub(crate) session: Session,
-    /// The next page of each source partition that the worker believes it owns.
-    pub(crate) next: BTreeMap<usize, u64>,
-    /// Records sent and not yet appended, in order, by log partition.
-    pub(crate) in_flight: Vec<VecDeque<(Vec<u8>, Ticket)>>,
-    /// Appended records whose answers are on their way.
-    answers: VecDeque<Ticket>,
-    /// The worker does nothing, and others do not know it yet.
-    pub(crate) frozen: bool,
+/// Number of threads and pages of a graph: so few that it is full at times.
+const GRAPH: PipelineConfig = PipelineConfig { threads: 2, queue_pages: 16, queue_bytes: 1 << 20 };
+
+/// The CPU threads of all graphs make records out of pages.
+static CPU: LazyLock<Cpu<fn(), fn(PageRead, &mut ()) -> Made>> = LazyLock::new(|| Cpu {
+    threads: GRAPH.threads,
+    priority: Priority::Normal,
+    activity: Arc::default(),
+    workspace: || (),
+    process: |page, ()| (page, record(page.partition, page.offset, page.texts)),
+});
+
+/// A page that was read under an assignment.
+#[derive(Clone, Copy)]
+struct PageRead {
+    partition: usize,
+    offset: u64,
+    assignment: AssignmentId,
+    texts: u64,
+    mistake: Option<Mistake>,
 }
 
-impl Worker {
-    pub(crate) fn new(log_partitions: usize) -> Self {
-        Self { in_flight: vec![VecDeque::new(); log_partitions], ..Self::default() }
+type Made = (PageRead, LogRecord);
+
+/// The source end of a worker's graph.
+struct FromPages(UnboundedReceiver<PageRead>);
+
+impl SourceEnd for FromPages {
+    type Page = PageRead;
+
+    fn bytes(_: &PageRead) -> usize {
+        100
     }
 
-    pub(crate) fn assign(&mut self, partition: usize, pages: &Pages) {
-        self.session.assign(partition as u32);
-        self.next.insert(partition, pages.committed.get(&partition).copied().unwrap_or(0));
+    async fn read(&mut self, limit: Load) -> anyhow::Result<Option<Vec<PageRead>>> {
+        let Some(first) = self.0.recv().await else { return Ok(None) };
+        let more = std::iter::from_fn(|| self.0.try_recv().ok()).take(limit.pages - 1);
+        Ok(Some(std::iter::once(first).chain(more).collect()))
     }
+}
 
-    pub(crate) fn revoke(&mut self, partition: usize) {
-        self.session.revoke(partition as u32);
-        self.next.remove(&partition);
+/// The sink end of a worker's graph.
+struct ToLog(Arc<Mutex<Sending>>);
+
+impl SinkEnd<Made> for ToLog {
+    async fn take(&mut self, made: Vec<Made>, _until_sent: Permit) -> anyhow::Result<bool> {
+        let mut sending = self.0.lock().expect("nothing panics while it has it");
+        made.into_iter().for_each(|(page, record)| sending.send(page, record));
+        Ok(true)
     }
+}
 
-    /// Reads the next page of one partition and sends its record.
-    pub(crate) fn read(&mut self, pages: &mut Pages, rng: &mut Rng, mistake: Option<Mistake>) {
-        let partitions: Vec<usize> = self.next.keys().copied().collect();
-        let Some(&partition) = partitions.get(rng.index(partitions.len())) else { return };
-        let next = self.next[&partition];
-        let Some(&offset) = pages.pages[partition].iter().find(|offset| **offset >= next) else { return };
-        self.next.insert(partition, offset + 1);
+/// A producer session, and what it has sent.
+struct Sending {
+    session: Session,
+    /// Records sent and not yet appended, in order, by log partition.
+    in_flight: Vec<VecDeque<(Vec<u8>, Ticket)>>,
+}
+
+impl Sending {
+    fn send(&mut self, page: PageRead, record: LogRecord) {
+        let PageRead { partition, offset, assignment, mistake, .. } = page;
         let log_partition = log_partition_of(partition, offset, self.in_flight.len());
-        let assignment = self.session.assignment(partition as u32).expect("leased");
         let Some((previous, ticket)) =
             self.session.send(assignment, partition as u32, offset, log_partition as u32)
         else {
@@ -89,8 +124,71 @@ impl Worker {
         // Crawlers' clocks differ, so timestamps are not monotonic.
         let timestamp_ms = Some((offset * 10 + offset * 7 % 31) as i64);
         let sent = Sent { previous_offset, timestamp_ms, topic_id: None };
-        let bytes = entry::encode(record(partition, offset, pages.texts), sent, "simhash");
+        let bytes = entry::encode(record, sent, "simhash");
         self.in_flight[log_partition].push_back((bytes, ticket));
+    }
+}
+
+/// A worker with its producer session.
+pub(crate) struct Worker {
+    sending: Arc<Mutex<Sending>>,
+    graph: OneThread<'static>,
+    to_graph: UnboundedSender<PageRead>,
+    /// The next page of each source partition that the worker believes it owns.
+    next: BTreeMap<usize, u64>,
+    /// Appended records whose answers are on their way.
+    answers: VecDeque<Ticket>,
+    /// The worker does nothing, and others do not know it yet.
+    pub(crate) frozen: bool,
+}
+
+/// Returns a graph without pages, and where it gets them from.
+fn new_graph(sending: &Arc<Mutex<Sending>>) -> (OneThread<'static>, UnboundedSender<PageRead>) {
+    let (to_graph, pages) = unbounded_channel();
+    let stages = graph(&Flow::new(&GRAPH), FromPages(pages), &*CPU, ToLog(Arc::clone(sending)));
+    (OneThread::new(stages), to_graph)
+}
+
+impl Worker {
+    pub(crate) fn new(log_partitions: usize) -> Self {
+        let in_flight = vec![VecDeque::new(); log_partitions];
+        let sending = Arc::new(Mutex::new(Sending { session: Session::default(), in_flight }));
+        let (graph, to_graph) = new_graph(&sending);
+        let (next, answers) = (BTreeMap::new(), VecDeque::new());
+        Self { sending, graph, to_graph, next, answers, frozen: false }
+    }
+
+    fn sending(&self) -> MutexGuard<'_, Sending> {
+        self.sending.lock().expect("nothing panics while it has it")
+    }
+
+    pub(crate) fn assign(&mut self, partition: usize, pages: &Pages) {
+        self.sending().session.assign(partition as u32);
+        self.next.insert(partition, pages.committed.get(&partition).copied().unwrap_or(0));
+    }
+
+    pub(crate) fn revoke(&mut self, partition: usize) {
+        self.sending().session.revoke(partition as u32);
+        self.next.remove(&partition);
+    }
+
+    /// Reads the next page of one partition into the graph, and runs the graph a little.
+    pub(crate) fn read(&mut self, pages: &mut Pages, rng: &mut Rng, mistake: Option<Mistake>) {
+        self.read_page(pages, rng, mistake);
+        for _ in 0..rng.below(16) {
+            self.graph.step(|ready| rng.index(ready));
+        }
+    }
+
+    fn read_page(&mut self, pages: &mut Pages, rng: &mut Rng, mistake: Option<Mistake>) {
+        let partitions: Vec<usize> = self.next.keys().copied().collect();
+        let Some(&partition) = partitions.get(rng.index(partitions.len())) else { return };
+        let next = self.next[&partition];
+        let Some(&offset) = pages.pages[partition].iter().find(|offset| **offset >= next) else { return };
+        self.next.insert(partition, offset + 1);
+        let assignment = self.sending().session.assignment(partition as u32).expect("leased");
+        let page = PageRead { partition, offset, assignment, texts: pages.texts, mistake };
+        assert!(self.to_graph.send(page).is_ok(), "the graph runs");
         if mistake == Some(Mistake::PageOffsetsBeforeDeliveries) {
             pages.committed.insert(partition, offset + 1);
         }
@@ -98,16 +196,23 @@ impl Worker {
 
     /// Appends the oldest record in flight to one log partition. Its answer may come later, or never.
     pub(crate) fn append(&mut self, brokers: &mut Brokers, rng: &mut Rng, now: Time) {
-        let log_partition = rng.index(self.in_flight.len());
-        if let Some((bytes, ticket)) = self.in_flight[log_partition].pop_front() {
+        let (log_partition, oldest) = self.oldest(rng);
+        if let Some((bytes, ticket)) = oldest {
             append(brokers, log_partition, bytes, rng, now);
             self.answers.push_back(ticket);
         }
     }
 
+    /// Returns one log partition, and takes the oldest record in flight to it.
+    fn oldest(&self, rng: &mut Rng) -> (usize, Option<(Vec<u8>, Ticket)>) {
+        let in_flight = &mut self.sending().in_flight;
+        let log_partition = rng.index(in_flight.len());
+        (log_partition, in_flight[log_partition].pop_front())
+    }
+
     pub(crate) fn answer(&mut self) {
         if let Some(ticket) = self.answers.pop_front() {
-            self.session.delivered(ticket);
+            self.sending().session.delivered(ticket);
         }
     }
 
@@ -121,8 +226,7 @@ impl Worker {
         now: Time,
         mistake: Option<Mistake>,
     ) {
-        let log_partition = rng.index(self.in_flight.len());
-        let Some((_, ticket)) = self.in_flight[log_partition].pop_front() else { return };
+        let (_, Some((_, ticket))) = self.oldest(rng) else { return };
         for _ in 0..rng.below(4) {
             self.append(brokers, rng, now);
             if rng.once_in(2) {
@@ -134,24 +238,26 @@ impl Worker {
             }
         }
         if mistake == Some(Mistake::SessionOutlivesFailure) {
-            self.session.delivered(ticket);
+            self.sending().session.delivered(ticket);
             return;
         }
-        self.in_flight.iter_mut().for_each(VecDeque::clear);
+        (self.graph, self.to_graph) = new_graph(&self.sending);
+        self.sending().in_flight.iter_mut().for_each(VecDeque::clear);
         self.answers.clear();
         let partitions: Vec<usize> = self.next.keys().copied().collect();
         partitions.into_iter().for_each(|partition| self.assign(partition, pages));
     }
 
     pub(crate) fn commit(&mut self, pages: &mut Pages) {
-        for (partition, offset) in self.session.take_committable() {
+        for (partition, offset) in self.sending().session.take_committable() {
             pages.committed.insert(partition as usize, offset);
         }
     }
 
     /// Returns everything in flight, for a zombie that still sends it.
     pub(crate) fn leftovers(self) -> Vec<VecDeque<Vec<u8>>> {
-        self.in_flight.into_iter().map(|queue| queue.into_iter().map(|(bytes, _)| bytes).collect()).collect()
+        let in_flight = std::mem::take(&mut self.sending().in_flight);
+        in_flight.into_iter().map(|queue| queue.into_iter().map(|(bytes, _)| bytes).collect()).collect()
     }
 }
 

@@ -93,7 +93,7 @@ impl Flow {
 }
 
 /// Connects the stages from `source` to `sink`. Further stages can be added after the sink.
-pub fn graph<'a, S, N, W, P, R, K>(flow: &'a Flow, source: S, cpu: &'a Cpu<N, P>, sink: K) -> Stages<'a>
+pub fn graph<'a, S, N, W, P, R, K>(flow: &Flow, source: S, cpu: &'a Cpu<N, P>, sink: K) -> Stages<'a>
 where
     S: SourceEnd + 'a,
     N: Fn() -> W + Sync,
@@ -110,7 +110,7 @@ where
     cpu.activity.begin_anew();
 
     let mut stages = Stages::default();
-    stages.add("leitong-read", Priority::Normal, read::read(source, &flow.budget, to_fingerprint));
+    stages.add("leitong-read", Priority::Normal, read::read(source, flow.budget.clone(), to_fingerprint));
     let activity = &*cpu.activity;
     let fingerprint = fingerprint::fingerprint(batches, activity, to_cpu, to_deliver);
     stages.add("leitong-order", Priority::Normal, fingerprint);

@@ -1,18 +1,15 @@
-//! Runs the stages of a graph on one thread, in an order that a seed decides. So a test controls what happens
-//! when, and a failure can be repeated.
+//! Runs the stages of a graph on one thread, in an order that the caller decides. So a test controls what
+//! happens when, and a failure can be repeated.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-
-use leitong_base::random::Random;
 
 use super::threads::{Running, Stages, cause};
 
 /// Stages that run only when a test says so.
 pub(crate) struct OneThread<'a> {
     stages: Vec<Stage<'a>>,
-    random: Random,
 }
 
 struct Stage<'a> {
@@ -33,18 +30,24 @@ impl Wake for Woken {
 }
 
 impl<'a> OneThread<'a> {
-    pub(crate) fn new(stages: Stages<'a>, seed: u64) -> Self {
+    pub(crate) fn new(stages: Stages<'a>) -> Self {
         let stage = |(name, future)| Stage {
             name,
             future: Some(future),
             result: Ok(()),
             woken: Arc::new(Woken(AtomicBool::new(true))),
         };
-        Self { stages: stages.named().map(stage).collect(), random: Random::of_seed(seed) }
+        Self { stages: stages.named().map(stage).collect() }
     }
 
-    /// Polls one stage that can go on. Returns false if there is none, or only stages named `but`.
-    pub(crate) fn step_all_but(&mut self, but: &str) -> bool {
+    /// Polls one of the stages that can go on, which `choose` is given the number of. Returns false if there is
+    /// none.
+    pub(crate) fn step(&mut self, choose: impl FnOnce(usize) -> usize) -> bool {
+        self.step_all_but("", choose)
+    }
+
+    /// Works like [`Self::step`], but never polls stages of this name.
+    pub(crate) fn step_all_but(&mut self, but: &str, choose: impl FnOnce(usize) -> usize) -> bool {
         let ready = |stage: &&mut Stage<'a>| {
             stage.name != but && stage.future.is_some() && stage.woken.0.load(Ordering::Relaxed)
         };
@@ -52,7 +55,7 @@ impl<'a> OneThread<'a> {
         if ready.is_empty() {
             return false;
         }
-        let chosen = (self.random.next_bits() % ready.len() as u64) as usize;
+        let chosen = choose(ready.len());
         let stage = &mut ready[chosen];
         stage.woken.0.store(false, Ordering::Relaxed);
         let waker = Waker::from(Arc::clone(&stage.woken));
@@ -62,11 +65,6 @@ impl<'a> OneThread<'a> {
             stage.result = result;
         }
         true
-    }
-
-    /// Runs until no stage can go on.
-    pub(crate) fn run_until_stalled(&mut self) {
-        while self.step_all_but("") {}
     }
 
     /// Returns the names of the stages that have not ended.

@@ -15,10 +15,10 @@ const BATCHES_MIN: usize = 8;
 /// Passes on batches until the source ends, or the next stage.
 pub(super) async fn read<S: SourceEnd>(
     mut source: S,
-    budget: &Budget,
+    budget: Budget,
     batches: Sender<Batch<S::Page>>,
 ) -> anyhow::Result<()> {
-    let result = pass_on(&mut source, budget, batches).await;
+    let result = pass_on(&mut source, &budget, batches).await;
     // The queue is closed by now, so the other stages finish what is in flight.
     source.end().await;
     result

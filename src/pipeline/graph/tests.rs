@@ -11,11 +11,13 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::ends::{SinkEnd, SourceEnd};
 use super::one_thread::OneThread;
+use super::threads::Stages;
 use super::{Flow, graph};
 use crate::config::PipelineConfig;
 use crate::pipeline::budget::{Budget, Load, Permit};
 use crate::pipeline::cpu::{Cpu, Priority};
 use crate::telemetry::health::Activity;
+use leitong_base::random::Random;
 
 const SEEDS: std::ops::Range<u64> = 0..50;
 
@@ -119,14 +121,36 @@ fn cpu() -> Cpu<impl Fn() + Sync, impl Fn(u64, &mut ()) -> u64 + Sync> {
     Cpu { threads: 3, priority: Priority::Normal, activity: Arc::default(), workspace: || (), process }
 }
 
+/// Stages that run on one thread, in an order that a seed decides.
+struct Run<'a> {
+    stages: OneThread<'a>,
+    random: Random,
+}
+
+impl<'a> Run<'a> {
+    fn new(stages: Stages<'a>, seed: u64) -> Self {
+        Self { stages: OneThread::new(stages), random: Random::of_seed(seed) }
+    }
+
+    /// Runs until no stage can go on.
+    fn until_stalled(&mut self) {
+        self.until_stalled_without("");
+    }
+
+    /// Runs until no stage but those of this name can go on.
+    fn until_stalled_without(&mut self, name: &str) {
+        while self.stages.step_all_but(name, |ready| self.random.below(ready)) {}
+    }
+}
+
 /// Runs the graph with a stopped sink, and returns the number of pages that were read. Then opens the sink,
 /// and checks that everything arrives.
 fn read_while_stopped(flow: &Flow, offered: u64, seed: u64) -> usize {
     let (ends, source, sink) = Ends::new(0);
     let cpu = cpu();
-    let mut stages = OneThread::new(graph(flow, source, &cpu, sink), seed);
+    let mut run = Run::new(graph(flow, source, &cpu, sink), seed);
     ends.offer(0..offered);
-    stages.run_until_stalled();
+    run.until_stalled();
     let read = ends.read();
     assert_eq!(flow.budget.in_use(), load(read));
     // All is processed. One batch is at the sink, the others wait behind it.
@@ -135,18 +159,18 @@ fn read_while_stopped(flow: &Flow, offered: u64, seed: u64) -> usize {
     assert!(waiting.pages < read && read - waiting.pages <= 256, "{waiting:?} of {read}");
 
     ends.open.add_permits(1);
-    stages.run_until_stalled();
+    run.until_stalled();
     let taken = ends.taken().len();
     let most = u64::try_from(read + taken).expect("small").min(offered);
     assert_eq!(ends.read() as u64, most, "as much as was taken is read in addition");
     ends.open.add_permits(Semaphore::MAX_PERMITS / 2);
-    stages.run_until_stalled();
+    run.until_stalled();
     assert_eq!(ends.taken(), (0..offered).collect::<Vec<_>>());
     assert_eq!(flow.budget.in_use(), Load::default());
     assert_eq!(flow.order.load(), Load::default());
     drop(ends);
-    stages.run_until_stalled();
-    stages.result().expect("no error");
+    run.until_stalled();
+    run.stages.result().expect("no error");
     read
 }
 
@@ -179,10 +203,10 @@ fn a_page_alone_is_answered_although_nothing_else_comes() {
     for seed in SEEDS {
         let (ends, source, sink) = Ends::new(Semaphore::MAX_PERMITS / 2);
         let (flow, cpu) = (flow(1024, 1 << 30), cpu());
-        let mut stages = OneThread::new(graph(&flow, source, &cpu, sink), seed);
+        let mut run = Run::new(graph(&flow, source, &cpu, sink), seed);
         for page in 0..3 {
             ends.offer([page]);
-            stages.run_until_stalled();
+            run.until_stalled();
             assert_eq!(ends.taken(), (0..=page).collect::<Vec<_>>());
             assert_eq!(flow.budget.in_use(), Load::default());
         }
@@ -232,16 +256,16 @@ fn error_of(seed: u64, change: impl Fn(&mut Source, &mut Sink), is_offered: impl
     let (ends, mut source, mut sink) = Ends::new(Semaphore::MAX_PERMITS / 2);
     change(&mut source, &mut sink);
     let (flow, cpu) = (flow(2048, 1 << 30), cpu());
-    let mut stages = OneThread::new(graph(&flow, source, &cpu, sink), seed);
+    let mut run = Run::new(graph(&flow, source, &cpu, sink), seed);
     ends.offer((0..10_000).map(is_offered));
     // The source goes on, so it is only the error that ends the others.
     let _more = ends.pages.clone();
-    stages.run_until_stalled();
+    run.until_stalled();
     assert_eq!(flow.budget.in_use(), Load::default(), "nothing is in flight any more");
     let taken = ends.taken();
     assert_eq!(taken, (0..taken.len() as u64).collect::<Vec<_>>(), "what was delivered before is in order");
     assert!(taken.len() < 10_000);
-    stages.result().expect_err("an error").to_string()
+    run.stages.result().expect_err("an error").to_string()
 }
 
 #[test]
@@ -268,15 +292,15 @@ fn pages_that_no_thread_finishes_are_noticed() {
     let (flow, cpu) = (flow(1024, 1 << 30), cpu());
     let activity = Arc::clone(&cpu.activity);
     let stalled = |activity: &Activity| activity.stalled(Duration::ZERO).map(|(waiting, _)| waiting);
-    let mut stages = OneThread::new(graph(&flow, source, &cpu, sink), 1);
-    while stages.step_all_but("leitong-cpu") {}
+    let mut run = Run::new(graph(&flow, source, &cpu, sink), 1);
+    run.until_stalled_without("leitong-cpu");
     assert_eq!(stalled(&activity), None, "without work nothing stalls");
     ends.offer([0, 1]);
-    while stages.step_all_but("leitong-cpu") {}
+    run.until_stalled_without("leitong-cpu");
     assert_eq!(stalled(&activity), Some(2));
     assert_eq!(activity.stalled(Duration::from_secs(3600)), None);
     assert_eq!([flow.cpu.load(), flow.order.load()], [load(2), Load::default()], "deliver awaits the batch");
-    stages.run_until_stalled();
+    run.until_stalled();
     assert_eq!(stalled(&activity), None);
     assert_eq!(ends.taken(), [0, 1]);
 }
