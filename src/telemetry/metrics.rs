@@ -64,9 +64,10 @@ pub const ALL: &[Metric] = &[
         "leitong_queue_records",
         "gauge",
         "queue: page-fetch, page, page-read, page-cpu, page-order, log-send, log-fetch, changelog-fetch, transaction; partition: of the log, for the last three",
-        "Records waiting in a queue: fetched from the page topic, between topic and log, of these read and not yet handed over, \
-         waiting for a CPU thread, and handed over to be sent in order, on their way to the log, fetched from the log, fetched \
-         from changelogs, on their way in a transaction",
+        "Records waiting in a queue: fetched from the page topic (page-fetch); between topic and log (page), of which just read \
+         (page-read), waiting for a CPU thread (page-cpu), handed to the CPU threads and not yet due to be sent (page-order); \
+         on their way to the log (log-send); fetched from the log (log-fetch) or changelogs (changelog-fetch); on their way \
+         in a transaction (transaction)",
     ),
     metric(
         "leitong_queue_bytes",

@@ -10,7 +10,7 @@
 //! discarded as a whole, and the next one begins at the committed offsets.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::page_topic::PageTopic;
 use super::positions;
@@ -76,7 +76,20 @@ fn sessions(
         let producer = LogProducer::new(&config.kafka, log_partitions, stage.detector().name(), &shared)?;
         let consumer = PageConsumer::new(&config.kafka, &shared, topics, health)?;
         let flow = Flow::new(&config.pipeline);
-        let source = PageTopic::new(config, stop, (&consumer, &producer), (topics, health), (&shared, &flow));
+        let source = PageTopic {
+            config,
+            consumer: &consumer,
+            producer: &producer,
+            topics,
+            health,
+            shared: &shared,
+            flow: &flow,
+            stop,
+            committed: Instant::now(),
+            full_since: None,
+            paused: false,
+            early: Vec::new(),
+        };
         let result = session(config, stage, &flow, source, ToLog(&producer), health);
         if result.is_err() {
             shared.fail("a stage has failed".to_owned());

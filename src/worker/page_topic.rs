@@ -30,46 +30,24 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Reads pages for one session.
 pub(super) struct PageTopic<'a> {
-    pause_after: Duration,
-    stop: &'a Stop,
-    consumer: &'a PageConsumer,
-    producer: &'a LogProducer,
-    topics: &'a TopicWatch,
-    health: &'a StageHealth,
-    shared: &'a Shared,
-    flow: &'a Flow,
-    committed: Instant,
+    pub(super) config: &'a Config,
+    pub(super) consumer: &'a PageConsumer,
+    pub(super) producer: &'a LogProducer,
+    pub(super) topics: &'a TopicWatch,
+    pub(super) health: &'a StageHealth,
+    pub(super) shared: &'a Shared,
+    pub(super) flow: &'a Flow,
+    pub(super) stop: &'a Stop,
+    /// The time of the last commit.
+    pub(super) committed: Instant,
     /// The time since which there has been no room.
-    full_since: Option<Instant>,
-    paused: bool,
+    pub(super) full_since: Option<Instant>,
+    pub(super) paused: bool,
     /// Pages that were read while there was no room.
-    early: Vec<Assigned<'a>>,
+    pub(super) early: Vec<Assigned<'a>>,
 }
 
 impl<'a> PageTopic<'a> {
-    pub(super) fn new(
-        config: &Config,
-        stop: &'a Stop,
-        (consumer, producer): (&'a PageConsumer, &'a LogProducer),
-        (topics, health): (&'a TopicWatch, &'a StageHealth),
-        (shared, flow): (&'a Shared, &'a Flow),
-    ) -> Self {
-        Self {
-            pause_after: Duration::from_millis(config.kafka.pages.pause_after_ms),
-            stop,
-            consumer,
-            producer,
-            topics,
-            health,
-            shared,
-            flow,
-            committed: Instant::now(),
-            full_since: None,
-            paused: false,
-            early: Vec::new(),
-        }
-    }
-
     /// Commits and reports what is due. Returns false if the session ends.
     fn goes_on(&mut self) -> bool {
         if self.stop.is_requested() || !self.is_usable() {
@@ -154,7 +132,7 @@ impl<'a> SourceEnd for PageTopic<'a> {
             return Ok(false);
         }
         let full_since = *self.full_since.get_or_insert_with(Instant::now);
-        if full_since.elapsed() < self.pause_after {
+        if full_since.elapsed() < Duration::from_millis(self.config.kafka.pages.pause_after_ms) {
             backoff(Duration::from_millis(5));
             return Ok(true);
         }
