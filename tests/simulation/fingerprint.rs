@@ -56,7 +56,7 @@ const FINGERPRINT_BYTES: usize = 162;
 const GRAPH: PipelineConfig = PipelineConfig { threads: 2, queue_pages: 16, queue_bytes: 1 << 20 };
 
 /// The CPU threads of all graphs make records out of pages.
-static CPU: LazyLock<Cpu<fn(), fn(PageRead, &mut ()) -> Made>> = LazyLock::new(|| Cpu {
+static CPU: LazyLock<Cpu<fn(), MakeRecord>> = LazyLock::new(|| Cpu {
     threads: GRAPH.threads,
     priority: Priority::Normal,
     activity: Arc::default(),
@@ -75,6 +75,8 @@ struct PageRead {
 }
 
 type Made = (PageRead, LogRecord);
+
+type MakeRecord = fn(PageRead, &mut ()) -> Made;
 
 /// The source end of a worker's graph.
 struct FromPages(UnboundedReceiver<PageRead>);
@@ -175,8 +177,9 @@ impl Worker {
     /// Reads the next page of one partition into the graph, and runs the graph a little.
     pub(crate) fn read(&mut self, pages: &mut Pages, rng: &mut Rng, mistake: Option<Mistake>) {
         self.read_page(pages, rng, mistake);
-        for _ in 0..rng.below(16) {
-            self.graph.step(|ready| rng.index(ready));
+        let mut steps = rng.below(16);
+        while steps > 0 && self.graph.step(|ready| rng.index(ready)) {
+            steps -= 1;
         }
     }
 
