@@ -34,6 +34,12 @@ pub struct Annotation<'a> {
     /// The longest passage that no kept document has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_lost_passage: Option<&'a str>,
+    /// The text of a benchmark that the document contains a passage of, as `FILE#ITEM/POINTER`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_benchmark: Option<&'a str>,
+    /// That passage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_benchmark_passage: Option<&'a str>,
     /// The groups of fields that rows of tables have.
     #[serde(skip)]
     pub added: Added,
@@ -46,6 +52,8 @@ pub struct Added {
     pub cluster_size: bool,
     /// The result of verification.
     pub check: bool,
+    /// The passage of a benchmark.
+    pub benchmark: bool,
 }
 
 /// The value of a field.
@@ -58,7 +66,7 @@ pub(super) enum Value<'a> {
 }
 
 /// The names of all fields in JSON.
-pub(super) const FIELDS: [&str; 7] = [
+pub(super) const FIELDS: [&str; 9] = [
     "leitong_cluster",
     "leitong_kind",
     "leitong_canonical",
@@ -66,6 +74,8 @@ pub(super) const FIELDS: [&str; 7] = [
     "leitong_kept_by_verify",
     "leitong_lost_share",
     "leitong_lost_passage",
+    "leitong_benchmark",
+    "leitong_benchmark_passage",
 ];
 
 impl Added {
@@ -79,6 +89,8 @@ impl Added {
             leitong_kept_by_verify: None,
             leitong_lost_share: None,
             leitong_lost_passage: None,
+            leitong_benchmark: None,
+            leitong_benchmark_passage: None,
             added: self,
         };
         example.all().into_iter().filter(move |(name, _)| self.has(name))
@@ -88,6 +100,7 @@ impl Added {
         match name {
             "leitong_cluster_size" => self.cluster_size,
             "leitong_kept_by_verify" | "leitong_lost_share" | "leitong_lost_passage" => self.check,
+            "leitong_benchmark" | "leitong_benchmark_passage" => self.benchmark,
             _ => true,
         }
     }
@@ -115,6 +128,7 @@ impl<'a> Annotation<'a> {
         added: Added,
     ) -> Self {
         let check = decision.check.as_deref();
+        let benchmark = decision.benchmark.as_deref();
         Self {
             leitong_cluster: decision.cluster_id.as_deref(),
             leitong_kind: decision.kind,
@@ -123,6 +137,8 @@ impl<'a> Annotation<'a> {
             leitong_kept_by_verify: check.map(Check::keeps),
             leitong_lost_share: check.map(|check| check.lost_share),
             leitong_lost_passage: check.map(|check| check.lost_passage.as_str()),
+            leitong_benchmark: benchmark.map(|found| found.benchmark.as_str()),
+            leitong_benchmark_passage: benchmark.map(|found| found.passage.as_str()),
             added,
         }
     }
@@ -137,6 +153,8 @@ impl<'a> Annotation<'a> {
             Value::Flag(self.leitong_kept_by_verify),
             Value::Share(self.leitong_lost_share),
             Value::Text(self.leitong_lost_passage),
+            Value::Text(self.leitong_benchmark),
+            Value::Text(self.leitong_benchmark_passage),
         ];
         std::array::from_fn(|at| (FIELDS[at], values[at]))
     }
@@ -289,7 +307,9 @@ mod tests {
         leitong_kept_by_verify: None,
         leitong_lost_share: None,
         leitong_lost_passage: None,
-        added: Added { cluster_size: false, check: false },
+        leitong_benchmark: None,
+        leitong_benchmark_passage: None,
+        added: Added { cluster_size: false, check: false, benchmark: false },
     };
 
     fn json(line: &str) -> String {

@@ -218,6 +218,8 @@ pub struct Copied {
     pub dropped_bytes: u64,
     /// Number of kept documents that would have been dropped without `--verify`.
     pub kept_by_verify: u64,
+    /// Number of dropped documents that contain a passage of a benchmark.
+    pub benchmark: u64,
     /// Number of dropped documents that are replaced by a revisit record.
     pub revisits: u64,
     /// Number of documents that were not copied because they exceed the maximum length of a line.
@@ -229,6 +231,7 @@ pub struct Copied {
 impl Copied {
     fn count(&mut self, decision: &Decision, is_kept: bool, bytes: u64) {
         self.kept_by_verify += u64::from(decision.is_kept_by_verify());
+        self.benchmark += u64::from(decision.benchmark.is_some());
         if is_kept {
             self.kept += 1;
         } else {
@@ -474,7 +477,8 @@ fn revisit(
     framing: Framing,
     bytes: &[u8],
 ) -> anyhow::Result<Option<Vec<u8>>> {
-    if framing != Framing::Warc || decision.cluster_id.is_none() {
+    // A passage of a benchmark leaves no trace in the corpus.
+    if framing != Framing::Warc || decision.cluster_id.is_none() || decision.benchmark.is_some() {
         return Ok(None);
     }
     let Some(response) = Response::parse(bytes) else { return Ok(None) };

@@ -16,6 +16,8 @@
 //! With [`verify`], documents wait for the end of the run as well, and each that would be dropped is compared
 //! with the kept documents of its cluster first.
 //!
+//! Documents with [passages] of a benchmark are dropped before the choice; passages that many documents have are listed.
+//!
 //! In WARC files, a dropped document may be replaced by a [revisit record](revisit).
 
 pub mod accounts;
@@ -27,6 +29,7 @@ pub mod forms;
 pub mod guard;
 pub mod output;
 pub mod parts;
+pub mod passages;
 pub mod prefer;
 pub mod referents;
 pub mod report;
@@ -80,6 +83,9 @@ pub struct Decision {
     /// The result of verification, if the document was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Box<verify::Check>>,
+    /// The passage of a benchmark that the document contains, if documents are compared with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub benchmark: Option<Box<passages::benchmark::Found>>,
 }
 
 impl Decision {
@@ -100,6 +106,7 @@ impl Decision {
             published_at_ms: published_at.map(|time| time.earliest_ms()),
             text: None,
             check: None,
+            benchmark: None,
         }
     }
 

@@ -177,7 +177,8 @@ impl Choice {
     /// without a value are one group.
     pub fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64, value: Option<&str>) {
         let By::Rank { clusters, values, .. } = &mut self.by else { return };
-        if decision.cluster_id.is_none() {
+        // A document that is dropped for a passage must not stand for the others of its cluster.
+        if decision.cluster_id.is_none() || decision.benchmark.is_some() {
             return;
         }
         let best = || Best { rank, ordinal, page_id: decision.page_id.as_str().into() };
@@ -204,6 +205,9 @@ impl Choice {
 
     /// Returns true if the document is kept.
     pub fn keeps(&self, ordinal: u64, decision: &Decision) -> bool {
+        if decision.benchmark.is_some() {
+            return false;
+        }
         if decision.is_kept_by_verify() {
             return true;
         }
@@ -273,6 +277,7 @@ mod tests {
             published_at_ms: None,
             text: None,
             check: None,
+            benchmark: None,
         }
     }
 

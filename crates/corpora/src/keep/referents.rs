@@ -148,6 +148,7 @@ mod tests {
             published_at_ms: None,
             text: None,
             check: None,
+            benchmark: None,
         }
     }
 

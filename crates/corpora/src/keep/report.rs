@@ -10,6 +10,7 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::accounts::AccountsReport;
+use super::passages::benchmark::Found;
 use super::spool::Spooled;
 use super::verify::{Check, Counts};
 use super::{Copied, Decision};
@@ -44,6 +45,8 @@ pub struct Report {
     pub host_count: u64,
     /// The results of verification, if documents were verified.
     pub verified: Option<Verified>,
+    /// The documents that contain a passage of a benchmark, if documents were compared with one.
+    pub benchmarks: Option<Vec<BenchmarkLine>>,
     /// The accounts of the largest sources, if they were requested.
     pub accounts: Option<AccountsReport>,
 }
@@ -70,6 +73,18 @@ pub struct CheckLine {
     /// The result.
     #[serde(flatten)]
     pub check: Check,
+}
+
+/// A document that contains a passage of a benchmark.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BenchmarkLine {
+    /// The page id.
+    pub page_id: String,
+    /// The url.
+    pub url: String,
+    /// The passage.
+    #[serde(flatten)]
+    pub found: Found,
 }
 
 impl Verified {
@@ -143,7 +158,7 @@ struct Counted {
     last: u64,
 }
 
-/// Reads all decisions and counts them. Memory: about 60 bytes per cluster, and the names of hosts.
+/// Reads all decisions and counts them. `compares` is true if documents were compared with benchmarks. Memory: about 60 bytes per cluster, and the names of hosts.
 ///
 /// # Errors
 /// The decisions cannot be read.
@@ -151,14 +166,22 @@ pub fn collect(
     spooled: &mut Spooled,
     copied: Option<Copied>,
     accounts: Option<AccountsReport>,
+    compares: bool,
 ) -> anyhow::Result<Report> {
     let mut kinds = Kind::ALL.map(|kind| (kind.as_str(), 0));
     let mut clusters: HashMap<u64, Counted> = HashMap::new();
     let mut hosts: HashMap<String, (u64, u64)> = HashMap::new();
     let mut documents = 0;
     let mut verified: Option<Verified> = None;
+    let mut benchmarks = compares.then(Vec::new);
     spooled.each(|at, decision| {
         documents += 1;
+        if let (Some(lines), Some(found)) = (&mut benchmarks, &decision.benchmark)
+            && lines.len() < NAMED_MAX
+        {
+            let (page_id, url) = (decision.page_id.clone(), decision.url.clone());
+            lines.push(BenchmarkLine { page_id, url, found: (**found).clone() });
+        }
         if let Some(check) = &decision.check {
             verified.get_or_insert_default().add(decision, check);
         }
@@ -188,6 +211,7 @@ pub fn collect(
         host_count: hosts.len() as u64,
         hosts: largest_hosts(hosts),
         verified,
+        benchmarks,
         accounts: accounts.map(AccountsReport::largest),
     })
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{CheckLine, ClusterLine, Report, SizeClass, Verified};
+use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, Verified};
+use crate::keep::passages::benchmark::Found;
 use crate::keep::accounts::{AccountsReport, NO_VALUE};
 use leitong_base::markup::escape;
 use leitong_base::terminal;
@@ -94,6 +95,9 @@ impl Report {
                 kinds.push(vec!["of these by verification".to_owned(), number(copied.kept_by_verify)]);
             }
             kinds.push(vec!["documents dropped".to_owned(), number(copied.dropped)]);
+            if self.benchmarks.is_some() {
+                kinds.push(vec!["of these for a benchmark".to_owned(), number(copied.benchmark)]);
+            }
             kinds.push(vec!["bytes dropped".to_owned(), number(copied.dropped_bytes)]);
         }
         let size = |class: &SizeClass| match class.to {
@@ -133,6 +137,7 @@ impl Report {
             rows: hosts.collect(),
         });
         self.verified.iter().for_each(|verified| tables.extend(checks(verified)));
+        tables.extend(self.benchmarks.as_deref().filter(|lines| !lines.is_empty()).map(benchmarks));
         self.accounts.iter().for_each(|accounts| tables.extend(by_source(accounts)));
         tables
     }
@@ -170,6 +175,20 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<Table> {
         tables.push(lines("Documents kept by verification", "those with the longest passages", kept));
     }
     tables
+}
+
+/// Returns the table of documents that contain a passage of a benchmark.
+fn benchmarks(lines: &[BenchmarkLine]) -> Table {
+    let row = |line: &BenchmarkLine| {
+        let Found { benchmark, passage, letters } = &line.found;
+        vec![letters.to_string(), line.url.clone(), benchmark.clone(), passage.clone()]
+    };
+    Table {
+        title: "Documents with a passage of a benchmark",
+        note: "the first ones; --drop writes all",
+        head: &["letters", "Document", "Benchmark", "Passage"],
+        rows: lines.iter().map(row).collect(),
+    }
 }
 
 /// Returns the tables about sources.

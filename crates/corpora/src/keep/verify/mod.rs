@@ -135,7 +135,7 @@ impl Check {
 }
 
 /// Returns the text on one line, and cut if it is long.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((at, _)) = line.char_indices().nth(SHOWN_CHARS_MAX) {
         line.truncate(at);
@@ -218,7 +218,7 @@ impl Verifier {
         let mut ordinals = 0..;
         spooled.each(|_, decision| {
             let is_kept = ordinals.next().is_some_and(|ordinal| choice.keeps(ordinal, decision));
-            if is_kept || decision.cluster_id.is_none() {
+            if is_kept || decision.cluster_id.is_none() || decision.benchmark.is_some() {
                 return Ok(checked.push(decision)?);
             }
             let check = self.check(decision)?;

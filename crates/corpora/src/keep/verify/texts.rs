@@ -106,10 +106,12 @@ pub fn hash_of(compressed: &[u8]) -> Option<u64> {
 }
 
 /// The place of a compressed text in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
-    at: u64,
-    bytes: u32,
+    /// The position in the file.
+    pub(in crate::keep) at: u64,
+    /// The length.
+    pub(in crate::keep) bytes: u32,
 }
 
 /// A file of compressed texts, one after the other.

@@ -1,0 +1,370 @@
+//! Finds passages of benchmarks in documents.
+//!
+//! A passage is found if a document and a text of a benchmark share at least [`Benchmarks::letters_min`] letters in a
+//! row. Both choose [pieces](super::pieces) of half that length, and every shared passage has a piece that both have
+//! chosen. The hash finds it, and the letters around it are compared one by one, so no passage is found that is not
+//! there. Memory: the texts, and 48 bytes for each of their pieces (one in `letters_min` / 4 letters).
+
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use super::letters::{count, is_letter, letters, weight};
+use super::pieces::{Piece, Sampling};
+use crate::keep::verify::shortened;
+use leitong_base::hashed::HashedMap;
+
+/// Bytes that a piece takes in memory.
+const PIECE_BYTES: usize = 48;
+
+/// Texts of benchmarks, to be found in documents.
+pub struct Benchmarks {
+    letters_min: u32,
+    bytes_max: usize,
+    sampling: Sampling,
+    /// The names of the files.
+    files: Vec<String>,
+    texts: Vec<Text>,
+    /// The index in `places` of the first place of each piece, by its hash.
+    first: HashedMap<u32>,
+    places: Vec<Place>,
+    bytes: usize,
+    /// Number of texts that are too short to be found.
+    short: u64,
+}
+
+/// A text of a benchmark.
+struct Text {
+    /// Normalised.
+    text: String,
+    file: u32,
+    item: u64,
+    /// The JSON pointer of the text in its item.
+    field: String,
+}
+
+/// The place of a piece.
+#[derive(Clone, Copy)]
+struct Place {
+    text: u32,
+    start: u32,
+    /// The index of another place of the same piece.
+    next: Option<NonZeroU32>,
+}
+
+/// The benchmarks take more memory than is allowed.
+#[derive(Debug, Error)]
+#[error("the texts of the benchmarks need more memory than {0} bytes")]
+pub struct TooLarge(usize);
+
+/// A passage of a benchmark in a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// The benchmark's file, the number of the item in it, and the JSON pointer of the text, as
+    /// `FILE#ITEM/POINTER`.
+    pub benchmark: String,
+    /// The passage in the document's normalised text. Long ones are cut.
+    pub passage: String,
+    /// Its number of letters.
+    pub letters: u32,
+}
+
+impl Benchmarks {
+    /// Creates an empty collection. A passage has at least `letters_min` letters; texts and pieces take at most
+    /// about `bytes_max` bytes.
+    #[must_use]
+    pub fn new(letters_min: u32, bytes_max: usize) -> Self {
+        let run = letters_min / 2;
+        Self {
+            letters_min,
+            bytes_max,
+            sampling: Sampling::new(run, letters_min.saturating_sub(run + 1)),
+            files: Vec::new(),
+            texts: Vec::new(),
+            first: HashedMap::default(),
+            places: Vec::new(),
+            bytes: 0,
+            short: 0,
+        }
+    }
+
+    /// Begins with the next file.
+    pub fn begin_file(&mut self, name: &str) {
+        self.files.push(name.to_owned());
+    }
+
+    /// Adds all texts in the item with this number of the current file. `normalised` returns a text in the form that
+    /// documents have.
+    ///
+    /// # Errors
+    /// The texts take too much memory.
+    pub fn add(
+        &mut self,
+        item: u64,
+        value: &Value,
+        normalised: &impl Fn(&str) -> String,
+    ) -> Result<(), TooLarge> {
+        self.add_at(item, value, &mut String::new(), normalised)
+    }
+
+    fn add_at(
+        &mut self,
+        item: u64,
+        value: &Value,
+        pointer: &mut String,
+        normalised: &impl Fn(&str) -> String,
+    ) -> Result<(), TooLarge> {
+        let length = pointer.len();
+        match value {
+            Value::String(text) => self.add_text(item, pointer, normalised(text))?,
+            Value::Array(values) => {
+                for (at, value) in values.iter().enumerate() {
+                    pointer.push_str(&format!("/{at}"));
+                    self.add_at(item, value, pointer, normalised)?;
+                    pointer.truncate(length);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    pointer.push('/');
+                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                    self.add_at(item, value, pointer, normalised)?;
+                    pointer.truncate(length);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+        Ok(())
+    }
+
+    fn add_text(&mut self, item: u64, field: &str, text: String) -> Result<(), TooLarge> {
+        if count(&text) < self.letters_min {
+            self.short += u64::from(text.contains(is_letter));
+            return Ok(());
+        }
+        let number = self.texts.len() as u32;
+        let mut buffer = String::new();
+        let Self { first, places, bytes, bytes_max, .. } = self;
+        let bytes_max = *bytes_max;
+        *bytes += text.len() + field.len() + size_of::<Text>();
+        self.sampling.each(letters(&text), |piece| {
+            let mut place = Place { text: number, start: piece.start as u32, next: None };
+            let index = places.len() as u32;
+            match first.entry(piece.hash(&text, &mut buffer)) {
+                Entry::Vacant(none) => _ = none.insert(index),
+                Entry::Occupied(other) => {
+                    // The first place stays first. Index 0 is a first place, so it is never a next one.
+                    let other = &mut places[*other.get() as usize];
+                    place.next = other.next;
+                    other.next = NonZeroU32::new(index);
+                }
+            }
+            places.push(place);
+            *bytes += PIECE_BYTES;
+            *bytes <= bytes_max
+        });
+        if *bytes > bytes_max {
+            return Err(TooLarge(bytes_max));
+        }
+        let file = self.files.len().saturating_sub(1) as u32;
+        self.texts.push(Text { text, file, item, field: field.to_owned() });
+        Ok(())
+    }
+
+    /// The minimum number of letters of a passage.
+    #[must_use]
+    pub fn letters_min(&self) -> u32 {
+        self.letters_min
+    }
+
+    /// Number of texts that can be found.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Returns true if no text can be found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// Number of texts with letters that are too short to be found.
+    #[must_use]
+    pub fn short(&self) -> u64 {
+        self.short
+    }
+
+    /// Returns the first passage of a benchmark in the normalised `text` of a document.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Option<Found> {
+        let mut buffer = String::new();
+        let mut found = None;
+        self.sampling.each(letters(text), |piece| {
+            let first = self.first.get(&piece.hash(text, &mut buffer)).map(|first| self.places[*first as usize]);
+            let next = |place: &Place| Some(self.places[place.next?.get() as usize]);
+            found = std::iter::successors(first, next).find_map(|place| self.compare(text, piece, place));
+            found.is_none()
+        });
+        found
+    }
+
+    /// Compares the letters around a piece with those around a place. Returns the passage if it is long enough.
+    fn compare(&self, text: &str, piece: Piece, place: Place) -> Option<Found> {
+        let known = &self.texts[place.text as usize];
+        let start = place.start as usize;
+        let [(before, first), (after, last)] = [
+            equal(letters_before(text, piece.start), letters_before(&known.text, start), piece.start),
+            equal(letters_from(text, piece.start), letters_from(&known.text, start), piece.start),
+        ];
+        let letters = before.saturating_add(after);
+        (letters >= self.letters_min).then(|| Found {
+            benchmark: Source(&self.files[known.file as usize], known).to_string(),
+            passage: shortened(&text[first..last]),
+            letters,
+        })
+    }
+}
+
+/// The source of a text, as `FILE#ITEM/POINTER`.
+struct Source<'a>(&'a str, &'a Text);
+
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}{}", self.0, self.1.item, self.1.field)
+    }
+}
+
+/// Returns the letters before byte `at`, the last one first.
+fn letters_before(text: &str, at: usize) -> impl Iterator<Item = (char, Range<usize>)> + '_ {
+    let letters = text[..at].char_indices().rev().filter(|(_, c)| is_letter(*c));
+    letters.map(|(start, c)| (c, start..start + c.len_utf8()))
+}
+
+/// Returns the letters from byte `at` on.
+fn letters_from(text: &str, at: usize) -> impl Iterator<Item = (char, Range<usize>)> + '_ {
+    let letters = text[at..].char_indices().filter(|(_, c)| is_letter(*c));
+    letters.map(move |(start, c)| (c, at + start..at + start + c.len_utf8()))
+}
+
+/// Returns the number of letters that are equal from the start of both on, and the farthest byte of the first one from
+/// `from`.
+fn equal(
+    a: impl Iterator<Item = (char, Range<usize>)>,
+    b: impl Iterator<Item = (char, Range<usize>)>,
+    from: usize,
+) -> (u32, usize) {
+    let mut reached = (0_u32, from);
+    for ((c, at), _) in a.zip(b).take_while(|((a, _), (b, _))| a == b) {
+        let end = if at.start < from { at.start } else { at.end };
+        reached = (reached.0.saturating_add(weight(c)), end);
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const QUESTION: &str =
+        "which of the two rivers that rise in the northern hills reaches the harbour of the old town first?";
+
+    fn benchmarks(letters_min: u32, items: &[Value]) -> Benchmarks {
+        let mut benchmarks = Benchmarks::new(letters_min, 1 << 20);
+        benchmarks.begin_file("eval.jsonl");
+        for (number, item) in (1..).zip(items) {
+            benchmarks.add(number, item, &str::to_lowercase).expect("room");
+        }
+        benchmarks
+    }
+
+    #[test]
+    fn a_passage_is_found_with_its_item_and_field() {
+        let benchmarks = benchmarks(60, &[json!({ "answer": "a" }), json!({ "q": [{ "a/b": QUESTION }] })]);
+        assert_eq!((benchmarks.len(), benchmarks.short()), (1, 1));
+        let reset = QUESTION.replace(" rivers ", "\n – RIVERS, ").to_lowercase();
+        let document = format!("exam of last year. {reset} write one sentence.");
+        let found = benchmarks.find(&document).expect("a passage");
+        assert_eq!(found.benchmark, "eval.jsonl#2/q/0/a~1b");
+        assert_eq!((found.letters, found.passage.contains("– rivers")), (count(QUESTION), true));
+        assert_eq!(benchmarks.find("which of the two rivers that rise in the northern hills"), None);
+        assert_eq!(benchmarks.find(""), None);
+    }
+
+    #[test]
+    fn a_passage_without_spaces_is_found() {
+        let question = "两条发源于北部山区的河流中哪一条先到达老城的港口请用一句话回答这个问题";
+        let benchmarks = benchmarks(60, &[json!(question)]);
+        let part: String = question.chars().skip(7).take(20).collect();
+        let found = benchmarks.find(&format!("去年的考题是{part}谢谢")).expect("20 ideographs");
+        assert_eq!((found.letters, &*found.passage, &*found.benchmark), (60, &*part, "eval.jsonl#1"));
+        let shorter: String = part.chars().skip(1).collect();
+        assert_eq!(benchmarks.find(&format!("去年的考题是{shorter}谢谢")), None, "19 ideographs");
+    }
+
+    #[test]
+    fn benchmarks_that_need_too_much_memory_are_refused() {
+        let mut benchmarks = Benchmarks::new(60, 20_000);
+        benchmarks.begin_file("eval.jsonl");
+        let add = |item| benchmarks.add(item, &json!(format!("{item} {QUESTION}")), &str::to_owned);
+        let results: Vec<_> = (0..1_000).map(add).collect();
+        let refused = results.iter().position(Result::is_err).expect("too much");
+        assert!((20..100).contains(&refused), "{refused}");
+    }
+
+    /// A page of one character, or one that repeats a template of the benchmark, must not take long.
+    #[test]
+    fn repeated_letters_take_linear_time() {
+        let template = "which of the following statements about ";
+        let items: Vec<Value> = (0..2_000).map(|item| json!(format!("{template}{item:060}"))).collect();
+        let benchmarks = benchmarks(60, &items);
+        assert_eq!(benchmarks.find(&"a".repeat(5_000_000)), None);
+        assert_eq!(benchmarks.find(&template.repeat(200)), None);
+        assert!(benchmarks.find(&format!("x {template}{:060}", 1_999)).is_some());
+    }
+
+    /// The naive twin: compares every part of the text with every part of every known text.
+    fn naive(letters_min: u32, known: &[String], text: &str) -> bool {
+        let spelled = |text: &str| -> Vec<char> { text.chars().filter(|c| is_letter(*c)).collect() };
+        let text = spelled(text);
+        known.iter().any(|known| {
+            let known = spelled(known);
+            (0..text.len()).any(|a| {
+                (0..known.len()).any(|b| {
+                    let equal = text[a..].iter().zip(&known[b..]).take_while(|(a, b)| a == b);
+                    equal.map(|(c, _)| weight(*c)).sum::<u32>() >= letters_min
+                })
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn exactly_the_texts_with_a_shared_passage_are_found(
+            known in prop::collection::vec("[ab中文 .\n]{0,40}", 1..4),
+            own in "[ab中文 .\n]{0,20}",
+            part in any::<prop::sample::Index>(),
+            length in 0_usize..40,
+            letters_min in 4_u32..24,
+        ) {
+            let items: Vec<Value> = known.iter().map(|text| json!({ "text": text })).collect();
+            let benchmarks = benchmarks(letters_min, &items);
+            let start = part.index(known[0].chars().count() + 1);
+            let shared: String = known[0].chars().skip(start).take(length).collect();
+            let text = format!("{own}{shared}{own}");
+            let found = benchmarks.find(&text);
+            prop_assert_eq!(found.is_some(), naive(letters_min, &known, &text));
+            if let Some(Found { passage, letters, .. }) = found {
+                prop_assert_eq!((count(&passage), letters >= letters_min), (letters, true));
+            }
+        }
+    }
+}

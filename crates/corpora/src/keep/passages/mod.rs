@@ -1,0 +1,112 @@
+//! Passages: stretches of text that documents share with a [benchmark](benchmark) or with [many other
+//! documents](repeated).
+//!
+//! In: the decisions of a run, and the normalised texts of its documents on disk. Out: which documents contain a
+//! passage of a benchmark; a list of the passages that stand in many documents.
+//!
+//! Texts are compared by their [letters] alone, so spaces, line breaks and punctuation do not matter, and scripts
+//! without spaces need no words. [Pieces](pieces) that are chosen by content find what texts share; what does not fit
+//! into memory is [sorted] on disk. Texts are read in parallel, and results are taken in the order of the documents, so
+//! they do not depend on the number of threads.
+
+pub mod benchmark;
+pub mod letters;
+pub mod pieces;
+pub mod repeated;
+pub mod sorted;
+
+use rayon::prelude::*;
+
+use super::Decision;
+use super::spool::{Spool, Spooled};
+use super::verify::texts::{Text, TextFile, decompressed};
+use benchmark::Benchmarks;
+
+/// Number of texts that are searched together.
+const BATCH_TEXTS: usize = 1024;
+/// Bytes of compressed texts that are searched together.
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// The limits of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Minimum number of letters of a passage.
+    pub letters_min: u32,
+    /// Minimum number of documents in which a passage stands.
+    pub documents_min: u32,
+    /// Bytes of memory for benchmarks, or for sorting.
+    pub memory_bytes: usize,
+}
+
+/// Counts of documents that were compared with benchmarks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Contaminated {
+    /// Number of documents that contain a passage.
+    pub documents: u64,
+    /// Number of documents without a text to search.
+    pub not_searched: u64,
+}
+
+/// Searches all documents of `spooled` for passages of `benchmarks`. Returns the decisions with what was found, written
+/// to `searched`.
+///
+/// # Errors
+/// Decisions or texts cannot be read or written.
+pub fn contaminated(
+    spooled: &mut Spooled,
+    texts: &TextFile,
+    benchmarks: &Benchmarks,
+    mut searched: Spool,
+) -> anyhow::Result<(Spooled, Contaminated)> {
+    let mut counts = Contaminated::default();
+    let make = |(): &(), text: &Text| benchmarks.find(text.side().text);
+    each_text(spooled, texts, |_, _| Ok(Some(())), make, |_, mut decision, found| {
+        counts.not_searched += u64::from(found.is_none());
+        decision.benchmark = found.flatten().map(Box::new);
+        counts.documents += u64::from(decision.benchmark.is_some());
+        Ok(searched.push(&decision)?)
+    })?;
+    Ok((searched.finish()?, counts))
+}
+
+/// A document that waits to be searched.
+struct Waiting<W> {
+    ordinal: u64,
+    decision: Decision,
+    wanted: W,
+}
+
+/// Calls `make` with each text for which `wanted` returns something, in parallel, and `take` with the results, in order.
+/// A document without a text, or with a damaged one, has the result `None`.
+fn each_text<W: Send, R: Send>(
+    spooled: &mut Spooled,
+    texts: &TextFile,
+    mut wanted: impl FnMut(u64, &Decision) -> anyhow::Result<Option<W>>,
+    make: impl Fn(&W, &Text) -> R + Sync,
+    mut take: impl FnMut(u64, Decision, Option<R>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let search = |waiting: Waiting<W>| {
+        let Waiting { ordinal, decision, wanted } = waiting;
+        let compressed = decision.text.map(|place| texts.read(place)).transpose()?;
+        let text = compressed.and_then(|compressed| decompressed(&compressed));
+        let result = text.map(|text| make(&wanted, &text));
+        Ok((ordinal, decision, result))
+    };
+    let mut flush = |waiting: Vec<Waiting<W>>| -> anyhow::Result<()> {
+        let results: Vec<_> = waiting.into_par_iter().map(search).collect::<anyhow::Result<_>>()?;
+        results.into_iter().try_for_each(|(ordinal, decision, result)| take(ordinal, decision, result))
+    };
+    let (mut waiting, mut bytes, mut ordinals) = (Vec::new(), 0, 0..);
+    spooled.each(|_, decision| {
+        let Some(ordinal) = ordinals.next() else { return Ok(()) };
+        let Some(wanted) = wanted(ordinal, decision)? else { return Ok(()) };
+        bytes += decision.text.map_or(0, |place| u64::from(place.bytes));
+        waiting.push(Waiting { ordinal, decision: decision.clone(), wanted });
+        if waiting.len() < BATCH_TEXTS && bytes < BATCH_BYTES {
+            return Ok(());
+        }
+        bytes = 0;
+        flush(std::mem::take(&mut waiting))
+    })?;
+    flush(waiting)
+}

@@ -1,0 +1,349 @@
+//! Finds passages that stand in many documents.
+//!
+//! ```text
+//!  texts ─► pieces ─► (hash, site, document) ─► sorted ─► hashes in many documents ─► sorted by first document
+//!                                                                                         │
+//!  list ◄─ sorted by size ◄─ neighbouring pieces of the same documents, joined ◄──────────┘ first documents
+//! ```
+//!
+//! A [piece](super::pieces) has at least as many letters as a passage must have, so every letter of a passage that is
+//! listed is in a piece that all these documents have. Hashes have 64 bits: among 10⁹ pieces, the chance that any two
+//! different ones are taken for the same is 3 %, and that this makes one of them frequent is far smaller.
+//! Memory: the budget, whatever the number of documents. Disk: 20 bytes for each piece of each document.
+
+use std::path::Path;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::letters::{count, letters};
+use super::pieces::{Piece, Sampling};
+use super::sorted::{Fixed, Sorter, number};
+use super::{Limits, each_text};
+use crate::keep::Decision;
+use crate::keep::prefer::Choice;
+use crate::keep::spool::Spooled;
+use crate::keep::verify::shortened;
+use crate::keep::verify::texts::{Place, Text, TextFile, decompressed};
+use crate::sink::whole_lines::WholeLines;
+use leitong_base::hashed::{HashedMap, HashedSet};
+use leitong_base::mix::mix;
+use leitong_text::page::address::Address;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes of a frequent piece in memory, if passages are cut.
+const FREQUENT_BYTES: usize = 18;
+
+/// A piece of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Occurrence {
+    hash: u64,
+    /// Hash of the site.
+    site: u64,
+    document: u32,
+}
+
+impl Fixed for Occurrence {
+    const BYTES: usize = 20;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.hash.to_le_bytes());
+        out.extend_from_slice(&self.site.to_le_bytes());
+        out.extend_from_slice(&self.document.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        let (hash, site) = (number::<8>(bytes, 0), number::<8>(bytes, 8));
+        Self { hash, site, document: number::<4>(bytes, 16) as u32 }
+    }
+}
+
+/// A piece that is in many documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Frequent {
+    /// The first document that has it.
+    document: u32,
+    hash: u64,
+    documents: u32,
+    sites: u32,
+    /// Hash of the set of documents.
+    set: u64,
+}
+
+impl Fixed for Frequent {
+    const BYTES: usize = 28;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.document.to_le_bytes());
+        out.extend_from_slice(&self.hash.to_le_bytes());
+        out.extend_from_slice(&self.documents.to_le_bytes());
+        out.extend_from_slice(&self.sites.to_le_bytes());
+        out.extend_from_slice(&self.set.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        let short = |at| number::<4>(bytes, at) as u32;
+        let (document, documents, sites) = (short(0), short(12), short(16));
+        Self { document, hash: number::<8>(bytes, 4), documents, sites, set: number::<8>(bytes, 20) }
+    }
+}
+
+/// A passage in its first document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    /// `u64::MAX` minus the bytes in all documents, so the largest passage comes first.
+    rank: u64,
+    document: u32,
+    start: u32,
+    end: u32,
+    documents: u32,
+    sites: u32,
+    place: Place,
+}
+
+impl Fixed for Span {
+    const BYTES: usize = 40;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.rank.to_le_bytes());
+        for number in [self.document, self.start, self.end, self.documents, self.sites] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(&self.place.at.to_le_bytes());
+        out.extend_from_slice(&self.place.bytes.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        let short = |at| number::<4>(bytes, at) as u32;
+        Self {
+            rank: number::<8>(bytes, 0),
+            document: short(8),
+            start: short(12),
+            end: short(16),
+            documents: short(20),
+            sites: short(24),
+            place: Place { at: number::<8>(bytes, 28), bytes: short(36) },
+        }
+    }
+}
+
+/// A line of the list.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    text: String,
+    documents: u32,
+    sites: u32,
+    /// The site, if it is one only.
+    site: Option<&'a str>,
+    letters: u32,
+    /// Bytes of the whole passage in one document.
+    bytes: usize,
+    /// The url of the first document.
+    url: &'a str,
+}
+
+/// Counts of passages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Number of documents whose texts were searched.
+    pub searched: u64,
+    /// Number of documents without a text to search.
+    pub not_searched: u64,
+    /// Number of passages that are listed.
+    pub passages: u64,
+}
+
+/// The pieces that are in many documents.
+pub struct FrequentPieces {
+    by_document: Sorter<Frequent>,
+    /// Their hashes, if passages are cut.
+    pub hashes: Option<HashedSet>,
+}
+
+/// Searches for passages among the documents that are kept.
+pub struct Search<'a> {
+    limits: Limits,
+    sampling: Sampling,
+    folder: &'a Path,
+    texts: &'a TextFile,
+    counts: Counts,
+}
+
+impl<'a> Search<'a> {
+    /// Creates a search in `texts`. What does not fit into memory is sorted in `folder`.
+    #[must_use]
+    pub fn new(limits: Limits, folder: &'a Path, texts: &'a TextFile) -> Self {
+        let sampling = sampling(limits.letters_min);
+        Self { limits, sampling, folder, texts, counts: Counts::default() }
+    }
+
+    /// Finds the pieces that are in many of the documents that `choice` keeps. `cuts` is true if they will be cut.
+    ///
+    /// # Errors
+    /// Decisions or texts cannot be read, or pieces cannot be sorted.
+    pub fn frequent(
+        &mut self,
+        spooled: &mut Spooled,
+        choice: &Choice,
+        cuts: bool,
+    ) -> anyhow::Result<FrequentPieces> {
+        let half = self.limits.memory_bytes / 2;
+        let mut occurrences = Sorter::new(self.folder, half);
+        let sampling = &self.sampling;
+        let counts = &mut self.counts;
+        let make = |(): &(), text: &Text| (site_hash(text.side().url), hashes(sampling, text.side().text));
+        let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
+        each_text(spooled, self.texts, wanted, make, |ordinal, _, found| {
+            let Some((site, hashes)) = found else {
+                counts.not_searched += 1;
+                return Ok(());
+            };
+            counts.searched += 1;
+            let document = u32::try_from(ordinal).context("more than 4 billion documents; use several runs")?;
+            hashes.into_iter().try_for_each(|hash| occurrences.push(Occurrence { hash, site, document }))
+        })?;
+        let mut by_document = Sorter::new(self.folder, half);
+        let mut hashes = cuts.then(HashedSet::default);
+        let mut occurrences = occurrences.finish()?;
+        let mut next = occurrences.next()?;
+        while let Some(Occurrence { hash, site, document }) = next {
+            let mut frequent = Frequent { document, hash, documents: 0, sites: 1, set: 0 };
+            let mut last_site = site;
+            while let Some(same) = next.filter(|next| next.hash == hash) {
+                frequent.document = frequent.document.min(same.document);
+                frequent.documents += 1;
+                frequent.sites += u32::from(same.site != last_site);
+                frequent.set = frequent.set.wrapping_add(mix(u64::from(same.document) + 1));
+                last_site = same.site;
+                next = occurrences.next()?;
+            }
+            if frequent.documents < self.limits.documents_min {
+                continue;
+            }
+            by_document.push(frequent)?;
+            if let Some(hashes) = &mut hashes {
+                hashes.insert(hash);
+                anyhow::ensure!(
+                    hashes.len() * FREQUENT_BYTES <= self.limits.memory_bytes,
+                    "--cut: more passages are in many documents than fit into {} MB of memory; raise --passage-memory or \
+                     --passage-documents",
+                    self.limits.memory_bytes >> 20
+                );
+            }
+        }
+        Ok(FrequentPieces { by_document, hashes })
+    }
+
+    /// Writes the passages to `lines`, those with most bytes in all documents first.
+    ///
+    /// # Errors
+    /// Decisions or texts cannot be read, or passages cannot be sorted or written.
+    pub fn list(
+        mut self,
+        spooled: &mut Spooled,
+        frequent: FrequentPieces,
+        lines: &mut WholeLines,
+    ) -> anyhow::Result<Counts> {
+        let mut frequent = frequent.by_document.finish()?;
+        let mut spans = Sorter::new(self.folder, self.limits.memory_bytes / 2);
+        let mut next = frequent.next()?;
+        let wanted = |ordinal, _: &Decision| {
+            let mut of_document = Vec::new();
+            while let Some(piece) = next.filter(|next| u64::from(next.document) == ordinal) {
+                of_document.push(piece);
+                next = frequent.next()?;
+            }
+            Ok(Some(of_document).filter(|pieces| !pieces.is_empty()))
+        };
+        let sampling = &self.sampling;
+        let make = |pieces: &Vec<Frequent>, text: &Text| joined(sampling, text.side().text, pieces);
+        each_text(spooled, self.texts, wanted, make, |_, decision, found| {
+            let place = decision.text.context("a text that was there before")?;
+            found.into_iter().flatten().try_for_each(|span| spans.push(Span { place, ..span }))
+        })?;
+        let mut spans = spans.finish()?;
+        while let Some(span) = spans.next()? {
+            self.counts.passages += 1;
+            let text = decompressed(&self.texts.read(span.place)?).context("a text that is damaged")?;
+            let side = text.side();
+            let passage = &side.text[span.start as usize..span.end as usize];
+            let site = Address::from_url(side.url).site;
+            lines.push(&Line {
+                text: shortened(passage),
+                documents: span.documents,
+                sites: span.sites,
+                site: Some(&*site).filter(|site| span.sites == 1 && !site.is_empty()),
+                letters: count(passage),
+                bytes: passage.len(),
+                url: side.url,
+            })?;
+        }
+        lines.flush()?;
+        Ok(self.counts)
+    }
+
+    /// The counts of documents.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+}
+
+/// Returns the rule by which pieces of passages with at least `letters_min` letters are chosen.
+pub(super) fn sampling(letters_min: u32) -> Sampling {
+    Sampling::new(letters_min, letters_min).with_lines()
+}
+
+fn site_hash(url: &str) -> u64 {
+    xxh3_64(Address::from_url(url).site.as_bytes())
+}
+
+/// Returns the hashes of a text's pieces, each once.
+fn hashes(sampling: &Sampling, text: &str) -> Vec<u64> {
+    let (mut hashes, mut buffer) = (Vec::new(), String::new());
+    sampling.each(letters(text), |piece| {
+        hashes.push(piece.hash(text, &mut buffer));
+        true
+    });
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
+/// Joins those `pieces` of their first document that are in the same documents and overlap or touch.
+fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
+    let frequent: HashedMap<&Frequent> = pieces.iter().map(|piece| (piece.hash, piece)).collect();
+    let mut buffer = String::new();
+    let mut found: Vec<(Piece, &Frequent)> = Vec::new();
+    sampling.each(letters(text), |piece| {
+        found.extend(frequent.get(&piece.hash(text, &mut buffer)).map(|frequent| (piece, *frequent)));
+        true
+    });
+    found.sort_unstable_by_key(|(piece, _)| (piece.start, piece.end));
+    let mut seen = HashedSet::default();
+    // The last span of each set of documents.
+    let mut last: HashedMap<usize> = HashedMap::default();
+    let mut spans: Vec<(Span, bool)> = Vec::new();
+    for (piece, frequent) in found {
+        let is_new = seen.insert(frequent.hash);
+        let (start, end) = (piece.start as u32, piece.end as u32);
+        if let Some((span, has_new)) = last.get(&frequent.set).map(|at| &mut spans[*at])
+            && start <= span.end
+        {
+            span.end = span.end.max(end);
+            *has_new |= is_new;
+            continue;
+        }
+        last.insert(frequent.set, spans.len());
+        let Frequent { document, documents, sites, .. } = *frequent;
+        let place = Place { at: 0, bytes: 0 };
+        spans.push((Span { rank: 0, document, start, end, documents, sites, place }, is_new));
+    }
+    // A span of pieces that were all there before repeats a passage within the document.
+    let spans = spans.into_iter().filter(|(_, has_new)| *has_new).map(|(span, _)| span);
+    let ranked = |span: Span| {
+        let bytes = u64::from(span.documents) * u64::from(span.end - span.start);
+        Span { rank: u64::MAX - bytes, ..span }
+    };
+    spans.map(ranked).collect()
+}
