@@ -130,7 +130,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             .for_each(|(input, below)| input.url = Some(page_file::url_below(base, below)));
     }
     let fingerprint_stage = Arc::new(
-        FingerprintStage::new(config.clone()).map_err(Wrong::from)?.packing_texts(arguments.kept.verifies()),
+        FingerprintStage::new(config.clone()).map_err(Wrong::from)?.packing_texts(arguments.kept.packs()),
     );
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
@@ -414,7 +414,8 @@ fn check(
     let folders: Vec<&Path> =
         arguments.table.iter().chain(&arguments.checkpoint).map(PathBuf::as_path).collect();
     let configured = arguments.decision.files(config);
-    let read: Vec<PathBuf> = inputs.iter().cloned().chain(configured).collect();
+    let read = inputs.iter().chain(arguments.kept.benchmarks()).cloned().chain(configured);
+    let read: Vec<PathBuf> = read.collect();
     refuse_overwriting(&outputs(arguments, below), &read, &folders)
 }
 

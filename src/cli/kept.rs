@@ -12,9 +12,10 @@ use anyhow::Context;
 use clap::Args;
 
 use super::settings::wrong;
-use super::texts;
+use super::{passages, texts};
 use crate::checkpoint::{Checkpoint, CheckpointDir};
 use crate::config::Config;
+use crate::pipeline::fingerprint_stage::Packs;
 use leitong_base::terminal;
 use leitong_corpora::keep::accounts::AccountsReport;
 use leitong_corpora::keep::annotate::Added;
@@ -23,6 +24,7 @@ use leitong_corpora::keep::fields::Field;
 use leitong_corpora::keep::forms::{self, Early, Form};
 use leitong_corpora::keep::guard::Sources;
 use leitong_corpora::keep::output::{Output, Plan};
+use leitong_corpora::keep::passages::benchmark::Benchmarks;
 use leitong_corpora::keep::prefer::{Choice, Rules};
 use leitong_corpora::keep::referents::Referents;
 use leitong_corpora::keep::report::{self, Report};
@@ -107,6 +109,8 @@ pub(super) struct Arguments {
     /// .json or .html, otherwise text
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    passages: passages::Arguments,
 }
 
 impl Arguments {
@@ -115,9 +119,18 @@ impl Arguments {
         self.keep.is_some() || self.drop.is_some()
     }
 
-    /// Returns true if documents are verified before they are dropped.
-    pub(super) fn verifies(&self) -> bool {
-        self.verify
+    /// Returns the documents whose texts are stored until the end of the run.
+    pub(super) fn packs(&self) -> Packs {
+        match (self.passages.needs_texts(), self.verify) {
+            (true, _) => Packs::All,
+            (false, true) => Packs::Decided,
+            (false, false) => Packs::None,
+        }
+    }
+
+    /// The files of benchmarks.
+    pub(super) fn benchmarks(&self) -> &[PathBuf] {
+        self.passages.benchmarks()
     }
 
     /// Returns true if documents can be copied while the run goes on.
@@ -125,12 +138,18 @@ impl Arguments {
         // Accounts are not part of a checkpoint.
         let waits =
             self.verify || self.cluster_sizes || self.source_removed_max.is_some() || self.by.is_some();
+        let waits = waits || self.passages.compares() || self.passages.cut;
         self.prefer.is_known_at_once(rules) && !waits
+    }
+
+    /// Returns true if the first document of each cluster is kept, whatever else is known of documents.
+    fn keeps_first(&self, rules: Rules) -> bool {
+        self.prefer.is_known_at_once(rules) && self.source_removed_max.is_none() && !self.passages.compares()
     }
 
     /// Returns the groups of fields that annotated documents get.
     fn added(&self) -> Added {
-        Added { cluster_size: self.cluster_sizes, check: self.verify }
+        Added { cluster_size: self.cluster_sizes, check: self.verify, benchmark: self.passages.compares(), cut: self.passages.cut }
     }
 
     /// Returns the field of which one document per value is kept in each cluster.
@@ -139,13 +158,14 @@ impl Arguments {
     }
 
     /// Returns the options that name a file or a folder.
-    fn paths(&self) -> [(&'static str, &Option<PathBuf>); 5] {
+    fn paths(&self) -> [(&'static str, &Option<PathBuf>); 6] {
         [
             ("--keep", &self.keep),
             ("--drop", &self.drop),
             ("--clusters", &self.clusters),
             ("--report", &self.report),
             ("--accounts", &self.accounts),
+            ("--passages", &self.passages.passages),
         ]
     }
 
@@ -178,7 +198,8 @@ impl Arguments {
         let verify = self.verify.then(|| format!("--verify {}", self.verify_lost_max));
         let prefer = format!("--prefer {}", self.prefer);
         // --source-removed-max is not among them: a run that it has stopped may go on with a higher limit.
-        paths.chain(flags).chain(self.texts.options()).chain(fields).chain(verify).chain([prefer]).collect()
+        let texts = self.texts.options().chain(self.passages.options());
+        paths.chain(flags).chain(texts).chain(fields).chain(verify).chain([prefer]).collect()
     }
 
     /// Rejects inputs that cannot be read a second time, and outputs in object stores.
@@ -191,6 +212,16 @@ impl Arguments {
         if self.verify && !self.copies() && self.clusters.is_none() && self.report.is_none() {
             return Err(wrong(
                 "--verify: changes which documents are kept; add --keep, --drop, --clusters or --report",
+            ));
+        }
+        if self.passages.cut && !self.texts.are_plain() {
+            return Err(wrong(
+                "--cut: cuts passages out of texts, but documents and Markdown are written whole; add --as text",
+            ));
+        }
+        if self.passages.compares() && !self.copies() && self.clusters.is_none() && self.report.is_none() {
+            return Err(wrong(
+                "--against: changes which documents are kept; add --keep, --drop, --clusters or --report",
             ));
         }
         if self.cluster_sizes && !self.annotate && self.drop.is_none() {
@@ -271,6 +302,7 @@ pub(super) struct Keeping<'a> {
     input_rules: &'a InputRules,
     /// The forms of the inputs in which documents are written unchanged.
     forms: Arc<[Early]>,
+    config: &'a Config,
     rules: Rules,
     /// The open outputs, until the copier takes them or the run is over.
     outputs: Option<Outputs>,
@@ -278,6 +310,7 @@ pub(super) struct Keeping<'a> {
     checkpoint: Option<&'a Checkpoint>,
     /// Counts of the texts that are written, if any are.
     text_counts: Arc<TextCounts>,
+    benchmarks: Option<Benchmarks>,
 }
 
 impl<'a> Keeping<'a> {
@@ -286,7 +319,7 @@ impl<'a> Keeping<'a> {
     pub(super) fn begin(
         arguments: &'a Arguments,
         (inputs, names, readings): (&'a [PathBuf], &[PathBuf], &'a [Arc<Reading>]),
-        (config, input_rules): (&Config, &'a InputRules),
+        (config, input_rules): (&'a Config, &'a InputRules),
         log_offset: u64,
         checkpoints: Option<&CheckpointDir>,
         checkpoint: Option<&'a Checkpoint>,
@@ -296,6 +329,7 @@ impl<'a> Keeping<'a> {
             drop_undecidable: arguments.drop_undecidable,
             log_offset,
         };
+        let benchmarks = arguments.passages.read_benchmarks(config, input_rules)?;
         let early: Arc<[Early]> = match arguments.copies() {
             true => forms::for_inputs(inputs, input_rules)?.into(),
             false => Arc::default(),
@@ -348,7 +382,19 @@ impl<'a> Keeping<'a> {
         };
         let forms =
             if arguments.texts.are_written() && arguments.drop.is_none() { Arc::default() } else { early };
-        Ok(Self { arguments, inputs, readings, input_rules, forms, rules, outputs, checkpoint, text_counts })
+        Ok(Self {
+            arguments,
+            inputs,
+            readings,
+            input_rules,
+            forms,
+            config,
+            rules,
+            outputs,
+            checkpoint,
+            text_counts,
+            benchmarks,
+        })
     }
 
     /// Returns true if the choice of a cluster's document is known while the run goes on.
@@ -377,7 +423,8 @@ impl<'a> Keeping<'a> {
     pub(super) fn spool(&self, checkpoints: Option<&CheckpointDir>) -> anyhow::Result<Option<Spool>> {
         let Arguments { clusters, report, .. } = self.arguments;
         let copies_later = self.arguments.copies() && !self.is_known_at_once();
-        if clusters.is_none() && report.is_none() && !copies_later && !self.arguments.verify {
+        let needs_texts = self.arguments.packs() != Packs::None;
+        if clusters.is_none() && report.is_none() && !copies_later && !needs_texts {
             return Ok(None);
         }
         if let Some(folder) = checkpoints {
@@ -395,9 +442,9 @@ impl<'a> Keeping<'a> {
         Spool::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))
     }
 
-    /// Returns the file for the texts of documents that are to be verified, or `None` if none are.
+    /// Returns the file for the texts of documents, or `None` if none are needed.
     pub(super) fn texts(&self, checkpoints: Option<&CheckpointDir>) -> anyhow::Result<Option<TextFile>> {
-        if !self.arguments.verify {
+        if self.arguments.packs() == Packs::None {
             return Ok(None);
         }
         if let Some(folder) = checkpoints {
@@ -413,21 +460,24 @@ impl<'a> Keeping<'a> {
 
     /// Returns the folder for temporary files.
     fn temporary_folder(&self) -> PathBuf {
-        let Arguments { keep, drop, clusters, report, .. } = self.arguments;
-        folder_beside(&[keep, drop, clusters, report])
+        let Arguments { keep, drop, clusters, report, passages, .. } = self.arguments;
+        folder_beside(&[keep, drop, clusters, report, &passages.passages])
     }
 
     /// Copies the documents that had to wait, and writes the clusters, the accounts and the report.
-    pub(super) fn finish(self, kept: Kept, table: Option<&TableOfRun<'_>>) -> anyhow::Result<()> {
+    pub(super) fn finish(mut self, kept: Kept, table: Option<&TableOfRun<'_>>) -> anyhow::Result<()> {
         let Kept { mut copied, spooled, texts } = kept;
         let Some(mut spooled) = spooled else {
             copied.iter().for_each(|finished| note_copied(finished.copied));
             texts::report(&self.text_counts);
             return Ok(());
         };
+        if let (Some(texts), Some(benchmarks)) = (&texts, &self.benchmarks) {
+            spooled = passages::compare(&mut spooled, texts, benchmarks, self.new_spool()?)?;
+        }
         let (choice, ranked) = self.choose(&mut spooled)?;
         let mut verified = None;
-        if let Some(texts) = texts {
+        if let Some(texts) = texts.as_ref().filter(|_| self.arguments.verify) {
             let stored = texts.bytes();
             let table = table.map(|table| {
                 let texts = TableTexts::open(table.folder, table.founded);
@@ -441,6 +491,15 @@ impl<'a> Keeping<'a> {
         }
         if let (Some(removed_max), Some(ranked)) = (self.arguments.source_removed_max, &ranked) {
             ranked.check(&mut spooled, &choice, removed_max)?;
+        }
+        if let Some(texts) = &texts {
+            let folder = self.temporary_folder();
+            let found = (&mut spooled, &choice, texts);
+            let cutter = self.arguments.passages.find_repeated(found, (self.config, &folder))?;
+            let texts = self.outputs.as_mut().and_then(|outputs| outputs.texts.as_mut());
+            if let (Some(cutter), Some(texts)) = (cutter, texts) {
+                texts.cut_with(cutter);
+            }
         }
         if let Some(path) = &self.arguments.clusters {
             let cannot = || format!("cannot write {}", path.display());
@@ -464,11 +523,14 @@ impl<'a> Keeping<'a> {
             write_accounts(path, accounts).with_context(|| format!("cannot write {}", path.display()))?;
         }
         if let Some(path) = &self.arguments.report {
-            write_report(path, &report::collect(&mut spooled, copied, accounts)?)
+            write_report(path, &report::collect(&mut spooled, copied, accounts, self.benchmarks.is_some())?)
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         copied.into_iter().for_each(note_copied);
         texts::report(&self.text_counts);
+        if self.arguments.passages.cut {
+            passages::note_cut(&self.text_counts);
+        }
         if let Some((counts, stored)) = verified {
             note_verified(counts, stored);
         }
@@ -484,7 +546,7 @@ impl Keeping<'_> {
             one_per: self.arguments.one_per(),
             source: self.arguments.by.clone().filter(|_| self.arguments.source_removed_max.is_some()),
         };
-        if self.arguments.prefer.is_known_at_once(self.rules) && needs.source.is_none() {
+        if self.arguments.keeps_first(self.rules) {
             return Ok((Choice::first(self.rules), None));
         }
         let mut ranker = Ranker::new(self.walk(needs.column()), needs, Choice::ranked(self.rules));
@@ -589,7 +651,7 @@ fn note_verified(counts: verify::Counts, stored: u64) {
 }
 
 fn note_copied(copied: Copied) {
-    let Copied { kept, dropped, dropped_bytes, kept_by_verify: _, revisits, too_long, unreadable } = copied;
+    let Copied { kept, dropped, dropped_bytes, kept_by_verify: _, benchmark: _, revisits, too_long, unreadable } = copied;
     terminal::note(format_args!(
         "documents: {kept} kept, {dropped} dropped ({:.1} MB before compression)",
         dropped_bytes as f64 / 1e6

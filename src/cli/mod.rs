@@ -25,6 +25,7 @@ mod interrupt;
 mod kept;
 mod open;
 mod outputs;
+mod passages;
 mod perturb;
 mod preset;
 mod progress;

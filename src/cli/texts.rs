@@ -54,6 +54,11 @@ impl Arguments {
         self.form != TextForm::Original
     }
 
+    /// Returns true if texts are written without markup.
+    pub(super) fn are_plain(&self) -> bool {
+        self.form == TextForm::Text
+    }
+
     /// Returns the options as they were given on the command line.
     pub(super) fn options(&self) -> impl Iterator<Item = String> {
         let form = match self.form {

@@ -59,7 +59,19 @@ pub struct FingerprintStage {
     detector: Arc<dyn Detector>,
     digest_hash: DigestHash,
     fingerprint_hash: u64,
-    packs_texts: bool,
+    packs: Packs,
+}
+
+/// The pages whose normalised text is compressed and passed on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Packs {
+    /// No pages.
+    #[default]
+    None,
+    /// Pages with a fingerprint.
+    Decided,
+    /// All pages with a text.
+    All,
 }
 
 /// The buffers that a thread keeps between pages.
@@ -107,8 +119,7 @@ pub struct Fingerprinted {
     pub work: u64,
     /// The trace of the page, if it has one that continues.
     pub(crate) trace: Option<Box<PageTrace>>,
-    /// The compressed text of a page with a fingerprint, if texts are requested
-    /// ([`FingerprintStage::packing_texts`]).
+    /// The compressed text of the page, if it is requested ([`FingerprintStage::packing_texts`]).
     pub packed_text: Option<Box<[u8]>>,
 }
 
@@ -128,13 +139,13 @@ impl FingerprintStage {
         let secret = resources.secret.as_ref();
         let fingerprint_hash = hash::fingerprint_hash(&config, &lexicons, &*detector, secret);
         let digest_hash = DigestHash::new(secret);
-        Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash, packs_texts: false })
+        Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash, packs: Packs::None })
     }
 
-    /// Packs the text of each page as well, for verification, if `packs_texts`.
+    /// Packs the texts of pages as well.
     #[must_use]
-    pub fn packing_texts(self, packs_texts: bool) -> Self {
-        Self { packs_texts, ..self }
+    pub fn packing_texts(self, packs: Packs) -> Self {
+        Self { packs, ..self }
     }
 
     /// The header that names a page's corpus, if it is configured.
@@ -172,7 +183,7 @@ impl FingerprintStage {
     pub fn workspace(&self) -> Workspace {
         Workspace {
             // If there is no packer, pages have no compressed text, and are kept.
-            packer: if self.packs_texts { Packer::new().ok() } else { None },
+            packer: if self.packs == Packs::None { None } else { Packer::new().ok() },
             extractor: Extractor::new(&self.config.extract),
             terms: Terms::default(),
             digest_buffer: Vec::new(),
@@ -318,9 +329,7 @@ impl FingerprintStage {
         workspace.marks.begin();
         let analysis = guarded(|| {
             let analysis = self.analyse(&page, workspace, &mut work, &mut credits);
-            if let (Some(packer), (_, Outcome::Fingerprint(_))) = (&mut workspace.packer, &analysis) {
-                packed_text = packer.pack(&page.url, workspace.terms.text()).ok().flatten();
-            }
+            packed_text = self.packed(&page, &analysis.1, workspace);
             analysis
         });
         if analysis.is_none() {
@@ -360,6 +369,23 @@ impl FingerprintStage {
         let has_body = body != Body::Missing;
         let work = work.done();
         Fingerprinted { record: Ok(record), repaired, has_body, work, trace: None, packed_text }
+    }
+
+    /// Returns the compressed text of a page, if it is requested and there is one.
+    fn packed(&self, page: &Page, outcome: &Outcome, workspace: &mut Workspace) -> Option<Box<[u8]>> {
+        let Workspace { packer, extractor, terms, .. } = workspace;
+        let packer = packer.as_mut()?;
+        match outcome {
+            Outcome::Fingerprint(_) => packer.pack(&page.url, terms.text()).ok().flatten(),
+            Outcome::Undecidable(_) if self.packs == Packs::All => {
+                // It was not segmented. Such pages are few, so the document is made again.
+                let mut work = Work::up_to(self.config.page.work_max);
+                let document = document::read(page, extractor, &mut work).ok()?.document;
+                let text = self.segmenter.normalized_document(&document, &mut work).ok()?;
+                packer.pack(&page.url, &text).ok().flatten()
+            }
+            Outcome::Undecidable(_) => None,
+        }
     }
 
     fn analyse(

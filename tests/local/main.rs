@@ -32,6 +32,7 @@ mod on_disk;
 mod openapi;
 mod paged_articles;
 mod parquet;
+mod passages;
 mod presets;
 mod purity;
 mod readme;

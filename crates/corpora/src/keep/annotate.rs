@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::Decision;
+use super::passages::cut::Cut;
 use super::verify::Check;
 use crate::source::csv::Dialect;
 use crate::source::originals::Framing;
@@ -40,6 +41,12 @@ pub struct Annotation<'a> {
     /// That passage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_benchmark_passage: Option<&'a str>,
+    /// Number of passages that were cut out of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_cut_passages: Option<u64>,
+    /// Number of bytes that were cut out of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leitong_cut_bytes: Option<u64>,
     /// The groups of fields that rows of tables have.
     #[serde(skip)]
     pub added: Added,
@@ -54,6 +61,8 @@ pub struct Added {
     pub check: bool,
     /// The passage of a benchmark.
     pub benchmark: bool,
+    /// The counts of passages that were cut.
+    pub cut: bool,
 }
 
 /// The value of a field.
@@ -66,7 +75,7 @@ pub(super) enum Value<'a> {
 }
 
 /// The names of all fields in JSON.
-pub(super) const FIELDS: [&str; 9] = [
+pub(super) const FIELDS: [&str; 11] = [
     "leitong_cluster",
     "leitong_kind",
     "leitong_canonical",
@@ -76,6 +85,8 @@ pub(super) const FIELDS: [&str; 9] = [
     "leitong_lost_passage",
     "leitong_benchmark",
     "leitong_benchmark_passage",
+    "leitong_cut_passages",
+    "leitong_cut_bytes",
 ];
 
 impl Added {
@@ -91,6 +102,8 @@ impl Added {
             leitong_lost_passage: None,
             leitong_benchmark: None,
             leitong_benchmark_passage: None,
+            leitong_cut_passages: None,
+            leitong_cut_bytes: None,
             added: self,
         };
         example.all().into_iter().filter(move |(name, _)| self.has(name))
@@ -101,6 +114,7 @@ impl Added {
             "leitong_cluster_size" => self.cluster_size,
             "leitong_kept_by_verify" | "leitong_lost_share" | "leitong_lost_passage" => self.check,
             "leitong_benchmark" | "leitong_benchmark_passage" => self.benchmark,
+            "leitong_cut_passages" | "leitong_cut_bytes" => self.cut,
             _ => true,
         }
     }
@@ -139,8 +153,16 @@ impl<'a> Annotation<'a> {
             leitong_lost_passage: check.map(|check| check.lost_passage.as_str()),
             leitong_benchmark: benchmark.map(|found| found.benchmark.as_str()),
             leitong_benchmark_passage: benchmark.map(|found| found.passage.as_str()),
+            leitong_cut_passages: None,
+            leitong_cut_bytes: None,
             added,
         }
+    }
+
+    /// Adds what was cut out of the text.
+    pub(super) fn with_cut(self, cut: Option<Cut>) -> Self {
+        let leitong_cut_passages = cut.map(|cut| cut.passages);
+        Self { leitong_cut_passages, leitong_cut_bytes: cut.map(|cut| cut.bytes), ..self }
     }
 
     /// Returns the names and values of all fields, in order.
@@ -155,6 +177,8 @@ impl<'a> Annotation<'a> {
             Value::Text(self.leitong_lost_passage),
             Value::Text(self.leitong_benchmark),
             Value::Text(self.leitong_benchmark_passage),
+            Value::Count(self.leitong_cut_passages),
+            Value::Count(self.leitong_cut_bytes),
         ];
         std::array::from_fn(|at| (FIELDS[at], values[at]))
     }
@@ -309,7 +333,9 @@ mod tests {
         leitong_lost_passage: None,
         leitong_benchmark: None,
         leitong_benchmark_passage: None,
-        added: Added { cluster_size: false, check: false, benchmark: false },
+        leitong_cut_passages: None,
+        leitong_cut_bytes: None,
+        added: Added { cluster_size: false, check: false, benchmark: false, cut: false },
     };
 
     fn json(line: &str) -> String {

@@ -145,7 +145,7 @@ impl<S: Sink> Sink for KeepSink<S> {
 }
 
 /// Context of errors in storing texts.
-const CANNOT_STORE: &str = "cannot store texts for --verify";
+const CANNOT_STORE: &str = "cannot store texts for --verify or for passages";
 
 impl Texts {
     /// Stores the text of the next record, and returns its place.

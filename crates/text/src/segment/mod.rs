@@ -217,6 +217,19 @@ impl Segmenter {
         normalized
     }
 
+    /// Returns the paragraphs of `document`, normalised, each followed by a line feed, as [`Terms::text`] has them.
+    ///
+    /// # Errors
+    /// Returns [`TooMuchWork`] if it would cost more than is left of `work`.
+    pub fn normalized_document(&self, document: &Document, work: &mut Work) -> Result<String, TooMuchWork> {
+        let mut text = String::new();
+        for paragraph in &document.paragraphs {
+            normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut text, work)?;
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
     /// Splits `document` into terms and replaces the contents of `terms`, without a limit on work.
     pub fn segment(&self, document: &Document, terms: &mut Terms) {
         // Cannot fail: the work is unbounded.

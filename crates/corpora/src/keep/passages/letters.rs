@@ -12,7 +12,7 @@ pub struct Letter {
     pub c: char,
     /// Its byte offset in the text.
     pub start: usize,
-    /// True for the first letter of a line.
+    /// True for the first letter of a line or sentence.
     pub begins: bool,
 }
 
@@ -46,10 +46,13 @@ pub fn is_letter(c: char) -> bool {
 
 /// Returns the letters of `text`.
 pub fn letters(text: &str) -> impl Iterator<Item = Letter> + '_ {
-    let mut begins = true;
+    let (mut begins, mut after_dot) = (true, false);
     text.char_indices().filter_map(move |(start, c)| {
-        begins |= c == '\n';
-        is_letter(c).then(|| Letter { c, start, begins: std::mem::take(&mut begins) })
+        let is_letter = is_letter(c);
+        // A dot before a letter is part of a number, a version or a host.
+        begins |= matches!(c, '\n' | '。' | '!' | '?' | '！' | '？') || (after_dot && !is_letter);
+        after_dot = c == '.';
+        is_letter.then(|| Letter { c, start, begins: std::mem::take(&mut begins) })
     })
 }
 
@@ -64,12 +67,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ideograph_counts_as_three_letters_and_punctuation_as_none() {
+    fn an_ideograph_counts_as_three_letters_and_punctuation_ends_sentences() {
         assert_eq!(count("the river, 2026"), 12);
         assert_eq!(count("河水：涨了。"), 12);
         assert_eq!(count(" …!？\n"), 0);
-        let begins: Vec<char> =
-            letters("ab\n\n. 中d").filter(|letter| letter.begins).map(|letter| letter.c).collect();
-        assert_eq!(begins, ['a', '中']);
+        let begins: Vec<char> = letters("ab\n\n. 中d。e 3.5. \"gh\" i.j! k")
+            .filter(|letter| letter.begins)
+            .map(|letter| letter.c)
+            .collect();
+        assert_eq!(begins, ['a', '中', 'e', 'g', 'k']);
     }
 }

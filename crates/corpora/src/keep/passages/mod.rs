@@ -10,6 +10,8 @@
 //! they do not depend on the number of threads.
 
 pub mod benchmark;
+pub mod cut;
+pub mod items;
 pub mod letters;
 pub mod pieces;
 pub mod repeated;

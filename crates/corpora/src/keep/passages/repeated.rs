@@ -1,22 +1,28 @@
 //! Finds passages that stand in many documents.
 //!
 //! ```text
-//!  texts ─► pieces ─► (hash, site, document) ─► sorted ─► hashes in many documents ─► sorted by first document
+//!  texts ─► chosen pieces ─► (hash, document) ─► sorted ─► hashes in many documents ──► [cut](super::cut)
+//!                                                              │
+//!  texts ─► all pieces with these hashes ─► (hash, site, document) ─► sorted ─► counts, sorted by first document
 //!                                                                                         │
 //!  list ◄─ sorted by size ◄─ neighbouring pieces of the same documents, joined ◄──────────┘ first documents
 //! ```
 //!
 //! A [piece](super::pieces) has at least as many letters as a passage must have, so every letter of a passage that is
-//! listed is in a piece that all these documents have. Hashes have 64 bits: among 10⁹ pieces, the chance that any two
-//! different ones are taken for the same is 3 %, and that this makes one of them frequent is far smaller.
-//! Memory: the budget, whatever the number of documents. Disk: 20 bytes for each piece of each document.
+//! listed is in a piece that all these documents have. Which pieces are chosen at the ends of a passage depends on what
+//! is around it, so documents are counted in a second reading, which looks at every piece. Hashes have 64 bits: among
+//! 10⁹ different pieces, the chance that any two have the same hash is 3 %, and the chance that this makes one of them
+//! frequent is far smaller.
+//!
+//! Memory: the limit, whatever the number of documents. Disk: 12 bytes for each chosen piece of each document, and 20 for
+//! each that is in many documents.
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::Serialize;
 
-use super::letters::{count, letters};
+use super::letters::{IDEOGRAPH_LETTERS, count, letters};
 use super::pieces::{Piece, Sampling};
 use super::sorted::{Fixed, Sorter, number};
 use super::{Limits, each_text};
@@ -31,10 +37,32 @@ use leitong_base::mix::mix;
 use leitong_text::page::address::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of a frequent piece in memory, if passages are cut.
+/// Bytes of the hash of a frequent piece in memory.
 const FREQUENT_BYTES: usize = 18;
+/// Bytes of hashes that fit into any memory.
+const FREQUENT_BYTES_MIN: usize = 256 << 10;
 
-/// A piece of a document.
+/// A chosen piece of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Chosen {
+    hash: u64,
+    document: u32,
+}
+
+impl Fixed for Chosen {
+    const BYTES: usize = 12;
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.hash.to_le_bytes());
+        out.extend_from_slice(&self.document.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        Self { hash: number::<8>(bytes, 0), document: number::<4>(bytes, 8) as u32 }
+    }
+}
+
+/// A piece of a document that is in many others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Occurrence {
     hash: u64,
@@ -153,85 +181,65 @@ pub struct Counts {
     pub passages: u64,
 }
 
-/// The pieces that are in many documents.
-pub struct FrequentPieces {
-    by_document: Sorter<Frequent>,
-    /// Their hashes, if passages are cut.
-    pub hashes: Option<HashedSet>,
-}
-
 /// Searches for passages among the documents that are kept.
 pub struct Search<'a> {
     limits: Limits,
     sampling: Sampling,
     folder: &'a Path,
     texts: &'a TextFile,
+    choice: &'a Choice,
     counts: Counts,
 }
 
 impl<'a> Search<'a> {
-    /// Creates a search in `texts`. What does not fit into memory is sorted in `folder`.
+    /// Creates a search in the `texts` of the documents that `choice` keeps. What does not fit into memory is sorted in
+    /// `folder`.
     #[must_use]
-    pub fn new(limits: Limits, folder: &'a Path, texts: &'a TextFile) -> Self {
+    pub fn new(limits: Limits, folder: &'a Path, texts: &'a TextFile, choice: &'a Choice) -> Self {
         let sampling = sampling(limits.letters_min);
-        Self { limits, sampling, folder, texts, counts: Counts::default() }
+        Self { limits, sampling, folder, texts, choice, counts: Counts::default() }
     }
 
-    /// Finds the pieces that are in many of the documents that `choice` keeps. `cuts` is true if they will be cut.
+    /// Returns the hashes of the pieces that are in many documents.
     ///
     /// # Errors
-    /// Decisions or texts cannot be read, or pieces cannot be sorted.
-    pub fn frequent(
-        &mut self,
-        spooled: &mut Spooled,
-        choice: &Choice,
-        cuts: bool,
-    ) -> anyhow::Result<FrequentPieces> {
-        let half = self.limits.memory_bytes / 2;
-        let mut occurrences = Sorter::new(self.folder, half);
-        let sampling = &self.sampling;
-        let counts = &mut self.counts;
-        let make = |(): &(), text: &Text| (site_hash(text.side().url), hashes(sampling, text.side().text));
+    /// Decisions or texts cannot be read, pieces cannot be sorted, or too many of them are in many documents.
+    pub fn frequent(&mut self, spooled: &mut Spooled) -> anyhow::Result<HashedSet> {
+        let mut chosen = Sorter::new(self.folder, self.limits.memory_bytes / 2);
+        let (sampling, choice, counts) = (&self.sampling, self.choice, &mut self.counts);
         let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
-        each_text(spooled, self.texts, wanted, make, |ordinal, _, found| {
-            let Some((site, hashes)) = found else {
-                counts.not_searched += 1;
-                return Ok(());
-            };
-            counts.searched += 1;
-            let document = u32::try_from(ordinal).context("more than 4 billion documents; use several runs")?;
-            hashes.into_iter().try_for_each(|hash| occurrences.push(Occurrence { hash, site, document }))
+        let make = |(): &(), text: &Text| {
+            let mut hashes = Vec::new();
+            sampling.chosen(letters(text.side().text), |piece| {
+                hashes.push(piece.hash);
+                true
+            });
+            once_each(hashes)
+        };
+        each_text(spooled, self.texts, wanted, make, |ordinal, _, hashes| {
+            counts.searched += u64::from(hashes.is_some());
+            counts.not_searched += u64::from(hashes.is_none());
+            let document = document(ordinal)?;
+            hashes.into_iter().flatten().try_for_each(|hash| chosen.push(Chosen { hash, document }))
         })?;
-        let mut by_document = Sorter::new(self.folder, half);
-        let mut hashes = cuts.then(HashedSet::default);
-        let mut occurrences = occurrences.finish()?;
-        let mut next = occurrences.next()?;
-        while let Some(Occurrence { hash, site, document }) = next {
-            let mut frequent = Frequent { document, hash, documents: 0, sites: 1, set: 0 };
-            let mut last_site = site;
-            while let Some(same) = next.filter(|next| next.hash == hash) {
-                frequent.document = frequent.document.min(same.document);
-                frequent.documents += 1;
-                frequent.sites += u32::from(same.site != last_site);
-                frequent.set = frequent.set.wrapping_add(mix(u64::from(same.document) + 1));
-                last_site = same.site;
-                next = occurrences.next()?;
-            }
-            if frequent.documents < self.limits.documents_min {
-                continue;
-            }
-            by_document.push(frequent)?;
-            if let Some(hashes) = &mut hashes {
-                hashes.insert(hash);
-                anyhow::ensure!(
-                    hashes.len() * FREQUENT_BYTES <= self.limits.memory_bytes,
-                    "--cut: more passages are in many documents than fit into {} MB of memory; raise --passage-memory or \
+        let mut frequent = HashedSet::default();
+        let mut chosen = chosen.finish()?;
+        let (mut last, mut documents) = (None, 0);
+        while let Some(Chosen { hash, .. }) = chosen.next()? {
+            documents = if last == Some(hash) { documents + 1 } else { 1 };
+            last = Some(hash);
+            if documents == self.limits.documents_min {
+                frequent.insert(hash);
+                ensure!(
+                    frequent.len() * FREQUENT_BYTES <= (self.limits.memory_bytes / 2).max(FREQUENT_BYTES_MIN),
+                    "more passages are in {} documents or more than fit into {} MB of memory; raise --passage-memory or \
                      --passage-documents",
+                    self.limits.documents_min,
                     self.limits.memory_bytes >> 20
                 );
             }
         }
-        Ok(FrequentPieces { by_document, hashes })
+        Ok(frequent)
     }
 
     /// Writes the passages to `lines`, those with most bytes in all documents first.
@@ -241,17 +249,17 @@ impl<'a> Search<'a> {
     pub fn list(
         mut self,
         spooled: &mut Spooled,
-        frequent: FrequentPieces,
+        frequent: &HashedSet,
         lines: &mut WholeLines,
     ) -> anyhow::Result<Counts> {
-        let mut frequent = frequent.by_document.finish()?;
-        let mut spans = Sorter::new(self.folder, self.limits.memory_bytes / 2);
-        let mut next = frequent.next()?;
+        let mut counted = self.count(spooled, frequent)?.finish()?;
+        let mut spans = Sorter::new(self.folder, self.limits.memory_bytes / 4);
+        let mut next = counted.next()?;
         let wanted = |ordinal, _: &Decision| {
             let mut of_document = Vec::new();
             while let Some(piece) = next.filter(|next| u64::from(next.document) == ordinal) {
                 of_document.push(piece);
-                next = frequent.next()?;
+                next = counted.next()?;
             }
             Ok(Some(of_document).filter(|pieces| !pieces.is_empty()))
         };
@@ -282,6 +290,47 @@ impl<'a> Search<'a> {
         Ok(self.counts)
     }
 
+    /// Counts the documents and sites of each frequent piece.
+    fn count(&self, spooled: &mut Spooled, frequent: &HashedSet) -> anyhow::Result<Sorter<Frequent>> {
+        let quarter = self.limits.memory_bytes / 4;
+        let (sampling, choice) = (&self.sampling, self.choice);
+        let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
+        let make = |(): &(), text: &Text| {
+            let mut hashes = Vec::new();
+            sampling.all(letters(text.side().text), |piece| {
+                if frequent.contains(&piece.hash) {
+                    hashes.push(piece.hash);
+                }
+            });
+            (site_hash(text.side().url), once_each(hashes))
+        };
+        let mut occurrences = Sorter::new(self.folder, quarter);
+        if !frequent.is_empty() {
+            each_text(spooled, self.texts, wanted, make, |ordinal, _, found| {
+                let Some((site, hashes)) = found else { return Ok(()) };
+                let document = document(ordinal)?;
+                hashes.into_iter().try_for_each(|hash| occurrences.push(Occurrence { hash, site, document }))
+            })?;
+        }
+        let mut counted = Sorter::new(self.folder, quarter);
+        let mut occurrences = occurrences.finish()?;
+        let mut next = occurrences.next()?;
+        while let Some(Occurrence { hash, site, document }) = next {
+            let mut frequent = Frequent { document, hash, documents: 0, sites: 1, set: 0 };
+            let mut last_site = site;
+            while let Some(same) = next.filter(|next| next.hash == hash) {
+                frequent.document = frequent.document.min(same.document);
+                frequent.documents += 1;
+                frequent.sites += u32::from(same.site != last_site);
+                frequent.set = frequent.set.wrapping_add(mix(u64::from(same.document) + 1));
+                last_site = same.site;
+                next = occurrences.next()?;
+            }
+            counted.push(frequent)?;
+        }
+        Ok(counted)
+    }
+
     /// The counts of documents.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -289,35 +338,33 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Returns the number of a document on disk.
+fn document(ordinal: u64) -> anyhow::Result<u32> {
+    u32::try_from(ordinal).context("passages are searched in at most 4 billion documents; use several runs")
+}
+
+fn once_each(mut hashes: Vec<u64>) -> Vec<u64> {
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
 /// Returns the rule by which pieces of passages with at least `letters_min` letters are chosen.
 pub(super) fn sampling(letters_min: u32) -> Sampling {
-    Sampling::new(letters_min, letters_min).with_lines()
+    // The window is shorter than a run, so neighbouring runs of a passage overlap.
+    Sampling::new(letters_min, letters_min.saturating_sub(IDEOGRAPH_LETTERS)).with_ends()
 }
 
 fn site_hash(url: &str) -> u64 {
     xxh3_64(Address::from_url(url).site.as_bytes())
 }
 
-/// Returns the hashes of a text's pieces, each once.
-fn hashes(sampling: &Sampling, text: &str) -> Vec<u64> {
-    let (mut hashes, mut buffer) = (Vec::new(), String::new());
-    sampling.each(letters(text), |piece| {
-        hashes.push(piece.hash(text, &mut buffer));
-        true
-    });
-    hashes.sort_unstable();
-    hashes.dedup();
-    hashes
-}
-
 /// Joins those `pieces` of their first document that are in the same documents and overlap or touch.
 fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
     let frequent: HashedMap<&Frequent> = pieces.iter().map(|piece| (piece.hash, piece)).collect();
-    let mut buffer = String::new();
     let mut found: Vec<(Piece, &Frequent)> = Vec::new();
-    sampling.each(letters(text), |piece| {
-        found.extend(frequent.get(&piece.hash(text, &mut buffer)).map(|frequent| (piece, *frequent)));
-        true
+    sampling.all(letters(text), |piece| {
+        found.extend(frequent.get(&piece.hash).map(|frequent| (piece, *frequent)));
     });
     found.sort_unstable_by_key(|(piece, _)| (piece.start, piece.end));
     let mut seen = HashedSet::default();
@@ -346,4 +393,173 @@ fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
         Span { rank: u64::MAX - bytes, ..span }
     };
     spans.map(ranked).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::super::letters::is_letter;
+    use super::*;
+    use crate::keep::prefer::Rules;
+    use crate::keep::spool::Spool;
+    use crate::keep::verify::texts::Packer;
+    use leitong_base::random::Random;
+    use leitong_cluster::verdict::Kind;
+
+    fn decision(number: u64, url: &str, text: Option<Place>) -> Decision {
+        Decision {
+            input: 0,
+            number,
+            kind: Kind::Unique,
+            page_id: number.to_string(),
+            url: url.to_owned(),
+            cluster_id: Some(number.to_string()),
+            founded: number,
+            canonical_page_id: Some(number.to_string()),
+            canonical_url: None,
+            text_chars: 0,
+            fetched_at_ms: None,
+            published_at_ms: None,
+            text,
+            check: None,
+            benchmark: None,
+        }
+    }
+
+    /// Lists the passages of documents that all are kept. `None` is a document without text.
+    fn list(limits: Limits, documents: &[(String, Option<String>)]) -> (Vec<Value>, Counts) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut texts = TextFile::create(folder.path()).expect("a file");
+        let mut spool = Spool::create(folder.path()).expect("a file");
+        let mut packer = Packer::new().expect("memory");
+        for (number, (url, text)) in (0..).zip(documents) {
+            let packed = text.as_ref().and_then(|text| packer.pack(url, text).expect("memory"));
+            let place = packed.map(|packed| texts.push(&packed).expect("room"));
+            spool.push(&decision(number, url, place)).expect("room");
+        }
+        let mut spooled = spool.finish().expect("room");
+        let choice = Choice::first(Rules::default());
+        let mut search = Search::new(limits, folder.path(), &texts, &choice);
+        let frequent = search.frequent(&mut spooled).expect("room");
+        let path = folder.path().join("passages.jsonl");
+        let mut lines = WholeLines::create(&path).expect("room");
+        let counts = search.list(&mut spooled, &frequent, &mut lines).expect("room");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1, "temporary files are gone");
+        let written = std::fs::read_to_string(path).expect("the list");
+        (written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect(), counts)
+    }
+
+    const LIMITS: Limits = Limits { letters_min: 60, documents_min: 10, memory_bytes: 64 << 20 };
+
+    /// Returns text of rare words or ideographs, of about `chars` characters.
+    fn prose(random: &mut Random, chars: usize, is_chinese: bool) -> String {
+        let mut text = String::new();
+        while text.chars().count() < chars {
+            if is_chinese {
+                text.extend(char::from_u32(0x4e00 + random.below(6_000) as u32));
+                text.push_str(if random.chance(0.1) { "，" } else { "" });
+            } else {
+                let letter = |random: &mut Random| char::from(b'a' + random.below(26) as u8);
+                let word: String = (0..3 + random.below(7)).map(|_| letter(random)).collect();
+                text.push_str(&word);
+                text.push_str(if random.chance(0.1) { ". " } else { " " });
+            }
+        }
+        text
+    }
+
+    fn spelled(text: &str) -> String {
+        text.chars().filter(|c| is_letter(*c)).collect()
+    }
+
+    /// Documents with planted passages of 200 characters, each in twelve documents, and one in nine.
+    fn planted(seed: u64) -> (Vec<(String, Option<String>)>, Vec<String>) {
+        let mut random = Random::of_seed(seed);
+        let passages: Vec<String> = (0..40).map(|at| prose(&mut random, 200, at % 2 == 0)).collect();
+        let rare = prose(&mut random, 400, false);
+        let mut parts: Vec<Vec<&str>> = vec![Vec::new(); 120];
+        for passage in &passages {
+            let first = random.below(120);
+            (0..12).for_each(|at| parts[(first + 7 * at) % 120].push(passage));
+        }
+        (0..9).for_each(|at| parts[at * 3].push(&rare));
+        let documents = parts.iter().enumerate().map(|(number, parts)| {
+            let mut text = prose(&mut random, 500, number % 3 == 0);
+            for part in parts {
+                text.push_str(part);
+                text.push_str(if random.chance(0.3) { "\n" } else { "" });
+                text.push_str(&prose(&mut random, 300, number % 3 == 0));
+            }
+            (format!("https://www.site{}.example/{number}", number % 7), Some(text + "\n"))
+        });
+        (documents.collect(), passages)
+    }
+
+    #[test]
+    fn planted_passages_are_found_and_nothing_else() {
+        let seed = std::env::var("LEITONG_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+        println!("LEITONG_SEED={seed}");
+        let (documents, passages) = planted(seed);
+        let (lines, counts) = list(LIMITS, &documents);
+        let texts: Vec<String> =
+            documents.iter().map(|(_, text)| spelled(text.as_deref().unwrap_or_default())).collect();
+        for passage in &passages {
+            let letters = spelled(passage);
+            let is_part = |line: &&Value| letters.contains(&spelled(line["text"].as_str().expect("a text")));
+            let best = lines.iter().filter(is_part).map(|line| line["letters"].as_u64().expect("a number")).max();
+            assert!(best.unwrap_or(0) >= 60, "{passage}: {best:?}");
+        }
+        assert_eq!(lines.len(), passages.len(), "each is listed once");
+        for line in &lines {
+            let text = spelled(line["text"].as_str().expect("a text"));
+            assert!(passages.iter().any(|passage| spelled(passage).contains(&text)), "{line}");
+            let holding = texts.iter().enumerate().filter(|(_, document)| document.contains(&text));
+            let sites: BTreeSet<usize> = holding.clone().map(|(number, _)| number % 7).collect();
+            assert_eq!(line["documents"], holding.count(), "{line}");
+            assert_eq!((&line["sites"], line["site"].is_null()), (&sites.len().into(), sites.len() > 1));
+        }
+        assert_eq!((counts.passages, counts.searched, counts.not_searched), (lines.len() as u64, 120, 0));
+    }
+
+    #[test]
+    fn little_memory_gives_the_same_list() {
+        let (documents, _) = planted(11);
+        let roomy = list(LIMITS, &documents);
+        assert!(roomy.0.len() >= 40);
+        assert_eq!(list(Limits { memory_bytes: 1, ..LIMITS }, &documents), roomy, "hundreds of runs on disk");
+    }
+
+    #[test]
+    fn whole_lines_are_listed_whole_and_as_they_were_joined() {
+        let mut random = Random::of_seed(3);
+        let footer = "share this page with friends\nall rights reserved by the owner\nprint · send · save\n\
+                      terms of use and privacy";
+        let documents: Vec<_> = (0..12)
+            .map(|number| {
+                let text = format!("{}\n{footer}\n", prose(&mut random, 300, false));
+                (format!("https://a.example/{number}"), Some(text))
+            })
+            .collect();
+        let (lines, _) = list(LIMITS, &documents);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert_eq!(lines[0]["text"], footer.replace('\n', " "));
+        assert_eq!((&lines[0]["site"], &lines[0]["bytes"]), (&"a.example".into(), &footer.len().into()));
+    }
+
+    #[test]
+    fn odd_documents_are_searched_as_well() {
+        let equal_lines = "every line of this page is the same, and there are very many of them here\n".repeat(20_000);
+        let one_letter = "a".repeat(1_000_000);
+        let texts = [Some(equal_lines), Some(one_letter), Some(String::new()), Some("短".to_owned()), None];
+        let documents: Vec<_> = (0..50).map(|number| ("urn:x".to_owned(), texts[number % 5].clone())).collect();
+        let (lines, counts) = list(LIMITS, &documents[..10]);
+        assert_eq!((lines.len(), counts.searched, counts.not_searched), (0, 8, 2));
+        let (lines, counts) = list(Limits { documents_min: 2, ..LIMITS }, &documents[..10]);
+        assert_eq!(counts.searched, 8);
+        assert!(lines.iter().all(|line| line["documents"] == 2 && line["sites"] == 1 && line["site"].is_null()));
+        assert!((2..6).contains(&lines.len()), "{}", lines.len());
+    }
 }

@@ -23,6 +23,7 @@ use super::Decision;
 use super::annotate::{Added, Annotation};
 use super::forms::{self, Form, NamedFormat};
 use super::output::{Output, Plan};
+use super::passages::cut::{Cut, Cutter};
 use crate::sink::Extent;
 use crate::source::originals::Framing;
 use crate::source::reading::Reading;
@@ -74,6 +75,9 @@ pub struct TextCounts {
     without_text: Mutex<BTreeMap<Option<Reason>, u64>>,
     /// Number of documents that lack a field, by the field's pointer.
     lacking: Mutex<BTreeMap<String, u64>>,
+    /// Number of documents from which passages were cut, of passages and bytes that were cut, of lines whose passages
+    /// were left, and of documents without a letter afterwards.
+    cut: [AtomicU64; 5],
 }
 
 impl TextCounts {
@@ -89,6 +93,23 @@ impl TextCounts {
     pub fn lacking(&self) -> Vec<(String, u64)> {
         let counts = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
         counts.iter().map(|(pointer, count)| (pointer.clone(), *count)).collect()
+    }
+
+    /// Returns the number of documents from which passages were cut, the sum of what was cut, and the number of
+    /// documents that are empty now.
+    #[must_use]
+    pub fn cut(&self) -> (u64, Cut, u64) {
+        let [documents, passages, bytes, left, emptied] =
+            self.cut.each_ref().map(|count| count.load(Ordering::Relaxed));
+        (documents, Cut { passages, bytes, left }, emptied)
+    }
+
+    fn count_cut(&self, cut: Cut, text: &str) {
+        let is_empty = cut.bytes > 0 && text.trim().is_empty();
+        let counts = [u64::from(cut.bytes > 0), cut.passages, cut.bytes, cut.left, u64::from(is_empty)];
+        for (sum, count) in self.cut.iter().zip(counts) {
+            sum.fetch_add(count, Ordering::Relaxed);
+        }
     }
 
     fn count(&self, text: &Text, fields: &[InputField], values: &[Option<String>]) {
@@ -138,6 +159,7 @@ pub struct Texts {
     counts: Arc<TextCounts>,
     output: Output,
     rows: Option<Rows>,
+    cutter: Option<Cutter>,
     waiting: Vec<Waiting>,
     waiting_bytes: usize,
 }
@@ -158,6 +180,8 @@ struct Written {
     text: Text,
     /// The values of the input's fields, as JSON.
     values: Vec<Option<String>>,
+    /// What was cut out of the text, if passages are cut.
+    cut: Option<Cut>,
 }
 
 impl Texts {
@@ -192,9 +216,15 @@ impl Texts {
             counts,
             output,
             rows,
+            cutter: None,
             waiting: Vec::new(),
             waiting_bytes: 0,
         })
+    }
+
+    /// Cuts passages out of the texts that are written from now on.
+    pub fn cut_with(&mut self, cutter: Cutter) {
+        self.cutter = Some(cutter);
     }
 
     /// Skips all records up to the one at `place`.
@@ -236,17 +266,21 @@ impl Texts {
     fn write(&mut self) -> anyhow::Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_bytes = 0;
-        let (converter, fields) = (&self.converter, &self.fields);
+        let (converter, fields, cutter) = (&self.converter, &self.fields, &self.cutter);
         let convert = |extractor: &mut Extractor, waiting: Waiting| {
             let Waiting { record, decision, canonical, cluster_size } = waiting;
             let values = fields::values(json_of(&record.payload), fields);
-            let text = converter.convert(record, &decision.url, extractor);
-            Written { decision, canonical, cluster_size, text, values }
+            let mut text = converter.convert(record, &decision.url, extractor);
+            let cut = cutter.as_ref().map(|cutter| text.text.as_mut().map_or(Cut::default(), |text| cutter.cut(text)));
+            Written { decision, canonical, cluster_size, text, values, cut }
         };
         let written: Vec<Written> =
             waiting.into_par_iter().map_init(|| converter.extractor(), convert).collect();
         for document in &written {
             self.counts.count(&document.text, fields, &document.values);
+            if let Some(cut) = document.cut {
+                self.counts.count_cut(cut, document.text.text.as_deref().unwrap_or_default());
+            }
         }
         let batch = self.rows.as_mut().filter(|_| !written.is_empty()).map(|rows| rows.batch(&written));
         let mut rows = batch.transpose()?;
@@ -254,6 +288,7 @@ impl Texts {
             let canonical = document.canonical.as_deref();
             let added = self.added.unwrap_or_default();
             let annotation = Annotation::new(&document.decision, canonical, document.cluster_size, added);
+            let annotation = annotation.with_cut(document.cut);
             if let Some(row) = &mut rows {
                 self.output.write_row(0, row, &annotation)?;
                 row.at += 1;

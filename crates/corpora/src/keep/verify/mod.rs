@@ -176,10 +176,10 @@ impl Counts {
 }
 
 /// Verifies the documents of a run, once all decisions and the choice are known.
-pub struct Verifier {
+pub struct Verifier<'a> {
     lost_max: LostMax,
     /// The texts of this run.
-    run: TextFile,
+    run: &'a TextFile,
     /// The texts of kept documents of earlier runs and of this one, if there is a table.
     table: Option<TableTexts>,
     /// The kept documents of each cluster, if there is no table.
@@ -188,10 +188,10 @@ pub struct Verifier {
     last: Option<(Place, Text)>,
 }
 
-impl Verifier {
+impl<'a> Verifier<'a> {
     /// Creates a verifier of documents with the texts `run`. `table` has the texts of earlier runs.
     #[must_use]
-    pub fn new(lost_max: LostMax, run: TextFile, table: Option<TableTexts>) -> Self {
+    pub fn new(lost_max: LostMax, run: &'a TextFile, table: Option<TableTexts>) -> Self {
         Self { lost_max, run, table, kept: KeptTexts::default(), last: None }
     }
 

@@ -1,0 +1,194 @@
+//! `dedup --against`, `--passages` and `--cut`: documents that share passages with a benchmark or with many others.
+
+use std::path::{Path, PathBuf};
+
+use leitong_base::random::Random;
+use serde_json::{Value, json};
+
+use crate::common::{Run, dedup_files, gzip, name, seed, write};
+
+/// Text of rare words, of about `chars` characters.
+fn prose(random: &mut Random, chars: usize) -> String {
+    let mut text = String::new();
+    while text.len() < chars {
+        let letter = |random: &mut Random| char::from(b'a' + random.below(26) as u8);
+        let word: String = (0..3 + random.below(7)).map(|_| letter(random)).collect();
+        text.push_str(&word);
+        text.push_str(if random.chance(0.1) { ". " } else { " " });
+    }
+    text
+}
+
+fn page(id: &str, text: &str) -> Value {
+    json!({ "id": id, "url": format!("https://{id}.example/{id}"), "text": text })
+}
+
+fn file(folder: &Path, file_name: &str, pages: &[Value]) -> PathBuf {
+    write(folder, file_name, pages.iter().map(|page| format!("{page}\n")).collect::<String>())
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn ids(lines: &[Value]) -> Vec<&str> {
+    lines.iter().map(|page| page["id"].as_str().expect("an id")).collect()
+}
+
+/// Runs `dedup` with these options, and returns the kept and the dropped documents.
+fn dedup(folder: &Path, options: &[&str], pages: &[Value]) -> (Vec<Value>, Vec<Value>, Run) {
+    let input = file(folder, "pages.jsonl", pages);
+    let [keep, drop] = ["kept.jsonl", "dropped.jsonl"].map(|name| folder.join(name));
+    let all = [options, &["--keep", name(&keep), "--drop", name(&drop)]].concat();
+    let run = dedup_files(&all, &[&input]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    (lines(&keep), lines(&drop), run)
+}
+
+const QUESTION: &str = "Which of the two rivers that rise in the northern hills reaches the old harbour first?";
+
+/// A copy of a document with a benchmark's question must not be dropped for a document that is not kept itself.
+#[test]
+fn documents_with_a_passage_of_a_benchmark_are_dropped_before_one_of_each_cluster_is_chosen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut random = Random::of_seed(1);
+    let [article, other] = [0, 1].map(|_| prose(&mut random, 3_000));
+    let inside = format!("{}\n{} {}", &article[..1_500], QUESTION.to_uppercase(), &article[1_500..]);
+    let pages = [page("asks", &inside), page("copy", &article), page("short", QUESTION), page("other", &other)];
+    let items = [json!({ "id": 7, "answer": "B" }), json!({ "input": { "question": QUESTION } })];
+    let eval = write(
+        folder.path(),
+        "eval.jsonl.gz",
+        gzip(items.map(|item| format!("{item}\n")).concat().as_bytes()),
+    );
+    let report = folder.path().join("report.json");
+    let (kept, dropped, run) =
+        dedup(folder.path(), &["--against", name(&eval), "--report", name(&report)], &pages);
+    assert_eq!((ids(&kept), ids(&dropped)), (vec!["copy", "other"], vec!["asks", "short"]), "{}", run.stderr);
+    let benchmark = format!("{}#2/input/question", eval.display());
+    for document in &dropped {
+        assert_eq!(document["leitong_benchmark"], benchmark);
+        let passage = document["leitong_benchmark_passage"].as_str().expect("a passage");
+        assert_eq!(passage, QUESTION.to_lowercase().trim_end_matches('?'));
+    }
+    assert_eq!(dropped[0]["leitong_canonical"], "copy");
+    assert!(run.stderr.contains("2 documents contain a passage of 60 letters or more"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 of 2 texts in the benchmarks have fewer than 60 letters"), "{}", run.stderr);
+    let report = &lines(&report)[0];
+    assert_eq!((&report["copied"]["benchmark"], &report["benchmarks"][0]["benchmark"]), (&json!(2), &benchmark.into()));
+    let (_, dropped, _) = dedup(folder.path(), &[], &pages);
+    assert_eq!(ids(&dropped), ["copy"], "without a benchmark, the first document stays");
+}
+
+#[test]
+fn verified_documents_with_a_passage_of_a_benchmark_are_dropped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut random = Random::of_seed(2);
+    let article = prose(&mut random, 2_000);
+    let longer = format!("{article} {QUESTION} {}", prose(&mut random, 2_000));
+    let eval = file(folder.path(), "eval.jsonl", &[json!(QUESTION)]);
+    let options = ["--verify", "--against", name(&eval), "--as", "text", "--annotate"];
+    let (kept, dropped, run) = dedup(folder.path(), &options, &[page("a", &article), page("b", &longer)]);
+    assert_eq!((ids(&kept), ids(&dropped)), (vec!["a"], vec!["b"]), "{}", run.stderr);
+}
+
+/// Pages with a footer, an introduction that all pages of one site have, and planted passages.
+fn repeated(seed: u64, count: usize) -> (Vec<Value>, Vec<String>) {
+    let mut random = Random::of_seed(seed);
+    let planted: Vec<String> = (0..20).map(|_| prose(&mut random, 200)).collect();
+    let footer = "Share this page with your friends.\nAll rights reserved; no part of it may be copied.";
+    let pages = (0..count).map(|number| {
+        let passage = &planted[number % planted.len()];
+        let [before, after] = [0, 1].map(|_| prose(&mut random, 900));
+        json!({
+            "id": number.to_string(),
+            "url": format!("https://www.site{}.example/{number}", number % 3),
+            "text": format!("{before}{passage}{after}\n{footer}\n"),
+        })
+    });
+    (pages.collect(), planted)
+}
+
+fn spelled(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+#[test]
+fn passages_of_many_documents_are_listed_and_cut() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let seed = seed("LEITONG_PASSAGES_SEED");
+    let (pages, planted) = repeated(seed, 240);
+    let list = folder.path().join("passages.jsonl");
+    let options = ["--passages", name(&list), "--cut", "--as", "text", "--annotate", "--passage-memory", "1"];
+    let (kept, _, run) = dedup(folder.path(), &options, &pages);
+    let listed = lines(&list);
+    assert_eq!((&listed[0]["documents"], &listed[0]["sites"]), (&json!(240), &json!(3)), "{}", run.stderr);
+    assert!(listed[0]["text"].as_str().expect("a text").starts_with("share this page"), "{}", listed[0]);
+    let found = planted.iter().filter(|passage| {
+        let letters = spelled(passage);
+        listed.iter().any(|line| letters.contains(&spelled(line["text"].as_str().expect("a text"))))
+    });
+    assert_eq!(found.count(), 20, "seed {seed}");
+    assert_eq!(listed.len(), 21, "nothing else is listed: {listed:?}");
+    for (before, after) in pages.iter().zip(&kept) {
+        let [before, after] = [before, after].map(|page| page["text"].as_str().expect("a text").to_owned());
+        assert!(!after.contains("rights reserved") && !after.contains("Share"), "{after}");
+        let lost = spelled(&before).len() - spelled(&after).len();
+        assert!((120..300).contains(&lost), "{lost} letters");
+        assert!(after.split(' ').filter(|word| !before.contains(word)).count() <= 1, "only whole parts are cut");
+    }
+    assert!(kept.iter().all(|page| page["leitong_cut_passages"] == 2));
+    let bytes: u64 = kept.iter().map(|page| page["leitong_cut_bytes"].as_u64().expect("a number")).sum();
+    let expected = format!("cut: 480 passages ({:.1} MB) out of 240 documents", bytes as f64 / 1e6);
+    assert!(run.stderr.contains(&expected), "{}", run.stderr);
+}
+
+#[test]
+fn outputs_do_not_depend_on_threads_memory_or_checkpoints() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (pages, _) = repeated(5, 300);
+    let eval = file(folder.path(), "eval.jsonl", &[json!({ "q": pages[17]["text"] })]);
+    let list = folder.path().join("passages.jsonl");
+    let checkpoints = folder.path().join("state");
+    let mut outputs = Vec::new();
+    for more in [
+        &["--threads", "1"][..],
+        &["--threads", "4", "--passage-memory", "1"],
+        &["--checkpoint", name(&checkpoints), "--checkpoint-every", "0"],
+    ] {
+        let options = ["--passages", name(&list), "--cut", "--as", "text", "--against", name(&eval)];
+        let (kept, dropped, run) = dedup(folder.path(), &[&options, more].concat(), &pages);
+        assert_eq!(ids(&dropped).contains(&"17"), true, "{}", run.stderr);
+        outputs.push((kept, dropped, lines(&list)));
+    }
+    assert!(outputs.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
+fn wrong_options_are_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = file(folder.path(), "pages.jsonl", &[page("a", QUESTION)]);
+    let keep = folder.path().join("kept.jsonl");
+    let short = file(folder.path(), "short.jsonl", &[json!({ "q": "How many?" })]);
+    let broken = write(folder.path(), "broken.jsonl", "{\"q\":\n");
+    let table = write(folder.path(), "eval.csv", "q,a\nx,y\n");
+    let keep = name(&keep);
+    for (options, status, message) in [
+        (&["--against", name(&short)][..], 2, "add --keep, --drop, --clusters or --report"),
+        (&["--against", name(&short), "--keep", keep], 2, "no text of at least 60 letters"),
+        (&["--against", "/no/such/file", "--keep", keep], 2, "there is no such file"),
+        (&["--against", name(&broken), "--keep", keep], 1, "line 1 is not JSON"),
+        (&["--against", name(&table), "--keep", keep], 1, "must be a file of JSON lines"),
+        (&["--cut", "--keep", keep], 2, "add --as text"),
+        (&["--cut", "--keep", keep, "--as", "markdown"], 2, "add --as text"),
+        (&["--passages", name(&input)], 2, "--passages"),
+        (&["--against", name(&short), "--passages", name(&short)], 2, "--passages"),
+        (&["--passages", "-", "--passage-letters", "5"], 2, "--passage-letters"),
+    ] {
+        let run = dedup_files(options, &[&input]);
+        assert_eq!((run.status, run.stderr.contains(message)), (status, true), "{options:?}: {}", run.stderr);
+        assert!(!Path::new(keep).exists(), "{options:?}");
+    }
+    assert_eq!(lines(&input).len(), 1);
+}
