@@ -1,33 +1,30 @@
-//! The letters of a text, which are all that passages are compared by: white space and punctuation do not count.
+//! The letters and words of a text, which are all that passages are compared by: punctuation does not count.
 
+use leitong_base::mix::mix;
 use leitong_fingerprint::is_unit;
 
 /// Number of letters that an ideograph or a kana counts for.
 pub const IDEOGRAPH_LETTERS: u32 = 3;
 
-/// A letter or digit of a text.
+/// Maximum number of letters of a word. What is longer, such as text of scripts without spaces, is cut into several.
+pub const WORD_LETTERS_MAX: u32 = 20;
+/// Odd multipliers for hashes.
+const LETTER_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+const WORD_FACTOR: u64 = 0xff51_afd7_ed55_8ccd;
+
+/// A letter or a word of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Letter {
-    /// The letter.
-    pub c: char,
-    /// Its byte offset in the text.
+pub struct Unit {
+    /// The byte offset of its first letter.
     pub start: usize,
-    /// True for the first letter of a line or sentence.
-    pub begins: bool,
-}
-
-impl Letter {
-    /// The byte offset of the end of the letter.
-    #[must_use]
-    pub fn end(self) -> usize {
-        self.start + self.c.len_utf8()
-    }
-
+    /// The byte offset after its last letter.
+    pub end: usize,
     /// The number of letters that it counts for.
-    #[must_use]
-    pub fn weight(self) -> u32 {
-        weight(self.c)
-    }
+    pub weight: u32,
+    /// Hash of its letters.
+    pub value: u64,
+    /// True if it begins a line or sentence.
+    pub begins: bool,
 }
 
 /// Returns the number of letters that `c` counts for.
@@ -44,15 +41,39 @@ pub fn is_letter(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() } else { is_unit(c) || c.is_alphanumeric() }
 }
 
-/// Returns the letters of `text`.
-pub fn letters(text: &str) -> impl Iterator<Item = Letter> + '_ {
+/// Returns the letters of `text`, each as a unit.
+pub fn letters(text: &str) -> impl Iterator<Item = Unit> + '_ {
     let (mut begins, mut after_dot) = (true, false);
     text.char_indices().filter_map(move |(start, c)| {
         let is_letter = is_letter(c);
         // A dot before a letter is part of a number, a version or a host.
         begins |= matches!(c, '\n' | '。' | '!' | '?' | '！' | '？') || (after_dot && !is_letter);
         after_dot = c == '.';
-        is_letter.then(|| Letter { c, start, begins: std::mem::take(&mut begins) })
+        let value = (u64::from(c) + 1).wrapping_mul(LETTER_FACTOR);
+        is_letter.then(|| Unit {
+            start,
+            end: start + c.len_utf8(),
+            weight: weight(c),
+            value: value ^ value >> 29,
+            begins: std::mem::take(&mut begins),
+        })
+    })
+}
+
+/// Returns the words of `text`. An ideograph is a word.
+pub fn words(text: &str) -> impl Iterator<Item = Unit> + '_ {
+    let mut letters = letters(text).peekable();
+    std::iter::from_fn(move || {
+        let mut word = letters.next()?;
+        let is_word = word.weight == 1;
+        while let Some(next) = letters.next_if(|next| {
+            is_word && next.weight == 1 && next.start == word.end && word.weight < WORD_LETTERS_MAX
+        }) {
+            word.value = word.value.wrapping_mul(WORD_FACTOR).wrapping_add(next.value);
+            word.end = next.end;
+            word.weight += 1;
+        }
+        Some(Unit { value: mix(word.value), ..word })
     })
 }
 
@@ -71,10 +92,17 @@ mod tests {
         assert_eq!(count("the river, 2026"), 12);
         assert_eq!(count("河水：涨了。"), 12);
         assert_eq!(count(" …!？\n"), 0);
-        let begins: Vec<char> = letters("ab\n\n. 中d。e 3.5. \"gh\" i.j! k")
-            .filter(|letter| letter.begins)
-            .map(|letter| letter.c)
-            .collect();
-        assert_eq!(begins, ['a', '中', 'e', 'g', 'k']);
+        let text = "ab\n\n. 中d。e 3.5. \"gh\" i.j! k";
+        let begins: String =
+            letters(text).filter(|letter| letter.begins).map(|letter| &text[letter.start..letter.end]).collect();
+        assert_eq!(begins, "a中egk");
+    }
+
+    #[test]
+    fn a_word_ends_before_an_ideograph_and_after_twenty_letters() {
+        let text = format!("Don't 河水rose {}", "ab".repeat(15));
+        let spelled: Vec<&str> = words(&text).map(|word| &text[word.start..word.end]).collect();
+        assert_eq!(spelled, ["Don", "t", "河", "水", "rose", &"ab".repeat(10), &"ab".repeat(5)]);
+        assert_eq!(words(&text).map(|word| word.weight).sum::<u32>(), count(&text));
     }
 }

@@ -4,8 +4,8 @@
 //! In: the decisions of a run, and the normalised texts of its documents on disk. Out: which documents contain a
 //! passage of a benchmark; a list of the passages that stand in many documents.
 //!
-//! Texts are compared by their [letters] alone, so spaces, line breaks and punctuation do not matter, and scripts
-//! without spaces need no words. [Pieces](pieces) that are chosen by content find what texts share; what does not fit
+//! Punctuation does not matter, nor do spaces and line breaks if a text is compared with a benchmark, letter by letter.
+//! Passages of many documents begin and end with a [word](letters::words), which an ideograph is, too. [Pieces](pieces) that are chosen by content find what texts share; what does not fit
 //! into memory is [sorted] on disk. Texts are read in parallel, and results are taken in the order of the documents, so
 //! they do not depend on the number of threads.
 
@@ -16,6 +16,8 @@ pub mod letters;
 pub mod pieces;
 pub mod repeated;
 pub mod sorted;
+#[cfg(test)]
+mod tests;
 
 use rayon::prelude::*;
 

@@ -22,7 +22,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use serde::Serialize;
 
-use super::letters::{IDEOGRAPH_LETTERS, count, letters};
+use super::letters::{WORD_LETTERS_MAX, count, words};
 use super::pieces::{Piece, Sampling};
 use super::sorted::{Fixed, Sorter, number};
 use super::{Limits, each_text};
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
         let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
         let make = |(): &(), text: &Text| {
             let mut hashes = Vec::new();
-            sampling.chosen(letters(text.side().text), |piece| {
+            sampling.chosen(words(text.side().text), |piece| {
                 hashes.push(piece.hash);
                 true
             });
@@ -297,7 +297,7 @@ impl<'a> Search<'a> {
         let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
         let make = |(): &(), text: &Text| {
             let mut hashes = Vec::new();
-            sampling.all(letters(text.side().text), |piece| {
+            sampling.all(words(text.side().text), |piece| {
                 if frequent.contains(&piece.hash) {
                     hashes.push(piece.hash);
                 }
@@ -351,8 +351,8 @@ fn once_each(mut hashes: Vec<u64>) -> Vec<u64> {
 
 /// Returns the rule by which pieces of passages with at least `letters_min` letters are chosen.
 pub(super) fn sampling(letters_min: u32) -> Sampling {
-    // The window is shorter than a run, so neighbouring runs of a passage overlap.
-    Sampling::new(letters_min, letters_min.saturating_sub(IDEOGRAPH_LETTERS)).with_ends()
+    // The window is shorter than a run by more than a word, so neighbouring runs of a passage overlap.
+    Sampling::new(letters_min, letters_min.saturating_sub(WORD_LETTERS_MAX).max(letters_min / 3)).with_ends()
 }
 
 fn site_hash(url: &str) -> u64 {
@@ -363,7 +363,7 @@ fn site_hash(url: &str) -> u64 {
 fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
     let frequent: HashedMap<&Frequent> = pieces.iter().map(|piece| (piece.hash, piece)).collect();
     let mut found: Vec<(Piece, &Frequent)> = Vec::new();
-    sampling.all(letters(text), |piece| {
+    sampling.all(words(text), |piece| {
         found.extend(frequent.get(&piece.hash).map(|frequent| (piece, *frequent)));
     });
     found.sort_unstable_by_key(|(piece, _)| (piece.start, piece.end));
@@ -393,173 +393,4 @@ fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
         Span { rank: u64::MAX - bytes, ..span }
     };
     spans.map(ranked).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use serde_json::Value;
-
-    use super::super::letters::is_letter;
-    use super::*;
-    use crate::keep::prefer::Rules;
-    use crate::keep::spool::Spool;
-    use crate::keep::verify::texts::Packer;
-    use leitong_base::random::Random;
-    use leitong_cluster::verdict::Kind;
-
-    fn decision(number: u64, url: &str, text: Option<Place>) -> Decision {
-        Decision {
-            input: 0,
-            number,
-            kind: Kind::Unique,
-            page_id: number.to_string(),
-            url: url.to_owned(),
-            cluster_id: Some(number.to_string()),
-            founded: number,
-            canonical_page_id: Some(number.to_string()),
-            canonical_url: None,
-            text_chars: 0,
-            fetched_at_ms: None,
-            published_at_ms: None,
-            text,
-            check: None,
-            benchmark: None,
-        }
-    }
-
-    /// Lists the passages of documents that all are kept. `None` is a document without text.
-    fn list(limits: Limits, documents: &[(String, Option<String>)]) -> (Vec<Value>, Counts) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut texts = TextFile::create(folder.path()).expect("a file");
-        let mut spool = Spool::create(folder.path()).expect("a file");
-        let mut packer = Packer::new().expect("memory");
-        for (number, (url, text)) in (0..).zip(documents) {
-            let packed = text.as_ref().and_then(|text| packer.pack(url, text).expect("memory"));
-            let place = packed.map(|packed| texts.push(&packed).expect("room"));
-            spool.push(&decision(number, url, place)).expect("room");
-        }
-        let mut spooled = spool.finish().expect("room");
-        let choice = Choice::first(Rules::default());
-        let mut search = Search::new(limits, folder.path(), &texts, &choice);
-        let frequent = search.frequent(&mut spooled).expect("room");
-        let path = folder.path().join("passages.jsonl");
-        let mut lines = WholeLines::create(&path).expect("room");
-        let counts = search.list(&mut spooled, &frequent, &mut lines).expect("room");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1, "temporary files are gone");
-        let written = std::fs::read_to_string(path).expect("the list");
-        (written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect(), counts)
-    }
-
-    const LIMITS: Limits = Limits { letters_min: 60, documents_min: 10, memory_bytes: 64 << 20 };
-
-    /// Returns text of rare words or ideographs, of about `chars` characters.
-    fn prose(random: &mut Random, chars: usize, is_chinese: bool) -> String {
-        let mut text = String::new();
-        while text.chars().count() < chars {
-            if is_chinese {
-                text.extend(char::from_u32(0x4e00 + random.below(6_000) as u32));
-                text.push_str(if random.chance(0.1) { "，" } else { "" });
-            } else {
-                let letter = |random: &mut Random| char::from(b'a' + random.below(26) as u8);
-                let word: String = (0..3 + random.below(7)).map(|_| letter(random)).collect();
-                text.push_str(&word);
-                text.push_str(if random.chance(0.1) { ". " } else { " " });
-            }
-        }
-        text
-    }
-
-    fn spelled(text: &str) -> String {
-        text.chars().filter(|c| is_letter(*c)).collect()
-    }
-
-    /// Documents with planted passages of 200 characters, each in twelve documents, and one in nine.
-    fn planted(seed: u64) -> (Vec<(String, Option<String>)>, Vec<String>) {
-        let mut random = Random::of_seed(seed);
-        let passages: Vec<String> = (0..40).map(|at| prose(&mut random, 200, at % 2 == 0)).collect();
-        let rare = prose(&mut random, 400, false);
-        let mut parts: Vec<Vec<&str>> = vec![Vec::new(); 120];
-        for passage in &passages {
-            let first = random.below(120);
-            (0..12).for_each(|at| parts[(first + 7 * at) % 120].push(passage));
-        }
-        (0..9).for_each(|at| parts[at * 3].push(&rare));
-        let documents = parts.iter().enumerate().map(|(number, parts)| {
-            let mut text = prose(&mut random, 500, number % 3 == 0);
-            for part in parts {
-                text.push_str(part);
-                text.push_str(if random.chance(0.3) { "\n" } else { "" });
-                text.push_str(&prose(&mut random, 300, number % 3 == 0));
-            }
-            (format!("https://www.site{}.example/{number}", number % 7), Some(text + "\n"))
-        });
-        (documents.collect(), passages)
-    }
-
-    #[test]
-    fn planted_passages_are_found_and_nothing_else() {
-        let seed = std::env::var("LEITONG_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-        println!("LEITONG_SEED={seed}");
-        let (documents, passages) = planted(seed);
-        let (lines, counts) = list(LIMITS, &documents);
-        let texts: Vec<String> =
-            documents.iter().map(|(_, text)| spelled(text.as_deref().unwrap_or_default())).collect();
-        for passage in &passages {
-            let letters = spelled(passage);
-            let is_part = |line: &&Value| letters.contains(&spelled(line["text"].as_str().expect("a text")));
-            let best = lines.iter().filter(is_part).map(|line| line["letters"].as_u64().expect("a number")).max();
-            assert!(best.unwrap_or(0) >= 60, "{passage}: {best:?}");
-        }
-        assert_eq!(lines.len(), passages.len(), "each is listed once");
-        for line in &lines {
-            let text = spelled(line["text"].as_str().expect("a text"));
-            assert!(passages.iter().any(|passage| spelled(passage).contains(&text)), "{line}");
-            let holding = texts.iter().enumerate().filter(|(_, document)| document.contains(&text));
-            let sites: BTreeSet<usize> = holding.clone().map(|(number, _)| number % 7).collect();
-            assert_eq!(line["documents"], holding.count(), "{line}");
-            assert_eq!((&line["sites"], line["site"].is_null()), (&sites.len().into(), sites.len() > 1));
-        }
-        assert_eq!((counts.passages, counts.searched, counts.not_searched), (lines.len() as u64, 120, 0));
-    }
-
-    #[test]
-    fn little_memory_gives_the_same_list() {
-        let (documents, _) = planted(11);
-        let roomy = list(LIMITS, &documents);
-        assert!(roomy.0.len() >= 40);
-        assert_eq!(list(Limits { memory_bytes: 1, ..LIMITS }, &documents), roomy, "hundreds of runs on disk");
-    }
-
-    #[test]
-    fn whole_lines_are_listed_whole_and_as_they_were_joined() {
-        let mut random = Random::of_seed(3);
-        let footer = "share this page with friends\nall rights reserved by the owner\nprint · send · save\n\
-                      terms of use and privacy";
-        let documents: Vec<_> = (0..12)
-            .map(|number| {
-                let text = format!("{}\n{footer}\n", prose(&mut random, 300, false));
-                (format!("https://a.example/{number}"), Some(text))
-            })
-            .collect();
-        let (lines, _) = list(LIMITS, &documents);
-        assert_eq!(lines.len(), 1, "{lines:?}");
-        assert_eq!(lines[0]["text"], footer.replace('\n', " "));
-        assert_eq!((&lines[0]["site"], &lines[0]["bytes"]), (&"a.example".into(), &footer.len().into()));
-    }
-
-    #[test]
-    fn odd_documents_are_searched_as_well() {
-        let equal_lines = "every line of this page is the same, and there are very many of them here\n".repeat(20_000);
-        let one_letter = "a".repeat(1_000_000);
-        let texts = [Some(equal_lines), Some(one_letter), Some(String::new()), Some("短".to_owned()), None];
-        let documents: Vec<_> = (0..50).map(|number| ("urn:x".to_owned(), texts[number % 5].clone())).collect();
-        let (lines, counts) = list(LIMITS, &documents[..10]);
-        assert_eq!((lines.len(), counts.searched, counts.not_searched), (0, 8, 2));
-        let (lines, counts) = list(Limits { documents_min: 2, ..LIMITS }, &documents[..10]);
-        assert_eq!(counts.searched, 8);
-        assert!(lines.iter().all(|line| line["documents"] == 2 && line["sites"] == 1 && line["site"].is_null()));
-        assert!((2..6).contains(&lines.len()), "{}", lines.len());
-    }
 }
