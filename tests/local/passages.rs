@@ -194,3 +194,21 @@ fn wrong_options_are_refused_before_anything_is_written() {
     }
     assert_eq!(lines(&input).len(), 1);
 }
+
+/// A limit on the size of files simulates a full disk.
+#[test]
+fn on_a_full_disk_the_error_says_what_and_no_half_output_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (pages, _) = repeated(9, 300);
+    let input = file(folder.path(), "pages.jsonl", &pages);
+    let [keep, list] = ["kept.jsonl", "passages.jsonl"].map(|name| folder.path().join(name));
+    let output = std::process::Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_leitong"), "dedup"])
+        .args(["--passages", name(&list), "--keep", name(&keep), "--as", "text", "--cut", name(&input)])
+        .output()
+        .expect("the program starts");
+    let run = Run::from_output(output);
+    assert_eq!((run.status, run.stderr.contains("passages")), (1, true), "{}", run.stderr);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("the folder").flatten().collect();
+    assert_eq!(left.len(), 1, "only the input: {left:?}");
+}
