@@ -149,7 +149,12 @@ impl Arguments {
 
     /// Returns the groups of fields that annotated documents get.
     fn added(&self) -> Added {
-        Added { cluster_size: self.cluster_sizes, check: self.verify, benchmark: self.passages.compares(), cut: self.passages.cut }
+        Added {
+            cluster_size: self.cluster_sizes,
+            check: self.verify,
+            benchmark: self.passages.compares(),
+            cut: self.passages.cut,
+        }
     }
 
     /// Returns the field of which one document per value is kept in each cluster.
@@ -651,7 +656,16 @@ fn note_verified(counts: verify::Counts, stored: u64) {
 }
 
 fn note_copied(copied: Copied) {
-    let Copied { kept, dropped, dropped_bytes, kept_by_verify: _, benchmark: _, revisits, too_long, unreadable } = copied;
+    let Copied {
+        kept,
+        dropped,
+        dropped_bytes,
+        kept_by_verify: _,
+        benchmark: _,
+        revisits,
+        too_long,
+        unreadable,
+    } = copied;
     terminal::note(format_args!(
         "documents: {kept} kept, {dropped} dropped ({:.1} MB before compression)",
         dropped_bytes as f64 / 1e6

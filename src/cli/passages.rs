@@ -1,4 +1,4 @@
-//! The options of `leitong dedup` about passages: those that documents share with a benchmark, and those that stand
+//! The options of `leitong dedup` about passages: those that documents share with a benchmark, and those that are
 //! in many documents.
 
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// May be given several times
     #[arg(long, value_name = "FILE", help_heading = "Passages")]
     against: Vec<PathBuf>,
-    /// Write the passages that stand in many of the kept documents, one JSON object per line, those with most
+    /// Write the passages that many of the kept documents have, one JSON object per line, those with most
     /// bytes first
     #[arg(long, value_name = "FILE", help_heading = "Passages")]
     pub(super) passages: Option<PathBuf>,
@@ -79,7 +79,7 @@ impl Arguments {
         self.compares() || self.repeats()
     }
 
-    /// Returns true if passages that stand in many documents are searched for.
+    /// Returns true if passages that are in many documents are searched for.
     fn repeats(&self) -> bool {
         self.passages.is_some() || self.cut
     }
@@ -100,8 +100,10 @@ impl Arguments {
     /// Returns the options as they were given on the command line, but for the name of the output.
     pub(super) fn options(&self) -> impl Iterator<Item = String> {
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-        let against =
-            self.against.iter().map(move |path| format!("--against {} ({} bytes)", path.display(), bytes(path)));
+        let against = self
+            .against
+            .iter()
+            .map(move |path| format!("--against {} ({} bytes)", path.display(), bytes(path)));
         let limits = self.needs_texts().then(|| {
             let Limits { letters_min, documents_min, .. } = self.limits();
             format!("--passage-letters {letters_min} --passage-documents {documents_min}")
@@ -157,7 +159,7 @@ impl Arguments {
         Ok(Some(benchmarks))
     }
 
-    /// Lists the passages that stand in many of the documents that are kept. Returns the cutter, if they are to be cut.
+    /// Lists the passages that are in many of the documents that are kept. Returns the cutter, if they are to be cut.
     pub(super) fn find_repeated(
         &self,
         (spooled, choice, texts): (&mut Spooled, &Choice, &TextFile),
@@ -175,7 +177,7 @@ impl Arguments {
             let Counts { searched, passages, .. } =
                 search.list(spooled, &frequent, &mut lines).with_context(cannot)?;
             terminal::note(format_args!(
-                "passages: {passages} stand in {} documents or more, of {searched} that are kept",
+                "passages: {passages} are in {} documents or more, of {searched} that are kept",
                 self.passage_documents
             ));
         }
@@ -196,7 +198,9 @@ pub(super) fn note_cut(counts: &TextCounts) {
         bytes as f64 / 1e6
     ));
     if emptied > 0 {
-        terminal::note(format_args!("{emptied} of these documents have no text any more; they are written with text \"\""));
+        terminal::note(format_args!(
+            "{emptied} of these documents have no text any more; they are written with text \"\""
+        ));
     }
     if left > 0 {
         terminal::note(format_args!(
@@ -214,7 +218,8 @@ pub(super) fn compare(
     searched: Spool,
 ) -> anyhow::Result<Spooled> {
     let (searched, Contaminated { documents, not_searched }) =
-        contaminated(spooled, texts, benchmarks, searched).context("cannot compare documents with benchmarks")?;
+        contaminated(spooled, texts, benchmarks, searched)
+            .context("cannot compare documents with benchmarks")?;
     terminal::note(format_args!(
         "benchmarks: {documents} documents contain a passage of {} letters or more and are dropped",
         benchmarks.letters_min()

@@ -47,7 +47,8 @@ fn dedup(folder: &Path, options: &[&str], pages: &[Value]) -> (Vec<Value>, Vec<V
     (lines(&keep), lines(&drop), run)
 }
 
-const QUESTION: &str = "Which of the two rivers that rise in the northern hills reaches the old harbour first?";
+const QUESTION: &str =
+    "Which of the two rivers that rise in the northern hills reaches the old harbour first?";
 
 /// A copy of a document with a benchmark's question must not be dropped for a document that is not kept itself.
 #[test]
@@ -56,7 +57,8 @@ fn documents_with_a_passage_of_a_benchmark_are_dropped_before_one_of_each_cluste
     let mut random = Random::of_seed(1);
     let [article, other] = [0, 1].map(|_| prose(&mut random, 3_000));
     let inside = format!("{}\n{} {}", &article[..1_500], QUESTION.to_uppercase(), &article[1_500..]);
-    let pages = [page("asks", &inside), page("copy", &article), page("short", QUESTION), page("other", &other)];
+    let pages =
+        [page("asks", &inside), page("copy", &article), page("short", QUESTION), page("other", &other)];
     let items = [json!({ "id": 7, "answer": "B" }), json!({ "input": { "question": QUESTION } })];
     let eval = write(
         folder.path(),
@@ -75,9 +77,16 @@ fn documents_with_a_passage_of_a_benchmark_are_dropped_before_one_of_each_cluste
     }
     assert_eq!(dropped[0]["leitong_canonical"], "copy");
     assert!(run.stderr.contains("2 documents contain a passage of 60 letters or more"), "{}", run.stderr);
-    assert!(run.stderr.contains("1 of 2 texts in the benchmarks have fewer than 60 letters"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("1 of 2 texts in the benchmarks have fewer than 60 letters"),
+        "{}",
+        run.stderr
+    );
     let report = &lines(&report)[0];
-    assert_eq!((&report["copied"]["benchmark"], &report["benchmarks"][0]["benchmark"]), (&json!(2), &benchmark.into()));
+    assert_eq!(
+        (&report["copied"]["benchmark"], &report["benchmarks"][0]["benchmark"]),
+        (&json!(2), &benchmark.into())
+    );
     let (_, dropped, _) = dedup(folder.path(), &[], &pages);
     assert_eq!(ids(&dropped), ["copy"], "without a benchmark, the first document stays");
 }
@@ -203,7 +212,12 @@ fn on_a_full_disk_the_error_says_what_and_no_half_output_stays() {
     let input = file(folder.path(), "pages.jsonl", &pages);
     let [keep, list] = ["kept.jsonl", "passages.jsonl"].map(|name| folder.path().join(name));
     let output = std::process::Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_leitong"), "dedup"])
+        .args([
+            "-c",
+            "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"",
+            env!("CARGO_BIN_EXE_leitong"),
+            "dedup",
+        ])
         .args(["--passages", name(&list), "--keep", name(&keep), "--as", "text", "--cut", name(&input)])
         .output()
         .expect("the program starts");

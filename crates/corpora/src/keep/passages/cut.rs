@@ -1,4 +1,4 @@
-//! Cuts passages that stand in many documents out of a text.
+//! Cuts passages that are in many documents out of a text.
 //!
 //! The text is normalised line by line, as the documents were in which passages were found, and its
 //! [pieces](super::pieces) are looked up by their hashes. Pieces that overlap or touch are cut as one passage. Lines of

@@ -31,7 +31,8 @@ pub fn add(
     }
     match input.into_originals(&rules, None)? {
         Originals::Rows(mut rows) => {
-            let file = ParquetFile::at(path).ok().flatten().context("is a Parquet file that cannot be read")?;
+            let file =
+                ParquetFile::at(path).ok().flatten().context("is a Parquet file that cannot be read")?;
             let count = u64::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
             for number in 1..=count {
                 let row = rows.find(number)?.with_context(|| format!("row {number} cannot be read"))?;
@@ -43,7 +44,9 @@ pub fn add(
             while let Some(record) = records.next_record()? {
                 let number = record.number;
                 ensure!(record.framing == Framing::Line, "record {number} is not a line of JSON");
-                let line = record.bytes.with_context(|| format!("line {number} is too long, or the file is damaged"))?;
+                let line = record
+                    .bytes
+                    .with_context(|| format!("line {number} is too long, or the file is damaged"))?;
                 let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
                 let value: Value =
                     serde_json::from_slice(line).with_context(|| format!("line {number} is not JSON"))?;

@@ -93,8 +93,10 @@ mod tests {
         assert_eq!(count("河水：涨了。"), 12);
         assert_eq!(count(" …!？\n"), 0);
         let text = "ab\n\n. 中d。e 3.5. \"gh\" i.j! k";
-        let begins: String =
-            letters(text).filter(|letter| letter.begins).map(|letter| &text[letter.start..letter.end]).collect();
+        let begins: String = letters(text)
+            .filter(|letter| letter.begins)
+            .map(|letter| &text[letter.start..letter.end])
+            .collect();
         assert_eq!(begins, "a中egk");
     }
 

@@ -2,7 +2,7 @@
 //! documents](repeated).
 //!
 //! In: the decisions of a run, and the normalised texts of its documents on disk. Out: which documents contain a
-//! passage of a benchmark; a list of the passages that stand in many documents.
+//! passage of a benchmark; a list of the passages that are in many documents.
 //!
 //! Punctuation does not matter, nor do spaces and line breaks if a text is compared with a benchmark, letter by letter.
 //! Passages of many documents begin and end with a [word](letters::words), which an ideograph is, too. [Pieces](pieces) that are chosen by content find what texts share; what does not fit
@@ -36,7 +36,7 @@ const BATCH_BYTES: u64 = 8 << 20;
 pub struct Limits {
     /// Minimum number of letters of a passage.
     pub letters_min: u32,
-    /// Minimum number of documents in which a passage stands.
+    /// Minimum number of documents that have a passage which is listed or cut.
     pub documents_min: u32,
     /// Bytes of memory for benchmarks, or for sorting.
     pub memory_bytes: usize,
@@ -64,12 +64,18 @@ pub fn contaminated(
 ) -> anyhow::Result<(Spooled, Contaminated)> {
     let mut counts = Contaminated::default();
     let make = |(): &(), text: &Text| benchmarks.find(text.side().text);
-    each_text(spooled, texts, |_, _| Ok(Some(())), make, |_, mut decision, found| {
-        counts.not_searched += u64::from(found.is_none());
-        decision.benchmark = found.flatten().map(Box::new);
-        counts.documents += u64::from(decision.benchmark.is_some());
-        Ok(searched.push(&decision)?)
-    })?;
+    each_text(
+        spooled,
+        texts,
+        |_, _| Ok(Some(())),
+        make,
+        |_, mut decision, found| {
+            counts.not_searched += u64::from(found.is_none());
+            decision.benchmark = found.flatten().map(Box::new);
+            counts.documents += u64::from(decision.benchmark.is_some());
+            Ok(searched.push(&decision)?)
+        },
+    )?;
     Ok((searched.finish()?, counts))
 }
 

@@ -101,7 +101,9 @@ impl Sampling {
                 }
             }
         }
-        if self.has_ends && let Some(run) = scan.last_run() {
+        if self.has_ends
+            && let Some(run) = scan.last_run()
+        {
             take(run, Kind::End);
         }
     }
@@ -202,7 +204,9 @@ impl<'a> Window<'a> {
         let front = self.least.front().copied().filter(|_| new.at + 1 >= length)?;
         if let Some(last) = self.last {
             let is_held = last.at + length > new.at;
-            if last.at == front.at || (self.sampling.has_ends && is_held && last.piece.hash == front.piece.hash) {
+            if last.at == front.at
+                || (self.sampling.has_ends && is_held && last.piece.hash == front.piece.hash)
+            {
                 return None;
             }
         }
@@ -242,7 +246,8 @@ mod tests {
             });
             let Some(end) = end else { break };
             let run = &all[start..=start + end];
-            let hash = run.iter().fold(0_u64, |hash, letter| hash.wrapping_mul(BASE).wrapping_add(letter.value));
+            let hash =
+                run.iter().fold(0_u64, |hash, letter| hash.wrapping_mul(BASE).wrapping_add(letter.value));
             let spelled = text[first.start..all[start + end].end].chars().filter(|c| is_letter(*c));
             runs.push((at, mix(hash), spelled.collect::<String>()));
             at += first.weight;
@@ -306,7 +311,8 @@ mod tests {
         let sampling = Sampling::new(4, 3).with_ends();
         let (mut hashes, mut spellings) = (BTreeSet::new(), BTreeSet::new());
         let mut random = leitong_base::random::Random::of_seed(1);
-        let text: String = (0..20_000).map(|_| ['a', 'b', 'c', '中', '文', ' ', '.'][random.below(7)]).collect();
+        let text: String =
+            (0..20_000).map(|_| ['a', 'b', 'c', '中', '文', ' ', '.'][random.below(7)]).collect();
         let mut pairs = BTreeSet::new();
         sampling.all(letters(&text), |piece| {
             let spelled: String = text[piece.range()].chars().filter(|c| is_letter(*c)).collect();

@@ -1,4 +1,4 @@
-//! Finds passages that stand in many documents.
+//! Finds passages that are in many documents.
 //!
 //! ```text
 //!  texts ─► chosen pieces ─► (hash, document) ─► sorted ─► hashes in many documents ──► [cut](super::cut)

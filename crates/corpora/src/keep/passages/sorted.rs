@@ -114,8 +114,13 @@ impl<T: Fixed> Sorter<T> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let runs = starts.zip(&self.ends).map(|(at, end)| Run { at, end: *end, ahead: Vec::new() });
         let runs: Vec<Run<T>> = runs.collect();
-        let mut sorted =
-            Sorted { file: self.file, next: BinaryHeap::with_capacity(runs.len()), runs, rest: self.buffer, together };
+        let mut sorted = Sorted {
+            file: self.file,
+            next: BinaryHeap::with_capacity(runs.len()),
+            runs,
+            rest: self.buffer,
+            together,
+        };
         for run in 0..sorted.runs.len() {
             sorted.push_next_of(run)?;
         }

@@ -165,7 +165,8 @@ fn whole_lines_are_listed_whole_and_as_they_were_joined() {
 
 #[test]
 fn odd_documents_are_searched_as_well() {
-    let equal_lines = "every line of this page is the same, and there are very many of them here\n".repeat(20_000);
+    let equal_lines =
+        "every line of this page is the same, and there are very many of them here\n".repeat(20_000);
     let one_letter = "a".repeat(1_000_000);
     let texts = [Some(equal_lines), Some(one_letter), Some(String::new()), Some("短".to_owned()), None];
     let documents: Vec<_> = (0..50).map(|number| ("urn:x".to_owned(), texts[number % 5].clone())).collect();
@@ -196,7 +197,10 @@ fn documents_per_second() {
             let [before, after] =
                 [0, 1].map(|_| prose(&mut random, if is_chinese { 950 } else { 2_850 }, is_chinese));
             let passage = &planted[number % planted.len()];
-            (format!("https://www.site{}.example/{number}", number % 97), Some(format!("{before}{passage}{after}\n{footer}")))
+            (
+                format!("https://www.site{}.example/{number}", number % 97),
+                Some(format!("{before}{passage}{after}\n{footer}")),
+            )
         })
         .collect();
     let folder = tempfile::tempdir().expect("a folder");
@@ -222,7 +226,8 @@ fn documents_per_second() {
         assert_eq!(found.documents, 2_000);
         let choice = Choice::first(Rules::default());
         let begun = cpu_time();
-        let mut search = Search::new(Limits { memory_bytes: 32 << 20, ..LIMITS }, folder.path(), &texts, &choice);
+        let mut search =
+            Search::new(Limits { memory_bytes: 32 << 20, ..LIMITS }, folder.path(), &texts, &choice);
         let frequent = search.frequent(&mut spooled).expect("room");
         rate("frequent pieces", begun);
         let path = folder.path().join("passages.jsonl");
@@ -234,8 +239,10 @@ fn documents_per_second() {
         println!("{} frequent pieces, {} passages", frequent.len(), counts.passages);
         let cutter = cut::Cutter::new(60, frequent, Box::new(str::to_owned));
         let begun = cpu_time();
-        let cut: u64 =
-            documents.iter().map(|(_, text)| cutter.cut(&mut text.clone().unwrap_or_default()).passages).sum();
+        let cut: u64 = documents
+            .iter()
+            .map(|(_, text)| cutter.cut(&mut text.clone().unwrap_or_default()).passages)
+            .sum();
         rate("--cut without normalising", begun);
         println!("{cut} passages cut");
     });

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{BenchmarkLine, CheckLine, ClusterLine, Report, SizeClass, Verified};
-use crate::keep::passages::benchmark::Found;
 use crate::keep::accounts::{AccountsReport, NO_VALUE};
+use crate::keep::passages::benchmark::Found;
 use leitong_base::markup::escape;
 use leitong_base::terminal;
 

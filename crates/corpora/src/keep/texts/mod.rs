@@ -271,7 +271,9 @@ impl Texts {
             let Waiting { record, decision, canonical, cluster_size } = waiting;
             let values = fields::values(json_of(&record.payload), fields);
             let mut text = converter.convert(record, &decision.url, extractor);
-            let cut = cutter.as_ref().map(|cutter| text.text.as_mut().map_or(Cut::default(), |text| cutter.cut(text)));
+            let cut = cutter
+                .as_ref()
+                .map(|cutter| text.text.as_mut().map_or(Cut::default(), |text| cutter.cut(text)));
             Written { decision, canonical, cluster_size, text, values, cut }
         };
         let written: Vec<Written> =
