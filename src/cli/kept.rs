@@ -128,7 +128,7 @@ impl Arguments {
         }
     }
 
-    /// The files of benchmarks.
+    /// Returns the files of benchmarks.
     pub(super) fn benchmarks(&self) -> &[PathBuf] {
         self.passages.benchmarks()
     }

@@ -84,7 +84,7 @@ impl Arguments {
         self.passages.is_some() || self.cut
     }
 
-    /// The files of benchmarks.
+    /// Returns the files of benchmarks.
     pub(super) fn benchmarks(&self) -> &[PathBuf] {
         &self.against
     }

@@ -175,13 +175,13 @@ impl Benchmarks {
         Ok(())
     }
 
-    /// The minimum number of letters of a passage.
+    /// Returns the minimum number of letters of a passage.
     #[must_use]
     pub fn letters_min(&self) -> u32 {
         self.letters_min
     }
 
-    /// Number of texts that can be found.
+    /// Returns the number of texts that can be found.
     #[must_use]
     pub fn len(&self) -> usize {
         self.texts.len()
@@ -193,7 +193,7 @@ impl Benchmarks {
         self.texts.is_empty()
     }
 
-    /// Number of texts with letters that are too short to be found.
+    /// Returns the number of texts with letters that are too short to be found.
     #[must_use]
     pub fn short(&self) -> u64 {
         self.short

@@ -6,7 +6,7 @@ use leitong_fingerprint::is_unit;
 /// Number of letters that an ideograph or a kana counts for.
 pub const IDEOGRAPH_LETTERS: u32 = 3;
 
-/// Maximum number of letters of a word. What is longer, such as text of scripts without spaces, is cut into several.
+/// Maximum number of letters of a word. A longer one, such as text of scripts without spaces, is cut into several.
 pub const WORD_LETTERS_MAX: u32 = 20;
 /// Odd multipliers for hashes.
 const LETTER_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -38,7 +38,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// The byte range in the text.
+    /// Returns the byte range in the text.
     #[must_use]
     pub fn range(self) -> Range<usize> {
         self.start..self.end

@@ -192,8 +192,8 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Creates a search in the `texts` of the documents that `choice` keeps. What does not fit into memory is sorted in
-    /// `folder`.
+    /// Creates a search in the `texts` of the documents that `choice` keeps. Pieces that do not fit into memory are
+    /// sorted in `folder`.
     #[must_use]
     pub fn new(limits: Limits, folder: &'a Path, texts: &'a TextFile, choice: &'a Choice) -> Self {
         let sampling = sampling(limits.letters_min);
@@ -331,7 +331,7 @@ impl<'a> Search<'a> {
         Ok(counted)
     }
 
-    /// The counts of documents.
+    /// Returns the counts of documents.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts

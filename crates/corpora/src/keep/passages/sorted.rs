@@ -66,7 +66,7 @@ impl<T: Fixed> Sorter<T> {
         Ok(())
     }
 
-    /// Number of runs on disk.
+    /// Returns the number of runs on disk.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.ends.len()
