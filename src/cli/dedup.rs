@@ -59,7 +59,6 @@ Examples:
   leitong dedup --text-column body --keep kept.parquet crawl/*.parquet
   leitong dedup --keep texts.parquet --as markdown crawl/*.warc.gz
   leitong dedup --keep kept/ --drop gone.jsonl.zst --checkpoint state crawl/*.jsonl.gz
-  leitong dedup --against eval.jsonl --keep kept.jsonl --drop dropped.jsonl crawl/*.jsonl.gz
   leitong dedup --url-base https:// --keep kept/ mirror/
   leitong dedup --keep kept.warc.gz --revisit --warc-base s3://bucket/crawl index.cdxj.gz
   zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind == \"UNIQUE\" or .same_url).page_id'")]

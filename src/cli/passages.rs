@@ -27,18 +27,17 @@ const LETTERS_MIN: i64 = 20;
 #[derive(Debug, Args)]
 #[group(id = "passage_options")]
 pub(super) struct Arguments {
-    /// Drop documents that contain a passage of this benchmark: of any string in a file of JSON lines or Parquet.
-    /// May be given several times
+    /// Drop documents that share a passage with any string in this file of JSON lines or Parquet, such as a
+    /// benchmark. May be given several times
     #[arg(long, value_name = "FILE", help_heading = "Passages")]
     against: Vec<PathBuf>,
-    /// Write the passages that many of the kept documents have, one JSON object per line, those with most
-    /// bytes first
+    /// Write the passages that many kept documents have, one JSON object per line
     #[arg(long, value_name = "FILE", help_heading = "Passages")]
     pub(super) passages: Option<PathBuf>,
-    /// Cut these passages out of the texts that --keep writes with --as text
+    /// Cut these passages out of the texts of --as text
     #[arg(long, requires = "keep", help_heading = "Passages")]
     pub(super) cut: bool,
-    /// Minimum length of a passage, in letters. An ideograph counts as three; spaces and punctuation do not count
+    /// Minimum number of letters of a passage. An ideograph counts as three
     #[arg(
         long,
         value_name = "N",
@@ -47,7 +46,7 @@ pub(super) struct Arguments {
         help_heading = "Passages"
     )]
     passage_letters: u32,
-    /// Number of documents from which on --passages lists a passage, and --cut cuts it
+    /// Minimum number of documents that have a passage which is listed or cut
     #[arg(
         long,
         value_name = "N",
@@ -56,8 +55,7 @@ pub(super) struct Arguments {
         help_heading = "Passages"
     )]
     passage_documents: u32,
-    /// Megabytes of memory for the benchmarks of --against, or for sorting passages. The rest is sorted on disk, next
-    /// to the first output
+    /// Megabytes of memory for benchmarks, or for passages. The rest is sorted on disk, next to the first output
     #[arg(
         long,
         value_name = "MB",
