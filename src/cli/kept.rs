@@ -153,7 +153,8 @@ impl Arguments {
             cluster_size: self.cluster_sizes,
             check: self.verify,
             benchmark: self.passages.compares(),
-            cut: self.passages.cut,
+            // Only texts are cut.
+            cut: false,
         }
     }
 
@@ -363,7 +364,7 @@ impl<'a> Keeping<'a> {
                     readings: readings.to_vec(),
                     rules: arguments.texts.rules(config, input_rules)?,
                     fields: arguments.texts.fields.clone(),
-                    added: arguments.annotate.then_some(added),
+                    added: arguments.annotate.then_some(Added { cut: arguments.passages.cut, ..added }),
                     converter: arguments.texts.converter(config)?,
                     counts: Arc::clone(&text_counts),
                     checkpoints: folder.map(Path::to_owned),

@@ -40,7 +40,7 @@ struct Copying {
 
 /// A record that was processed.
 enum Processed {
-    Document(Decision),
+    Document(Box<Decision>),
     /// A record without a document: the index of its input, and its number.
     NoDocument(usize, u64),
 }
@@ -100,7 +100,8 @@ impl<S: Sink> Sink for KeepSink<S> {
                     self.names.find(conclusion.source()).context("a record that belongs to no input")?;
                 processed.push(match conclusion {
                     Conclusion::Verdict(verdict) => {
-                        Processed::Document(Decision { text, ..Decision::new(verdict, input, number) })
+                        let decision = Decision { text, ..Decision::new(verdict, input, number) };
+                        Processed::Document(Box::new(decision))
                     }
                     Conclusion::DeadLetter(_) => Processed::NoDocument(input, number),
                 });

@@ -225,7 +225,7 @@ impl<'a> Search<'a> {
         let mut frequent = HashedSet::default();
         let mut chosen = chosen.finish()?;
         let (mut last, mut documents) = (None, 0);
-        while let Some(Chosen { hash, .. }) = chosen.next()? {
+        while let Some(Chosen { hash, .. }) = chosen.next_record()? {
             documents = if last == Some(hash) { documents + 1 } else { 1 };
             last = Some(hash);
             if documents == self.limits.documents_min {
@@ -254,12 +254,12 @@ impl<'a> Search<'a> {
     ) -> anyhow::Result<Counts> {
         let mut counted = self.count(spooled, frequent)?.finish()?;
         let mut spans = Sorter::new(self.folder, self.limits.memory_bytes / 4);
-        let mut next = counted.next()?;
+        let mut next = counted.next_record()?;
         let wanted = |ordinal, _: &Decision| {
             let mut of_document = Vec::new();
             while let Some(piece) = next.filter(|next| u64::from(next.document) == ordinal) {
                 of_document.push(piece);
-                next = counted.next()?;
+                next = counted.next_record()?;
             }
             Ok(Some(of_document).filter(|pieces| !pieces.is_empty()))
         };
@@ -270,7 +270,7 @@ impl<'a> Search<'a> {
             found.into_iter().flatten().try_for_each(|span| spans.push(Span { place, ..span }))
         })?;
         let mut spans = spans.finish()?;
-        while let Some(span) = spans.next()? {
+        while let Some(span) = spans.next_record()? {
             self.counts.passages += 1;
             let text = decompressed(&self.texts.read(span.place)?).context("a text that is damaged")?;
             let side = text.side();
@@ -314,7 +314,7 @@ impl<'a> Search<'a> {
         }
         let mut counted = Sorter::new(self.folder, quarter);
         let mut occurrences = occurrences.finish()?;
-        let mut next = occurrences.next()?;
+        let mut next = occurrences.next_record()?;
         while let Some(Occurrence { hash, site, document }) = next {
             let mut frequent = Frequent { document, hash, documents: 0, sites: 1, set: 0 };
             let mut last_site = site;
@@ -324,7 +324,7 @@ impl<'a> Search<'a> {
                 frequent.sites += u32::from(same.site != last_site);
                 frequent.set = frequent.set.wrapping_add(mix(u64::from(same.document) + 1));
                 last_site = same.site;
-                next = occurrences.next()?;
+                next = occurrences.next_record()?;
             }
             counted.push(frequent)?;
         }

@@ -153,7 +153,7 @@ impl<T: Fixed> Sorted<T> {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn next(&mut self) -> anyhow::Result<Option<T>> {
+    pub fn next_record(&mut self) -> anyhow::Result<Option<T>> {
         let Some(Reverse((record, run))) = self.next.pop() else { return Ok(self.rest.pop()) };
         self.push_next_of(run)?;
         Ok(Some(record))
@@ -202,7 +202,7 @@ mod tests {
         }
         let runs = sorter.runs();
         let mut sorted = sorter.finish().expect("room");
-        let found = std::iter::from_fn(|| sorted.next().expect("the file")).collect();
+        let found = std::iter::from_fn(|| sorted.next_record().expect("the file")).collect();
         assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0, "the file has no name");
         (found, runs)
     }
