@@ -38,7 +38,7 @@ pub struct Annotation<'a> {
     /// The text of a benchmark that the document contains a passage of, as `FILE#ITEM/POINTER`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_benchmark: Option<&'a str>,
-    /// That passage.
+    /// The passage that they share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_benchmark_passage: Option<&'a str>,
     /// Number of passages that were cut out of the text.

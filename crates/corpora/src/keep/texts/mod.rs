@@ -180,7 +180,7 @@ struct Written {
     text: Text,
     /// The values of the input's fields, as JSON.
     values: Vec<Option<String>>,
-    /// What was cut out of the text, if passages are cut.
+    /// The counts of passages that were cut out of the text, if passages are cut.
     cut: Option<Cut>,
 }
 
