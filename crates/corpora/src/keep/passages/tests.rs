@@ -193,7 +193,7 @@ fn documents_per_second() {
     let footer = "share this page with friends\nall rights reserved by the owner\nterms of use and privacy\n";
     let documents: Vec<Document> = (0..20_000)
         .map(|number: usize| {
-            let is_chinese = number % 3 == 0;
+            let is_chinese = number.is_multiple_of(3);
             let [before, after] =
                 [0, 1].map(|_| prose(&mut random, if is_chinese { 950 } else { 2_850 }, is_chinese));
             let passage = &planted[number % planted.len()];
@@ -207,9 +207,9 @@ fn documents_per_second() {
     let (mut spooled, texts) = stored(folder.path(), &documents);
     let mut benchmarks = Benchmarks::new(60, 1 << 30);
     benchmarks.begin_file("eval.jsonl");
-    for item in 0..20_000 {
-        let text = if item < 100 { planted[item].clone() } else { prose(&mut random, 300, item % 3 == 0) };
-        benchmarks.add(item as u64, &Value::from(text), &str::to_owned).expect("room");
+    let others: Vec<String> = (100..20_000).map(|at| prose(&mut random, 300, at % 3 == 0)).collect();
+    for (item, text) in (1..).zip(planted[..100].iter().chain(&others)) {
+        benchmarks.add(item, &Value::from(text.as_str()), &str::to_owned).expect("room");
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     let bytes: usize = documents.iter().map(|(_, text)| text.as_ref().map_or(0, String::len)).sum();
