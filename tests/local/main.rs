@@ -5,6 +5,7 @@
 mod archives;
 mod canonical;
 mod checkpoint;
+mod circles;
 mod cli;
 mod commit_subjects;
 #[path = "../common/mod.rs"]

@@ -20,8 +20,9 @@ use crate::source::location::is_object;
 use crate::source::open::Input;
 use crate::source::originals::Originals;
 use crate::source::parquet::{Fault, ParquetFile};
-use crate::source::reading::{Reading, Stamp};
+use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
+use crate::source::stamp::Stamp;
 
 /// Message about inputs whose formats do not fit into one file.
 const ONE_FORM: &str = "a file cannot contain a mixture of JSON lines or WARC records, CSV rows and Parquet rows; name a \

@@ -33,6 +33,7 @@ pub mod passages;
 pub mod prefer;
 pub mod referents;
 pub mod report;
+mod reread;
 pub mod revisit;
 pub mod sink;
 pub mod sizes;

@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 
+use super::extension::without_compression;
 use super::location::is_object;
-use super::open::{Input, is_machine_error};
+use super::machine_error::is_machine_error;
+use super::open::Input;
 
 /// File extensions that are read in folders, without those for compression.
 const ENDINGS: [&str; 8] = ["jsonl", "ndjson", "json", "warc", "wet", "parquet", "csv", "tsv"];
-/// File extensions of compressed files.
-const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
 
 /// The rules for matching patterns.
 const MATCHING: MatchOptions =
@@ -284,11 +284,6 @@ fn is_read(path: &Path, name: &str, read: Read) -> io::Result<bool> {
         Read::Documents => Ok(is_called_document(name)),
         Read::Pages => Input::open(path)?.is_page(),
     }
-}
-
-/// Removes the extension of compressed files from a name.
-pub(super) fn without_compression(name: &str) -> &str {
-    COMPRESSED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 fn is_called_document(name: &str) -> bool {

@@ -18,7 +18,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use super::fetch::Fetch;
 #[cfg(feature = "s3")]
 use super::object::{Object, blocks::Blocks, blocks::BlocksReader};
-use super::reading::Stamp;
+use super::stamp::Stamp;
 
 /// The prefix of object names.
 const OBJECT: &str = "s3://";

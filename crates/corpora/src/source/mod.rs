@@ -5,6 +5,7 @@
 //! stages parse the records in parallel.
 
 pub mod csv;
+mod extension;
 pub mod fetch;
 pub mod folders;
 mod frames;
@@ -14,6 +15,7 @@ pub mod inputs;
 pub mod json_lines;
 pub mod location;
 mod lz4;
+mod machine_error;
 #[cfg(feature = "s3")]
 pub mod object;
 pub mod open;
@@ -24,6 +26,7 @@ pub mod parquet;
 pub mod reading;
 pub mod rules;
 mod skim;
+mod stamp;
 pub mod warc;
 pub mod warc_folder;
 mod window;
@@ -338,5 +341,5 @@ impl std::ops::AddAssign for Skipped {
 /// the machine, which ends the run.
 pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
     // `open::RawReader` wraps errors of the operating system. All others come from a decompressor.
-    (!open::is_machine_error(error)).then(|| FramingError::BrokenCompression(error.to_string()))
+    (!machine_error::is_machine_error(error)).then(|| FramingError::BrokenCompression(error.to_string()))
 }

@@ -5,7 +5,6 @@
 //! Gzip (any number of members), zstd and lz4 (any number of frames) are decompressed. Parquet is read at any
 //! position, so it must be a file. An HTML page must also be a file, because it ends where the file ends.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -19,13 +18,15 @@ use super::index::originals::IndexedOriginals;
 use super::index::records::IndexedRecords;
 use super::json_lines::JsonLines;
 use super::location::{Location, Stored, is_object};
+use super::machine_error::MachineError;
 use super::originals::{Framing, Originals, RecordOriginals};
 use super::other_formats::other_format;
 use super::page_file::{PageFile, begins_page, is_page};
 use super::parquet::originals::RowOriginals;
 use super::parquet::{ParquetFile, ParquetSource, is_parquet};
-use super::reading::{self, Reading, Stamp};
+use super::reading::{self, Reading};
 use super::rules::InputRules;
+use super::stamp::Stamp;
 use super::warc::WarcReader;
 use super::{FramingError, ReadSoFar, Source};
 
@@ -316,7 +317,7 @@ impl Read for RawReader {
                 Ok(bytes)
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
-            Err(error) => Err(io::Error::new(error.kind(), MachineError(error))),
+            Err(error) => Err(io::Error::new(error.kind(), MachineError::new(error))),
         }
     }
 }
@@ -346,28 +347,3 @@ impl<R: BufRead> Read for CompressedReader<R> {
         Ok(bytes)
     }
 }
-
-/// An error of the operating system or a store, in contrast to one of a decompressor.
-#[derive(Debug)]
-pub(super) struct MachineError(io::Error);
-
-impl MachineError {
-    /// Marks the error of a store as coming from the machine: the content is not at fault.
-    #[cfg(feature = "s3")]
-    pub(super) fn new(error: io::Error) -> Self {
-        Self(error)
-    }
-}
-
-/// Returns true if the machine or a store failed, and false if the content of the input is at fault.
-pub(super) fn is_machine_error(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<MachineError>)
-}
-
-impl fmt::Display for MachineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for MachineError {}

@@ -50,7 +50,7 @@ pub(super) fn is_page(name: &str, start: &[u8]) -> bool {
 /// Returns true if the name is that of an HTML page, compressed or not.
 fn is_called_page(name: &str) -> bool {
     let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let name = super::folders::without_compression(&name);
+    let name = super::extension::without_compression(&name);
     name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 

@@ -5,9 +5,7 @@
 //! on. A file with the same [stamp](Stamp) has the same bytes. If the stamp differs, a digest of the bytes
 //! that were read decides.
 
-use std::fs::Metadata;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,33 +16,6 @@ use super::location::{Location, Stored};
 
 /// Buffer size for reading bytes only to compute a digest.
 const BUFFER_BYTES: usize = 1 << 20;
-
-/// The metadata of a file, by which a change is noticed. Writing to a file or replacing it always changes one
-/// of these values: the time of the last inode change cannot be set by programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stamp {
-    device: u64,
-    inode: u64,
-    /// Size of the file.
-    pub bytes: u64,
-    /// Time of the last write, in seconds and nanoseconds.
-    pub modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    /// Returns the stamp of a file.
-    #[must_use]
-    pub fn from_metadata(file: &Metadata) -> Self {
-        Self {
-            device: file.dev(),
-            inode: file.ino(),
-            bytes: file.size(),
-            modified: (file.mtime(), file.mtime_nsec()),
-            changed: (file.ctime(), file.ctime_nsec()),
-        }
-    }
-}
 
 /// The part of an input that was read so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

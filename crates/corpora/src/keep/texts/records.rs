@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use crate::keep::copy::{check_unchanged, open_again};
+use crate::keep::reread::{check_unchanged, open_again};
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 use crate::source::{Record, Source};

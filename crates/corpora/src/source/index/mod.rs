@@ -19,8 +19,8 @@ use std::sync::{Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::location::{Location, is_object};
-use super::open::is_machine_error;
-use super::reading::Stamp;
+use super::machine_error::is_machine_error;
+use super::stamp::Stamp;
 
 /// The folder, or prefix in a store, of the WARC files that indexes name. Both readings of a run share it, so a file
 /// that is replaced between two of its records ends the run.

@@ -14,7 +14,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::Object;
 use crate::source::fetch::Fetch;
-use crate::source::open::MachineError;
+use crate::source::machine_error::MachineError;
 
 /// Size of the first block.
 const FIRST_BYTES: u64 = 64 << 10;

@@ -6,7 +6,7 @@ use std::io;
 use object_store::Error;
 
 use super::http::BrokenList;
-use crate::source::open::MachineError;
+use crate::source::machine_error::MachineError;
 
 /// Maximum number of characters of an unknown error response that are shown.
 const SHOWN_MAX: usize = 400;

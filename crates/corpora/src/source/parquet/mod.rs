@@ -33,7 +33,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 use parquet::schema::types::SchemaDescriptor;
 
 use super::location::{Location, Stored, is_object};
-use super::open::is_machine_error;
+use super::machine_error::is_machine_error;
 
 pub(super) use source::ParquetSource;
 
