@@ -294,7 +294,7 @@ impl ChunkCosts {
                 match self.pages.get_next_page()? {
                     None => return Ok(self.open.take().map(|cost| RowRun { rows: 1, cost })),
                     Some(page) if page.is_dictionary_page() => {
-                        self.dictionary = dictionary(self.column, &page)
+                        self.dictionary = dictionary(self.column, &page);
                     }
                     Some(page) => {
                         let costs = PageCosts::new(self.column, &page, &self.dictionary);

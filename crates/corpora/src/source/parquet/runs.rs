@@ -95,7 +95,7 @@ impl Deltas {
         let left = varint(&bytes, &mut at)?;
         let number = zigzag(varint(&bytes, &mut at)?);
         let part_numbers = block / parts as u64;
-        (part_numbers > 0 && part_numbers % 8 == 0).then_some(Self {
+        (part_numbers > 0 && part_numbers.is_multiple_of(8)).then_some(Self {
             bytes,
             at,
             part_numbers,
@@ -141,8 +141,8 @@ impl Deltas {
     fn begin_part(&mut self) -> Option<()> {
         if self.widths.len() == 0 {
             self.smallest = zigzag(varint(&self.bytes, &mut self.at)?);
-            let widths = self.bytes.get(self.at..self.at.checked_add(self.parts)?)?;
-            self.widths = widths.to_vec().into_iter();
+            let widths = Vec::from(self.bytes.get(self.at..self.at.checked_add(self.parts)?)?);
+            self.widths = widths.into_iter();
             self.at += self.parts;
         }
         let width = u32::from(self.widths.next()?);

@@ -79,8 +79,11 @@ const NOTICE_CHARS_MAX: usize = 20;
 const LINE_CHARS_MAX: usize = 90;
 
 /// Adds `name` if it is not in the list.
-pub(super) fn add(names: &mut Vec<String>, found: String) {
-    let found = super::without_stray_brackets(&found).to_owned();
+pub(super) fn add(names: &mut Vec<String>, mut found: String) {
+    let name = super::without_stray_brackets(&found);
+    if name.len() < found.len() {
+        found = name.to_owned();
+    }
     if found.is_empty() {
         return;
     }
