@@ -35,7 +35,8 @@ pub fn add(
                 ParquetFile::at(path).ok().flatten().context("is a Parquet file that cannot be read")?;
             let count = u64::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
             for number in 1..=count {
-                let row = rows.find(number)?.with_context(|| format!("row {number} cannot be read"))?;
+                let row = rows.find(number)?.ok();
+                let row = row.with_context(|| format!("row {number} cannot be read, or is too large"))?;
                 let value = serde_json::from_slice(&row.json())?;
                 benchmarks.add(number, &value, normalised)?;
             }
