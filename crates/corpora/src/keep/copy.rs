@@ -1,8 +1,7 @@
 //! Copies documents from the inputs to the outputs for kept and dropped documents.
 
 use std::borrow::Cow;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};

@@ -26,7 +26,7 @@ pub mod parquet;
 pub mod reading;
 pub mod rules;
 mod skim;
-mod stamp;
+pub mod stamp;
 pub mod warc;
 pub mod warc_folder;
 mod window;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::location::{Location, Stored};
+use super::stamp::Stamp;
 
 /// Buffer size for reading bytes only to compute a digest.
 const BUFFER_BYTES: usize = 1 << 20;

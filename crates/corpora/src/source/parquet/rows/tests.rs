@@ -110,7 +110,7 @@ fn the_columns_of_a_row_are_measured_together() {
     let folder = tempfile::tempdir().expect("a folder");
     let (long, short) = ("x".repeat(30 * MIB), "y".to_owned());
     let values = [&long, &short, &long, &short];
-    let column = |at: usize| strings(&values.map(|value| value.as_str())[at..at + 2]);
+    let column = |at: usize| strings(&values.map(String::as_str)[at..at + 2]);
     let rows = [
         batch([("a", column(0)), ("b", column(0)), ("c", column(0))]),
         batch([("a", column(0)), ("b", column(1)), ("c", column(0))]),
@@ -186,7 +186,7 @@ fn rows_are_measured_in_every_encoding() {
             plain(Encoding::DELTA_BYTE_ARRAY),
         ] {
             let folder = tempfile::tempdir().expect("a folder");
-            let path = write(folder.path(), &[rows.clone()], with(properties));
+            let path = write(folder.path(), std::slice::from_ref(&rows), with(properties));
             let rows = open(&path);
             let guard = rows.guard(Budget::None).expect("a file");
             let mut measured = vec![0; 500];
