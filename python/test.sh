@@ -17,4 +17,7 @@ python3 -m venv "$folder/fresh"
 tests=$(pwd)/python/tests
 cd "$folder/fresh"
 bin/python -m unittest discover --start-directory "$tests"
-bin/python -m mypy.stubtest --ignore-disjoint-bases leitong
+# Spark is not installed here, and the modules that need it have no stubs.
+printf '[mypy]\nignore_missing_imports = True\n' > mypy.ini
+echo 'leitong\.spark\._(rounds|steps\..*)' > private
+bin/python -m mypy.stubtest --ignore-disjoint-bases --mypy-config-file mypy.ini --allowlist private leitong

@@ -3,6 +3,7 @@
 //! Input: Python texts, bytes, dicts. Output: documents, fingerprints, verdicts, the same as the program's
 //! (`python/tests`). Slow work runs without the interpreter's lock.
 
+mod clustering;
 mod command;
 mod cores;
 mod deduplicator;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 /// The items that `leitong/__init__.py` re-exports.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::clustering::{Clustering, InOrder, Lists};
     #[pymodule_export]
     use super::command::run;
     #[pymodule_export]

@@ -1,0 +1,4 @@
+from leitong.spark import main
+
+if __name__ == "__main__":
+    main()
