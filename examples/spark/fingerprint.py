@@ -1,10 +1,10 @@
 """Spark's map step: documents in Parquet → records of fingerprints in Parquet.
 
 usage: spark-submit --py-files leitong_steps.py fingerprint.py --out DIR [--id COLUMN] [--text COLUMN | --html COLUMN]
-                    [--url COLUMN] [--config FILE] DOCUMENTS...
+                    [--url COLUMN] [--order COLUMN] [--config FILE] DOCUMENTS...
 
 A task's output counts once Spark commits it, so tasks that are retried or run twice leave one copy. The order of the
-files is the order of the clustering; sort before if the first document of a cluster should be the oldest one.
+files is the order of the clustering, unless cluster.py has `--order`, a column of integers that is copied to the records.
 """
 
 import argparse
@@ -22,6 +22,7 @@ def arguments():
     parser.add_argument("--text", metavar="COLUMN", help="[default: text, or that of --html]")
     parser.add_argument("--html", metavar="COLUMN")
     parser.add_argument("--url", metavar="COLUMN")
+    parser.add_argument("--order", metavar="COLUMN", help="column of integers for `cluster.py --order`")
     parser.add_argument("--config", metavar="FILE", help="a leitong.toml")
     return parser.parse_args()
 
@@ -32,8 +33,10 @@ def main():
     columns = {"id": options.id, **body, **({"url": options.url} if options.url else {})}
     toml = pathlib.Path(options.config).read_text(encoding="utf-8") if options.config else None
     spark = SparkSession.builder.appName("leitong: fingerprints").getOrCreate()
-    documents = spark.read.parquet(*options.documents).select(*columns.values())
-    records = documents.mapInArrow(map_step(columns, toml), "page_id string, record binary")
+    copied = [options.order] if options.order else []
+    documents = spark.read.parquet(*options.documents).select(*dict.fromkeys([*columns.values(), *copied]))
+    schema = "page_id string, record binary" + "".join(f", `{name}` {kind}" for name, kind in documents.dtypes if name in copied)
+    records = documents.mapInArrow(map_step(columns, toml, copied), schema)
     records.write.parquet(options.out)
     spark.stop()
 

@@ -32,10 +32,10 @@ def fingerprinter(toml):
     return leitong.Fingerprinter(toml=toml)
 
 
-def map_step(columns, toml=None):
+def map_step(columns, toml=None, copied=()):
     """Returns the function from batches of documents to batches of records.
 
-    `columns` maps fields to columns: {"id": …, "text": …}, or "html" instead of "text", and "url" if there is one.
+    `copied` names columns that the records get unchanged. `columns` maps fields to columns: {"id": …, "text": …}, or "html" instead of "text", and "url" if there is one.
     Every process needs the same settings (`toml`, the text of a leitong.toml) and the same version of Leitong.
     """
 
@@ -45,7 +45,10 @@ def map_step(columns, toml=None):
             values["id"] = [str(value) for value in values["id"]]
             pages = [dict(zip(values, row)) for row in zip(*values.values())]
             made = fingerprinter(toml).records(pages)
-            yield pyarrow.record_batch([pyarrow.array(values["id"]), pyarrow.array(made, pyarrow.binary())], schema=RECORDS)
+            made = pyarrow.record_batch([pyarrow.array(values["id"]), pyarrow.array(made, pyarrow.binary())], schema=RECORDS)
+            for column in copied:
+                made = made.append_column(column, batch.column(column))
+            yield made
 
     return records
 
