@@ -1,6 +1,6 @@
 //! The CPU threads, one per core by default, which run the fingerprint stage on batches of pages.
 //!
-//! Input: batches, from one queue. Output: the results of each batch, in order, for whoever awaits them.
+//! Input: batches, from one queue. Output: the results of each batch, in order, for the stage that awaits them.
 //! Invariant: a panic fails its batch, and the thread goes on with the next one. Memory: one workspace per
 //! thread.
 
@@ -55,7 +55,7 @@ impl Priority {
     }
 }
 
-/// What the CPU threads do with each page.
+/// The work of the CPU threads on each page.
 pub struct Cpu<N, P> {
     /// Number of threads; 0 means one per core.
     pub threads: usize,

@@ -125,7 +125,7 @@ fn an_object_is_read_in_one_version_or_the_run_ends() {
     }
 }
 
-/// Of WARC files in a store only ranges are read, and these were read in any version.
+/// Only ranges of WARC files in a store are read, and they used to be read in any version.
 #[test]
 fn a_warc_file_in_a_store_is_read_in_one_version_or_the_run_ends() {
     let folder = tempfile::tempdir().expect("a folder");

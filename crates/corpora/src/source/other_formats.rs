@@ -253,7 +253,7 @@ mod tests {
             b"url,text\n",
             b"From: \nthe beginning\n",
             b"From here\nto there\n",
-            b"x\x9c is no text",
+            b"x\x9c is not a text",
             b"PARENT,url,text\n",
             b"ORC\nelves and orcs\n",
             b"\xff\xfe<\0h\0t\0m\0l\0",
