@@ -47,8 +47,7 @@ pub mod config;
 #[doc(hidden)]
 pub mod pipeline;
 
-#[doc(hidden)]
-pub mod checkpoint;
+mod checkpoint;
 #[doc(hidden)]
 pub mod formats;
 
@@ -62,8 +61,7 @@ pub mod console;
 mod tap;
 
 #[cfg(feature = "kafka")]
-#[doc(hidden)]
-pub mod worker;
+mod worker;
 
 mod deduplicator;
 

@@ -17,7 +17,7 @@ use super::tables::Tables;
 use crate::config::{Config, ExpiryConfig};
 use leitong_base::record::FingerprintRecord;
 use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::{Asked, ClusterId, ClusterRules, Clusterer, OldCentroids, Position, Scratch};
+use leitong_cluster::{ClusterId, ClusterRules, Clusterer, OldCentroids, Position, PreviewOptions, Scratch};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
@@ -94,7 +94,7 @@ fn answers(clusterer: Clusterer, folder: &Path) -> (Vec<Result<String, String>>,
     let now = Timestamp::from_ms(1).expect("a time");
     for request in 0..REQUESTS {
         let pages: Vec<FingerprintRecord> = (request * PAGES..(request + 1) * PAGES).map(page).collect();
-        let asked = Asked { top: 8, max_distance: None };
+        let asked = PreviewOptions { top: 8, max_distance: None };
         let looked_up = store.look_up(pages[0].clone(), asked, now, &mut scratch);
         answers.push(looked_up.map(|answer| format!("{:?} {:?}", answer.verdict, answer.nearest)));
         let (reply, replied) = oneshot::channel();

@@ -4,7 +4,7 @@
 use url::form_urlencoded;
 
 use super::problem::{Kind, Problem};
-use leitong_cluster::Asked;
+use leitong_cluster::PreviewOptions;
 
 /// Largest number of nearest centroids that can be requested, which is the number that a look-up keeps.
 pub(super) const TOP_MAX: usize = 8;
@@ -17,7 +17,7 @@ const MEMBERS_MAX: usize = 10_000;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Options {
     /// Options of a look-up.
-    pub(super) asked: Asked,
+    pub(super) asked: PreviewOptions,
     /// Corpus of a look-up.
     pub(super) corpus: Option<String>,
     /// Url and id of the only page of a request, instead of those in its body.
@@ -40,7 +40,7 @@ impl Options {
     /// Parses `query`, which may contain the options in `known`.
     pub(super) fn parse(query: &str, known: &[&str]) -> Result<Self, Problem> {
         let mut options =
-            Self { asked: Asked::default(), corpus: None, url: None, id: None, members: MEMBERS };
+            Self { asked: PreviewOptions::default(), corpus: None, url: None, id: None, members: MEMBERS };
         let wrong = |detail: String| Problem::new(Kind::BadOption, detail);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             if !known.contains(&&*name) {
@@ -98,7 +98,7 @@ mod tests {
             Options::parse("url=http%3A%2F%2Fa%2F%E4%BD%A0&top=3&max_distance=2.5", LOOK_UP_OPTIONS)
                 .expect("valid");
         assert_eq!(options.url.as_deref(), Some("http://a/你"));
-        assert_eq!(options.asked, Asked { max_distance: Some(2.5), top: 3 });
+        assert_eq!(options.asked, PreviewOptions { max_distance: Some(2.5), top: 3 });
         for (query, says) in [
             ("topp=3", "\"topp\": no such parameter; choose one of url, id, corpus, max_distance, top"),
             ("top=9", "top=\"9\": must be a whole number from 0 to 8"),

@@ -20,7 +20,7 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{FingerprintRecord, LogRecord, Place};
 use leitong_cluster::log::entry::page_from_message;
 use leitong_cluster::verdict::{Conclusion, Verdict};
-use leitong_cluster::{Asked, ClusterId, Clusterer, Position, Scratch, TableFault};
+use leitong_cluster::{ClusterId, Clusterer, Position, PreviewOptions, Scratch, TableFault};
 use leitong_store::snapshot::journal::{Journal, Torn};
 use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
 
@@ -195,7 +195,7 @@ impl Tables for Store {
     fn look_up(
         &self,
         mut record: FingerprintRecord,
-        asked: Asked,
+        asked: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {

@@ -10,7 +10,7 @@ use super::problem::Problem;
 use leitong_base::record::FingerprintRecord;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::verdict::Verdict;
-use leitong_cluster::{Asked, CanonicalPage, Centroid, ClusterId, Position, Scratch};
+use leitong_cluster::{CanonicalPage, Centroid, ClusterId, Position, PreviewOptions, Scratch};
 
 /// Tables to look up, and recent verdicts.
 pub trait Tables: Send + Sync {
@@ -22,7 +22,7 @@ pub trait Tables: Send + Sync {
     fn look_up(
         &self,
         record: FingerprintRecord,
-        asked: Asked,
+        asked: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem>;

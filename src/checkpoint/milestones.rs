@@ -9,7 +9,7 @@ use leitong_corpora::sink::Milestone;
 use leitong_store::snapshot::TableSettings;
 
 /// Saves the table at regular intervals.
-pub struct Milestones<'a> {
+pub(crate) struct Milestones<'a> {
     folder: Option<&'a CheckpointDir>,
     settings: &'a TableSettings,
     every: Duration,
@@ -22,7 +22,7 @@ impl<'a> Milestones<'a> {
     /// Continues after `checkpoint`, and saves at most once in each interval `every`. Without a folder,
     /// nothing is saved.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         folder: Option<&'a CheckpointDir>,
         checkpoint: Option<&Checkpoint>,
         every: Duration,
@@ -37,7 +37,7 @@ impl<'a> Milestones<'a> {
     ///
     /// # Errors
     /// The table cannot be written.
-    pub fn after(&mut self, stage: &ClusterStage, last: Place) -> anyhow::Result<Option<Milestone>> {
+    pub(crate) fn after(&mut self, stage: &ClusterStage, last: Place) -> anyhow::Result<Option<Milestone>> {
         let Some(folder) = self.folder.filter(|_| Instant::now() >= self.due) else { return Ok(None) };
         let sequence = self.sequence;
         folder.save_table(sequence, stage.clusterer(), self.settings)?;

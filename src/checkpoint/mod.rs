@@ -36,15 +36,15 @@ use leitong_corpora::sink::Extents;
 use leitong_corpora::source::reading::{self, ReadPart};
 use leitong_store::snapshot::{TableDir, TableSettings, Unfinished, forget_mark};
 
-pub use milestones::Milestones;
-pub use sink::CheckpointSink;
+pub(crate) use milestones::Milestones;
+pub(crate) use sink::CheckpointSink;
 
 /// The format version of `checkpoint.json`.
 pub(crate) const FORMAT_VERSION: u32 = 2;
 
 /// The identity of a run, independent of its progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunId {
+pub(crate) struct RunId {
     /// The inputs, in order.
     pub inputs: Vec<RunInput>,
     /// The command-line options that determine the outputs.
@@ -53,7 +53,7 @@ pub struct RunId {
 
 /// An input as it was at the start of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunInput {
+pub(crate) struct RunInput {
     /// The name of the input, with the version if it is an object in a store.
     pub name: String,
     /// The size of the input.
@@ -64,7 +64,7 @@ pub struct RunInput {
 
 /// The progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checkpoint {
+pub(crate) struct Checkpoint {
     format_version: u32,
     run: RunId,
     /// The last record that was decided: the index of its input, and its number in that input.
@@ -96,7 +96,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// An input has changed, or cannot be read.
-    pub fn check_inputs(&self, paths: &[PathBuf]) -> anyhow::Result<()> {
+    pub(crate) fn check_inputs(&self, paths: &[PathBuf]) -> anyhow::Result<()> {
         for (path, part) in paths.iter().zip(&self.read) {
             let is_as_read = reading::is_as_read(path, part);
             ensure!(
@@ -117,7 +117,7 @@ struct Version {
 }
 
 /// The checkpoint folder of a run, locked for this process.
-pub struct CheckpointDir {
+pub(crate) struct CheckpointDir {
     folder: PathBuf,
     _lock: TableDir,
     run_table: Option<RunTable>,
@@ -135,12 +135,12 @@ impl CheckpointDir {
     ///
     /// # Errors
     /// Another run has locked the folder, or it cannot be opened.
-    pub fn open(folder: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn open(folder: &Path) -> anyhow::Result<Self> {
         Ok(Self { folder: folder.to_owned(), _lock: TableDir::open(folder)?, run_table: None })
     }
 
     /// Connects these checkpoints with the table of the run. The table must have been opened for checkpoints.
-    pub fn set_table(&mut self, table: Arc<TableDir>) {
+    pub(crate) fn set_table(&mut self, table: Arc<TableDir>) {
         self.run_table = Some(RunTable { table, numbers: Mutex::default() });
     }
 
@@ -148,7 +148,7 @@ impl CheckpointDir {
     ///
     /// # Errors
     /// The folder of the table cannot be written.
-    pub fn begin(&self) -> anyhow::Result<()> {
+    pub(crate) fn begin(&self) -> anyhow::Result<()> {
         match &self.run_table {
             Some(RunTable { table, .. }) => Ok(table.begin_checkpoints(&self.folder)?),
             None => Ok(()),
@@ -159,7 +159,7 @@ impl CheckpointDir {
     ///
     /// # Errors
     /// The checkpoint belongs to another run, or cannot be read.
-    pub fn load(&self, run: &RunId) -> anyhow::Result<Option<Checkpoint>> {
+    pub(crate) fn load(&self, run: &RunId) -> anyhow::Result<Option<Checkpoint>> {
         let path = self.path();
         let json = match fs::read(&path) {
             Ok(json) => json,
@@ -196,7 +196,11 @@ impl CheckpointDir {
     ///
     /// # Errors
     /// The table is missing or damaged, or it was made with other settings.
-    pub fn table(&self, checkpoint: &Checkpoint, settings: &TableSettings) -> anyhow::Result<Clusterer> {
+    pub(crate) fn table(
+        &self,
+        checkpoint: &Checkpoint,
+        settings: &TableSettings,
+    ) -> anyhow::Result<Clusterer> {
         let folder = self.table_folder(checkpoint.sequence);
         let table = match &self.run_table {
             Some(RunTable { table, .. }) => table.load_checkpoint((&self.folder, &folder), settings)?,
@@ -214,7 +218,7 @@ impl CheckpointDir {
     ///
     /// # Errors
     /// The table cannot be written.
-    pub fn save_table(
+    pub(crate) fn save_table(
         &self,
         sequence: u64,
         table: &Clusterer,
@@ -260,7 +264,7 @@ impl CheckpointDir {
     ///
     /// # Errors
     /// The checkpoint cannot be removed.
-    pub fn finish(&self) -> anyhow::Result<()> {
+    pub(crate) fn finish(&self) -> anyhow::Result<()> {
         self.remove()?;
         if let Some(RunTable { table, .. }) = &self.run_table {
             table.end_checkpoints(&self.folder)?;
@@ -273,7 +277,7 @@ impl CheckpointDir {
     ///
     /// # Errors
     /// The checkpoint cannot be removed.
-    pub fn give_up(&self) -> anyhow::Result<()> {
+    pub(crate) fn give_up(&self) -> anyhow::Result<()> {
         self.remove()?;
         if let Some(RunTable { table, .. }) = &self.run_table {
             table.forget_checkpoints()?;
@@ -301,7 +305,7 @@ impl CheckpointDir {
 
     /// Returns the folder, which also contains the parts of outputs that are not yet complete.
     #[must_use]
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -312,19 +316,19 @@ impl CheckpointDir {
 
     /// Returns the file in which decisions are spooled.
     #[must_use]
-    pub fn decisions(&self) -> PathBuf {
+    pub(crate) fn decisions(&self) -> PathBuf {
         self.folder.join("decisions")
     }
 
     /// Returns the file with the data that revisit records need about the documents that are kept.
     #[must_use]
-    pub fn referents(&self) -> PathBuf {
+    pub(crate) fn referents(&self) -> PathBuf {
         self.folder.join("referents")
     }
 
     /// Returns the file in which texts are stored for verification.
     #[must_use]
-    pub fn texts(&self) -> PathBuf {
+    pub(crate) fn texts(&self) -> PathBuf {
         self.folder.join("texts")
     }
 

@@ -12,7 +12,7 @@ use leitong_corpora::source::inputs::InputNames;
 use leitong_corpora::source::reading::Reading;
 
 /// A sink that turns milestones into checkpoints and forwards everything to another sink.
-pub struct CheckpointSink<S> {
+pub(crate) struct CheckpointSink<S> {
     inner: S,
     folder: Option<Arc<CheckpointDir>>,
     run: RunId,
@@ -28,7 +28,7 @@ impl<S: Sink> CheckpointSink<S> {
     /// Creates a sink in front of `inner`. With a folder, milestones become checkpoints of `run`, which began
     /// at log offset `begun_at` and reads its inputs with these `readings`.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         inner: S,
         folder: Option<Arc<CheckpointDir>>,
         run: RunId,
@@ -40,14 +40,14 @@ impl<S: Sink> CheckpointSink<S> {
 
     /// Sets the WARC files that the inputs name, if they are indexes.
     #[must_use]
-    pub fn with_warc_base(mut self, warc_base: Option<Arc<WarcBase>>) -> Self {
+    pub(crate) fn with_warc_base(mut self, warc_base: Option<Arc<WarcBase>>) -> Self {
         self.warc_base = warc_base;
         self
     }
 
     /// Returns the inner sink.
     #[must_use]
-    pub fn into_inner(self) -> S {
+    pub(crate) fn into_inner(self) -> S {
         self.inner
     }
 }

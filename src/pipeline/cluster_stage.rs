@@ -11,7 +11,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{FingerprintRecord, LogRecord};
 use leitong_cluster::verdict::{Conclusion, Judge, Verdict};
-use leitong_cluster::{Asked, CanonicalPage, ClusterId, Clusterer, Decision, Preview, Scratch, TableFault};
+use leitong_cluster::{
+    CanonicalPage, ClusterId, Clusterer, Decision, Preview, PreviewOptions, Scratch, TableFault,
+};
 use leitong_fingerprint::Detector;
 
 /// The table, and what is needed to make verdicts from its decisions.
@@ -140,7 +142,7 @@ impl TableView<'_> {
     pub fn preview(
         self,
         record: FingerprintRecord,
-        asked: Asked,
+        asked: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<(Verdict, Vec<(CanonicalPage, bool)>), TableFault> {

@@ -485,7 +485,7 @@ mod tests {
                 all.push(state.unexpired().map(|unexpired| format!("{unexpired:?}")));
                 all.push(state.insert_pending().map(|()| String::new()));
                 let look = |stage: &ClusterStage| {
-                    let asked = leitong_cluster::Asked { top: 8, max_distance: None };
+                    let asked = leitong_cluster::PreviewOptions { top: 8, max_distance: None };
                     let page = FingerprintRecord::numbered(7, Some(Fingerprints::even(1).get(3)));
                     let page = FingerprintRecord { corpus: "default".into(), fingerprint_hash: 1, ..page };
                     stage.view().preview(page, asked, now, &mut leitong_cluster::Scratch::default())

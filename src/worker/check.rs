@@ -29,7 +29,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grade {
+pub(crate) enum Grade {
     /// All is well.
     Right,
     /// The worker would start and log a warning.
@@ -40,7 +40,7 @@ pub enum Grade {
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// The severity.
     pub grade: Grade,
     /// The name of the check.
@@ -51,7 +51,7 @@ pub struct Finding {
 
 /// Runs all checks that are possible before a start.
 #[must_use]
-pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> {
+pub(crate) fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     let stage = match FingerprintStage::new(config.clone()) {
         Ok(stage) => {

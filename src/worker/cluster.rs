@@ -62,7 +62,7 @@ struct Member {
 ///
 /// # Errors
 /// A refusal that concerns all partitions, or a client that cannot be created.
-pub fn run(
+pub(crate) fn run(
     config: &Arc<Config>,
     stage: &Arc<FingerprintStage>,
     log_partitions: u32,

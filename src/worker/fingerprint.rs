@@ -37,7 +37,7 @@ const SESSION_PAUSE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// Clients cannot be created.
-pub fn run(
+pub(crate) fn run(
     config: &Config,
     stage: &Arc<FingerprintStage>,
     log_partitions: u32,

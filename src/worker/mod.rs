@@ -15,12 +15,12 @@
 
 mod api;
 mod batch;
-pub mod check;
-pub mod cluster;
+pub(crate) mod check;
+pub(crate) mod cluster;
 pub(crate) mod deletion;
 pub(crate) mod disk;
 mod doubt;
-pub mod fingerprint;
+pub(crate) mod fingerprint;
 mod kafka_world;
 pub(crate) mod needed;
 pub(crate) mod outputs;
@@ -30,7 +30,7 @@ mod page_topic;
 pub(crate) mod ports;
 mod positions;
 pub(crate) mod registry;
-pub mod replay;
+pub(crate) mod replay;
 mod replica;
 pub(crate) mod resources;
 mod restore;
@@ -38,7 +38,7 @@ pub(crate) mod role;
 pub(crate) mod snapshots;
 pub(crate) mod standby;
 mod startup;
-pub mod stop;
+pub(crate) mod stop;
 pub(crate) mod tables;
 mod take_over;
 mod transaction;
@@ -69,7 +69,7 @@ use stop::Stop;
 
 /// The stages to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Roles {
+pub(crate) struct Roles {
     /// The fingerprint stage, before the log.
     pub fingerprint: bool,
     /// The cluster stage, after the log.
@@ -78,7 +78,7 @@ pub struct Roles {
 
 /// Changes that an operator explicitly accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Accepted {
+pub(crate) struct Accepted {
     /// Hash of clustering settings that may replace those that the table was made with.
     pub cluster_hash: Option<u64>,
     /// Continues after records of the log that retention has deleted.
@@ -91,7 +91,7 @@ pub struct Accepted {
 ///
 /// # Errors
 /// A refusal, or an error that cannot be retried.
-pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
+pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
     let stop = Stop::new();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

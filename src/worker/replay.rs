@@ -29,7 +29,7 @@ const BATCH: usize = 1000;
 
 /// The result for one partition.
 #[derive(Debug)]
-pub struct Replayed {
+pub(crate) struct Replayed {
     /// Number of log records that were decided.
     pub taken: u64,
     /// Number of log records that were dropped, such as repetitions.
@@ -39,7 +39,7 @@ pub struct Replayed {
 }
 
 /// The state from which a replay starts.
-pub struct Start {
+pub(crate) struct Start {
     /// The table, empty at the beginning of the log.
     pub clusterer: Clusterer,
     /// The watermarks of the page topic's partitions.
@@ -73,7 +73,7 @@ impl Replayed {
 impl Start {
     /// Returns the start at the beginning of the log.
     #[must_use]
-    pub fn empty(settings: &TableSettings, log_partition: u32) -> Self {
+    pub(crate) fn empty(settings: &TableSettings, log_partition: u32) -> Self {
         let position = Position { log_partition, ..Position::default() };
         let detector = Arc::clone(&settings.detector);
         let clusterer = Clusterer::new(detector, settings.rules.clone(), position);
@@ -95,7 +95,7 @@ fn decided(
 ///
 /// # Errors
 /// The log cannot be read, or contains records that this version does not know.
-pub fn replay(
+pub(crate) fn replay(
     config: &KafkaConfig,
     settings: &TableSettings,
     log_partition: u32,

@@ -17,7 +17,7 @@ const SAME_SIGNAL: Duration = Duration::from_millis(300);
 
 /// Tells all threads to stop.
 #[derive(Clone, Default)]
-pub struct Stop(Arc<Inner>);
+pub(crate) struct Stop(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -29,12 +29,12 @@ struct Inner {
 impl Stop {
     /// Creates a flag that is not raised.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Raises the flag.
-    pub fn request(&self) {
+    pub(crate) fn request(&self) {
         self.0.requested.store(true, Ordering::SeqCst);
         let _guard = self.0.mutex.lock().unwrap_or_else(PoisonError::into_inner);
         self.0.changed.notify_all();
@@ -42,12 +42,12 @@ impl Stop {
 
     /// Returns true if the flag is raised.
     #[must_use]
-    pub fn is_requested(&self) -> bool {
+    pub(crate) fn is_requested(&self) -> bool {
         self.0.requested.load(Ordering::SeqCst)
     }
 
     /// Waits until the flag is raised, for at most `time`. Returns true if it is raised.
-    pub fn wait(&self, time: Duration) -> bool {
+    pub(crate) fn wait(&self, time: Duration) -> bool {
         let guard = self.0.mutex.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = self.0.changed.wait_timeout_while(guard, time, |()| !self.is_requested());
         drop(waiting);
@@ -69,7 +69,7 @@ fn end_at_once(status: i32) -> ! {
 ///
 /// # Errors
 /// The signals cannot be handled.
-pub fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
     let stop = stop.clone();
     let _guard = runtime.enter();
     let mut first = Signals::listen()?;

@@ -23,7 +23,7 @@ use crate::telemetry::metrics;
 use leitong_base::record::FingerprintRecord;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::changelog::restore::Restoration;
-use leitong_cluster::{Asked, ClusterId, Clusterer, Scratch, TableFault};
+use leitong_cluster::{ClusterId, Clusterer, PreviewOptions, Scratch, TableFault};
 
 /// The tables of one worker.
 pub(crate) struct WorkerTables<W> {
@@ -62,7 +62,7 @@ impl<W: World> WorkerTables<W> {
         &self,
         partition: u32,
         mut record: FingerprintRecord,
-        asked: Asked,
+        asked: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {
@@ -162,7 +162,7 @@ impl<W: World> Tables for WorkerTables<W> {
     fn look_up(
         &self,
         record: FingerprintRecord,
-        asked: Asked,
+        asked: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {

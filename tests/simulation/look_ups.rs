@@ -17,7 +17,7 @@ use leitong_base::record::{FingerprintRecord, LogRecord};
 use leitong_cluster::log::LogPlace;
 use leitong_cluster::log::entry;
 use leitong_cluster::verdict::Verdict;
-use leitong_cluster::{Asked, ClusterRules, Scratch};
+use leitong_cluster::{ClusterRules, PreviewOptions, Scratch};
 
 /// The look-ups of one run, and their answers.
 pub(crate) struct LookUps {
@@ -71,7 +71,7 @@ impl LookUps {
     /// Asks the tables of a process for the current verdict on this page.
     pub(crate) fn ask(&mut self, role: &Arc<ClusterRole<SimWorld>>, partition: u32, page: FingerprintRecord) {
         let (tables, now) = (WorkerTables::new(Arc::clone(role)), role.world.timestamp());
-        match tables.look_up_in(partition, page.clone(), Asked::default(), now, &mut self.scratch) {
+        match tables.look_up_in(partition, page.clone(), PreviewOptions::default(), now, &mut self.scratch) {
             Ok(LookedUp { verdict, as_of, .. }) => {
                 self.answers.push(Answer { page, now, as_of, verdict: timeless_fields(&verdict) });
             }
@@ -117,7 +117,7 @@ impl Answer {
         let page = FingerprintRecord { log_time: Some(self.now), ..self.page.clone() };
         let preview = |stage: &ClusterStage| {
             let view = stage.view();
-            let previewed = view.preview(page, Asked::default(), self.now, &mut Scratch::default());
+            let previewed = view.preview(page, PreviewOptions::default(), self.now, &mut Scratch::default());
             let (mut verdict, _) = previewed.expect("in memory");
             if view.clusterer.position().log_generation == 0 {
                 // The ids of its clusters are not known yet.

@@ -21,7 +21,7 @@ use leitong_base::record::{FingerprintRecord, Outcome, Reason};
 use leitong_fingerprint::Detector;
 
 pub use merge::{Merged, SavedCentroid};
-pub use preview::{Asked, Preview};
+pub use preview::{Preview, PreviewOptions};
 pub use recrawl::{Left, Recrawl, RecrawlOutcome, WhatIsLeft};
 use texts::FoundFor;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{
-    Asked, Centroid, Clusterer, Decision, ExpiryConfig, Founding, Handed, NearCentroid, NearestCentroids,
-    OldCentroids, Position, Purpose, Query, Scratch, SeenTexts, TableFault,
+    Centroid, Clusterer, Decision, ExpiryConfig, Founding, Handed, NearCentroid, NearestCentroids,
+    OldCentroids, Position, PreviewOptions, Purpose, Query, Scratch, SeenTexts, TableFault,
 };
 use leitong_base::record::FingerprintRecord;
 use leitong_fingerprint::detectors::simhash::SimHash;
@@ -86,7 +86,7 @@ fn a_table_that_has_failed_returns_the_same_error_from_every_call() {
     assert_eq!(table.check().err(), Some(fault.clone()));
     assert_eq!(table.decide(Some(&page(2))).err(), Some(fault.clone()));
     assert_eq!(table.decide(None).err(), Some(fault.clone()));
-    assert_eq!(table.preview(&page(2), Asked::default(), &mut scratch).err(), Some(fault.clone()));
+    assert_eq!(table.preview(&page(2), PreviewOptions::default(), &mut scratch).err(), Some(fault.clone()));
     assert_eq!(table.unexpired().err(), Some(fault.clone()));
     assert_eq!(table.text_bounds().err(), Some(fault.clone()));
     assert_eq!(table.insert_pending().err(), Some(fault.clone()));

@@ -68,8 +68,8 @@ use serde::{Serialize, Serializer};
 pub use articles::ArticlePage;
 pub use canonical::{Canonical, CanonicalConfig, NewCanonical, Preference, Rank};
 pub use clusterer::{
-    Asked, Clusterer, Left, Merged, NewCentroid, Position, Preview, Recrawl, RecrawlOutcome, SavedCentroid,
-    WhatIsLeft,
+    Clusterer, Left, Merged, NewCentroid, Position, Preview, PreviewOptions, Recrawl, RecrawlOutcome,
+    SavedCentroid, WhatIsLeft,
 };
 pub use expiry::{Bounds, ExpiryConfig};
 pub use fault::TableFault;

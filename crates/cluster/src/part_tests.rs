@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Asked, ClusterRules, Clusterer, Decision, Position, Scratch};
+use super::{ClusterRules, Clusterer, Decision, Position, PreviewOptions, Scratch};
 use crate::ExpiryConfig;
 use leitong_base::random::Random;
 use leitong_base::record::FingerprintRecord;
@@ -76,7 +76,7 @@ proptest! {
                 one_by_one = restored;
                 one_by_one.insert_pending().expect("in memory");
             }
-            let preview = one_by_one.preview(record, Asked::default(), &mut Scratch::default()).expect("in memory");
+            let preview = one_by_one.preview(record, PreviewOptions::default(), &mut Scratch::default()).expect("in memory");
             prop_assert_eq!(&preview.decision, decision);
             prop_assert_eq!(&one_by_one.decide(Some(record)).expect("in memory"), decision);
         }

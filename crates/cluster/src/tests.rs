@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::{
-    Asked, Bounds, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Merged, Position,
-    Preference, SavedCentroid, Scratch, SeenText, TableBytes,
+    Bounds, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Merged, Position,
+    Preference, PreviewOptions, SavedCentroid, Scratch, SeenText, TableBytes,
 };
 use crate::ExpiryConfig;
 use leitong_base::record::Reason;
@@ -251,8 +251,8 @@ proptest! {
                 decider.insert_pending().expect("in memory");
             }
             let record = event.record();
-            let preview = decider.preview(&record, Asked { top: 8, max_distance: None }, &mut scratch).expect("in memory");
-            let again = decider.preview(&record, Asked { top: 0, max_distance: Some(0.0) }, &mut scratch).expect("in memory");
+            let preview = decider.preview(&record, PreviewOptions { top: 8, max_distance: None }, &mut scratch).expect("in memory");
+            let again = decider.preview(&record, PreviewOptions { top: 0, max_distance: Some(0.0) }, &mut scratch).expect("in memory");
             let decision = decider.decide(Some(&record)).expect("in memory");
             prop_assert_eq!(&preview.decision, &decision);
             if let Decision::Joined(page) = &decision

@@ -3,7 +3,7 @@
 //! In: a record as it would come next in the log. Out: the decision that [`Clusterer::decide`] would make,
 //! and the nearest centroids. Any number of threads may call it at once, each with its own [`Scratch`].
 //!
-//! Invariant: without [`Asked::max_distance`] the decision is the one that `decide` makes on the same record
+//! Invariant: without [`PreviewOptions::max_distance`] the decision is the one that `decide` makes on the same record
 //! in the same state.
 
 use super::{Clusterer, Unexpired, query_and_key};
@@ -13,7 +13,7 @@ use leitong_base::record::FingerprintRecord;
 
 /// Options of a preview.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Asked {
+pub struct PreviewOptions {
     /// Maximum distance of a near centroid, as verdicts show distances. Only a value below the table's own
     /// threshold makes a difference. A page with a known text joins at any distance.
     pub max_distance: Option<f64>,
@@ -40,7 +40,7 @@ impl Clusterer {
     pub fn preview(
         &self,
         record: &FingerprintRecord,
-        asked: Asked,
+        asked: PreviewOptions,
         scratch: &mut Scratch,
     ) -> Result<Preview, TableFault> {
         self.check()?;
@@ -88,11 +88,11 @@ impl Clusterer {
     }
 
     /// Returns the centroids that are near by the requested threshold, and those that are related.
-    fn near_enough(&self, found: &[NearCentroid], asked: Asked) -> Vec<NearCentroid> {
+    fn near_enough(&self, found: &[NearCentroid], asked: PreviewOptions) -> Vec<NearCentroid> {
         found.iter().copied().filter(|near| near.related || self.is_near_enough(*near, asked)).collect()
     }
 
-    fn is_near_enough(&self, near: NearCentroid, asked: Asked) -> bool {
+    fn is_near_enough(&self, near: NearCentroid, asked: PreviewOptions) -> bool {
         asked.max_distance.is_none_or(|max| self.detector.distance(near.distance) <= max)
     }
 

@@ -185,7 +185,7 @@ impl Table {
         let Scratch { batch, hits, .. } = scratch;
         let corpora = self.probes(queries, purpose, detector, batch);
         hits.clear();
-        let asked = Asked { queries, corpora: &corpora, detector };
+        let asked = Queries { queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut NearestCentroids| {
             in_order(hits).chunks(AHEAD).for_each(|some| self.compare(some, asked, nearest.as_mut()));
             nearest.keep_nearest();
@@ -223,7 +223,7 @@ impl Table {
         let queries = [Some(query)];
         let corpora = self.probes(&queries, Purpose::Probe, detector, batch);
         hits.clear();
-        let asked = Asked { queries: &queries, corpora: &corpora, detector };
+        let asked = Queries { queries: &queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<NearCentroid>| {
             let mut near = Vec::new();
             for some in in_order(hits).chunks(AHEAD) {
@@ -272,7 +272,7 @@ impl Table {
         let found = self.recent.find(&values, second, detector.look_up(), detector.second_key());
         let hits: Vec<Hit> =
             found.into_iter().map(|number| Hit::new(0, (first + u64::from(number)) as u32)).collect();
-        let asked = Asked { queries: &[Some(query)], corpora: &[Some(corpus)], detector };
+        let asked = Queries { queries: &[Some(query)], corpora: &[Some(corpus)], detector };
         let mut near = Vec::new();
         hits.chunks(AHEAD).for_each(|some| self.compare(some, asked, &mut near));
         near.sort_unstable();
@@ -421,7 +421,7 @@ impl Table {
 
     /// Compares at most [`AHEAD`] ordered hits with their queries, and adds the near and related ones to
     /// `near`.
-    fn compare(&self, hits: &[Hit], asked: Asked<'_>, near: &mut Vec<NearCentroid>) {
+    fn compare(&self, hits: &[Hit], asked: Queries<'_>, near: &mut Vec<NearCentroid>) {
         self.fetch(hits);
         for hits in hits.chunk_by(|a, b| a.query() == b.query()) {
             let query = hits[0].query();
@@ -491,7 +491,7 @@ pub fn is_in_full(detector: &dyn Detector, related: bool, a: &[u8], b: &[u8]) ->
 
 /// The queries of a batch.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct Queries<'a> {
     queries: &'a [Option<Query<'a>>],
     /// The corpus whose centroids count, for each query.
     corpora: &'a [Option<CorpusId>],

@@ -16,7 +16,7 @@ use leitong_base::proto;
 use leitong_base::record::FingerprintRecord;
 use leitong_cluster::changelog::position_message;
 use leitong_cluster::log::watermarks::Watermarks;
-use leitong_cluster::{Asked, ClusterRules, Clusterer, Decision, ExpiryConfig, Scratch, TableFault};
+use leitong_cluster::{ClusterRules, Clusterer, Decision, ExpiryConfig, PreviewOptions, Scratch, TableFault};
 use leitong_fingerprint::Detector;
 
 /// Number of pages that are decided on at once.
@@ -25,7 +25,7 @@ const BATCH: usize = 25;
 /// Returns everything that callers learn from a table while it decides on some pages.
 fn answers(table: &mut Clusterer, pages: &[FingerprintRecord]) -> Vec<Result<String, TableFault>> {
     let mut scratch = Scratch::default();
-    let asked = Asked { top: 8, max_distance: None };
+    let asked = PreviewOptions { top: 8, max_distance: None };
     let preview = table.preview(&pages[0], asked, &mut scratch);
     let next = table.position().next_log_offset;
     let batch: Vec<_> = (next..).zip(pages.iter().map(Some)).collect();

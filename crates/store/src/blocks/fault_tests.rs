@@ -43,7 +43,7 @@ fn a_full_disk_is_borne_for_a_time() {
             let decision = disk.decide(std::slice::from_ref(record));
             if let Err(fault) = decision {
                 let says = fault.to_string();
-                assert!(says.contains("make room on the disk") && says.contains("128"), "{fault}");
+                assert!(says.contains("free some disk space") && says.contains("128"), "{fault}");
                 assert!(!fault.is_unreadable());
                 break;
             }

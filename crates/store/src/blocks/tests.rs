@@ -12,8 +12,8 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{FingerprintRecord, Outcome};
 use leitong_cluster::ExpiryConfig;
 use leitong_cluster::{
-    ArticlePage, Asked, Bounds, Centroid, ClusterRules, Clusterer, Decision, OldCentroids, Position, Scratch,
-    SeenTexts, TableFault, TextBounds,
+    ArticlePage, Bounds, Centroid, ClusterRules, Clusterer, Decision, OldCentroids, Position, PreviewOptions,
+    Scratch, SeenTexts, TableFault, TextBounds,
 };
 use leitong_fingerprint::detectors::simhash::Candidates;
 use leitong_fingerprint::detectors::simhash::SimHash;
@@ -279,7 +279,7 @@ proptest! {
         disk.clusterer.begin_at(begin);
         let mut scratch = Scratch::default();
         for (number, records) in records.chunks(batch).enumerate() {
-            let asked = Asked { top: 8, max_distance: None };
+            let asked = PreviewOptions { top: 8, max_distance: None };
             let preview = disk.clusterer.preview(&records[0], asked, &mut scratch);
             let expected = memory.preview(&records[0], asked, &mut scratch);
             prop_assert_eq!(preview, expected);
