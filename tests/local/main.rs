@@ -12,6 +12,7 @@ mod commit_subjects;
 mod common;
 mod conformance;
 mod console;
+mod corpus_day;
 mod csv;
 mod decode_charsets;
 mod dedup_bad_input;

@@ -1,0 +1,68 @@
+//! The script of `examples/corpus`, as its users run it, over its sample crawl.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::common::{name, run};
+
+fn day(out: &Path) -> Output {
+    let mut command = Command::new("examples/corpus/day.sh");
+    command.args([name(out), "examples/corpus/crawl.warc.gz"]).env("LEITONG", env!("CARGO_BIN_EXE_leitong"));
+    command.output().expect("the script runs")
+}
+
+/// Returns the objects of a file of JSON lines, compressed or not.
+fn objects(file: &Path) -> Vec<Value> {
+    let bytes = std::fs::read(file).expect("an output");
+    let mut text = String::new();
+    match file.extension().is_some_and(|extension| extension == "gz") {
+        true => flate2::read::MultiGzDecoder::new(&*bytes).read_to_string(&mut text).expect("gzip"),
+        false => (&*bytes).read_to_string(&mut text).expect("UTF-8"),
+    };
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn by_url(verdicts: &[Value]) -> BTreeMap<&str, Vec<&Value>> {
+    let mut kinds = BTreeMap::<&str, Vec<&Value>>::new();
+    for verdict in verdicts {
+        kinds.entry(verdict["url"].as_str().expect("a url")).or_default().push(&verdict["kind"]);
+    }
+    kinds
+}
+
+#[test]
+fn the_script_of_a_day_turns_a_crawl_into_markdown_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("day");
+    let first = day(&out);
+    let said = String::from_utf8_lossy(&first.stderr).into_owned();
+    assert!(first.status.success(), "{said}");
+
+    // The sample crawl has the sample pages.
+    let verdicts = objects(&out.join("verdicts.jsonl"));
+    assert_eq!(by_url(&verdicts), by_url(&run(["dedup", "examples/pages.jsonl"]).verdicts()));
+
+    let texts = objects(&out.join("texts.jsonl.gz"));
+    let unique = verdicts.iter().filter(|verdict| verdict["kind"] == "UNIQUE").count();
+    // One document is dropped for the benchmark, and one stays since its facts differ.
+    assert_eq!(texts.len(), unique, "{said}");
+    assert!(said.contains("benchmarks: 1 documents contain a passage"), "{said}");
+    assert_eq!(texts.iter().filter(|text| text["leitong_kept_by_verify"] == true).count(), 1);
+    let urls: Vec<&str> = texts.iter().filter_map(|text| text["url"].as_str()).collect();
+    assert!(!urls.contains(&"https://nightgarden.example/observing/autumn-binoculars"), "{urls:?}");
+    let tea = texts.iter().find(|text| text["url"] == "https://tea.example/2026/spring-harvest.html");
+    let tea = tea.and_then(|tea| tea["text"].as_str()).expect("its text");
+    assert!(tea.contains("[茶叶合作社](https://tea.example/people/coop)"), "{tea}");
+    let sites = std::fs::read_to_string(out.join("sites.csv")).expect("accounts");
+    assert!(sites.contains("\ntea.example,,1,"), "{sites}");
+
+    let written = std::fs::read(out.join("texts.jsonl.gz")).expect("texts");
+    let again = day(&out);
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.success() && said.contains("already done"), "{said}");
+    assert_eq!(std::fs::read(out.join("texts.jsonl.gz")).expect("texts"), written);
+}
