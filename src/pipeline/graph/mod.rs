@@ -10,7 +10,7 @@
 //!     │                                 └─────────────────┘            │
 //!     └───────────── budget: pages and bytes in flight ◄───────────────┘
 //! ```
-//! Each stage is an `async fn` between bounded [queues](queue), in a file of its own. Only the ends differ
+//! Each stage is an `async fn` between bounded queues (`queue.rs`), in a file of its own. Only the ends differ
 //! ([`SourceEnd`], [`SinkEnd`]): `dedup` reads files, decides and writes ([`super::files`]); a worker reads the
 //! page topic and sends to the log (`worker::fingerprint`).
 //!

@@ -1,4 +1,4 @@
-//! Passages: stretches of text that documents share with a [benchmark](benchmark) or with [many other
+//! Passages: stretches of text that documents share with a [benchmark] or with [many other
 //! documents](repeated).
 //!
 //! In: the decisions of a run, and the normalised texts of its documents on disk. Out: which documents contain a
