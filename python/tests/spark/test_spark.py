@@ -12,6 +12,8 @@ import tempfile
 import unittest
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
+# A relative path is one below the root of the repository, where make runs.
+DATA = TESTS.parents[1] / os.environ.get("LEITONG_DATA", "no-data")
 sys.path.insert(0, str(TESTS))
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -171,10 +173,10 @@ class InOneJvm(Clustering):
         with self.assertRaisesRegex(ValueError, r"29 texts .*, more than expiry.centroids_max \(28\)"):
             self.cluster(self.spark, toml="[expiry]\ncentroids_max = 28")
 
-    @unittest.skipUnless(os.environ.get("LEITONG_DATA"), "LEITONG_DATA names no folder of labelled sets")
+    @unittest.skipUnless(DATA.is_dir(), "LEITONG_DATA does not name a folder of labelled sets")
     def test_labelled_sets(self):
         fingerprinter = leitong.Fingerprinter()
-        names = [name for kind in ("neardup_*", "real_*", "shells_*", "templates_*") for name in pathlib.Path(os.environ["LEITONG_DATA"]).glob(f"{kind}.jsonl.gz")]
+        names = [name for kind in ("neardup_*", "real_*", "shells_*", "templates_*") for name in DATA.glob(f"{kind}.jsonl.gz")]
         self.assertTrue(names)
         for name in sorted(names):
             with self.subTest(name.name), gzip.open(name, "rt", encoding="utf-8") as lines:
