@@ -18,6 +18,7 @@ use super::letters::{count, is_letter, letters, weight};
 use super::pieces::{Piece, Sampling};
 use crate::keep::verify::shortened;
 use leitong_base::hashed::HashedMap;
+use leitong_text::page::mapping::pointer::to_field;
 
 /// Bytes that a piece takes in memory.
 const PIECE_BYTES: usize = 48;
@@ -131,8 +132,7 @@ impl Benchmarks {
             }
             Value::Object(fields) => {
                 for (name, value) in fields {
-                    pointer.push('/');
-                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                    pointer.push_str(&to_field(name));
                     self.add_at(item, value, pointer, normalised)?;
                     pointer.truncate(length);
                 }

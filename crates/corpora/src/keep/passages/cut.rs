@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::letters::{is_letter, letters, words};
+use super::pieces::Sampling;
 use super::repeated::sampling;
 use leitong_base::hashed::HashedSet;
 
@@ -17,7 +18,7 @@ pub type Normalise = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Cuts passages out of texts.
 pub struct Cutter {
-    letters_min: u32,
+    sampling: Sampling,
     frequent: HashedSet,
     normalise: Normalise,
 }
@@ -45,7 +46,7 @@ impl Cutter {
     /// Creates a cutter for the pieces with the hashes `frequent`, of passages with at least `letters_min` letters.
     #[must_use]
     pub fn new(letters_min: u32, frequent: HashedSet, normalise: Normalise) -> Self {
-        Self { letters_min, frequent, normalise }
+        Self { sampling: sampling(letters_min), frequent, normalise }
     }
 
     /// Cuts all passages out of `text`.
@@ -90,7 +91,7 @@ impl Cutter {
     /// Returns the ranges of all passages, which neither overlap nor touch.
     fn spans(&self, normalised: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
-        sampling(self.letters_min).all(words(normalised), |piece| {
+        self.sampling.all(words(normalised), |piece| {
             if self.frequent.contains(&piece.hash) {
                 found.push(piece.range());
             }

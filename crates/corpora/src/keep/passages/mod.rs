@@ -1,13 +1,13 @@
-//! Passages: stretches of text that documents share with a [benchmark] or with [many other
-//! documents](repeated).
+//! Passages: stretches of text that documents share with a [benchmark] or with [many other documents](repeated).
 //!
 //! In: the decisions of a run, and the normalised texts of its documents on disk. Out: which documents contain a
 //! passage of a benchmark; a list of the passages that are in many documents.
 //!
 //! Punctuation does not matter, nor do spaces and line breaks if a text is compared with a benchmark, letter by letter.
-//! Passages of many documents begin and end with a [word](letters::words), which an ideograph is, too. [Pieces](pieces) that are chosen by content find what texts share; what does not fit
-//! into memory is [sorted] on disk. Texts are read in parallel, and results are taken in the order of the documents, so
-//! they do not depend on the number of threads.
+//! Passages of many documents begin and end with a [word](letters::words), which an ideograph is, too.
+//! [Pieces](pieces) that are chosen by content find what texts share; what does not fit into memory is [sorted] on
+//! disk. Texts are read in parallel, and results are taken in the order of the documents, so they do not depend on the
+//! number of threads.
 
 pub mod benchmark;
 pub mod cut;

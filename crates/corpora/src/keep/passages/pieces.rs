@@ -154,7 +154,8 @@ impl<'a> Scan<'a> {
         self.end = unit.end;
     }
 
-    /// Returns the run from the first unit held to the last one, if they have enough letters. Releases the first one. The second value is true if it begins a line or sentence.
+    /// Returns the run from the first unit held to the last one, if they have enough letters. Releases the first
+    /// one. The second value is true if it begins a line or sentence.
     fn next_run(&mut self) -> Option<(Run, bool)> {
         if self.weight < self.sampling.run {
             return None;
