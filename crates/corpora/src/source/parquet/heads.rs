@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::runs::{varint, zigzag};
 use crate::source::location::Stored;
 
 /// Bytes that are read at first. Headers are longer only if they contain long statistics.
@@ -152,20 +153,11 @@ impl Compact<'_> {
     }
 
     fn varint(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 127) << shift;
-            if byte < 128 {
-                return Some(number);
-            }
-        }
-        None
+        varint(self.bytes, &mut self.at)
     }
 
     fn integer(&mut self) -> Option<i64> {
-        let number = self.varint()?;
-        Some((number >> 1).cast_signed() ^ -((number & 1).cast_signed()))
+        self.varint().map(zigzag)
     }
 }
 

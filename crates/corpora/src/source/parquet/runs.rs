@@ -1,6 +1,7 @@
 //! Decodes the two encodings of whole numbers in pages, as far as the sizes of values need them.
 
 use bytes::Bytes;
+use leitong_base::varint::take_varint;
 
 /// Numbers in the hybrid of runs and packed bits: levels, and indexes into a dictionary.
 #[derive(Debug, Clone)]
@@ -166,20 +167,16 @@ fn bits(bytes: &[u8], bit: usize, width: u32) -> Option<u64> {
     Some(((number >> shift) as u64) & mask)
 }
 
-fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        number |= u64::from(byte & 127) << shift;
-        if byte < 128 {
-            return Some(number);
-        }
-    }
-    None
+/// Reads the variable-length number at `at`, and advances past it.
+pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let mut rest = bytes.get(*at..)?;
+    let number = take_varint(&mut rest)?;
+    *at = bytes.len() - rest.len();
+    Some(number)
 }
 
-fn zigzag(number: u64) -> i64 {
+/// Returns the signed number that is encoded as `number`: the lowest bit is the sign.
+pub(super) fn zigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
 }
 
