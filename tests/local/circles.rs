@@ -50,11 +50,13 @@ fn expand(prefix: &str, tree: &str, paths: &mut Vec<String>) {
 }
 
 /// Returns all paths in `code` that lead to other modules of the crate: those of `use`, and those written out.
-fn paths(code: &str) -> Vec<String> {
+pub(crate) fn paths(code: &str) -> Vec<String> {
     let mut paths = Vec::new();
-    for start in ["use ", "pub use ", "pub(crate) use ", "pub(super) use "] {
-        for rest in code.split(&format!("\n{start}")).skip(1) {
-            expand("", rest.split(';').next().unwrap_or_default(), &mut paths);
+    for (at, start) in code.match_indices("use ") {
+        let before = code[..at].trim_end_matches(' ');
+        if before.is_empty() || before.ends_with(['\n', ')']) || before.ends_with("pub") {
+            let tree = &code[at + start.len()..];
+            expand("", tree.split(';').next().unwrap_or_default(), &mut paths);
         }
     }
     for start in ["crate::", "super::"] {

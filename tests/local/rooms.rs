@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::circles::paths;
 use crate::common::sources::{CRATES, code, root, rust_files};
 
 /// Returns the modules of a `lib.rs` from top to bottom.
@@ -17,18 +18,10 @@ fn modules(source: &Path) -> Vec<String> {
     lib.lines().filter_map(name).collect()
 }
 
-/// Returns the first names of all paths in `code` that begin with `start`.
-fn used(code: &str, start: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for rest in code.split(start).skip(1) {
-        let names = match rest.strip_prefix('{') {
-            Some(list) => list.split('}').next().unwrap_or_default(),
-            None => rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default(),
-        };
-        let first = |path: &str| path.trim().split("::").next().unwrap_or_default().to_owned();
-        found.extend(names.split(',').map(first));
-    }
-    found
+/// Returns the modules of the crate that `code` uses.
+fn used(code: &str) -> impl Iterator<Item = String> + use<> {
+    let name = |path: String| Some(path.strip_prefix("crate::")?.split("::").next()?.to_owned());
+    paths(code).into_iter().filter_map(name)
 }
 
 #[test]
@@ -42,8 +35,7 @@ fn no_module_uses_one_listed_below_it() {
         let folder = source.join(module);
         let files = if folder.is_dir() { rust_files(&folder) } else { vec![folder.with_extension("rs")] };
         for file in files.iter().filter(|file| !file.to_string_lossy().ends_with("tests.rs")) {
-            let below = used(&code(file), "crate::").into_iter();
-            let below = below.filter(|name| height(name).is_some_and(|below| below > at));
+            let below = used(&code(file)).filter(|name| height(name).is_some_and(|below| below > at));
             climbs.extend(below.map(|name| format!("{} uses {name}", file.display())));
         }
     }
