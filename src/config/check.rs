@@ -68,8 +68,7 @@ impl Check<'_> {
                     if shown == default {
                         self.ignored.push(name);
                     } else {
-                        let message =
-                            format!("{name} = {shown}: is no longer a setting; remove it: {way_on}");
+                        let message = format!("{name} = {shown}: {}", scope::no_longer(way_on));
                         self.fault(key.span().start, &message);
                     }
                 }

@@ -132,7 +132,7 @@ impl File {
         match (place(name), self) {
             (Place::Constant(way_on), _) => match default {
                 Some(default) => format!("is always {default} now; remove it: {way_on}"),
-                None => format!("is no longer a setting; remove it: {way_on}"),
+                None => no_longer(way_on),
             },
             (_, Self::Configuration) => format!(
                 "is not a setting of a run; remove it, or move it to a detector file, which eval, tune and compare read with \
@@ -144,6 +144,11 @@ impl File {
             }
         }
     }
+}
+
+/// Returns the error for a setting that has no default any more.
+pub(super) fn no_longer(way_on: &str) -> String {
+    format!("is no longer a setting; remove it: {way_on}")
 }
 
 /// Returns true if the setting is in this section.
