@@ -8,7 +8,7 @@ use std::io::{BufRead, BufWriter, Write};
 
 use anyhow::Context;
 use base64::Engine;
-use leitong::extract::score::training;
+use leitong::extract::training;
 use leitong::extract::{ExtractConfig, Extractor};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn main() -> anyhow::Result<()> {
     writeln!(out, "{}", json!(training::names()))?;
     for line in std::io::stdin().lock().lines() {
         let page: Value = serde_json::from_str(&line?)?;
-        let blocks = extractor.block_flags(&html_of(&page)?)?;
+        let blocks = extractor.block_features(&html_of(&page)?)?;
         let row = json!({
             "id": page["id"],
             "text": blocks.iter().map(|block| &block.text).collect::<Vec<_>>(),

@@ -1,15 +1,15 @@
-//! The modules of each crate build on each other in the order of its `lib.rs`: no module uses one that is
-//! listed below it. Crates build on each other in the order of [`CRATES`]. This test reads the sources, so
-//! nobody has to remember that.
+//! The modules of the program build on each other in the order of `lib.rs`, and those of extraction in the order of
+//! its `mod.rs`: no module uses one that is listed below it. Crates build on each other in the order of [`CRATES`]. This
+//! test reads the sources, so nobody has to remember that.
 
 use std::path::Path;
 
 use crate::circles::paths;
 use crate::common::sources::{CRATES, code, root, rust_files};
 
-/// Returns the modules of a `lib.rs` from top to bottom.
-fn modules(source: &Path) -> Vec<String> {
-    let lib = std::fs::read_to_string(source.join("lib.rs")).expect("lib.rs");
+/// Returns the modules that a file lists, from top to bottom.
+fn modules(list: &Path) -> Vec<String> {
+    let lib = std::fs::read_to_string(list).expect("a list of modules");
     let lib = lib.split("#[cfg(test)]\n#[path").next().unwrap_or_default();
     let name = |line: &str| {
         let name = ["pub ", "pub(crate) "].iter().find_map(|start| line.strip_prefix(start)).unwrap_or(line);
@@ -18,28 +18,40 @@ fn modules(source: &Path) -> Vec<String> {
     lib.lines().filter_map(name).collect()
 }
 
-/// Returns the modules of the crate that `code` uses.
-fn used(code: &str) -> impl Iterator<Item = String> + use<> {
-    let name = |path: String| Some(path.strip_prefix("crate::")?.split("::").next()?.to_owned());
-    paths(code).into_iter().filter_map(name)
+/// Returns the modules below `parent`, such as `crate::`, that `code` uses.
+fn used(code: &str, parent: &str) -> Vec<String> {
+    let name = |path: &String| Some(path.strip_prefix(parent)?.split("::").next()?.to_owned());
+    paths(code).iter().filter_map(name).collect()
 }
 
-#[test]
-fn no_module_uses_one_listed_below_it() {
-    let source = root().join("src");
-    let modules = modules(&source);
-    assert!(modules.len() > 12, "{modules:?}");
+/// Asserts that no module listed in `source`, the folder of the module `parent`, uses one listed below it.
+fn assert_in_order(source: &Path, list: &str, parent: &str, modules_min: usize) {
+    let modules = modules(&source.join(list));
+    assert!(modules.len() >= modules_min, "{modules:?}");
     let height = |name: &str| modules.iter().position(|module| module == name);
     let mut climbs = Vec::new();
     for (at, module) in modules.iter().enumerate() {
         let folder = source.join(module);
         let files = if folder.is_dir() { rust_files(&folder) } else { vec![folder.with_extension("rs")] };
         for file in files.iter().filter(|file| !file.to_string_lossy().ends_with("tests.rs")) {
-            let below = used(&code(file)).filter(|name| height(name).is_some_and(|below| below > at));
+            let below = used(&code(file), parent)
+                .into_iter()
+                .filter(|name| height(name).is_some_and(|below| below > at));
             climbs.extend(below.map(|name| format!("{} uses {name}", file.display())));
         }
     }
     assert!(climbs.is_empty(), "{}", climbs.join("\n"));
+}
+
+#[test]
+fn no_module_uses_one_listed_below_it() {
+    assert_in_order(&root().join("src"), "lib.rs", "crate::", 12);
+}
+
+/// The tree and the main text are what credits, Markdown and kinds of pages are read from, not the other way round.
+#[test]
+fn extraction_goes_from_parsing_to_main_text_to_the_rest() {
+    assert_in_order(&root().join("crates/text/src/extract"), "mod.rs", "crate::extract::", 8);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Learn the weights in crates/text/src/extract/score/trees from pages whose main text is known.
+"""Learn the weights in crates/text/src/extract/main_text/score/trees from pages whose main text is known.
 
 usage: train.py folds WRITING FEATURES_DIR [SCORES.json]   score each fifth of the pages with weights learned on the other four
        train.py ablate WRITING FEATURES_DIR             the same with the first scoring only, leaving out each group of features in turn
@@ -43,7 +43,7 @@ from rapidfuzz.distance import LCSseq
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Settings of the learning, and constants of crates/text/src/extract/score/trees/mod.rs."""
+    """Settings of the learning, and constants of crates/text/src/extract/main_text/score/trees/mod.rs."""
     tables: tuple
     rate: float
     # The second scoring is the mean of this many models learned separately.
@@ -81,10 +81,10 @@ GROUPS = {
     "page": "Page.*",
 }
 CONTEXT_COLUMNS = 24
-# Lines that crates/text/src/extract/features/block.rs keeps out.
+# Lines that crates/text/src/extract/main_text/features/block.rs keeps out.
 CREDIT = re.compile(r"(?i:by:?|written by)\s+[A-Z]|作者[：:]|文[/／]|来源[：:]|责任编辑|责编|编辑[：:]|记者[：:]|稿源")
 CJK = ("zh", "ja", "ko")
-# What crates/text/src/extract/score/writing.rs counts.
+# What crates/text/src/extract/main_text/score/writing.rs counts.
 SYLLABLE, LETTER = re.compile("[\u3000-\udfff]"), re.compile(r"[^\W\d_]")
 
 
@@ -247,7 +247,7 @@ def group(pages):
 
 
 def context(page, probabilities):
-    """Returns the columns of crates/text/src/extract/features/context.rs, in the same integers."""
+    """Returns the columns of crates/text/src/extract/main_text/features/context.rs, in the same integers."""
     n = len(probabilities)
     if not n:
         return np.zeros((0, CONTEXT_COLUMNS), np.int32)
@@ -336,7 +336,7 @@ class Learner:
 
 
 def choose(settings, page, models, names):
-    """Returns the blocks that crates/text/src/extract/select.rs chooses."""
+    """Returns the blocks that crates/text/src/extract/main_text/select.rs chooses."""
     s = likely(models[0], page["features"])
     if len(models) > 1:
         s = likely(models[1], np.concatenate([page["features"], context(page, s)], 1))

@@ -30,7 +30,7 @@ pub struct Address {
     /// query if it is long enough, otherwise the url without scheme and fragment.
     pub name: String,
     /// The part of the url that is shared by all pages of an article that is split over several pages. Empty
-    /// for other pages. It cannot be found from the url, only from the page's markup; see `extract/paged`.
+    /// for other pages. It cannot be found from the url, only from the page's markup; see `extract/page_kind/paged`.
     pub article: String,
 }
 

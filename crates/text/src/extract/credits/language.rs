@@ -4,7 +4,7 @@
 //! declare `en` for a page in Chinese, Japanese or Korean, so these three are recognised by their script. Cost: reads
 //! the first [`CHARS_MAX`] characters.
 
-use crate::extract::Document;
+use crate::extract::document::Document;
 use leitong_base::limits::LANGUAGE_BYTES_MAX;
 
 /// Number of characters of the text that are read.

@@ -4,12 +4,12 @@
 //! In: the tree with the chosen blocks, or the paragraphs of a text without markup. Out: at most [`LINES_MAX`] lines of
 //! at most [`LINE_BYTES_MAX`] bytes, each with its place. Cost: linear in these, and a look at each block's counts.
 
-use crate::extract::features::phrases;
+use crate::extract::document::{Document, Paragraph};
+use crate::extract::main_text::{MainText, phrases};
 use crate::extract::parse::entities;
 use crate::extract::parse::tag::Tag;
+use crate::extract::parse::text;
 use crate::extract::parse::tree::{Block, Tree};
-use crate::extract::write::text_of;
-use crate::extract::{Document, Paragraph};
 
 /// Maximum number of lines that are read of a page.
 const LINES_MAX: usize = 120;
@@ -103,14 +103,9 @@ impl Range {
     }
 }
 
-/// Returns the lines of the page in `tree` with the main text `chosen`, in order.
-pub(super) fn from_page(
-    html: &str,
-    tree: &Tree,
-    chosen: &[u32],
-    found: &[phrases::Phrases],
-    range: Range,
-) -> Vec<Line> {
+/// Returns the lines of a page, in order.
+pub(super) fn from_page(page: &MainText<'_>, range: Range) -> Vec<Line> {
+    let MainText { html, tree, chosen, phrases: found } = *page;
     let mut lines = Vec::new();
     let from = range.title.min(range.begin).saturating_sub(BEFORE);
     let to = (range.end + AFTER + 1).min(tree.blocks.len());
@@ -176,7 +171,8 @@ pub(super) fn from_text(document: &Document) -> Vec<Line> {
 }
 
 /// Returns the range of title and text; `None` for a page without blocks.
-pub(super) fn range(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range> {
+pub(super) fn range(page: &MainText<'_>) -> Option<Range> {
+    let MainText { html, tree, chosen, .. } = *page;
     if tree.blocks.is_empty() {
         return None;
     }
@@ -197,7 +193,7 @@ pub(super) fn range(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range> {
 /// Returns the first block of a first- or second-level heading that is part of the page's title, else of the first main
 /// heading.
 fn title(html: &str, tree: &Tree) -> Option<usize> {
-    let title = super::super::title::raw(html, tree.head.title.or(tree.head.social_title))?;
+    let title = text::of_segment(html, tree.head.title.or(tree.head.social_title))?;
     let headings = tree
         .nodes
         .iter()
@@ -205,7 +201,7 @@ fn title(html: &str, tree: &Tree) -> Option<usize> {
     let (mut first, mut named) = (None, None);
     for node in headings.take(HEADINGS_MAX) {
         let at = node.first_block as usize;
-        let heading = text_of(html, tree, &tree.blocks[at], false);
+        let heading = text::of_block(html, tree, &tree.blocks[at], false);
         if heading.len() * 3 >= title.len() && title.contains(&heading) {
             named = Some(at);
             break;

@@ -5,17 +5,16 @@
 
 use super::lines::{Line, Range};
 use super::linked::{self, LinkedData};
-use super::marks::{self, Kind, Mark};
 use super::sender;
 use super::source::{self, Source};
 use super::{Known, author, link, published};
 use crate::extract::parse::entities;
 use crate::extract::parse::hints::{self, Hints};
+use crate::extract::parse::marks::{self, Kind, Mark};
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
+use crate::extract::parse::text::{self, single_spaced};
 use crate::extract::parse::tree::{Node, Tree};
-use crate::extract::title;
-use crate::extract::write::{single_spaced, text_of};
 use leitong_base::limits::SITE_NAME_BYTES_MAX;
 use leitong_base::record::PublicationTime;
 
@@ -60,7 +59,7 @@ impl Markup<'_> {
 
     /// Returns the value of an attribute; `None` if it is empty.
     fn value(&self, segment: Segment) -> Option<String> {
-        title::raw(self.html, Some(segment))
+        text::of_segment(self.html, Some(segment))
     }
 
     pub(super) fn values(&self, kind: Kind) -> impl Iterator<Item = String> {
@@ -153,7 +152,7 @@ impl Markup<'_> {
     fn is_announced(&self, at: usize) -> bool {
         let blocks = &self.tree.blocks[at.saturating_sub(2)..=at];
         let short = blocks.iter().filter(|block| block.counts.bytes <= LINE_BYTES_MAX);
-        short.map(|block| text_of(self.html, self.tree, block, false).to_lowercase()).any(|text| {
+        short.map(|block| text::of_block(self.html, self.tree, block, false).to_lowercase()).any(|text| {
             ["publish", "posted", "发布", "發布", "发表"].iter().any(|word| text.starts_with(word))
         })
     }

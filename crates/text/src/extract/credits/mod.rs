@@ -17,16 +17,14 @@ mod language;
 mod lines;
 mod link;
 mod linked;
-pub(in crate::extract) mod marks;
 mod markup;
 mod name;
 mod published;
 mod sender;
 mod source;
 
-use crate::extract::Document;
-use crate::extract::features::phrases::Phrases;
-use crate::extract::parse::tree::Tree;
+use crate::extract::document::Document;
+use crate::extract::main_text::MainText;
 use leitong_base::limits::CREDIT_LINE_BYTES_MAX;
 use leitong_base::record::Credits;
 use leitong_base::record::timestamp::Timestamp;
@@ -44,20 +42,10 @@ pub struct Known<'a> {
     pub latest: Option<Timestamp>,
 }
 
-/// A page with its chosen blocks.
-pub(super) struct Parsed<'a> {
-    pub(super) html: &'a str,
-    pub(super) tree: &'a Tree,
-    /// The chosen blocks.
-    pub(super) chosen: &'a [u32],
-    /// For each block, the kinds of phrases in it.
-    pub(super) phrases: &'a [Phrases],
-}
-
 /// Returns the credits of the page that `document` was extracted from.
-pub(super) fn from_page(page: &Parsed<'_>, document: &Document, known: Known<'_>) -> Credits {
-    let range = lines::range(page.html, page.tree, page.chosen);
-    let lines = range.map(|range| lines::from_page(page.html, page.tree, page.chosen, page.phrases, range));
+pub(super) fn from_page(page: &MainText<'_>, document: &Document, known: Known<'_>) -> Credits {
+    let range = lines::range(page);
+    let lines = range.map(|range| lines::from_page(page, range));
     let lines = lines.unwrap_or_default();
     let page = Markup { html: page.html, tree: page.tree, range };
     let linked = page.linked_data();
@@ -80,11 +68,6 @@ pub(super) fn from_page(page: &Parsed<'_>, document: &Document, known: Known<'_>
     let authors = credits.authors.iter().filter(|name| !is_other(name)).cloned().collect();
     credits.authors = authors;
     credits
-}
-
-/// Returns the `href` of the page's `<base>`.
-pub(super) fn base(html: &str, tree: &Tree) -> Option<String> {
-    Markup { html, tree, range: None }.values(marks::Kind::Base).next()
 }
 
 /// Returns the credits of a text without markup.

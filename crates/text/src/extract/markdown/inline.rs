@@ -9,8 +9,8 @@ use crate::extract::markdown::{Page, code, escape};
 use crate::extract::parse::entities;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::structure::{Image, SpanKind};
+use crate::extract::parse::text::{collapse, is_blank, single_spaced};
 use crate::extract::parse::tree::Block;
-use crate::extract::write::{collapse, is_blank, single_spaced};
 
 /// A character of the text, or an image.
 #[derive(Debug, Clone, Copy)]

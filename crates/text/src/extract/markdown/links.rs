@@ -2,17 +2,29 @@
 
 use url::Url;
 
+use crate::extract::main_text::MainText;
+use crate::extract::parse::marks::Kind;
+use crate::extract::parse::text;
+
 /// Longest link that is written. Longer ones are data rather than addresses.
 const LINK_BYTES_MAX: usize = 4096;
 
 /// The base url of relative links.
 #[derive(Debug, Clone, Default)]
-pub struct Base(Option<Url>);
+pub(in crate::extract) struct Base(Option<Url>);
 
 impl Base {
+    /// Returns the base of the page at `url`.
+    pub(in crate::extract) fn of_page(page: &MainText<'_>, url: &str) -> Self {
+        let marks = page.tree.marks.iter().filter(|mark| mark.kind == Kind::Base);
+        let named =
+            marks.filter_map(|mark| Some((mark.rank, text::of_segment(page.html, Some(mark.value))?)));
+        let named = named.min_by_key(|(rank, _)| *rank).map(|(_, link)| link);
+        Self::new(url, named.as_deref())
+    }
+
     /// Creates the base of the page at `url` that names `base` in `<base href>`.
-    #[must_use]
-    pub fn new(url: &str, base: Option<&str>) -> Self {
+    pub(super) fn new(url: &str, base: Option<&str>) -> Self {
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https");
         let page = Url::parse(url).ok().filter(is_web);
         let named = base.and_then(|base| match &page {

@@ -22,13 +22,15 @@ mod table;
 mod tests;
 mod write;
 
+use crate::extract::main_text::MainText;
 use crate::extract::parse::tree::Tree;
 
-pub use links::Base;
+pub(in crate::extract) use links::Base;
 pub(in crate::extract) use paragraphs::of_paragraphs;
 
-/// Writes the blocks at `chosen` as Markdown. Links are made absolute by `base`.
-pub(in crate::extract) fn of_blocks(html: &str, tree: &Tree, chosen: &[u32], base: &Base) -> String {
+/// Writes the chosen blocks of a page as Markdown. Links are made absolute by `base`.
+pub(in crate::extract) fn of_blocks(page: &MainText<'_>, base: &Base) -> String {
+    let MainText { html, tree, chosen, .. } = *page;
     let page = Page { html, tree, chosen, base };
     write::write(&outline::outline(&page))
 }

@@ -9,8 +9,8 @@ use crate::extract::markdown::table::{Grid, data_tables};
 use crate::extract::markdown::{Page, code};
 use crate::extract::parse::structure::{Property, SpanKind};
 use crate::extract::parse::tag::Tag;
+use crate::extract::parse::text;
 use crate::extract::parse::tree::block_flag;
-use crate::extract::write::text_of;
 
 /// Lists and quotations within one another that are written. The content of deeper ones is written at this
 /// level.
@@ -265,7 +265,7 @@ impl Builder {
 
     fn add_code(&mut self, page: &Page<'_>, context: Context, number: u32) {
         let block = &page.tree.blocks[number as usize];
-        let added = text_of(page.html, page.tree, block, true);
+        let added = text::of_block(page.html, page.tree, block, true);
         if added.is_empty() {
             return;
         }

@@ -1,9 +1,9 @@
 //! Paragraphs that come without markup → Markdown: plain text, and text in linked data.
 
+use crate::extract::document::{Paragraph, ParagraphKind};
 use crate::extract::markdown::inline;
 use crate::extract::markdown::outline::Part;
 use crate::extract::markdown::write::write;
-use crate::extract::{Paragraph, ParagraphKind};
 
 /// Writes `paragraphs` as Markdown.
 pub(in crate::extract) fn of_paragraphs(paragraphs: &[Paragraph]) -> String {

@@ -4,32 +4,29 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::extract::markdown::Base;
-use crate::extract::{ExtractConfig, Extractor};
+use crate::extract::{Document, ExtractConfig, Extractor};
 
 /// Returns the Markdown of all blocks of a page.
 fn markdown(html: &str) -> String {
     let mut extractor = Extractor::for_markdown(&ExtractConfig::default());
-    let mut work = leitong_base::work::Work::unbounded();
-    extractor.parse(html, crate::extract::Show::Also(&[]), &mut work).expect("within the limits");
-    let all: Vec<u32> = (0..u32::try_from(extractor.tree.blocks.len()).expect("few")).collect();
+    extractor.chooser.choose_all(html);
     let base = Base::new("https://a.example/x/", None);
-    super::of_blocks(html, &extractor.tree, &all, &base)
+    super::of_blocks(&extractor.chooser.main_text(html), &base)
 }
 
 /// Returns the main text of all blocks of a page, without white space.
 fn main_text(html: &str) -> String {
     let mut extractor = Extractor::new(&ExtractConfig::default());
-    let mut work = leitong_base::work::Work::unbounded();
-    extractor.parse(html, crate::extract::Show::Also(&[]), &mut work).expect("within the limits");
-    assert!(extractor.tree.structure.spans.is_empty(), "recorded only for Markdown");
-    let all: Vec<u32> = (0..u32::try_from(extractor.tree.blocks.len()).expect("few")).collect();
-    let document = crate::extract::write::write(html, &extractor.tree, &all);
+    extractor.chooser.choose_all(html);
+    let page = extractor.chooser.main_text(html);
+    assert!(page.tree.structure.spans.is_empty(), "recorded only for Markdown");
+    let document = Document { paragraphs: page.paragraphs(), ..Document::default() };
     bare(&document.text())
 }
 
 /// Returns `text` without invisible characters.
 fn bare(text: &str) -> String {
-    text.chars().filter(|c| !crate::extract::write::is_blank(*c) && !c.is_control()).collect()
+    text.chars().filter(|c| !crate::extract::parse::text::is_blank(*c) && !c.is_control()).collect()
 }
 
 /// The output of a Markdown parser.

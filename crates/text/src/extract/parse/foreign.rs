@@ -5,7 +5,7 @@
 //! HTML continues within `<foreignObject>` and `<mtext>`. Pages rely on that, since `<svg/>` and unclosed drawings are
 //! common. Cost: constant per call, plus closed elements.
 
-use crate::extract::ExtractError;
+use crate::extract::config::ExtractError;
 use crate::extract::parse::Builder;
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::stack::open;

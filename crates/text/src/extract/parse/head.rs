@@ -5,7 +5,7 @@
 
 use memchr::memmem;
 
-use crate::extract::credits::marks::{self, Kind, MARKS_MAX, Mark};
+use crate::extract::parse::marks::{self, Kind, MARKS_MAX, Mark};
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;

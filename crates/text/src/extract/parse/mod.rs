@@ -11,6 +11,7 @@ pub(super) mod entities;
 mod foreign;
 mod head;
 pub(super) mod hints;
+pub(super) mod marks;
 mod nesting;
 pub(super) mod scan;
 pub(super) mod segment;
@@ -20,16 +21,17 @@ pub(super) mod structure;
 pub(super) mod tag;
 #[cfg(test)]
 mod tests;
+pub(super) mod text;
 pub(super) mod tree;
 mod unseen;
 
+use crate::extract::config::{ExtractConfig, ExtractError};
 use crate::extract::parse::count::Counts;
 use crate::extract::parse::count::count;
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::{COUNT, Tag, flag};
 use crate::extract::parse::tree::{Block, Hidden, Node, Tree, block_flag, declared};
-use crate::extract::{ExtractConfig, ExtractError};
 use hints::Hints;
 pub(in crate::extract) use stack::Stack;
 use stack::{Inside, Open, open};

@@ -6,7 +6,7 @@
 
 use memchr::{memchr, memchr2, memmem};
 
-use crate::extract::ExtractError;
+use crate::extract::config::ExtractError;
 use crate::extract::parse::Builder;
 use crate::extract::parse::count::is_white;
 use crate::extract::parse::entities;

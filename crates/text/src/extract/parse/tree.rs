@@ -5,9 +5,9 @@
 //! ranges nest; segments are ranges of the source at character boundaries. Memory: 28 bytes per node, 48 per block, 8
 //! per segment, kept from page to page.
 
-use crate::extract::credits::marks::Mark;
 use crate::extract::parse::count::Counts;
 use crate::extract::parse::hints::Hints;
+use crate::extract::parse::marks::Mark;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::structure::Structure;
 use crate::extract::parse::tag::Tag;

@@ -4,15 +4,14 @@
 //! [`DEPTH`] questions of the form "is this feature above that value?". The answers, as bits, are the index of a
 //! weight, and the weights of all trees are added up. All blocks get the same questions, so the code processes columns,
 //! which the compiler vectorises. A second set of trees uses the results of the first one for the neighbours of a block
-//! and the nodes around it ([`crate::extract::features::context`]). `docs/extraction.md` explains how the weights are
+//! and the nodes around it ([`crate::extract::main_text::features::context`]). `docs/extraction.md` explains how the weights are
 //! learned, and has results on pages that were not learned from; [`writing`] selects the weights for a page. Invariant:
 //! integers only. Cost: about 1 ns per block and tree.
 
-pub mod training;
 mod trees;
 mod writing;
 
-use crate::extract::features::{Columns, LANES, Tile};
+use crate::extract::main_text::features::{Columns, LANES, Tile};
 pub(super) use trees::Weights;
 use trees::{DEPTH, PROBABILITIES, Scoring, Tree};
 pub(super) use writing::Writing;

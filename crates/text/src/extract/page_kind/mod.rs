@@ -1,28 +1,17 @@
-//! Classifies a page by its structure and its main text.
+//! Says what kind of page a page is, by its structure and its main text: an article, a thread or a listing; a wall
+//! ([`walls`]); or one of the pages over which an article is spread ([`paged`]).
 //!
-//! In: the tree and the chosen blocks. Out: a [`PageKind`]. Cost: linear in blocks and nodes.
+//! In: a page with its chosen blocks. Out: a [`PageKind`]. Invariant: integers only. Cost: linear in blocks and nodes.
+
+pub(super) mod paged;
+pub(super) mod walls;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
+use crate::extract::document::PageKind;
+use crate::extract::main_text::MainText;
 use crate::extract::parse::hints::{COMMENT, POST};
 use crate::extract::parse::tree::{Block, Tree, declared};
-
-/// The kind of page that a document comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PageKind {
-    /// One text: news, blog, documentation, a paper.
-    Article,
-    /// Posts of several people on one question.
-    Forum,
-    /// Mainly links to other pages; any text describes those.
-    Listing,
-    /// None of these, or too little text to decide.
-    #[default]
-    Other,
-}
 
 /// Bytes of sentences that make a text: 35 English words, or 70 Chinese characters.
 const TEXT_BYTES: u64 = 200;
@@ -30,8 +19,9 @@ const TEXT_BYTES: u64 = 200;
 /// Number of posts that make a thread.
 const POSTS_MIN: u32 = 3;
 
-/// Returns the kind of the page whose main text is `chosen`.
-pub(super) fn classify(tree: &Tree, chosen: &[u32]) -> PageKind {
+/// Returns the kind of a page.
+pub(super) fn classify(page: &MainText<'_>) -> PageKind {
+    let MainText { tree, chosen, .. } = *page;
     let of_chosen = |count: fn(&Block) -> u32| -> u64 {
         chosen.iter().map(|&block| u64::from(count(&tree.blocks[block as usize]))).sum()
     };

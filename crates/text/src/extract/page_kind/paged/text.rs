@@ -5,7 +5,8 @@
 //! articles and products, 4 texts. These rules accept exactly the 4 texts. They were made by looking at these pages, so
 //! expect less on others. Cost: linear in the blocks.
 
-use crate::extract::PageKind;
+use crate::extract::document::PageKind;
+use crate::extract::main_text::MainText;
 use crate::extract::parse::tree::{Block, Tree, declared};
 
 /// Bytes from which a block is a paragraph of a text: 35 English words, or 70 Chinese characters.
@@ -13,13 +14,13 @@ const PARAGRAPH_BYTES: u32 = 200;
 /// Maximum number of links that are blocks of their own in a text.
 const LINKED_MAX: usize = 2;
 
-/// Returns true if a page with these chosen blocks has a text of its own.
+/// Returns true if a page has a text of its own.
 pub(in crate::extract) fn has_text(
-    tree: &Tree,
-    chosen: &[u32],
+    page: &MainText<'_>,
     kind: PageKind,
     is_dated: impl FnOnce() -> bool,
 ) -> bool {
+    let MainText { tree, chosen, .. } = *page;
     if kind != PageKind::Article
         || tree.head.declares(declared::LIST | declared::PRODUCT | declared::FORUM | declared::QUESTIONS)
     {

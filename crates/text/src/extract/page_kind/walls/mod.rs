@@ -14,52 +14,12 @@ mod meanings;
 mod phrases;
 mod source;
 
-use serde::Serialize;
-
+use crate::extract::document::{Document, Wall};
+use crate::extract::main_text::MainText;
+use crate::extract::page_kind::walls::judge::{Judge, Place};
 use crate::extract::parse::hints::{CRUMB, FOOTER, NAV, RELATED, SIDE};
+use crate::extract::parse::text;
 use crate::extract::parse::tree::{Block, Tree, declared};
-use crate::extract::walls::judge::{Judge, Place};
-use crate::extract::write::text_of;
-use crate::extract::{Document, title};
-
-/// The reason that a page shows instead of content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Wall {
-    /// The page does not exist, or its server failed: 403, 404, 5xx, deleted, suspended, under maintenance.
-    Error,
-    /// The visitor is refused, or must prove to be a person: firewalls, captchas, browser checks.
-    Blocked,
-    /// An account is required.
-    Login,
-    /// The page asks for consent to cookies, or for the visitor's age.
-    Consent,
-    /// The page is not available in the visitor's country.
-    Region,
-    /// The domain is for sale, or the server shows its default page.
-    Parked,
-    /// A script would build the page, or redirects to another one.
-    Shell,
-}
-
-impl Wall {
-    const ALL: [Self; 7] =
-        [Self::Error, Self::Blocked, Self::Login, Self::Consent, Self::Region, Self::Parked, Self::Shell];
-
-    /// Returns the name used in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "ERROR",
-            Self::Blocked => "BLOCKED",
-            Self::Login => "LOGIN",
-            Self::Consent => "CONSENT",
-            Self::Region => "REGION",
-            Self::Parked => "PARKED",
-            Self::Shell => "SHELL",
-        }
-    }
-}
 
 /// Bytes of main text from which a page is not examined. The longest walls of our sets, of consent managers, have
 /// 2,100.
@@ -79,14 +39,17 @@ const FRAME: u32 = NAV | FOOTER | SIDE | CRUMB | RELATED;
 /// Number of nodes above a block that may be a frame.
 const ANCESTORS_MAX: usize = 12;
 
-/// Returns the kind of wall that the page in `tree` is; `None` for other pages. `chosen` is its main text.
-pub(super) fn detect_in_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Wall> {
+/// Returns the kind of wall that a page is; `None` for other pages.
+pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
+    let MainText { html, tree, chosen, .. } = *page;
     let text: u64 = chosen.iter().map(|&block| u64::from(tree.blocks[block as usize].counts.bytes)).sum();
     if text > TEXT_BYTES_MAX {
         return None;
     }
     let mut judge = Judge::default();
-    if let Some(title) = title::raw(html, tree.head.title).filter(|title| title.len() <= TITLE_BYTES_MAX) {
+    if let Some(title) =
+        text::of_segment(html, tree.head.title).filter(|title| title.len() <= TITLE_BYTES_MAX)
+    {
         judge.title(&title);
     }
     let mut read = 0;
@@ -100,7 +63,7 @@ pub(super) fn detect_in_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<
         if read > READ_BYTES_MAX {
             return None;
         }
-        judge.read(&text_of(html, tree, block, false), Place::Block);
+        judge.read(&text::of_block(html, tree, block, false), Place::Block);
         if judge.is_content() {
             return None;
         }
@@ -115,7 +78,7 @@ pub(super) fn detect_in_page(html: &str, tree: &Tree, chosen: &[u32]) -> Option<
 }
 
 /// Returns the kind of wall that a text without markup is; `None` for other texts.
-pub(super) fn detect_in_text(document: &Document) -> Option<Wall> {
+pub(in crate::extract) fn detect_in_text(document: &Document) -> Option<Wall> {
     let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();
     if bytes as u64 > TEXT_BYTES_MAX {
         return None;

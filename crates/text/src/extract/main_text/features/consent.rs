@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use crate::extract::features::{Sums, is_text, source};
+use crate::extract::main_text::features::{Sums, is_text, source};
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Node, Tree};

@@ -12,7 +12,7 @@ pub(super) mod context;
 pub(super) mod described;
 mod groups;
 mod page;
-pub(super) mod phrases;
+pub(in crate::extract) mod phrases;
 
 use xxhash_rust::xxh3::xxh3_64;
 

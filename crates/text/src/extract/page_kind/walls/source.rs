@@ -5,8 +5,8 @@
 
 use memchr::memmem;
 
-use crate::extract::walls::Wall;
-use crate::extract::walls::judge::{Judge, Place};
+use crate::extract::document::Wall;
+use crate::extract::page_kind::walls::judge::{Judge, Place};
 
 /// Bytes of the source that are searched.
 const BYTES_MAX: usize = 128 << 10;

@@ -2,10 +2,10 @@
 //!
 //! Cost: constant per block, with at most [`ANCESTORS_MAX`] nodes examined.
 
-use crate::extract::features::columns::Feature;
-use crate::extract::features::page::Page;
-use crate::extract::features::phrases;
-use crate::extract::features::{
+use crate::extract::main_text::features::columns::Feature;
+use crate::extract::main_text::features::page::Page;
+use crate::extract::main_text::features::phrases;
+use crate::extract::main_text::features::{
     ANCESTORS, ANCESTORS_MAX, Features, clamp, distance, is_heading, share, source,
 };
 use crate::extract::parse::hints;

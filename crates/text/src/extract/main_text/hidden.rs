@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::extract::features::consent;
+use crate::extract::main_text::features::consent;
 use crate::extract::parse::count::Counts;
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::segment::Segment;
@@ -208,10 +208,9 @@ mod tests {
     use std::time::Duration;
 
     use super::parts_of_text;
-    use crate::extract::parse::Show;
-    use crate::extract::{ExtractConfig, Extractor, extract};
+    use crate::extract::main_text::Chooser;
+    use crate::extract::{ExtractConfig, extract};
     use crate::wait::cpu_time;
-    use leitong_base::work::Work;
 
     const FERRY: &str = "<p>The ferry between the bay and the outer islands will stop running at the end of October, \
         the harbour board said on Tuesday after a long meeting.</p><p>Passengers have complained for years about \
@@ -396,13 +395,13 @@ mod tests {
         let pair =
             format!("<p>{}</p><div hidden>{}</div>", "Visible words, ".repeat(8), "Hidden words, ".repeat(8));
         let html = format!("{}{}", "<div>".repeat(49_900), pair.repeat(30_000));
-        let mut extractor = Extractor::new(&ExtractConfig::default());
-        extractor.parse(&html, Show::Also(&[]), &mut Work::unbounded()).expect("within the limits");
-        let blocks: Vec<u32> = (0_u32..).take(extractor.tree.blocks.len()).collect();
+        let mut chooser = Chooser::new(&ExtractConfig::default(), false);
+        chooser.choose_all(&html);
+        let page = chooser.main_text(&html);
         let began = cpu_time();
-        let found = parts_of_text(&html, &extractor.tree, &blocks);
+        let found = parts_of_text(&html, page.tree, page.chosen);
         let took = cpu_time() - began;
-        assert_eq!((blocks.len(), found.len()), (30_000, 30_000));
+        assert_eq!((page.chosen.len(), found.len()), (30_000, 30_000));
         // This takes less than a fifth of a second without optimisation; it took 35 seconds when all elements were
         // visited.
         assert!(took < Duration::from_secs(1), "{took:?}");

@@ -4,10 +4,9 @@
 //! networks, else `<title>` without the part after its last separator. Cost: the title's length for each of the first
 //! few first-level headings.
 
-use crate::extract::parse::entities;
 use crate::extract::parse::segment::Segment;
+use crate::extract::parse::text;
 use crate::extract::parse::tree::Tree;
-use crate::extract::write::{single_spaced, text_of};
 
 /// Number of headings that are compared with the title.
 const HEADINGS_MAX: usize = 8;
@@ -17,8 +16,8 @@ const SEPARATORS: [&str; 12] = [" - ", " | ", "_", "|", " – ", " — ", "－",
 
 /// Returns the title of the page.
 pub(super) fn find(html: &str, tree: &Tree) -> Option<String> {
-    let text = |segment: Option<Segment>| raw(html, segment);
-    let title = text(tree.head.title);
+    let read = |segment: Option<Segment>| text::of_segment(html, segment);
+    let title = read(tree.head.title);
     let (mut longest, mut first_heading) = (None::<String>, None);
     let headings = tree.blocks.iter().filter(|block| {
         tree.ancestors(block.node)
@@ -26,7 +25,7 @@ pub(super) fn find(html: &str, tree: &Tree) -> Option<String> {
             .any(|node| matches!(tree.nodes[node as usize].tag.heading_level(), 1 | 2))
     });
     for block in headings.take(HEADINGS_MAX) {
-        let heading = text_of(html, tree, block, false);
+        let heading = text::of_block(html, tree, block, false);
         let Some(title) = &title else { return Some(heading) };
         // A heading shorter than a third of the title is probably the site's name, and so is the shorter of two
         // headings.
@@ -41,18 +40,9 @@ pub(super) fn find(html: &str, tree: &Tree) -> Option<String> {
     if longest.is_some() {
         return longest;
     }
-    text(tree.head.social_title)
+    read(tree.head.social_title)
         .or_else(|| title.map(|title| without_site(&title).to_owned()))
         .or(first_heading)
-}
-
-/// Returns the text of a segment of the head.
-pub(super) fn raw(html: &str, segment: Option<Segment>) -> Option<String> {
-    let segment = segment?;
-    let mut text = String::new();
-    entities::decode_into(html.get(segment.start as usize..segment.end as usize)?, &mut text);
-    let text = single_spaced(&text);
-    (!text.is_empty()).then_some(text)
 }
 
 /// Returns `title` up to its last separator, if more than half of it is left.

@@ -4,9 +4,9 @@
 //! Phrases and sentences of walls give points by their strength and place, and each point allows a few bytes of other
 //! text. Cost: that of finding the phrases.
 
-use crate::extract::walls::Wall;
-use crate::extract::walls::meanings::{self, Sentence};
-use crate::extract::walls::phrases::{self, Found, Strength};
+use crate::extract::document::Wall;
+use crate::extract::page_kind::walls::meanings::{self, Sentence};
+use crate::extract::page_kind::walls::phrases::{self, Found, Strength};
 
 /// The place of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

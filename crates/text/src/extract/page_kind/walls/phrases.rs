@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use crate::extract::walls::Wall::{self, Blocked, Consent, Error, Login, Parked, Region, Shell};
+use crate::extract::document::Wall::{self, Blocked, Consent, Error, Login, Parked, Region, Shell};
 
 /// The strength of a phrase as evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -108,12 +108,12 @@ impl Described {
             let mut shares = [0; 3];
             if self.description.count > 0 {
                 let (all, found) = self.description.found_in(&self.letters);
-                shares[0] = crate::extract::features::share(found, all);
-                shares[1] = crate::extract::features::share(found, self.description.count);
+                shares[0] = crate::extract::main_text::features::share(found, all);
+                shares[1] = crate::extract::main_text::features::share(found, self.description.count);
             }
             if self.body.count > 0 {
                 let (all, found) = self.body.found_in(&self.letters);
-                shares[2] = crate::extract::features::share(found, all);
+                shares[2] = crate::extract::main_text::features::share(found, all);
             }
             // The first of equals, because teasers of the same story come later.
             if shares[1] > self.anchor_share {

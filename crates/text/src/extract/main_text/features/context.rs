@@ -4,7 +4,7 @@
 //! more columns. Means are weighted by length, up to [`BYTES_MAX`] bytes per block. Means over a node or over similar
 //! blocks leave out the block itself. Cost: linear in the blocks.
 
-use crate::extract::features::{self, Features};
+use crate::extract::main_text::features::{self, Features};
 use crate::extract::parse::tree::Tree;
 
 /// Number of columns added.

@@ -19,10 +19,10 @@ mod title;
 use memchr::memmem::Finder;
 use url::Url;
 
-use super::Document;
+use crate::extract::document::Document;
 use crate::page::page_number::{self, Reading};
 use links::{Label, Link};
-pub(super) use text::has_text;
+pub(in crate::extract) use text::has_text;
 
 /// Number of links that are examined, of those that may lead to a page of the article.
 const LINKS_MAX: usize = 64;
@@ -54,7 +54,7 @@ const LISTS: [&str; 18] = [
 ];
 
 /// Returns the name of the article that the page at `url` is a part of, if the page [has a text](has_text) of its own.
-pub(super) fn article(html: &str, url: &str, document: &Document) -> Option<String> {
+pub(in crate::extract) fn article(html: &str, url: &str, document: &Document) -> Option<String> {
     let title = document.title.as_deref()?;
     let url = Url::parse(url).ok()?;
     let mut parts = url.host_str().unwrap_or_default().split('.').chain(url.path().split('/'));

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use crate::extract::walls::Wall;
+use crate::extract::document::Wall;
 
 /// A set of meanings, one bit each.
 type Meanings = u32;

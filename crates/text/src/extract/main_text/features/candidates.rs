@@ -5,8 +5,8 @@
 //! gives 1 + its commas + up to 3 for its length to the node above it, half of that to the next, a third of the half to
 //! further ones; names add or subtract 25; the result is reduced by the share of links.
 
-use crate::extract::features::columns::Feature;
-use crate::extract::features::{Features, Sums, clamp, share};
+use crate::extract::main_text::features::columns::Feature;
+use crate::extract::main_text::features::{Features, Sums, clamp, share};
 use crate::extract::parse::hints;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Tree;
@@ -153,7 +153,7 @@ impl Features {
             let mut ancestor_ranges = self.ancestor_ranges[at].iter().enumerate();
             ancestor_ranges
                 .find(|(_, ancestor)| holds(**ancestor, place))
-                .map_or((crate::extract::features::ANCESTORS as i16, 1000), |(up, ancestor)| {
+                .map_or((crate::extract::main_text::features::ANCESTORS as i16, 1000), |(up, ancestor)| {
                     (up as i16, text(*ancestor))
                 })
         };
@@ -167,7 +167,7 @@ impl Features {
             (Feature::PageBody, clamp(self.described.body.count)),
             (
                 Feature::SinceAnchor,
-                anchor.map_or(-1000, |anchor| crate::extract::features::distance(anchor, at)),
+                anchor.map_or(-1000, |anchor| crate::extract::main_text::features::distance(anchor, at)),
             ),
             (Feature::AnchorUp, anchor_up),
             (Feature::AnchorText, anchor_text),

@@ -1,16 +1,16 @@
 //! Selects the blocks that are main text.
 //!
-//! In: the tree. Out: the chosen blocks in order. Blocks are scored twice ([`crate::extract::score`]). Then the
+//! In: the tree. Out: the chosen blocks in order. Blocks are scored twice ([`crate::extract::main_text::score`]). Then the
 //! probability limit is set for each page to the value with the highest expected F1 of the chosen text: with
 //! probability p and length L of each block, the maximum of 2·Σ(chosen p·L) ÷ (Σ(chosen L) + Σ(all p·L)). A page with
 //! little certain text thus gets a lower limit than one with a clear text. Cost: linear in the blocks.
 
-use crate::extract::ExtractConfig;
-use crate::extract::features::context::Context;
-use crate::extract::features::phrases::Phrases;
-use crate::extract::features::{Features, Names};
+use crate::extract::config::ExtractConfig;
+use crate::extract::main_text::features::context::Context;
+use crate::extract::main_text::features::phrases::Phrases;
+use crate::extract::main_text::features::{Features, Names};
+use crate::extract::main_text::score::{Weights, Writing, score};
 use crate::extract::parse::tree::{Block, Tree};
-use crate::extract::score::{Weights, Writing, score};
 
 /// Minimum probability of a chosen block. Without it, blocks would be chosen even on a page without any text.
 const PROBABILITY_MIN: u16 = 60;
@@ -94,6 +94,12 @@ impl Selection {
             // A menu is not a text, even if there is nothing else.
             self.chosen.clear();
         }
+    }
+
+    /// Takes all blocks of `tree` for main text.
+    #[cfg(test)]
+    pub(super) fn choose_all(&mut self, tree: &Tree) {
+        self.chosen = (0..).take(tree.blocks.len()).collect();
     }
 
     fn is_all_links(&self, tree: &Tree) -> bool {

@@ -3,9 +3,9 @@
 //! The *balance* of blocks is the evidence for text minus the evidence against it. The best node and the best run have
 //! the highest balance. Cost: linear in nodes and blocks.
 
-use crate::extract::features::columns::{Feature, Row};
-use crate::extract::features::phrases::{self, Phrases};
-use crate::extract::features::{Sums, clamp, distance, is_heading, share, source};
+use crate::extract::main_text::features::columns::{Feature, Row};
+use crate::extract::main_text::features::phrases::{self, Phrases};
+use crate::extract::main_text::features::{Sums, clamp, distance, is_heading, share, source};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Tree, declared};
 

@@ -9,14 +9,14 @@
 //! is ignored too. Cost: linear in the data, since each string is read once and decoded at most twice. Memory: the
 //! length of the data.
 
-use crate::extract::credits::marks::Kind;
-use crate::extract::features::described::Described;
+use crate::extract::document::{Paragraph, ParagraphKind};
+use crate::extract::main_text::features::described::Described;
 use crate::extract::parse::entities;
+use crate::extract::parse::marks::Kind;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::{Tag, flag};
+use crate::extract::parse::text::single_spaced;
 use crate::extract::parse::tree::{Tree, declared};
-use crate::extract::write::single_spaced;
-use crate::extract::{Paragraph, ParagraphKind};
 
 /// Bytes from which a string in the data is a text.
 const TEXT_BYTES_MIN: usize = 100;

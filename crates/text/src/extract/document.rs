@@ -1,0 +1,148 @@
+//! The result of extraction: a [`Document`] with its paragraphs, its kind, and the wall that it is, if any.
+
+use serde::Serialize;
+
+use crate::page::address::Address;
+use leitong_base::record::Credits;
+
+/// The main text of a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Document {
+    /// The page's title, if it has one.
+    pub title: Option<String>,
+    /// The kind of the page.
+    pub kind: PageKind,
+    /// The paragraphs in the order of the page.
+    pub paragraphs: Vec<Paragraph>,
+    /// The wall that the page shows instead of content.
+    pub wall: Option<Wall>,
+    /// The page's address; empty if unknown.
+    pub address: Address,
+    /// The page's own information about its source and itself; `None` if there is nothing or it was not read.
+    pub credits: Option<Box<Credits>>,
+}
+
+/// One block of the main text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paragraph {
+    /// The role of the paragraph on the page.
+    pub kind: ParagraphKind,
+    /// Its text, in one line except for [`ParagraphKind::Code`].
+    pub text: String,
+    /// Its position in the page's structure.
+    pub place: Place,
+}
+
+/// A paragraph's position in the page's structure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The nearest heading above it, as an index into [`Document::paragraphs`].
+    pub heading: Option<u32>,
+    /// Number of lists around it.
+    pub list_level: u8,
+}
+
+/// The role of a paragraph on its page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParagraphKind {
+    /// A heading, from 1 (highest) to 6.
+    Heading(u8),
+    /// Running text.
+    Paragraph,
+    /// An item of a list.
+    ListItem,
+    /// A cell of a table.
+    TableCell,
+    /// A quotation.
+    Quote,
+    /// Program text, with its line breaks.
+    Code,
+}
+
+/// A block of a page, in its main text or not, for showing the result of extraction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageBlock {
+    /// The role of the block on the page.
+    pub kind: ParagraphKind,
+    /// Its text, like [`Paragraph::text`].
+    pub text: String,
+    /// True if it is part of the main text.
+    pub kept: bool,
+    /// The innermost element around it with a role: `nav`, `footer`, …
+    pub region: Option<&'static str>,
+}
+
+impl Document {
+    /// Returns the main text, one paragraph per line.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::with_capacity(self.paragraphs.iter().map(|p| p.text.len() + 1).sum());
+        for paragraph in &self.paragraphs {
+            text.push_str(&paragraph.text);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+impl Paragraph {
+    /// Creates a paragraph without a place.
+    #[must_use]
+    pub fn new(kind: ParagraphKind, text: String) -> Self {
+        Self { kind, text, place: Place::default() }
+    }
+}
+
+/// The kind of page that a document comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageKind {
+    /// One text: news, blog, documentation, a paper.
+    Article,
+    /// Posts of several people on one question.
+    Forum,
+    /// Mainly links to other pages; any text describes those.
+    Listing,
+    /// None of these, or too little text to decide.
+    #[default]
+    Other,
+}
+
+/// The reason that a page shows instead of content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Wall {
+    /// The page does not exist, or its server failed: 403, 404, 5xx, deleted, suspended, under maintenance.
+    Error,
+    /// The visitor is refused, or must prove to be a person: firewalls, captchas, browser checks.
+    Blocked,
+    /// An account is required.
+    Login,
+    /// The page asks for consent to cookies, or for the visitor's age.
+    Consent,
+    /// The page is not available in the visitor's country.
+    Region,
+    /// The domain is for sale, or the server shows its default page.
+    Parked,
+    /// A script would build the page, or redirects to another one.
+    Shell,
+}
+
+impl Wall {
+    pub(in crate::extract) const ALL: [Self; 7] =
+        [Self::Error, Self::Blocked, Self::Login, Self::Consent, Self::Region, Self::Parked, Self::Shell];
+
+    /// Returns the name used in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "ERROR",
+            Self::Blocked => "BLOCKED",
+            Self::Login => "LOGIN",
+            Self::Consent => "CONSENT",
+            Self::Region => "REGION",
+            Self::Parked => "PARKED",
+            Self::Shell => "SHELL",
+        }
+    }
+}

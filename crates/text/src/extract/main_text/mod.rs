@@ -1,0 +1,203 @@
+//! Finds the main text of a page: chooses among its blocks, and writes the chosen ones as paragraphs.
+//!
+//! ```text
+//! page → parse → features (of each block) → score → select → write (paragraphs), title
+//!          ↑                                          │
+//!          └──────── hidden parts of the text ────────┘      in_data (text that only a script shows)
+//! ```
+//! Each block gets features (length, share of links, names of the elements around it, …), and from these the probability
+//! that it is main text. Hidden parts that belong to the chosen text are parsed as if they were visible, and the blocks
+//! are chosen again. Each step is the module of its name.
+//!
+//! In: a decoded page and its syntax. Out: a [`MainText`], from which title and paragraphs are written, and from which
+//! `markdown`, `page_kind` and `credits` read on; or an [`ExtractError`] if the page exceeds the limits of
+//! [`ExtractConfig`]. Invariants: the chosen blocks are in the order of the page; integers only. Cost: linear in the
+//! page's bytes; a page is parsed and its blocks are scored a fixed number of times at most.
+
+mod features;
+mod hidden;
+mod in_data;
+mod score;
+mod select;
+mod title;
+pub mod training;
+mod write;
+
+use crate::extract::config::{ExtractConfig, ExtractError};
+use crate::extract::document::{PageBlock, Paragraph};
+use crate::extract::parse::tree::Tree;
+use crate::extract::parse::{Builder, Show, Stack, Syntax, scan};
+use features::Names;
+pub(super) use features::phrases;
+use leitong_base::work::{TooMuchWork, Work};
+use phrases::Phrases;
+use select::Selection;
+
+/// Steps of [work](leitong_base::work) for a byte each time the page is parsed, and for a block each time the blocks
+/// are scored.
+const BYTE_STEPS: u64 = 10;
+const BLOCK_STEPS: u64 = 2500;
+
+/// Bytes of prose from which a page is extracted again if next to nothing was kept, and the share of its prose (as a
+/// divisor) below which that is so. On either half of the labelled pages, a tenth to three tenths give the same result:
+/// two forums are saved, and no page gets worse.
+const PROSE_MIN: u32 = 400;
+const KEPT_PART_MIN: u32 = 10;
+
+/// Levels of hidden elements within one another that are opened.
+const HIDDEN_LEVELS_MAX: usize = 4;
+
+/// A parsed page with its chosen blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MainText<'a> {
+    pub(super) html: &'a str,
+    pub(super) tree: &'a Tree,
+    /// The chosen blocks, in the page's order.
+    pub(super) chosen: &'a [u32],
+    /// For each block of the page, the kinds of phrases in it.
+    pub(super) phrases: &'a [Phrases],
+}
+
+impl MainText<'_> {
+    /// Returns the page's title.
+    pub(super) fn title(&self) -> Option<String> {
+        title::find(self.html, self.tree)
+    }
+
+    /// Returns the chosen blocks as paragraphs.
+    pub(super) fn paragraphs(&self) -> Vec<Paragraph> {
+        write::paragraphs(self.html, self.tree, self.chosen)
+    }
+
+    /// Returns all blocks of the page.
+    pub(super) fn blocks(&self) -> Vec<PageBlock> {
+        write::blocks(self.html, self.tree, self.chosen)
+    }
+
+    /// Returns the text in linked data or in a script's state; empty if there is none.
+    pub(super) fn in_data(&self) -> Vec<Paragraph> {
+        in_data::text(self.html, self.tree)
+    }
+}
+
+/// Chooses the main text of pages. Keeps its buffers from page to page.
+#[derive(Debug)]
+pub(super) struct Chooser {
+    config: ExtractConfig,
+    /// The syntax of the current page.
+    syntax: Syntax,
+    tree: Tree,
+    stack: Stack,
+    selection: Selection,
+    /// True if the structure that only Markdown needs is recorded, too.
+    records: bool,
+}
+
+impl Chooser {
+    /// Creates a chooser with empty buffers. If `records` is true, it records the structure that Markdown needs.
+    pub(super) fn new(config: &ExtractConfig, records: bool) -> Self {
+        Self {
+            config: config.clone(),
+            syntax: Syntax::default(),
+            tree: Tree::default(),
+            stack: Stack::default(),
+            selection: Selection::default(),
+            records,
+        }
+    }
+
+    /// Returns the settings.
+    pub(super) fn config(&self) -> &ExtractConfig {
+        &self.config
+    }
+
+    /// Returns true if the structure that Markdown needs is recorded.
+    pub(super) fn records(&self) -> bool {
+        self.records
+    }
+
+    /// Returns the main text of `html`, which must be the last page for which blocks were chosen.
+    pub(super) fn main_text<'a>(&'a self, html: &'a str) -> MainText<'a> {
+        let (tree, selection) = (&self.tree, &self.selection);
+        MainText { html, tree, chosen: selection.blocks(), phrases: selection.phrases() }
+    }
+
+    /// Returns true if next to nothing was chosen.
+    pub(super) fn is_nearly_empty(&self) -> bool {
+        self.selection.is_nearly_empty(&self.tree)
+    }
+
+    /// Parses `html` and chooses among its blocks. Also reads hidden parts that belong to the text, or all hidden parts
+    /// if only they have text. If next to nothing is kept of a page with much prose, chooses again without the evidence
+    /// of names.
+    pub(super) fn choose(&mut self, html: &str, syntax: Syntax, work: &mut Work) -> Result<(), ExtractError> {
+        self.syntax = syntax;
+        self.parse(html, Show::Also(&[]), work)?;
+        self.select(html, Names::Read, work)?;
+        let shown = self.open_hidden(html, work)?;
+        if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html, &shown, work)? {
+            self.select(html, Names::Read, work)?;
+        }
+        let (kept, prose) = (self.selection.bytes(&self.tree), self.selection.prose(&self.tree));
+        if prose >= PROSE_MIN && kept < prose / KEPT_PART_MIN {
+            self.select(html, Names::Doubted, work)?;
+            if self.selection.bytes(&self.tree) < 2 * kept {
+                self.select(html, Names::Read, work)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses `html` and takes all of its blocks for main text.
+    #[cfg(test)]
+    pub(super) fn choose_all(&mut self, html: &str) {
+        self.parse(html, Show::Also(&[]), &mut Work::unbounded()).expect("within the limits");
+        self.selection.choose_all(&self.tree);
+    }
+
+    /// Reads hidden parts that belong to the text, up to a few levels deep, as in a page with collapsed sections under
+    /// an open dialog. Returns the offsets of the parts that were read, in order.
+    fn open_hidden(&mut self, html: &str, work: &mut Work) -> Result<Vec<u32>, ExtractError> {
+        let mut shown: Vec<u32> = Vec::new();
+        for _ in 0..HIDDEN_LEVELS_MAX {
+            let more = hidden::parts_of_text(html, &self.tree, self.selection.blocks());
+            if more.is_empty() {
+                break;
+            }
+            shown.extend(more);
+            shown.sort_unstable();
+            self.parse(html, Show::Also(&shown), work)?;
+            self.select(html, Names::Read, work)?;
+        }
+        Ok(shown)
+    }
+
+    fn select(&mut self, html: &str, names: Names, work: &mut Work) -> Result<(), TooMuchWork> {
+        work.add(self.tree.blocks.len(), BLOCK_STEPS)?;
+        self.selection.select(&self.tree, html, &self.config, names);
+        Ok(())
+    }
+
+    fn parse(&mut self, html: &str, show: Show<'_>, work: &mut Work) -> Result<(), ExtractError> {
+        work.add(html.len(), BYTE_STEPS)?;
+        if u32::try_from(html.len()).is_err() {
+            return Err(ExtractError::TooLong { bytes: html.len() });
+        }
+        let builder = Builder::new(html, &self.config, show, &mut self.tree, &mut self.stack);
+        let mut builder = builder.with_syntax(self.syntax).with_structure(self.records);
+        scan::scan(html.as_bytes(), &mut builder)
+    }
+
+    /// Parses again with hidden nodes and `<noscript>`, if that gives clearly more text. This is for pages that a
+    /// script shows or builds, such as threads of Discourse. Otherwise restores the tree from which blocks were chosen,
+    /// with the hidden parts that begin at `shown`.
+    fn parse_hidden(&mut self, html: &str, shown: &[u32], work: &mut Work) -> Result<bool, ExtractError> {
+        let visible = self.tree.bytes();
+        self.parse(html, Show::Everything, work)?;
+        if self.tree.bytes() > 4 * visible.max(40) {
+            return Ok(true);
+        }
+        self.parse(html, Show::Also(shown), work)?;
+        Ok(false)
+    }
+}

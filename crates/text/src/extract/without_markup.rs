@@ -1,0 +1,43 @@
+//! Texts that came without markup: what a [`Document`] of lines says about itself, and its Markdown.
+//!
+//! In: a title and a text of lines, or a document of these. Out: the document, its credits, its Markdown. [`Extractor`]
+//! knows more of a page. Cost: linear in the text.
+//!
+//! [`Extractor`]: crate::extract::Extractor
+
+use crate::extract::credits::{self, Known};
+use crate::extract::document::{Document, Paragraph, ParagraphKind};
+use crate::extract::markdown;
+use crate::extract::page_kind::walls;
+use leitong_base::record::Credits;
+
+impl Document {
+    /// Creates the document of a text without markup: each line is a paragraph.
+    #[must_use]
+    pub fn from_text(title: Option<String>, text: &str) -> Self {
+        let paragraphs = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .map(|line| Paragraph::new(ParagraphKind::Paragraph, line.to_owned()))
+            .collect();
+        let mut document = Self { title, paragraphs, ..Self::default() };
+        document.wall = walls::detect_in_text(&document);
+        document
+    }
+
+    /// Returns what a text without markup says about its source and itself.
+    #[must_use]
+    pub fn text_credits(&self, known: Known<'_>) -> Credits {
+        credits::from_text(self, known)
+    }
+
+    /// Returns the paragraphs as Markdown, for a text that came without markup. [`Extractor::markdown`] knows
+    /// more of a page.
+    ///
+    /// [`Extractor::markdown`]: crate::extract::Extractor::markdown
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        markdown::of_paragraphs(&self.paragraphs)
+    }
+}
