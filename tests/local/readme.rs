@@ -150,6 +150,10 @@ fn the_readme_shows_what_the_program_prints() {
     let line = printed.lines().find(|line| line.contains(" kept, ")).expect("a line about documents");
     let readme = read("README.md");
     assert!(readme.contains(line), "{line}");
+    let pages = ["en-rowing", "en-rowing-reprint"].map(|id| format!("examples/pages.jsonl#{id}"));
+    let compared = run(["compare", &pages[0], &pages[1]]).stdout;
+    let line = compared.lines().find(|line| line.contains("B to A: ")).expect("a line about the relation");
+    assert!(readme.contains(&format!("\n{line}\n")), "{line}");
     let example =
         readme.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a verdict");
     let example: serde_json::Value = serde_json::from_str(example).expect("JSON");

@@ -104,7 +104,7 @@ def draw():
     words = "Leitong's F1 is above that of MinHash and SimHash on both groups of sets, and it is several times as fast as MinHash packages."
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 840 {height}" role="img" aria-labelledby="t d">\n'
-        f'  <title id="t">Quality and speed beside MinHash and SimHash</title>\n  <desc id="d">{words}</desc>\n  <style>{STYLE}\n  </style>\n'
+        f'  <title id="t">Quality and speed compared with MinHash and SimHash</title>\n  <desc id="d">{words}</desc>\n  <style>{STYLE}\n  </style>\n'
         f'  <rect class="back" width="840" height="{height}" rx="8"/>\n  ' + "\n  ".join(out) + "\n</svg>\n"
     )
 
