@@ -1,4 +1,4 @@
-//! The program `leitong`; all but what a statically linked one needs is in the library.
+//! The program `leitong`. Its code is in the library, except what a statically linked program needs.
 
 #[cfg(target_env = "gnu")]
 mod static_names;

@@ -54,7 +54,7 @@ pub(crate) struct TableFigures {
     pub insertions_per_second: f64,
     /// Bytes per centroid that look-ups read.
     pub hot_bytes: f64,
-    /// Other bytes per centroid.
+    /// All other bytes per centroid.
     pub cold_bytes: f64,
 }
 

@@ -76,7 +76,8 @@ impl Reader {
         Ok(Self { config, reader, segmenter, extractor, terms: Terms::default() })
     }
 
-    /// Returns the terms of a message's page, or `None` if the page is of another site or has no main text.
+    /// Returns the terms of a message's page, or `None` if the page belongs to another site or has no main
+    /// text.
     fn terms(&mut self, message: OfTopic, site: &str) -> Option<&Terms> {
         let received = Received { key: message.key, headers: message.headers, log_time: None };
         let message = Message { value: message.value.as_deref(), received: Box::new(received) };

@@ -133,7 +133,7 @@ impl Arguments {
         self.passages.benchmarks()
     }
 
-    /// Returns true if documents can be copied while the run goes on.
+    /// Returns true if documents can be copied during the run.
     fn copies_at_once(&self, rules: Rules) -> bool {
         // Accounts are not part of a checkpoint.
         let waits =
@@ -158,7 +158,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the field of which one document per value is kept in each cluster.
+    /// Returns the field that groups the documents of a cluster. One document per group is kept.
     fn one_per(&self) -> Option<Field> {
         self.one_per.clone().or_else(|| self.one_per_host.then_some(Field::Host))
     }
@@ -312,7 +312,7 @@ pub(super) struct Keeping<'a> {
     rules: Rules,
     /// The open outputs, until the copier takes them or the run is over.
     outputs: Option<Outputs>,
-    /// The state of an earlier process when it was killed.
+    /// The state that an earlier, killed process left.
     checkpoint: Option<&'a Checkpoint>,
     /// Counts of the texts that are written, if any are.
     text_counts: Arc<TextCounts>,
@@ -403,7 +403,7 @@ impl<'a> Keeping<'a> {
         })
     }
 
-    /// Returns true if the choice of a cluster's document is known while the run goes on.
+    /// Returns true if the run knows at once which document of a cluster is kept.
     fn is_known_at_once(&self) -> bool {
         self.arguments.copies_at_once(self.rules)
     }
@@ -414,7 +414,7 @@ impl<'a> Keeping<'a> {
         Walk::new(self.inputs.to_vec(), self.readings.to_vec(), self.input_rules.clone(), forms, column)
     }
 
-    /// Returns a copier that works while the run goes on, or `None` if the choice is known only at the end.
+    /// Returns a copier that works during the run, or `None` if the choice is known only at the end.
     pub(super) fn copier(&mut self) -> anyhow::Result<Option<Copier>> {
         let at_once = self.is_known_at_once();
         let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };

@@ -71,7 +71,8 @@ impl DecisionArguments {
 }
 
 impl DecisionArguments {
-    /// Returns the files that the run reads besides its inputs: the configuration, and those that it names.
+    /// Returns the files that the run reads in addition to its inputs: the configuration, and those that it
+    /// names.
     pub(super) fn files(&self, config: &Config) -> Vec<PathBuf> {
         let named = [
             &self.config,

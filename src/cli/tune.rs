@@ -217,7 +217,7 @@ fn boundary_pairs(
     chosen.map(|(_, _, pair)| pair).collect()
 }
 
-/// Shows pairs, asks for their labels, and appends the answers to `path`.
+/// Shows pairs, asks the user for labels, and appends the answers to `path`.
 fn ask(
     pairs: &[(usize, usize)],
     pages: &[EvalPage],

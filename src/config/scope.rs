@@ -98,7 +98,7 @@ const CONSTANTS: [(&str, &str); 25] = [
 const GONE: [(&str, &str, &str); 1] =
     [("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page")];
 
-/// Returns the former default of a setting of which nothing is left, and the way on.
+/// Returns the former default of a removed setting, and what to do instead.
 pub(super) fn gone(name: &str) -> Option<(&'static str, &'static str)> {
     GONE.iter().find(|(gone, ..)| *gone == name).map(|(_, default, way_on)| (*default, *way_on))
 }

@@ -179,8 +179,8 @@ pub(crate) fn false_matches(
     FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }
 }
 
-/// Calls `pair` with all pairs of fingerprints of which one is found by a key of the other, the older one
-/// first.
+/// Calls `pair` with all pairs of fingerprints in which a look-up with the keys of one finds the other, the
+/// older one first.
 pub(crate) fn sharing_a_key(
     prints: &[Option<Box<[u8]>>],
     detector: &dyn Detector,

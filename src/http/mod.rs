@@ -41,7 +41,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Limits on the connections of a port.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Number of connections at a time.
+    /// Maximum number of simultaneous connections.
     pub(crate) connections_max: usize,
     /// Time for the head of a request to arrive.
     pub(crate) head_timeout: Duration,

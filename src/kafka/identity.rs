@@ -42,7 +42,7 @@ pub struct TopicWatch {
 }
 
 impl TopicWatch {
-    /// Asks for the ids of the topics, which must not change from now on.
+    /// Requests the ids of the topics, which must not change from now on.
     ///
     /// # Errors
     /// Fails if no broker answers, or if a topic does not exist.

@@ -22,7 +22,7 @@ pub(crate) struct OpenRange {
     pub(crate) to: u64,
 }
 
-/// Client that asks for the ends of the topics that owners write to.
+/// Client that requests the end offsets of the topics that owners write to.
 pub(crate) struct OutputEnds<'a> {
     config: &'a KafkaConfig,
     /// Consumer that sees committed records only.

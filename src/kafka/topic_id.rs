@@ -131,7 +131,7 @@ pub fn allowed<C: ClientContext>(
 struct Options {
     broker: Option<i32>,
     timeout: Duration,
-    /// True to ask for the permitted operations as well.
+    /// True to request the permitted operations as well.
     operations: bool,
 }
 

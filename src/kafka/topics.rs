@@ -75,7 +75,7 @@ pub const HEARD_WITHIN: Duration = Duration::from_secs(2);
 pub struct Topics<'a> {
     pub(super) config: &'a KafkaConfig,
     pub(super) admin: AdminClient<ClientEvents>,
-    /// Client that asks for metadata. Unlike the admin client, it reports why a broker does not answer.
+    /// Client that requests metadata. Unlike the admin client, it reports why a broker does not answer.
     probe: BaseConsumer<ClientEvents>,
     pub(super) runtime: tokio::runtime::Runtime,
 }

@@ -56,7 +56,7 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// Forgets the waiting items, which were discarded.
+    /// Resets the count of waiting items, after they were discarded.
     pub fn begin_anew(&self) {
         self.waiting.store(0, Ordering::Relaxed);
     }

@@ -105,7 +105,7 @@ fn site(url: &str) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
-/// Returns true if a page is of the site `name`, as an [`Alarm`] names it.
+/// Returns true if a page belongs to the site `name`, as an [`Alarm`] names it.
 #[must_use]
 pub fn is_of_site(url: &str, name: &str) -> bool {
     site(url).is_some_and(|site| site.eq_ignore_ascii_case(name))

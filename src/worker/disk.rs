@@ -192,7 +192,7 @@ impl Places {
         }
     }
 
-    /// Returns the largest known offset at or after which `number` and all younger centroids are. Forgets
+    /// Returns the largest known offset at or after which `number` and all younger centroids are. Discards
     /// earlier places, so later calls must not have smaller numbers.
     fn before(&mut self, number: u64) -> u64 {
         while self.places.get(1).is_some_and(|(next, _)| *next <= number) {

@@ -48,7 +48,8 @@ pub(super) struct PageTopic<'a> {
 }
 
 impl<'a> PageTopic<'a> {
-    /// Commits and reports what is due. Returns false if the session ends.
+    /// Commits offsets and reports figures when the interval for them has passed. Returns false if the
+    /// session ends.
     fn goes_on(&mut self) -> bool {
         if self.stop.is_requested() || !self.is_usable() {
             return false;

@@ -1,4 +1,4 @@
-//! Fingerprints of different settings never meet, and the size of transactions changes nothing.
+//! Fingerprints of different settings are never compared, and the size of transactions changes nothing.
 
 use std::collections::HashMap;
 

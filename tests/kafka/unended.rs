@@ -12,8 +12,8 @@ use crate::common::article;
 
 const VERDICT_PARTITIONS: i32 = 12;
 
-/// An owner dies with the only broker, within a transaction. Without a check for open records, the next owner
-/// published it in nine of ten runs.
+/// An owner dies with the only broker, within a transaction. Without a check for open records, the records of
+/// that transaction were published in nine of ten runs, although it had been aborted.
 #[test]
 fn aborted_records_are_never_published() {
     let mut brokers = Brokers::start(1);

@@ -220,7 +220,7 @@ fn user_dictionaries_are_applied() {
     assert!(bad.stderr.contains("segment.user_dictionary: line 1"), "{}", bad.stderr);
 }
 
-/// A configuration that an older version wrote with every key at its default must go on working.
+/// A configuration that an older version wrote with every key at its default must still work.
 #[test]
 fn settings_that_older_versions_had_are_named_in_one_warning() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -33,7 +33,8 @@ fn outcomes(run: &Run) -> Vec<String> {
     verdicts.iter().map(|v| word(v, "reason").or_else(|| word(v, "kind")).expect("a kind")).collect()
 }
 
-/// Pages of HTTP/2, and errors and redirects after interim responses, were read with their heads as text.
+/// WARC records of HTTP/2 responses, and of responses after an interim one (100 Continue), were read with
+/// their HTTP heads as part of the text.
 #[test]
 fn pages_of_any_http_version_are_judged_by_their_status() {
     let folder = tempfile::tempdir().expect("a folder");

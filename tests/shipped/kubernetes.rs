@@ -33,7 +33,7 @@ const EVERYTHING: &str = r#"{
     "prometheusRule": {"enabled": true, "labels": {"release": "prometheus"}},
     "keda": {"enabled": true, "authentication": "kafka"}
 }"#;
-/// Kinds of operators, whose schemas are not part of Kubernetes.
+/// Kinds of resources that operators define. Their schemas are not part of Kubernetes.
 const OF_OPERATORS: [&str; 3] = ["ServiceMonitor", "PrometheusRule", "ScaledObject"];
 
 fn tools() -> PathBuf {

@@ -445,7 +445,7 @@ impl Brokers {
         self.end_if_written(id);
     }
 
-    /// Writes the markers that are due.
+    /// Writes the transaction markers whose time has come.
     pub(crate) fn write_markers(&mut self, now: Time) {
         while let Some(at) = self.markers.iter().position(|(at, ..)| *at <= now) {
             let (_, id, target) = self.markers.swap_remove(at);

@@ -27,7 +27,7 @@ pub struct Handed {
 /// written for too long. It may also come from work in the background. After the first such error, every
 /// further call of a method that returns a `Result` returns the same error.
 pub trait OldCentroids: Send + Sync {
-    /// Returns how many centroids leave memory at about the same time. They do so by multiples of this number.
+    /// Returns the number of centroids in a block. Centroids leave memory in whole blocks.
     fn leaving(&self) -> u64;
 
     /// Returns the number of the first centroid that is in memory only.

@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// Detector that the tables were made with, instead of the configured one
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
-    /// Folders of the tables, in the order in which one run would have read their pages
+    /// Folders of the tables, oldest pages first
     #[arg(value_name = "DIR", required = true, num_args = 2..)]
     tables: Vec<PathBuf>,
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 /// One position of two fingerprints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// Values of the two pages, in one character each.
+    /// Values of the two pages, one character each.
     pub values: [char; 2],
 }
 

@@ -20,7 +20,7 @@ struct Stage<'a> {
     woken: Arc<Woken>,
 }
 
-/// True if a stage can go on.
+/// True if a stage can continue.
 struct Woken(AtomicBool);
 
 impl Wake for Woken {
@@ -40,8 +40,8 @@ impl<'a> OneThread<'a> {
         Self { stages: stages.named().map(stage).collect() }
     }
 
-    /// Polls one of the stages that can go on, which `choose` is given the number of. Returns false if there is
-    /// none.
+    /// Polls one of the stages that can continue. `choose` is called with their number, and returns which
+    /// one. Returns false if there is none.
     pub(crate) fn step(&mut self, choose: impl FnOnce(usize) -> usize) -> bool {
         self.step_all_but("", choose)
     }

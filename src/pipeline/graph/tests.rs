@@ -132,12 +132,12 @@ impl<'a> Run<'a> {
         Self { stages: OneThread::new(stages), random: Random::of_seed(seed) }
     }
 
-    /// Runs until no stage can go on.
+    /// Runs until no stage can continue.
     fn until_stalled(&mut self) {
         self.until_stalled_without("");
     }
 
-    /// Runs until no stage but those of this name can go on.
+    /// Runs until no stage can continue, except those of this name.
     fn until_stalled_without(&mut self, name: &str) {
         while self.stages.step_all_but(name, |ready| self.random.below(ready)) {}
     }

@@ -34,7 +34,7 @@ use leitong_base::proto::otlp::{
 const ATTEMPTS: u32 = 5;
 /// Pause after the first attempt. It doubles after each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Limit on the pause that a collector can ask for.
+/// Maximum length of the pause that a collector can request.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Shortest time between two log messages about lost spans.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
@@ -85,7 +85,7 @@ struct Exporter {
 }
 
 impl Exporter {
-    /// Waits for a span and, for a while, for further ones. Returns false once there will be no more.
+    /// Waits for a span and then, for a short time, for more. Returns false if no more can come.
     async fn fill(
         &self,
         batch: &mut Vec<Span>,

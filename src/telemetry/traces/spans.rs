@@ -12,7 +12,7 @@ use super::context::TraceContext;
 pub(super) const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.43.0";
 /// Limit on the bytes of a value that a page chooses.
 const VALUE_BYTES_MAX: usize = 512;
-/// Flags: it is known whether the parent span is of another process, and it is.
+/// Flags of a span whose parent is in another process: bit 8 says that this is known, bit 9 that it is so.
 const PARENT_IS_KNOWN: u32 = 0x100;
 const PARENT_IS_REMOTE: u32 = 0x200;
 

@@ -29,8 +29,8 @@ fn documents(example: &Example) {
     example.run(&format!(".venv/bin/python -c {convert:?}"));
 }
 
-/// Installs the example in a separate folder, with our package as the repository builds it, and documents;
-/// returns it with its commands.
+/// Copies the example and some documents into a separate folder, and installs our package as the repository
+/// builds it. Returns the folder and the example's commands.
 fn installed(name: &str) -> (Example, Vec<String>) {
     let readme = std::fs::read_to_string(examples().join("spark/README.md")).expect("the README");
     let example = Example::copied("spark", name, &readme);

@@ -1,4 +1,4 @@
-//! Decides which requests meet which fault. Rules can be changed while clients are at work. A seeded
+//! Decides which fault each request suffers. Rules can be changed while clients are at work. A seeded
 //! generator chooses among the requests that match a rule, and everything that was done is counted.
 
 use std::collections::BTreeMap;

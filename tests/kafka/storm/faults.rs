@@ -28,9 +28,9 @@ pub(super) enum Trouble {
     ResetBroker,
     /// A worker's connections become slow: bytes per second.
     Throttle(u64, Duration),
-    /// Requests of a worker meet a fault.
+    /// Requests of a worker suffer a fault.
     Request(Api, &'static str, Fault),
-    /// Requests of a worker meet a fault after it was killed, since a new one sends such requests.
+    /// Requests of a worker suffer a fault after it was killed, since a new one sends such requests.
     RequestAtStart(Api, &'static str, Fault),
     /// kill -9 of a broker, and a restart after a while.
     KillBroker(Duration),

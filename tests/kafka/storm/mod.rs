@@ -28,7 +28,7 @@ use faults::Trouble;
 const ROLES: [&str; 7] = ["fingerprint", "cluster", "all", "cluster", "fingerprint", "all", "cluster"];
 const LOG_PARTITIONS: usize = 2;
 const PAGES_PER_SECOND: u64 = 40;
-/// The rate while requests of transactions meet faults: transactions follow each other directly.
+/// The rate while requests of transactions suffer faults: transactions follow each other directly.
 const PAGES_PER_SECOND_MOST: u64 = 600;
 /// Failures are noticed soon, so that many fit into a run; and clients reconnect before requests under way
 /// have arrived.

@@ -58,7 +58,7 @@ impl Former {
         Self { version: version.to_owned(), program, both_ways, hashes }
     }
 
-    /// Returns true if pages that it has fingerprinted meet those of this version.
+    /// Returns true if pages that it has fingerprinted are compared with those of this version.
     pub(crate) fn fingerprints_alike(&self) -> bool {
         self.hashes[0] == hashes(&today())[0]
     }

@@ -15,13 +15,13 @@ pub(crate) struct Proxy {
 /// The faults still to come.
 #[derive(Default)]
 struct Faults {
-    /// Answers that break off after some bytes.
+    /// Answers that end after some bytes, before they are complete.
     cuts: AtomicUsize,
     /// Requests that are answered with 503.
     refusals: AtomicUsize,
 }
 
-/// Bytes of an answer that are forwarded before it breaks off: more than a head has.
+/// Bytes of an answer that are forwarded before the connection is closed: more than a head has.
 const BEFORE_CUT: usize = 50_000;
 
 impl Proxy {

@@ -97,7 +97,7 @@ impl Clusterer {
         self.journal.as_mut().map(|journal| std::mem::take(&mut journal.crawls)).unwrap_or_default()
     }
 
-    /// Returns the number of crawls so far, and how many of the first ones are forgotten. `None` if recrawls
+    /// Returns the number of crawls so far, and how many of the first ones were evicted. `None` if recrawls
     /// are not recognised.
     #[must_use]
     pub fn crawl_bounds(&self) -> Option<(u64, u64)> {

@@ -80,7 +80,8 @@ impl Scratch {
         }
     }
 
-    /// Lists what must be read besides the homes, and prefetches it. Returns the lengths of both lists.
+    /// Lists the groups and lists that must be read in addition to the homes, and prefetches them. Returns
+    /// the lengths of both lists.
     #[inline]
     fn fetch_far(&mut self, segments: &[Segment], places: &[Place]) -> (usize, usize) {
         let Self { homes, far, rest, .. } = self;

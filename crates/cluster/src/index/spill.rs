@@ -137,7 +137,7 @@ impl Spills {
         self.places.extend(slots.zip(0..).map(|(slot, place)| (spread((*slot).into()), place)));
     }
 
-    /// Forgets the positions of the slots of a list that is no longer long.
+    /// Discards the positions of the slots of a list that is no longer long.
     fn forget_places(&mut self, spill: Spill) {
         for slot in &self.slots[spill.range()] {
             self.places.remove(&spread((*slot).into()));

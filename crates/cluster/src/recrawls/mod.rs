@@ -246,7 +246,7 @@ impl Crawls {
     }
 }
 
-/// Bytes that a crawl takes in the three maps, including their free room.
+/// Memory per crawl in the three maps, including their free slots, in bytes.
 const PLACES_BYTES: usize = 96;
 
 fn bytes_of(crawl: &Crawl) -> usize {

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 pub(super) struct CorpusId(pub(super) u32);
 
 impl CorpusId {
-    /// Returns the number that is XORed with the keys and bits of this corpus, so that those of different
-    /// corpora seldom meet; 0 for the first corpus. It does not change whether a key is
+    /// Returns the number that is XORed with the keys and bits of this corpus, so keys of different corpora
+    /// are seldom equal; 0 for the first corpus. It does not change whether a key is
     /// [wide](leitong_fingerprint::WIDE_KEY).
     #[inline]
     pub(super) fn salt(self) -> u64 {
@@ -84,7 +84,7 @@ impl Corpora {
         id
     }
 
-    /// Subtracts a removed centroid. A corpus without centroids is forgotten.
+    /// Subtracts a removed centroid. A corpus without centroids is removed.
     pub(super) fn leave(&mut self, id: CorpusId) {
         let entry = &mut self.entries[id.0 as usize];
         entry.centroids -= 1;

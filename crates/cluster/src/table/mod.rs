@@ -10,8 +10,7 @@
 //! found by subtraction.
 //!
 //! One table has the centroids of all corpora. Centroids of different corpora or fingerprint settings never
-//! match. Their keys and bits are mixed with a number for each corpus, so they seldom meet in the index
-//! either.
+//! match. Their keys and bits are mixed with a number for each corpus, so their keys are seldom equal either.
 
 mod cold;
 mod column;

@@ -18,7 +18,7 @@ pub struct RecrawlNote {
     /// Share of the text that also occurs in the former version, 0 to 1. Null in the same cases, and if the
     /// detector cannot tell.
     pub share: Option<Number>,
-    /// Share of the former text that also occurs in the present one.
+    /// Share of the former text that also occurs in the new one.
     pub former_share: Option<Number>,
     /// The cluster that the page has left.
     pub left_cluster_id: Option<ClusterId>,

@@ -52,7 +52,7 @@ pub struct Annotation<'a> {
     pub added: Added,
 }
 
-/// The groups of fields that are added besides those about the verdict.
+/// The groups of fields that are added in addition to those about the verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Added {
     /// The size of the cluster.

@@ -51,7 +51,8 @@ enum Found {
 }
 
 impl Found {
-    /// Returns the content as a JSON object, if it is one. Of a row, only `column` is needed.
+    /// Returns the content as a JSON object, if it is one. For a row of a table, only the column `column` is
+    /// used.
     fn json(&self, column: &str) -> Option<Cow<'_, [u8]>> {
         match self {
             Self::Record(Original { json, bytes, .. }) => {
@@ -111,7 +112,7 @@ impl Walk {
         }
     }
 
-    /// Goes to the start of `input`.
+    /// Moves to the start of `input`.
     fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
         self.end()?;
         let into = |input: Input| input.into_originals(&self.rules, self.column.as_deref());
@@ -170,7 +171,7 @@ pub struct Outputs {
     pub drop: Option<Output>,
     /// True if kept documents get fields about the verdict, too.
     pub annotate: bool,
-    /// The groups of fields that annotated documents get besides those about the verdict.
+    /// The groups of fields that annotated documents get in addition to those about the verdict.
     pub added: Added,
     /// The data about kept documents that revisit records need. Set if revisit records replace duplicates.
     pub revisit: Option<Referents>,
@@ -501,7 +502,7 @@ pub struct Ranker {
 pub struct Needs {
     /// The preferred document of a cluster.
     pub prefer: Prefer,
-    /// The field of which one document per value is kept.
+    /// One document per value of this field is kept.
     pub one_per: Option<Field>,
     /// The field whose values are sources of which not too much may be dropped.
     pub source: Option<Field>,

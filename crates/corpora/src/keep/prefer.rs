@@ -173,8 +173,8 @@ impl Choice {
         }
     }
 
-    /// Registers the rank of a document, and its value of the field of which one per value is kept. Documents
-    /// without a value are one group.
+    /// Registers the rank of a document, and its value of the field that groups documents. One document per
+    /// group is kept; documents without a value are one group.
     pub fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64, value: Option<&str>) {
         let By::Rank { clusters, values, .. } = &mut self.by else { return };
         // A document that is dropped for a passage must not stand for the others of its cluster.

@@ -19,7 +19,7 @@ pub trait Sink: Send {
     /// The conclusions cannot be written. The run ends.
     fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()>;
 
-    /// Hands buffered data to the reader. Called when no more input is at hand.
+    /// Flushes buffered data to the reader. Called when the input has to be waited for.
     ///
     /// # Errors
     /// The data cannot be written. The run ends.

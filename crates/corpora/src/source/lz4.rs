@@ -48,7 +48,7 @@ impl<R: BufRead> Read for Lz4Frames<R> {
 /// A reader of the compressed bytes.
 struct CompressedReader<R> {
     inner: R,
-    /// The first bytes of a frame, of which the last `held` are still to be returned.
+    /// The first bytes of a frame. The last `held` of them have not been returned yet.
     magic: [u8; 4],
     held: usize,
     /// True if more data was requested than there is.

@@ -30,7 +30,7 @@ use super::stamp::Stamp;
 use super::warc::WarcReader;
 use super::{FramingError, ReadSoFar, Source};
 
-/// Buffer size for reading from a file or decompressor. It also limits how much a batch takes in without
+/// Buffer size for reading from a file or decompressor. It also limits how much a batch reads without
 /// waiting.
 const BUFFER_BYTES: usize = 1 << 20;
 

@@ -65,8 +65,8 @@ fn a_file_that_cannot_be_read_fails_the_decision() {
     assert!(fault.to_string().contains("cannot read") && fault.is_unreadable(), "{fault}");
 }
 
-/// The disk has no room for the longest runs. They stay as they are and are found, merging is seldom tried
-/// again, and they are merged once there is room.
+/// The disk has no room for the longest runs. They stay unmerged and look-ups still find their keys. Merging
+/// is retried at growing intervals, and succeeds once there is room.
 #[test]
 fn runs_that_find_no_room_stay_as_they_are() {
     let (detector, expiry) = (coloured(), ExpiryConfig::default());

@@ -28,8 +28,7 @@ const FILTER_KEYS: u64 = 1_500_000;
 const ASKED_MIN: u32 = 32;
 /// Minimum number of centroids under one key whose second keys are stored with them.
 const SECOND_KEYS_MIN: usize = 64;
-/// Number of pages of one key that are announced before they are read; the system reads further ahead by
-/// itself.
+/// Number of pages of one key that are prefetched; the operating system reads further ahead by itself.
 const PAGES_AHEAD: usize = 4;
 
 /// Returns the name of the file.

@@ -211,8 +211,8 @@ impl Shared {
         self.tell();
     }
 
-    /// Merges some runs if any are due, or finds that they cannot be merged now. Returns false if none are
-    /// due.
+    /// Merges some runs if there are enough of one size, or finds that they cannot be merged now. Returns
+    /// false if no merge is needed.
     pub(super) fn merge_once(&self) -> bool {
         let StoreOptions { fan, span_max, .. } = self.options;
         let choose = |view: &View, progress: &mut Progress| {

@@ -172,8 +172,8 @@ impl BlockStore {
         self.shared.wait(|progress| progress.on_their_way == 0)
     }
 
-    /// Waits until all centroids that were handed over are written, as far as they fill blocks, and all merges
-    /// that are due have been tried.
+    /// Waits until all full blocks of the centroids that were handed over are written, and all pending merges
+    /// have been tried.
     ///
     /// # Errors
     /// [`TableFault`] if the store has failed.
@@ -520,9 +520,9 @@ fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portio
     }
 }
 
-/// Starts a thread that merges the runs that are due. Returns `None` if no thread can be started now; then
-/// the next block's thread will merge them. Long merges run alongside short ones, since at most one thread
-/// merges each length.
+/// Starts a thread that performs the pending merges. Returns `None` if no thread can be started now; then the
+/// next block's thread will merge them. Long merges run alongside short ones, since at most one thread merges
+/// each length.
 fn merge_beside(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     shared.progress().mergers += 1;
     let ended = |shared: &Shared| {

@@ -36,8 +36,9 @@ impl<'a> Merge<'a> {
         Ok(Self { settings, clusterer: output.load_or_begin(settings)?, runs: Vec::new(), tables: 0 })
     }
 
-    /// Merges the table in `folder`, which must not be written meanwhile. Calls `each` with the former id of
-    /// each of its clusters, and the result for it. Memory: some centroids in addition to the table.
+    /// Merges the table in `folder`, which nobody else may write to at the same time. Calls `each` with the
+    /// former id of each of its clusters, and the result for it. Memory: some centroids in addition to the
+    /// table.
     ///
     /// # Errors
     /// [`SnapshotError`] if there is no table, or if it cannot be read, is damaged, was made with other

@@ -7,8 +7,8 @@
 
 use super::DecodeError;
 
-/// First bytes of file formats that crawlers meet, from the MIME Sniffing Standard and the specifications of the
-/// formats.
+/// First bytes of file formats that crawlers often fetch, from the MIME Sniffing Standard and the
+/// specifications of the formats.
 const SIGNATURES: &[(&[u8], &str)] = &[
     (b"%PDF-", "a PDF document"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),

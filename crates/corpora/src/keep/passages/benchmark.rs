@@ -20,7 +20,7 @@ use crate::keep::verify::shortened;
 use leitong_base::hashed::HashedMap;
 use leitong_text::page::mapping::pointer::to_field;
 
-/// Bytes that a piece takes in memory.
+/// Memory per piece, in bytes.
 const PIECE_BYTES: usize = 48;
 
 /// Texts of benchmarks, to be found in documents.

@@ -68,8 +68,8 @@ impl Sampling {
         (self.run + self.window + unit_max).saturating_sub(2)
     }
 
-    /// Calls `take` with each chosen piece, until it returns false. Those at the start and end of lines and sentences
-    /// may come before others that begin earlier.
+    /// Calls `take` with each chosen piece, until it returns false. Pieces are not quite in the order of the
+    /// text: one at the start or end of a line or sentence may come before a piece that begins earlier.
     pub fn chosen(&self, units: impl Iterator<Item = Unit>, mut take: impl FnMut(Piece) -> bool) {
         let mut window = Window::new(self);
         self.runs(units, |run, kind| match kind {
@@ -179,7 +179,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The runs of a window, of which the least is chosen.
+/// The runs of letters in a window. The one with the smallest hash is chosen.
 struct Window<'a> {
     sampling: &'a Sampling,
     /// The runs that may still be chosen, in the order of both places and hashes.

@@ -38,7 +38,7 @@ impl Records {
         Self { inputs, readings, rules, current: None }
     }
 
-    /// Goes to the start of `input`.
+    /// Moves to the start of `input`.
     pub(super) fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
         let path = &self.inputs[input];
         let rules = &self.rules;

@@ -425,7 +425,7 @@ impl Unit {
     }
 }
 
-/// Returns the character with which the output goes on at `next`, after units with this `link`.
+/// Returns the next character of the output at `next`, after units with this `link`.
 fn first_of(next: Option<&Unit>, link: u32) -> Option<char> {
     let next = next?;
     Some(match next.look.style {

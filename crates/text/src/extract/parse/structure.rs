@@ -95,7 +95,7 @@ pub(in crate::extract) enum Property {
 }
 
 impl Structure {
-    /// Forgets the last page, keeps the memory.
+    /// Clears the structure of the last page, but keeps its memory for the next one.
     pub(in crate::extract) fn clear(&mut self) {
         self.spans.clear();
         self.images.clear();

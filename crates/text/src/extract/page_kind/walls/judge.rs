@@ -29,7 +29,7 @@ const STRONG_POINTS: u32 = 3;
 const PASSWORD_POINTS: u32 = 3;
 /// Points for a mark in the source.
 const MARK_POINTS: u32 = 6;
-/// Maximum numbers that count of weak phrases (at one point each), strong phrases, and filled blocks.
+/// At most this many weak phrases (one point each), strong phrases and filled blocks count.
 const WEAK_MAX: u32 = 4;
 const STRONG_MAX: u32 = 4;
 const FILLED_MAX: u32 = 2;
