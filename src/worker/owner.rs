@@ -19,6 +19,13 @@
 //!                │                  └ failed: take over again, write again unless it was committed
 //!                └► next batch, meanwhile ─► its transaction, once the one before is committed
 //! ```
+//! Example: owner A has committed the log up to offset 100, and its process freezes while it writes the
+//! transaction for the records 100 to 149. After the session timeout, the group assigns the partition to B. B
+//! takes over, so brokers abort that transaction: none of its verdicts becomes visible, and the committed
+//! offset stays 100. B restores the table as of offset 100, and decides on 100 to 149 again. The verdicts are
+//! the same, because they depend on nothing but the log. When A wakes up, brokers reject its commit, and A
+//! drops its table.
+//!
 //! Invariants: transactions follow one another. The table is ahead of the broker by at most two batches, one
 //! that is being written and one that is being decided. Each batch is written until it is committed, or the
 //! table is dropped. The deletion of old records and the saving of blocks learn of a batch only after it is

@@ -1,7 +1,7 @@
 //! The source end of the fingerprint stage: reads the page topic, and commits what is delivered to the log.
 //!
 //! Everything here runs on the thread of the reading stage, and so do rebalances, inside
-//! [`PageConsumer::poll`]. While there is no room for pages it goes on polling with paused partitions, so the
+//! [`PageConsumer::poll`]. While there is no room for pages, it keeps polling with paused partitions, so the
 //! member stays in its group.
 
 use std::mem;

@@ -1,8 +1,14 @@
-//! Takes over a partition from its former owner.
+//! Takes over a partition of the log from its former owner. This is the first step of a new owner (owner.rs);
+//! the next one is to restore the table (restore/).
 //!
 //! In: the partition. Out: a producer under the partition's transactional id, which no other instance can use
-//! any more: `init_transactions` has fenced the former owner and ended its transaction, and `unended.rs` has
-//! ended transactions that some partitions still considered open.
+//! any more. There are two steps:
+//!
+//! 1. `init_transactions` under that id. Brokers end the former owner's open transaction, and reject its later
+//!    requests, even if it is alive and does not know yet that it lost the partition.
+//! 2. `unended.rs` ends transactions that brokers have ended, but that some partitions still consider open.
+//!
+//! Cost: a few requests; 0.16 s when measured, for an owner that had died in a transaction.
 
 use super::owned::OwnedPartition;
 use super::ports::World;

@@ -2,12 +2,12 @@
 //! consumer group.
 //!
 //! ```text
-//! standby, snapshot or nothing ─► changelog to its end ─► checks ─► committed offset ─► where the log goes on
+//! standby, snapshot or nothing ─► changelog to its end ─► checks ─► committed offset ─► next offset of the log
 //! ```
 //! `source.rs` finds the source (with the help of `blocks.rs` for tables on disk), and `place.rs` the offset
 //! of the changelog to read from. The changelog is read up to its end, as a `read_committed` consumer sees
 //! it. The checks are: every centroid is there and in order, and the table was made with this instance's
-//! topics, `kafka.app` and settings. At last `resume.rs` compares the position record, which every
+//! topics, `kafka.app` and settings. Finally, `resume.rs` compares the position record, which every
 //! transaction writes, with the committed offset: they must be equal.
 //!
 //! Invariants: damaged data, or data of another table, is never used. A table is never started from scratch

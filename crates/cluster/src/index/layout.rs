@@ -1,4 +1,5 @@
-//! How the hash and slot of a segment's entry share its 34 bits.
+//! How the hash and the slot of an entry share 34 of its 36 bits. The other two bits say how far the entry is
+//! from its home (`group.rs`).
 //!
 //! A hash is cut to a *value* of some bits. The last bit says if the key is wide. Each entry has a *home*,
 //! the group in proportion to its value:
@@ -7,9 +8,11 @@
 //! value × homes = home × 2^bits + fraction          tag = upper bits of the fraction
 //! ```
 //! Two values with the same home differ in their fractions by at least `homes`. So the fraction without the
-//! bits below that number, the *tag*, is enough to restore the value. When a table doubles, slots need one
-//! more bit and tags one less, because there are more homes. So entries of one width serve tables of any
-//! size.
+//! bits below that number, the *tag*, is enough to restore the value. For example, with 2^16 homes and slots of
+//! 20 bits, 14 bits are left for the tag: home and tag together distinguish 30 bits of the hash.
+//!
+//! When a table doubles, slots need one more bit and tags one less, because there are more homes. So entries
+//! of one width serve tables of any size.
 
 use super::group::Item;
 

@@ -1,6 +1,7 @@
-//! The centroids of the current batch, before the index inserts them all at once.
+//! The centroids that records of the current batch have founded. The index inserts them all at once after the
+//! batch, so until then they can only be found here.
 //!
-//! Records are looked up here one by one, in order, on one core. For a batch of one record nothing is done.
+//! Records are looked up here one by one, in order, on one core. A batch of one record needs none of this.
 
 use super::{Batch, spread};
 use leitong_base::hashed::HashedMap;
