@@ -92,7 +92,8 @@ impl Committer {
             Ok(()) => self.journal.remove(),
             Err(SnapshotError::Fault(_)) => {
                 tracing::warn!(
-                    "the table cannot be saved, because its files cannot be written; no stored page is lost: the journal has the rest"
+                    "the table cannot be saved, because its files cannot be written; no page is lost: the \
+                     journal has the rest"
                 );
                 Ok(())
             }

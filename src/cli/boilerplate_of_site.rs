@@ -115,8 +115,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     ));
     if found.pages() < 2 {
         bail!(
-            "topic {topic} has {} page(s) of {site:?} with a main text since then, and two are needed; look further back with \
-             --from 7d or --from beginning, or wait for new pages with --from now",
+            "topic {topic} has {} page(s) of {site:?} with a main text since then, but two are needed; read \
+             earlier pages with --from 7d, or wait for new ones with --from now",
             found.pages()
         );
     }

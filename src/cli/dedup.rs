@@ -72,8 +72,8 @@ pub(super) struct Arguments {
     /// error]
     #[arg(long, value_name = "FILE")]
     dead_letters: Option<PathBuf>,
-    /// Folder of a centroid table that is loaded at the start and saved at the end, to compare each day's
-    /// files with those of earlier days
+    /// Folder of a centroid table, which is loaded at the start and saved at the end. A run thus compares its
+    /// pages with those of earlier runs
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
     #[command(flatten)]
@@ -90,15 +90,13 @@ pub(super) struct Arguments {
     /// followed by its path in the folder
     #[arg(long, value_name = "URL")]
     url_base: Option<String>,
-    /// Read the inputs as indexes of WARC files (CDX or CDXJ), and only the records that they list. The WARC
-    /// files are looked for in this folder, or under s3://BUCKET/…. [input.filter] skips entries by status
-    /// and content type
+    /// Read the inputs as indexes of WARC files (CDX or CDXJ), and only the records that they list, from the
+    /// WARC files in this folder or under s3://BUCKET/…
     #[arg(long, value_name = "DIR|URL", conflicts_with = "url_base")]
     warc_base: Option<PathBuf>,
-    /// Files of pages: JSON lines, WARC, CSV or TSV (plain, gzip, zstd or lz4), Parquet, or single HTML
-    /// pages. Also a folder of such files, a pattern such as 'crawl/**/*.jsonl.gz', or an object
-    /// s3://BUCKET/KEY (credentials and endpoint from AWS_…). `-` reads JSON lines or WARC from standard
-    /// input
+    /// Files of pages: JSON lines, WARC, CSV or TSV (plain, gzip, zstd or lz4), Parquet, or HTML. Also
+    /// folders of such files, patterns such as 'crawl/**/*.jsonl.gz', objects s3://BUCKET/KEY (credentials
+    /// and endpoint from AWS_…), and `-` for JSON lines or WARC from standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
@@ -113,7 +111,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let unnameable = files.unnameable.len();
     let (paths, mut below) = (files.files, files.below);
     if paths.is_empty() && !arguments.inputs.is_empty() {
-        bail!("nothing to read: the inputs name no file that can be read; check the names");
+        bail!("nothing to read: the inputs name no file; check the names");
     }
     if arguments.warc_base.is_some() {
         below.iter_mut().for_each(|below| *below = named_for_records(below));
@@ -333,8 +331,8 @@ fn note_left_out(files: &Files, read: folders::Read) {
     }
     if !files.unnameable.is_empty() {
         terminal::note(format_args!(
-            "{} objects are not read: their keys have an empty part, a part `.` or `..`, or a control character, and no \
-             request can name such a key; copy them to other keys",
+            "{} objects are not read, because no request can name a key with an empty part, a part `.` or \
+             `..`, or a control character; copy them to other keys",
             files.unnameable.len()
         ));
     }
@@ -348,8 +346,8 @@ fn note_unversioned(paths: &[PathBuf], inputs: &[Input]) {
     let mut unversioned = objects.filter(is_unversioned);
     if let Some(first) = unversioned.next() {
         terminal::note(format_args!(
-            "{} objects have neither an ETag nor a time ({}, …): if one is replaced by another of the same size during the run, \
-             that may not be noticed",
+            "{} objects have neither an ETag nor a time ({}, …), so a replacement of the same size during \
+             the run may go unnoticed",
             unversioned.count() + 1,
             first.name
         ));

@@ -218,7 +218,8 @@ impl Marked {
         };
         let (when, table) = (ended_at(run), table.display());
         let why = format!(
-            "a run that ended{when} put {whose} into the table {table}, so each is a duplicate of itself"
+            "a run that ended{when} put {whose} into the table {table}, so each page is a duplicate of \
+             itself"
         );
         match problem {
             Some(problem) => bail!("{problem}; {why}. Nothing was changed; {REMEDY}"),

@@ -43,8 +43,8 @@ use leitong_corpora::source::rules::InputRules;
 #[derive(Debug, Args)]
 #[group(id = "documents")]
 pub(super) struct Arguments {
-    /// Write the documents that are kept, unchanged: to one file, or to a folder with one file per input.
-    /// Compressed if the name ends in .gz or .zst. Verdicts are then written only with --output
+    /// Write the documents that are kept: to one file, or to a folder with one file per input. Compressed if
+    /// the name ends in .gz or .zst. Verdicts are then written only with --output
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     keep: Option<PathBuf>,
     #[command(flatten)]
@@ -56,13 +56,12 @@ pub(super) struct Arguments {
     /// Add the fields that --drop adds to kept documents as well
     #[arg(long, requires = "keep", help_heading = "Documents")]
     annotate: bool,
-    /// Replace each duplicate from a WARC file by a `revisit` record in the output of --keep. It has the
-    /// duplicate's HTTP headers and refers to the record with the same payload or, for a near-duplicate, to
-    /// the record that is kept
+    /// In the output of --keep, replace each duplicate from a WARC file by a `revisit` record, which refers
+    /// to the record with the same payload, or to the one that is kept
     #[arg(long, requires = "keep", help_heading = "Documents")]
     revisit: bool,
     /// Document of each cluster to keep: first, longest (main text), newest (fetched_at), published (earliest
-    /// by its own date), or highest:/POINTER or lowest:/POINTER for a number in the document
+    /// by its own date), highest:/POINTER or lowest:/POINTER (a number in the document)
     #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Documents")]
     prefer: Prefer,
     /// Keep one document per value of this field in each cluster: host, or a JSON pointer such as /meta/source
@@ -74,8 +73,8 @@ pub(super) struct Arguments {
     /// Drop undecidable pages instead of keeping them
     #[arg(long, help_heading = "Documents")]
     drop_undecidable: bool,
-    /// Compare each document with the kept documents of its cluster before it is dropped. Keep it if text would
-    /// be lost, if its numbers, versions or names differ, or if it cannot be compared. Verdicts stay the same
+    /// Before a document is dropped, compare it with the kept documents of its cluster. Keep it if text would
+    /// be lost, if numbers, versions or names differ, or if it cannot be compared. Verdicts stay the same
     #[arg(long, help_heading = "Documents")]
     verify: bool,
     /// How much of a document may be lost before --verify keeps it: a share of its text, a number of letters in

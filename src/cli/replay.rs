@@ -100,9 +100,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             replay(&config.kafka, &table, partition, start, arguments.until, &mut sink)?;
         if let Some(offset) = replayed.start_is_missing {
             terminal::note(format_args!(
-                "log partition {partition} begins at offset {offset}, since retention has deleted earlier records. Verdicts differ \
-                 from the published ones, because clusters that were founded there are not known here; to get the same verdicts, \
-                 start from a table saved earlier (--table)"
+                "log partition {partition} begins at offset {offset}, since retention has deleted earlier \
+                 records. Clusters that they founded are unknown, so verdicts differ from the published \
+                 ones; to get the same verdicts, start from a saved table (--table)"
             ));
         }
         terminal::note(format_args!(

@@ -83,8 +83,8 @@ pub(crate) fn recommend(report: &Report) -> Recommendation {
     } else {
         let names = not_told_apart.join(", ");
         why.push(format!(
-            "These pages do not distinguish it from {names}: their 95 % intervals overlap. It is recommended because none of them \
-             has a smaller share of wrong {} ({:.2} %). You may also choose by cost.",
+            "These pages do not distinguish it from {names}: their 95 % intervals overlap. None of them has \
+             a smaller share of wrong {} ({:.2} %). You may also choose by cost.",
             if report.labelled { "duplicate verdicts" } else { "unrelated pairs" },
             chosen.wrong * 100.0
         ));
@@ -124,9 +124,9 @@ fn threshold(report: &DetectorReport, why: &mut Vec<String>) -> Option<f64> {
     let by_distance = f1(best.precision, best.recall);
     if by_distance > as_set + CLEARLY {
         why.push(format!(
-            "Another threshold would suit these pages better: a distance of up to {:.3} gives an F1 of {by_distance:.3} over the \
-             pairs, and the configured threshold gives {as_set:.3}. Run `leitong tune --detector {}` to see the setting and its \
-             precision.",
+            "Another threshold would suit these pages better: a distance of up to {:.3} gives an F1 of \
+             {by_distance:.3} over the pairs, the configured one {as_set:.3}. `leitong tune --detector {}` \
+             shows the setting.",
             best.distance, report.name
         ));
         return Some(best.distance);

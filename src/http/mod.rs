@@ -117,7 +117,7 @@ impl Port {
             let (stream, peer) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    tracing::warn!(%error, "a client could not connect; the port goes on serving others");
+                    tracing::warn!(%error, "a client could not connect; others are still served");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }

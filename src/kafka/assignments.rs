@@ -187,7 +187,7 @@ impl PagesContext {
             TopicIds::from_metadata(&metadata(&element)).verify(&self.topics.ids())?;
             let (low, high) = consumer
                 .fetch_watermarks(&self.topic, element.partition(), CALL_TIMEOUT)
-                .context("brokers did not say where the page topic begins and ends")?;
+                .context("brokers did not report the first and last offsets of the page topic")?;
             let (partition, low) = (u32::try_from(element.partition())?, u64::try_from(low)?);
             let start = match element.offset() {
                 Offset::Offset(committed) if committed > high => {
@@ -269,9 +269,9 @@ impl PagesContext {
 /// The committed offset of the group is after the end of the topic.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at {high}, so \
-     it was deleted and created again, or truncated. Its new pages would count as already read; raise kafka.epoch to process \
-     all pages of the topic"
+    "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at \
+     {high}: it was recreated or truncated, and its new pages would count as already read; raise \
+     kafka.epoch to process all pages of the topic"
 )]
 pub(super) struct TopicReplaced {
     topic: String,

@@ -68,9 +68,9 @@ impl TopicWatch {
         watch.ids = ids(&described);
         if described.contains(&Described::WithoutId) {
             tracing::warn!(
-                "a topic that is deleted and created again may go unnoticed, since the brokers have no topic ids (KIP-516, Apache \
-                 Kafka 2.8 and later); such a page topic is recognised only by its messages' timestamps, a log or changelog \
-                 by its offsets; stop all instances before you delete a topic"
+                "the brokers have no topic ids (Apache Kafka 2.8 and later has them), so Leitong may not \
+                 notice that a topic was deleted and created again; stop all instances before you delete a \
+                 topic"
             );
         }
         let TopicIds { pages, log, changelog } = watch.ids;

@@ -89,7 +89,8 @@ fn ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> an
         asked.add_partition_offset(topic, i32::try_from(*partition)?, Offset::End)?;
     }
     let found =
-        client.offsets_for_times(asked, CALL_TIMEOUT).context("brokers did not say where topics end")?;
+        client.offsets_for_times(asked, CALL_TIMEOUT).context("brokers did not report the end offsets of \
+                                                               topics")?;
     let end = |(topic, partition): &(String, u32)| {
         let nothing = || format!("no answer about where {topic}[{partition}] ends");
         let found = found.find_partition(topic, i32::try_from(*partition)?).with_context(nothing)?;

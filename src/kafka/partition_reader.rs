@@ -84,7 +84,8 @@ impl Reader for PartitionReader {
         let (low, high) = self
             .consumer
             .fetch_watermarks(&self.topic, self.partition, CALL_TIMEOUT)
-            .with_context(|| format!("brokers did not say where {} begins and ends", self.name()))?;
+            .with_context(|| format!("brokers did not report the first and last offsets of \
+                                      {}", self.name()))?;
         Ok((u64::try_from(low)?, u64::try_from(high)?))
     }
 

@@ -62,7 +62,7 @@ impl Tail {
             .fetch_metadata(Some(topic), CALL_TIMEOUT)
             .with_context(|| format!("brokers did not answer about topic {topic}"))?;
         let mut assignment = TopicPartitionList::new();
-        let no_answer = || format!("brokers did not say where topic {topic} ends");
+        let no_answer = || format!("brokers did not report the end offsets of topic {topic}");
         let partitions = partitions_in(&metadata);
         for partition in &partitions {
             let offset = match start {

@@ -189,7 +189,7 @@ fn ask<C: ClientContext, T>(
             let refused = sys::rd_kafka_AdminOptions_set_include_authorized_operations(options.get(), 1);
             if !refused.is_null() {
                 sys::rd_kafka_error_destroy(refused);
-                bail!("librdkafka cannot ask for the permitted operations");
+                bail!("librdkafka cannot request the permitted operations");
             }
         }
         sys::rd_kafka_DescribeTopics(rk, collection.get(), options.get(), queue.get());
@@ -213,7 +213,8 @@ fn ask<C: ClientContext, T>(
     // to the event, which outlives `descriptions`, and `count` is their number.
     let descriptions = unsafe {
         let result = sys::rd_kafka_event_DescribeTopics_result(event.get());
-        ensure!(!result.is_null(), "librdkafka gave the answer to another request than that for topic ids");
+        ensure!(!result.is_null(), "librdkafka returned the answer to another request than the one for topic \
+                                    ids");
         let mut count = 0;
         let first = sys::rd_kafka_DescribeTopics_result_topics(result, &raw mut count);
         ensure!(
@@ -235,7 +236,7 @@ unsafe fn described(
     description: *const sys::rd_kafka_TopicDescription_t,
     topic: &str,
 ) -> anyhow::Result<Described> {
-    ensure!(!description.is_null(), "the answer says nothing about topic {topic}");
+    ensure!(!description.is_null(), "the answer does not mention topic {topic}");
     // SAFETY: `description` is not null and alive; name, error and id belong to it. Errors are identified by
     // their names, since a broker may send numbers that are missing in the enum of this librdkafka.
     unsafe {
@@ -268,7 +269,7 @@ unsafe fn operations_of(
 ) -> anyhow::Result<Allowed> {
     // A broker may name operations that are missing in the enum of this librdkafka.
     const { assert!(size_of::<sys::rd_kafka_AclOperation_t>() == size_of::<u32>()) };
-    ensure!(!description.is_null(), "the answer says nothing about topic {topic}");
+    ensure!(!description.is_null(), "the answer does not mention topic {topic}");
     // SAFETY: `description` is not null and alive. The operations belong to it, `count` is their number, and
     // each is a number of 32 bits.
     unsafe {

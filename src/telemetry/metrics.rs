@@ -58,16 +58,17 @@ pub const ALL: &[Metric] = &[
         "leitong_pages_lost_total",
         "counter",
         "",
-        "Pages that were lost, since retention deleted them before they were read; a crawler's transaction markers among them are counted too",
+        "Pages lost because retention deleted them before they were read; includes transaction markers of \
+         the crawler",
     ),
     metric(
         "leitong_queue_records",
         "gauge",
         "queue: page-fetch, page, page-read, page-cpu, page-order, log-send, log-fetch, changelog-fetch, transaction; partition: of the log, for the last three",
-        "Records waiting in a queue: fetched from the page topic (page-fetch); between topic and log (page), of which just read \
-         (page-read), waiting for a CPU thread (page-cpu), handed to the CPU threads and not yet due to be sent (page-order); \
-         on their way to the log (log-send); fetched from the log (log-fetch) or changelogs (changelog-fetch); on their way \
-         in a transaction (transaction)",
+        "Records waiting in a queue: fetched from the page topic (page-fetch); between topic and log (page), \
+         and of these just read (page-read), waiting for a CPU thread (page-cpu), or for earlier pages \
+         (page-order); on their way to the log (log-send); fetched from the log (log-fetch) or changelogs \
+         (changelog-fetch); in a transaction (transaction)",
     ),
     metric(
         "leitong_queue_bytes",
@@ -91,7 +92,7 @@ pub const ALL: &[Metric] = &[
         "leitong_stalled_seconds",
         "gauge",
         "",
-        "Time for which pages have waited for the CPU stages while none was finished; /readyz fails from 60 seconds on",
+        "Time since the CPU stages last finished a page while pages wait; /readyz fails from 60 seconds on",
     ),
     metric("leitong_log_records_sent_total", "counter", "", "Records delivered to the fingerprint log"),
     metric(
@@ -110,8 +111,8 @@ pub const ALL: &[Metric] = &[
         "leitong_log_records_dropped_total",
         "counter",
         "why: repeated, after-gap, old-epoch, replaced",
-        "Records of the log that were not accepted: a repetition, a record after a gap, one of a lower kafka.epoch, or one of a \
-         page topic that was replaced",
+        "Records of the log that were not accepted: repeated, after a gap, of a lower kafka.epoch, or of a \
+         replaced page topic",
     ),
     metric(
         "leitong_other_fingerprint_hash_total",

@@ -218,9 +218,9 @@ fn whole_ms(time: Duration) -> Duration {
 /// The error for a page topic that was replaced by another topic of its name.
 #[derive(Debug, Error)]
 #[error(
-    "topic {topic}, partition {partition}, offset {offset}: pages were read from another topic of this name before: \
-     the topic was deleted and created again, so its pages would count as already read; raise kafka.epoch to have all \
-     pages of the topic processed",
+    "topic {topic}, partition {partition}, offset {offset}: pages were read from another topic of this name \
+     before: it was recreated, and its new pages would count as already read; raise kafka.epoch to process \
+     all pages of the topic",
     topic = .0.topic, partition = .0.partition, offset = .0.offset
 )]
 pub(super) struct Replaced<'a>(pub(super) &'a Origin);

@@ -103,7 +103,7 @@ pub(crate) fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Fi
     let surroundings = resources::Surroundings::new(roles, counts);
     let short = resources::warnings(config, surroundings, resources::Limits::read());
     if short.is_empty() {
-        findings.right("machine", "memory and open files are enough for what is configured");
+        findings.right("machine", "memory and open files are sufficient for the configuration");
     }
     short.into_iter().for_each(|warning| findings.add(Grade::Warning, "machine", warning));
     findings.0
@@ -129,7 +129,7 @@ impl Findings {
             _ if address.is_empty() => self.add(
                 Grade::Warning,
                 "admin port",
-                "admin.address is empty: no metrics, and nobody can ask whether the worker is ready",
+                "admin.address is empty: there are no metrics and no readiness probe",
             ),
             Ok(_) => self.right("admin port", format!("{address} is free")),
             Err(error) => self.refused(

@@ -166,13 +166,13 @@ pub(super) fn set_aside(partition: u32, files: &dyn Files, why: &dyn fmt::Displa
     match files.set_aside() {
         Ok(aside) => tracing::warn!(
             partition,
-            "table {folder} is not used and set aside as {}, the table is restored from the changelog: {why}",
+            "table {folder} cannot be used, so it is set aside as {} and restored from the changelog: {why}",
             aside.display()
         ),
         Err(error) => tracing::warn!(
             partition,
-            "table {folder} is not used, the table is restored from the changelog: {why} (and it cannot be set aside: \
-             {error})"
+            "table {folder} cannot be used, so it is restored from the changelog: {why} (and it cannot be \
+             set aside: {error})"
         ),
     }
 }

@@ -130,7 +130,7 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
         tracing::warn!("{warning}");
     }
     metrics::log_partitions(log_partitions);
-    let topics = TopicWatch::new(&config.kafka).context("cannot ask for the ids of topics")?;
+    let topics = TopicWatch::new(&config.kafka).context("cannot request the ids of topics")?;
     startup::refuse_another(&config, &stage, &topics, log_partitions, accepted)?;
     tracing::info!(
         app = config.kafka.app,

@@ -138,7 +138,7 @@ impl<W: World> Owner<W> {
         // Once the owner is asked to stop, the partition is no longer its own, so errors no longer matter.
         let is_left = || self.owned.stop.is_requested();
         if is_left() {
-            tracing::info!(partition, "log partition: error while it was being given up, ignored: {trouble}");
+            tracing::info!(partition, "log partition: ignoring an error while releasing it: {trouble}");
             return;
         }
         let not_ready = |why: String| self.owned.role.health.wait_for_unless(partition, why, is_left);

@@ -110,8 +110,9 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
             false => ("pipeline.queue_bytes", config.pipeline.queue_bytes as u64),
         };
         format!(
-            "memory is limited to {} MiB, and up to {} may be needed: {} for the table at expiry.centroids_max = {}, {} for queues \
-             (pipeline.queue_bytes = {}), {} for all else. Lower {name} = {value}, or give it more memory",
+            "memory is limited to {} MiB, and up to {} may be needed: {} for the table at \
+             expiry.centroids_max = {}, {} for queues (pipeline.queue_bytes = {}), {} for everything else. \
+             Lower {name} = {value}, or provide more memory",
             mib(limit),
             mib(need),
             mib(table),

@@ -36,9 +36,9 @@ pub(super) fn refuse_another(
         let same_corpus = found.corpus_hash.is_none_or(|hash| hash == identity.corpus_hash);
         ensure!(
             log_partitions < 2 || accepted.corpus_change || same_corpus,
-            "the settings corpus.* have changed. They decide which of the {log_partitions} partitions of the log a page \
-             goes to, so a page in flight could count in two of them. Restore the old settings, or stop all fingerprint \
-             workers, wait until the log is drained, and then start all instances once with `leitong run \
+            "the settings corpus.* have changed, so a page in flight could count in two of the \
+             {log_partitions} partitions of the log. Restore the old settings; or stop all fingerprint \
+             workers, wait until the log is drained, and start all instances once with `leitong run \
              --accept-corpus-change`"
         );
     }

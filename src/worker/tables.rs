@@ -143,8 +143,8 @@ impl<W: World> WorkerTables<W> {
         Problem::new(
             Kind::NotHere,
             format!(
-                "its log partition is {partition} of {}, and another instance has that table (this one has: {has}); ask \
-                 the other instances, or set kafka.standby = true, with which each instance has all tables",
+                "its log partition is {partition} of {}, and another instance has that table (this one has: \
+                 {has}); ask the others, or set kafka.standby = true to have all tables in each instance",
                 role.log_partitions
             ),
         )

@@ -26,9 +26,9 @@ pub(super) struct Known {
 pub(super) enum Refusal {
     /// The changelog ends before the group's committed offset.
     #[error(
-        "the group has committed offset {committed} of the log, and the changelog ends at {position}: the records in \
-         between are missing, for example after an unclean leader election or after an old copy was restored, so the \
-         centroid table is incomplete. Do not reset the group's offset: pages would get two verdicts. See `Rebuilding a \
+        "the group has committed offset {committed} of the log, and the changelog ends at {position}: the \
+         table would lack the records in between, which may be lost after an unclean leader election or \
+         with an old copy. Do not reset the group's offset: pages would get two verdicts. See `Rebuilding a \
          table` in docs/kafka.md"
     )]
     ChangelogShorter {
@@ -39,10 +39,9 @@ pub(super) enum Refusal {
     },
     /// The group's offset was changed.
     #[error(
-        "the group has committed offset {committed} of the log and the changelog says {position}: somebody has \
-         reset the group's offsets, or their topic was restored; set the group's offset to {position} \
-         (kafka-consumer-groups --reset-offsets --to-offset {position}). To have pages processed again, raise \
-         kafka.epoch instead"
+        "the group has committed offset {committed} of the log and the changelog says {position}: the \
+         group's offset was reset or restored; set it to {position} (kafka-consumer-groups --reset-offsets \
+         --to-offset {position}). To process pages again, raise kafka.epoch instead"
     )]
     GroupReset {
         /// The group's committed offset.
@@ -52,9 +51,9 @@ pub(super) enum Refusal {
     },
     /// Fewer centroids were read from the changelog than its position record counts.
     #[error(
-        "the changelog says that {founded} centroids were founded, and ends after {read} of them: its last records are \
-         missing, for example after an unclean leader election. Do not reset the group's offset: pages would get two \
-         verdicts. See `Rebuilding a table` in docs/kafka.md"
+        "the changelog says that {founded} centroids were founded, and ends after {read} of them: its last \
+         records may be lost after an unclean leader election. Do not reset the group's offset: pages would \
+         get two verdicts. See `Rebuilding a table` in docs/kafka.md"
     )]
     TailMissing {
         /// The number in the position record.
@@ -73,9 +72,9 @@ pub(super) enum Refusal {
     },
     /// Records of the log were deleted before they were read.
     #[error(
-        "the log begins at offset {log_start}, and {next} is the next to read: the records in between were deleted by \
-         retention before they were clustered, and their pages have no verdict. Raise kafka.epoch to have pages \
-         processed again, or continue without them with `leitong run --accept-lost-records`"
+        "the log begins at offset {log_start}, but {next} is the next to read: the records in between were \
+         deleted by retention before they were clustered. Raise kafka.epoch to process all pages again, or \
+         continue without verdicts on them with `leitong run --accept-lost-records`"
     )]
     RecordsLost {
         /// The next offset to read.
@@ -85,7 +84,7 @@ pub(super) enum Refusal {
     },
     /// The log ends before the next offset to read.
     #[error(
-        "the log ends at offset {log_end}, and {next} is the next to read: the log was deleted, recreated or \
+        "the log ends at offset {log_end}, but {next} is the next to read: the log was deleted, recreated or \
          truncated; use other topics and another kafka.app"
     )]
     LogShorter {

@@ -182,13 +182,14 @@ impl<W: World> ClusterRole<W> {
         match place.set_aside() {
             Ok(aside) => tracing::warn!(
                 partition = log_partition,
-                "snapshot {snapshot} is not used and set aside as {}, the table is restored from the changelog: {why}",
+                "snapshot {snapshot} cannot be used, so it is set aside as {} and the table is restored from \
+                 the changelog: {why}",
                 aside.display()
             ),
             Err(error) => tracing::warn!(
                 partition = log_partition,
-                "snapshot {snapshot} is not used, the table is restored from the changelog: {why} (and it cannot be set \
-                 aside: {error})"
+                "snapshot {snapshot} cannot be used, so the table is restored from the changelog: {why} (and \
+                 it cannot be set aside: {error})"
             ),
         }
     }

@@ -27,8 +27,8 @@ pub const NUMBER_MAX: u64 = 1 << 62;
 pub enum RestoreError {
     /// A newer Leitong wrote the record.
     #[error(
-        "the changelog holds format version {found}, newer than {CHANGELOG_FORMAT_VERSION_MAX}, which this version of \
-         Leitong knows; update this instance"
+        "the changelog holds format version {found}, but this version of Leitong reads only up to \
+         {CHANGELOG_FORMAT_VERSION_MAX}; update this instance"
     )]
     TooNew {
         /// Format version of the record.
@@ -42,9 +42,9 @@ pub enum RestoreError {
     Damaged(String),
     /// Some unexpired centroids are missing.
     #[error(
-        "the centroids {first} to {last} are missing from the changelog, and they have not expired: somebody else has \
-         deleted records of it, or limited its retention. Do not go on without them: pages would get other verdicts. \
-         Do not reset the group's offset either. See `Rebuilding a table` in docs/kafka.md, and let nothing but \
+        "the centroids {first} to {last} are missing from the changelog, although they have not expired: \
+         another program deleted them, or the topic's retention is limited. Do not reset the group's \
+         offset: pages would get other verdicts. See `Rebuilding a table` in docs/kafka.md, and let only \
          Leitong delete records of this topic"
     )]
     Gap {
@@ -55,8 +55,9 @@ pub enum RestoreError {
     },
     /// The log had another number of partitions.
     #[error(
-        "the table was made with {found} partitions of the log, and now there are {wanted}: pages of one corpus \
-         would be split over two tables; use the old topics, or other topics and another kafka.app"
+        "the table was made with {found} partitions of the log, but the log has {wanted} now, so pages of \
+         one corpus would be split over two tables; use the old topics, or other topics and another \
+         kafka.app"
     )]
     PartitionCount {
         /// The value in the position record.
@@ -75,9 +76,9 @@ pub enum RestoreError {
     OtherApp,
     /// The settings downstream of the log have changed.
     #[error(
-        "the settings of clustering have changed: the table was made with cluster_hash {found:016x}, this \
-         instance has {wanted:016x}; run with the old settings, or accept the change from log offset {at} on with \
-         `leitong run --accept-cluster-hash {wanted:016x}`"
+        "the settings of clustering have changed: the cluster_hash of the table is {found:016x}, that of \
+         this instance {wanted:016x}; restore the old settings, or accept the new ones from log offset {at} \
+         on with `leitong run --accept-cluster-hash {wanted:016x}`"
     )]
     ClusterHash {
         /// The value in the position record.
@@ -290,7 +291,7 @@ impl Restoration {
         let centroid =
             centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
         if message.number > Some(NUMBER_MAX) {
-            return Err(RestoreError::Damaged(format!("centroid {log_offset} has an impossible number")));
+            return Err(RestoreError::Damaged(format!("centroid {log_offset} has an invalid number")));
         }
         let out_of_order = || RestoreError::Damaged(format!("centroid {log_offset} is out of order"));
         if centroid.log_offset != log_offset || self.newest >= Some(log_offset) {
@@ -353,7 +354,7 @@ impl Restoration {
         let seen = texts::from_message(&texts).map_err(RestoreError::Damaged)?;
         let end = self.clusterer.founded();
         if texts.first > NUMBER_MAX || seen.iter().any(|text| text.cluster >= end) {
-            return Err(wrong("have an impossible number"));
+            return Err(wrong("have an invalid number"));
         }
         self.clusterer.restore_texts(texts.first, seen.into_iter());
         Ok(())
@@ -379,10 +380,10 @@ impl Restoration {
         }
         if let Some(founded) = position.founded {
             if founded > NUMBER_MAX {
-                return damaged("a position with an impossible number".to_owned());
+                return damaged("a position with an invalid number".to_owned());
             }
             if position.crawls > Some(NUMBER_MAX) || position.crawls_dead_below > NUMBER_MAX {
-                return damaged("a position with an impossible number of crawls".to_owned());
+                return damaged("a position record with an invalid number of crawls".to_owned());
             }
             if self.newest.is_none() && !self.numbered {
                 self.start_at(founded);
@@ -405,7 +406,7 @@ impl Restoration {
         }
         if let Some(bounds) = text_bounds(&position) {
             if bounds.counted > NUMBER_MAX || bounds.dead_below > bounds.counted {
-                return damaged("a position with an impossible number of texts".to_owned());
+                return damaged("a position record with an invalid number of texts".to_owned());
             }
             self.clusterer.restore_text_bounds(bounds);
         }

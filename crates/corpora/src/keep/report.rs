@@ -39,7 +39,7 @@ pub struct Report {
     pub largest: Vec<ClusterLine>,
     /// The largest clusters whose pages probably share a template and are not copies.
     pub suspicious: Vec<ClusterLine>,
-    /// The hosts with most documents.
+    /// The hosts with the most documents.
     pub hosts: Vec<HostLine>,
     /// Total number of hosts.
     pub host_count: u64,

@@ -266,8 +266,8 @@ impl<R: Read> CsvRows<R> {
         if self.warns && looks_merged && row.quoted_lines > 0 {
             self.warns = false;
             tracing::warn!(
-                "{}: a field that begins with a quote in the row of line {line} goes on over {} lines{}; if quotes have \
-                 no meaning in this file, rows are lost here: run again with --no-quotes",
+                "{}: a field that begins with a quote in the row of line {line} goes on over {} lines{}; if \
+                 quotes have no meaning in this file, run again with --no-quotes, or rows are lost",
                 self.input,
                 row.quoted_lines + 1,
                 if is_tsv && row.quoted_has_delimiter { ", with tabs in them" } else { "" }

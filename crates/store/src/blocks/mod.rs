@@ -121,7 +121,8 @@ pub enum BlockError {
         problem: &'static str,
     },
     /// A newer Leitong wrote the file.
-    #[error("{}: format version {found} is newer than {known}, which this version of Leitong knows; update Leitong", path.display())]
+    #[error("{}: format version {found} is newer than {known}, the newest that this version of Leitong \
+             reads; update Leitong", path.display())]
     TooNew {
         /// The file.
         path: PathBuf,
@@ -131,7 +132,8 @@ pub enum BlockError {
         known: u32,
     },
     /// An older Leitong wrote the file, under keys that this one does not look for.
-    #[error("{}: format version {found} is older than {known}, and its keys are not those of this version of Leitong; begin with an empty table, or go on with the version that wrote it", path.display())]
+    #[error("{}: format version {found} is older than {known}, and this version of Leitong has other keys; \
+             begin with an empty table, or use the version that wrote it", path.display())]
     TooOld {
         /// The file.
         path: PathBuf,

@@ -147,7 +147,7 @@ impl PartReader {
             return Err(BlockError::OtherTable { path: of_its_table.path, found: id, wanted: table_id });
         }
         if (footer.kind, footer.numbers) != (kind, numbers) {
-            return Err(of_its_table.damaged(at, "its contents are not what its name says"));
+            return Err(of_its_table.damaged(at, "its contents do not match its name"));
         }
         Ok((of_its_table, footer))
     }

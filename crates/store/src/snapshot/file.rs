@@ -142,7 +142,7 @@ impl TableDir {
         check_usable(path, &saved, settings, any_cluster_hash)?;
         self.set_runs(saved.runs.clone());
         if saved.founded > Some(NUMBER_MAX) || saved.dead_below > saved.founded.unwrap_or_default() {
-            return Err(reader.damaged("it counts an impossible number of centroids"));
+            return Err(reader.damaged("it counts an invalid number of centroids"));
         }
         let position = position_of(&saved);
         let mut clusterer = self.clusterer(path, position, Some(&saved), settings)?;
@@ -167,7 +167,7 @@ impl TableDir {
         }
         reader.texts(&saved, |reader, SeenTexts { first, texts }| {
             if first > NUMBER_MAX || texts.iter().any(|text| text.cluster >= founded) {
-                return Err(reader.damaged("texts have an impossible number"));
+                return Err(reader.damaged("texts have an invalid number"));
             }
             clusterer.restore_texts(first, texts.into_iter());
             Ok(())
@@ -643,7 +643,7 @@ impl Reader<'_> {
             }
         }
         if length > MESSAGE_BYTES_MAX {
-            return Err(self.damaged("a message has an impossible length"));
+            return Err(self.damaged("a message has an invalid length"));
         }
         let mut bytes = vec![0; length as usize];
         self.exact(&mut bytes)?;
@@ -688,7 +688,7 @@ impl Reader<'_> {
             let texts = texts::from_message(&message).map_err(|problem| self.damaged(&problem))?;
             let count = texts.len() as u64;
             if count == 0 || count > left {
-                return Err(self.damaged("a message has an impossible number of texts"));
+                return Err(self.damaged("a message has an invalid number of texts"));
             }
             left -= count;
             take(self, SeenTexts { first: message.first, texts })?;

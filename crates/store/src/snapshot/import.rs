@@ -108,7 +108,7 @@ impl<R: Read> Lines<'_, R> {
     /// Reads the next line, which must be `what`.
     fn next<T: DeserializeOwned>(&mut self, what: &str) -> Result<T, SnapshotError> {
         if !self.read()? {
-            return Err(self.wrong(format!("the lines end where {what} should be")));
+            return Err(self.wrong(format!("the lines end before {what}")));
         }
         serde_json::from_slice(&self.line).map_err(|error| self.wrong(format!("it is not {what}: {error}")))
     }

@@ -60,7 +60,7 @@ impl<'a> Merge<'a> {
         let is_first = self.tables == 0;
         let start = self.clusterer.position();
         if start.next_log_offset.checked_add(saved.next_log_offset).is_none_or(|end| end > i64::MAX as u64) {
-            return Err(damaged("it counts an impossible number of records".to_owned()));
+            return Err(damaged("it counts an invalid number of records".to_owned()));
         }
         let position = position_of(&saved);
         // The number of the first centroid there, and for each centroid the number of its cluster here.

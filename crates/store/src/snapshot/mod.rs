@@ -61,7 +61,7 @@ pub enum SnapshotError {
         error: std::io::Error,
     },
     /// Another run uses the table.
-    #[error("{}: another run is using this table; wait for it, or take another folder", path.display())]
+    #[error("{}: another run is using this table; wait for it, or name another folder", path.display())]
     Locked {
         /// The folder.
         path: PathBuf,
@@ -76,8 +76,8 @@ pub enum SnapshotError {
     },
     /// The journal is damaged before its end.
     #[error(
-        "{}: damaged at byte {at}, before pages that were stored: {problem}; restore the file from a backup, or move it \
-         away to go on with the table as it was last saved, without the pages in the journal",
+        "{}: damaged at byte {at}, before pages that were stored: {problem}; restore the file from a backup, \
+         or move it away to use the last saved table, without the pages in the journal",
         path.display()
     )]
     JournalDamaged {
@@ -90,8 +90,8 @@ pub enum SnapshotError {
     },
     /// Table and journal do not fit together.
     #[error(
-        "{}: begins at offset {journal}, and the saved table next to it ends at {table}; restore both files from one \
-         backup, or move the journal away to go on without the pages in it",
+        "{}: begins at offset {journal}, but the saved table ends at {table}; restore both files from one \
+         backup, or move the journal away to continue without its pages",
         path.display()
     )]
     JournalApart {
@@ -104,8 +104,8 @@ pub enum SnapshotError {
     },
     /// The journal has pages that the table lacks.
     #[error(
-        "{}: `leitong serve` was killed and left pages that the saved table lacks; start and stop `leitong serve` on \
-         this folder once, which adds them",
+        "{}: `leitong serve` was killed before it saved all pages; start and stop it on this folder once to \
+         add them",
         path.display()
     )]
     JournalLeft {
@@ -114,7 +114,7 @@ pub enum SnapshotError {
     },
     /// The recent verdicts are damaged.
     #[error(
-        "{}: damaged; move the file away to go on. Pages that were stored before can then not be looked up",
+        "{}: damaged; move the file away to continue. Pages stored before can then no longer be looked up",
         path.display()
     )]
     RecentDamaged {
@@ -138,7 +138,7 @@ pub enum SnapshotError {
         path: PathBuf,
     },
     /// There is no table to merge.
-    #[error("{}: there is no table to merge; `leitong dedup --table` makes one", path.display())]
+    #[error("{}: there is no table to merge; `leitong dedup --table` creates one", path.display())]
     NoTable {
         /// The folder.
         path: PathBuf,
@@ -168,7 +168,7 @@ pub enum SnapshotError {
     },
     /// The file belongs to a worker's table, which continues in the changelog.
     #[error(
-        "{}: belongs to a worker, and the rest of its table is in the changelog; take another folder",
+        "{}: belongs to a worker, and the rest of its table is in the changelog; name another folder",
         path.display()
     )]
     OfWorker {
@@ -177,8 +177,8 @@ pub enum SnapshotError {
     },
     /// Another run may have changed the table since a checkpoint.
     #[error(
-        "{}: the table {} was opened by another run since this checkpoint, or replaced, so it may have other pages by \
-         now; remove the folder of checkpoints to begin again with the table as it is",
+        "{}: the table {} was replaced since this checkpoint, or opened by another run, so it may have other \
+         pages; remove the folder of checkpoints to begin again with the table as it is",
         path.display(),
         table.display()
     )]
@@ -213,8 +213,8 @@ pub enum SnapshotError {
     Fault(#[from] TableFault),
     /// The table was made with other settings of `corpus.*`.
     #[error(
-        "{}: made with other settings of corpus.* (by, header), so no page of this run would be compared with its \
-         centroids; use the settings that it was made with, or name another folder",
+        "{}: made with other settings of corpus.* (by, header), so no page of this run would match; use \
+         those settings, or name another folder",
         path.display()
     )]
     OtherCorpora {
@@ -223,8 +223,8 @@ pub enum SnapshotError {
     },
     /// The table was made with other settings.
     #[error(
-        "{}: made with other settings: its {which} is {found:016x}, that of this run is {wanted:016x}; run with the \
-         settings it was made with, or take another folder",
+        "{}: made with other settings: its {which} is {found:016x}, that of this run is {wanted:016x}; use \
+         those settings, or name another folder",
         path.display()
     )]
     OtherSettings {

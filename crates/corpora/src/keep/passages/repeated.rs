@@ -232,8 +232,8 @@ impl<'a> Search<'a> {
                 frequent.insert(hash);
                 ensure!(
                     frequent.len() * FREQUENT_BYTES <= (self.limits.memory_bytes / 2).max(FREQUENT_BYTES_MIN),
-                    "more passages are in {} documents or more than fit into {} MB of memory; raise --passage-memory or \
-                     --passage-documents",
+                    "too many passages occur in {} or more documents for {} MB of memory; raise \
+                     --passage-memory or --passage-documents",
                     self.limits.documents_min,
                     self.limits.memory_bytes >> 20
                 );
@@ -266,7 +266,7 @@ impl<'a> Search<'a> {
         let sampling = &self.sampling;
         let make = |pieces: &Vec<Frequent>, text: &Text| joined(sampling, text.side().text, pieces);
         each_text(spooled, self.texts, wanted, make, |_, decision, found| {
-            let place = decision.text.context("a text that was there before")?;
+            let place = decision.text.context("a text that was there in the first reading")?;
             found.into_iter().flatten().try_for_each(|span| spans.push(Span { place, ..span }))
         })?;
         let mut spans = spans.finish()?;

@@ -131,7 +131,7 @@ impl Report {
             ));
         }
         tables.push(Table {
-            title: "Hosts with most documents",
+            title: "Hosts with the most documents",
             note: "",
             head: &["Host", "documents", "duplicates", "share"],
             rows: hosts.collect(),
@@ -169,7 +169,7 @@ fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<Table> {
         rows: counted.iter().map(|(result, count)| vec![(*result).to_owned(), count.to_string()]).collect(),
     }];
     if !losses.is_empty() {
-        tables.push(lines("Text that dropped documents take with them", "the longest passages", losses));
+        tables.push(lines("Text that is lost with dropped documents", "the longest passages", losses));
     }
     if !kept.is_empty() {
         tables.push(lines("Documents kept by verification", "those with the longest passages", kept));
@@ -206,7 +206,7 @@ fn by_source(accounts: &AccountsReport) -> Vec<Table> {
         .map(|overlap| vec![name(&overlap.source), name(&overlap.with), overlap.documents.to_string()])
         .collect::<Vec<_>>();
     let mut tables = vec![Table {
-        title: "Sources with most documents",
+        title: "Sources with the most documents",
         note: "",
         head: &["Source", "documents", "bytes", "kept", "kept bytes", "dropped", "share"],
         rows: sources.collect(),

@@ -99,7 +99,7 @@ impl ChangelogSnapshot {
         file.read_exact(&mut length)?;
         let length = u64::from(u32::from_be_bytes(length));
         if length > MESSAGE_BYTES_MAX || head + length + tail > bytes {
-            return Err(damaged("its footer has an impossible length"));
+            return Err(damaged("its footer has an invalid length"));
         }
         file.seek(SeekFrom::Start(bytes - tail - length))?;
         let mut encoded = vec![0; length as usize];
@@ -160,7 +160,7 @@ impl ChangelogSnapshot {
             let [offset, length] = [&head[..8], &head[8..]]
                 .map(|bytes| bytes.iter().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)));
             if length > MESSAGE_BYTES_MAX {
-                return Err(damaged("a centroid has an impossible length"));
+                return Err(damaged("a centroid has an invalid length"));
             }
             value.resize(length as usize, 0);
             self.exact(&mut value)?;
