@@ -24,7 +24,7 @@ use leitong_cluster::log::entry::page_message;
 use leitong_store::snapshot::journal::Journal;
 use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
 
-/// Number of pages from which a group accepts no more submissions, so look-ups never wait for long.
+/// A group with this many pages accepts no more submissions, so look-ups never wait for long.
 const GROUP_PAGES: usize = 1_000;
 /// Limit on the number of waiting submissions.
 pub(super) const QUEUE: usize = 1_024;

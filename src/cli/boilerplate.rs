@@ -30,7 +30,7 @@ enum Action {
     Build {
         #[command(flatten)]
         pages: Counted,
-        /// Number of pages from which a paragraph counts as common. Choose more than any text has copies
+        /// Minimum number of pages with a paragraph that is listed. Choose more than any text has copies
         #[arg(long, value_name = "N", default_value_t = 20)]
         pages_min: u32,
         /// Paragraphs held in memory; beyond that, the rarest are dropped

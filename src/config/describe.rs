@@ -111,7 +111,7 @@ struct Section {
     name: String,
     about: String,
     keys: Vec<Key>,
-    /// True if users choose the keys of the section.
+    /// True if users choose the names of the section's keys.
     free: bool,
 }
 

@@ -15,7 +15,7 @@ pub(crate) const LOG_ORIGIN: &str = "leitong.log";
 pub(crate) struct LogOrigin {
     /// The partition of the log.
     pub(crate) partition: u32,
-    /// The offset in it.
+    /// The offset in the partition.
     pub(crate) offset: u64,
 }
 

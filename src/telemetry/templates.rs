@@ -31,7 +31,7 @@ use leitong_base::record::{LogRecord, Outcome};
 use leitong_cluster::verdict::{Conclusion, Kind};
 use leitong_text::segment::Terms;
 
-/// Number of pages from which a cluster may be a template, as in the report of `leitong dedup`.
+/// Minimum number of pages of a cluster that may be a template, as in the report of `leitong dedup`.
 const CLUSTER_PAGES_MIN: u32 = 10;
 /// Number of pages of a site over which its duplicates are counted. The standard error of a share of so many
 /// pages is at most .05, so a leap is six standard errors.

@@ -30,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grade {
-    /// All is well.
+    /// There is nothing to report.
     Right,
     /// The worker would start and log a warning.
     Warning,

@@ -255,7 +255,7 @@ fn another_log_is_refused_until_the_epoch_is_raised() {
     assert_all_have_one(&installation.verdicts(), 1, 40);
 }
 
-/// It was noticed only at the next restart, when the table was gone.
+/// Formerly, a worker noticed the new topic only at its next restart, when its table was gone.
 #[test]
 fn a_changelog_recreated_under_a_running_owner_halts_it() {
     let installation = Installation::new(&bootstrap(), "under-changelog", ONE_PARTITION);

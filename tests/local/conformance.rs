@@ -118,7 +118,7 @@ fn check_one(name: &str, detector: &dyn Detector, fingerprint: &[u8]) {
     check_pair(name, detector, fingerprint, fingerprint);
 }
 
-/// Words from which similar texts are generated.
+/// Words that similar texts are generated from.
 const WORDS: [&str; 24] = [
     "指纹",
     "网页",

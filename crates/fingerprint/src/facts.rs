@@ -26,7 +26,7 @@ use leitong_text::segment::{DistinctTerm, Terms};
 pub(crate) const FACT_BYTES: usize = 10;
 /// Maximum number of letters of a term that counts as a name although the table has it.
 const SHORT_NAME_CHARS: usize = 2;
-/// Number of differing bits from which on the sketches only say that many facts differ.
+/// If at least this many bits differ, the sketches only say that many facts differ.
 const BITS_MAX: usize = 30;
 /// The estimated number of differing facts, in hundredths, by the number of differing bits: −32·ln(1 −
 /// bits/32).

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Shares;
 
-/// Share in basis points from which on a text counts as contained in the other one. Sketches of 64 values
-/// estimate shares to some ±600: texts with a twentieth of other words are still the same, and one without
-/// its last third is an excerpt.
+/// Minimum share of a text, in basis points, that must be in the other one for it to count as contained.
+/// Sketches of 64 values estimate shares to some ±600: texts with a twentieth of other words are still the
+/// same, and one without its last third is an excerpt.
 const WHOLE: u32 = 8_000;
 
 /// The relation of a page's text to that of its cluster's canonical page, or to that of the related page

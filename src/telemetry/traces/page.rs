@@ -27,7 +27,7 @@ enum Part {
     ReceiveFromLog = 4,
     Decide = 5,
     SendOutcome = 6,
-    /// First of the steps of the fingerprint stage, which follow in their order.
+    /// The first step of the fingerprint stage. Its other steps follow in order.
     FirstStep = 16,
 }
 

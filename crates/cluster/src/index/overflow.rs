@@ -18,8 +18,8 @@ use std::collections::VecDeque;
 use super::hamming::Hamming;
 use super::{Batch, Hit, Hits};
 
-/// Number of slots from which a list is indexed. Shorter lists are scanned, because even a small index takes
-/// about 700 bytes.
+/// Minimum number of slots of a list that is indexed. Shorter lists are scanned, because even a small index
+/// takes about 700 bytes.
 const INDEXED_MIN: usize = 128;
 
 /// Maximum distance for which plans are used.

@@ -15,7 +15,7 @@ use leitong_base::hashed::HashedMap;
 const LINE: usize = 16;
 const TOUCHED_LINES: usize = 16;
 
-/// Length from which a list is long.
+/// Minimum length of a long list.
 const LONG: u32 = 64;
 
 /// A query: finds values that differ from `bits` in few of the bits of `mask`.

@@ -19,7 +19,8 @@ use leitong_text::page::host::host;
 
 /// Maximum number of clusters or hosts that are listed.
 const NAMED_MAX: usize = 20;
-/// Size from which on a cluster of one host may consist of pages with the same template instead of copies.
+/// Minimum size of a cluster of one host that is reported as a likely template: its pages may be different
+/// texts in the same form, not copies.
 const TEMPLATE_PAGES_MIN: u32 = 10;
 
 /// The whole report.
