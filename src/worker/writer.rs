@@ -191,7 +191,7 @@ impl<'a, W: World> Writer<'a, W> {
             TransactionError::Failed(why) => {
                 tracing::warn!(
                     partition,
-                    "the result of a transaction is unknown; finding out if it was committed: {why}"
+                    "the result of a transaction is unknown; checking whether it was committed: {why}"
                 );
                 owned.role.world.wait(&owned.stop, FAILED_PAUSE);
                 Ok(())
