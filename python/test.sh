@@ -13,7 +13,7 @@ wheel=$(python/wheel.sh)
 python3 -m venv "$folder/fresh"
 "$folder/fresh/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$folder/packages" \
   "$wheel" --requirement python/tests/requirements.txt
-# From another folder, so that the installed package is imported.
+# From another folder, so the installed package is imported.
 tests=$(pwd)/python/tests
 cd "$folder/fresh"
 bin/python -m unittest discover --start-directory "$tests"

@@ -50,7 +50,7 @@ impl Cluster {
 
     /// Returns the longest time without a verdict, in seconds, when `lose` takes something away.
     fn longest(&mut self, what: &str, lose: impl FnOnce(&mut Self)) -> f64 {
-        // Some ordinary seconds first, so that nothing from before is counted.
+        // Some ordinary seconds first, so nothing from before is counted.
         wait_until("verdicts", || self.watch.fewest() > 0);
         pause(3000);
         self.watch.begin();

@@ -309,7 +309,7 @@ enum Relation {
 }
 
 impl Contents {
-    /// Returns how these inputs lie to those of `run`; `None` if neither has all of the other's.
+    /// Returns how these inputs compare with those of `run`; `None` if neither has all of the other's.
     fn relation_to(&self, run: &FinishedRun) -> Option<Relation> {
         let then = entries(run);
         if self.digest[..] == run.inputs[..] {

@@ -150,7 +150,7 @@ impl Arguments {
             hosts.push(known);
         }
         if self.kind.contains(&Kind::DeadLetter) && !self.dead_letters {
-            return Err(wrong("--kind dead-letter: needs --dead-letters, so that their topic is read"));
+            return Err(wrong("--kind dead-letter: needs --dead-letters, so their topic is read"));
         }
         Ok(Filter {
             kinds: self.kind.iter().flat_map(|kind| kind.names()).collect(),

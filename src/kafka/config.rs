@@ -461,7 +461,7 @@ impl Default for ChangelogConfig {
 
 impl Default for CreateConfig {
     fn default() -> Self {
-        // Twelve is divisible by 2, 3, 4 and 6, so that many instances share partitions evenly.
+        // Twelve is divisible by 2, 3, 4 and 6, so many instances share partitions evenly.
         Self {
             page_partitions: 12,
             log_partitions: 1,

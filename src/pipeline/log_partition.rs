@@ -464,7 +464,7 @@ mod tests {
         let now = Timestamp::from_ms(0).expect("a time");
         let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 90 };
         let records: Vec<_> = log().into_iter().take(320).collect();
-        // Each has its own text, so that many centroids are on disk.
+        // Each has its own text, so many centroids are on disk.
         let records: Vec<_> = (0..).zip(records).map(|(number, record)| distinct(number, record)).collect();
         let rules = ClusterRules::expiry_only(expiry.clone());
         let in_memory = || of_table(Clusterer::new(detector(), rules.clone(), Position::default()));

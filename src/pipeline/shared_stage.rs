@@ -150,7 +150,7 @@ mod tests {
 
         let failing = shared();
         let reader = failing.reader();
-        let failed = catch_unwind(AssertUnwindSafe(|| failing.write(|_| panic!("in the midst of it"))));
+        let failed = catch_unwind(AssertUnwindSafe(|| failing.write(|_| panic!("while it writes"))));
         assert!(failed.is_err());
         assert_eq!(reader.read(offset), None);
         drop(failing);

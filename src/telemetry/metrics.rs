@@ -152,7 +152,7 @@ pub const ALL: &[Metric] = &[
         "leitong_producers_replaced_total",
         "counter",
         "",
-        "Transactional producers replaced after a broken connection or a timeout, so that none of their late requests counts",
+        "Transactional producers replaced after a broken connection or a timeout, so none of their late requests counts",
     ),
     metric(
         "leitong_transactions_unended_total",

@@ -81,7 +81,7 @@ pub(crate) fn run(
     let world = KafkaWorld::new(Arc::clone(config), Arc::clone(topics));
     let role = Arc::new(Role::new(world, settings, Arc::clone(health), stop.clone()));
     let owners = Arc::new(Owners { role, running: Mutex::default(), leaving: AtomicBool::new(false) });
-    // Dropped last, so that requests are answered while owners end.
+    // Dropped last, so requests are answered while owners end.
     let _api = LookUpApi::start(&owners.role, stage)?;
     let (owners, role) = (&owners, &*owners.role);
     thread::scope(|scope| {

@@ -137,7 +137,7 @@ impl<'a, W: World> Writer<'a, W> {
                 if owned.stop.is_requested() {
                     return Err(Trouble::Transient(anyhow::anyhow!("stopped")));
                 }
-                // Fences the previous producer, so that its result cannot change any more.
+                // Fences the previous producer, so its result cannot change any more.
                 self.producer = Some(take_over(self.owned, self.reader)?);
                 let fate = doubt::resolve(owned, self.reader, self.committed, parts, &delivered)?;
                 Ok((fate == Fate::Committed, took))

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// Environment variable with which settings files may lower every limit, so that tests reach it.
+/// Environment variable with which settings files may lower every limit, so tests reach it.
 pub(crate) const EVERY_SETTING: (&str, &str) = ("LEITONG_EVERY_SETTING", "1");
 
 /// The program, with an environment that does not depend on the machine.

@@ -24,7 +24,7 @@ fn random_kills_lose_and_duplicate_nothing() {
     let kills = from_environment("LEITONG_CHAOS_KILLS", 20);
     println!("LEITONG_CHAOS_SEED={seed} LEITONG_CHAOS_KILLS={kills}");
     let mut dice = Rng(seed);
-    // Small transactions, so that there are many between two kills.
+    // Small transactions, so there are many between two kills.
     let more = format!("[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{FAST_FAILURE_DETECTION}");
     let installation = Installation::new(&crate::broker::bootstrap(), "crash", &more);
     let rows = pages(9000, 400);
@@ -32,7 +32,7 @@ fn random_kills_lose_and_duplicate_nothing() {
     let crawler = {
         let rows = rows.clone();
         std::thread::spawn(move || {
-            // Slowly, so that there is work at every kill.
+            // Slowly, so there is work at every kill.
             let producer = topics::producer(&bootstrap);
             for row in &rows {
                 topics::send(&producer, &topic, row);

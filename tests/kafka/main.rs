@@ -1,4 +1,4 @@
-//! The worker with a real Apache Kafka: one binary, so that all tests share a broker.
+//! The worker with a real Apache Kafka: one binary, so all tests share a broker.
 //!
 //! `KAFKA_BOOTSTRAP` names another cluster; `broker/mod.rs` lists what is needed otherwise. Random runs print
 //! their seed, and the variables that repeat them or make them longer.

@@ -102,7 +102,7 @@ fn useless_snapshots_are_set_aside() {
 #[test]
 fn a_kill_while_a_snapshot_is_written_loses_nothing() {
     let installation = Installation::new(&bootstrap(), "torn", &settings(1));
-    // Long URLs make a snapshot of some megabytes, so that writing it takes a while.
+    // Long URLs make a snapshot of some megabytes, so writing it takes a while.
     let page = |i: usize| {
         let url = format!("https://example.test/{i}?{}", "x".repeat(7000));
         let page = serde_json::json!({ "url": url, "text": article(i * 7 % 400, 25) });

@@ -245,7 +245,7 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
             lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let path = folder.path().join(name);
         let layout = tables::Layout { row_group_rows: 50, ..tables::Layout::default() };
-        // A second body, which is read but not used, so that a few rows fill a batch.
+        // A second body, which is read but not used, so a few rows fill a batch.
         let padding = StringArray::from(vec!["y".repeat(40_000); documents.len()]);
         tables::write_table(
             &path,
@@ -313,7 +313,7 @@ fn killed_runs_over_warc_files_leave_the_same_revisit_records() {
     let folder = tempfile::tempdir().expect("a folder");
     let record = |document: &Value| {
         let [id, url, text] = ["id", "url", "text"].map(|name| document[name].as_str().expect("a text"));
-        // Unused bytes make records long, so that a few fill a batch.
+        // Unused bytes make records long, so a few fill a batch.
         let block = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>{text}<!--{}-->",
             "y".repeat(40_000)

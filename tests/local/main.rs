@@ -1,5 +1,5 @@
 //! Tests without a broker: commands, formats, extraction, the console and the HTTP API, and the promises of
-//! sources and documentation. One program, so that it is linked once and its tests run in parallel.
+//! sources and documentation. One program, so it is linked once and its tests run in parallel.
 
 #[cfg(feature = "s3")]
 mod archives;

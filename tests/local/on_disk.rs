@@ -216,7 +216,7 @@ fn an_embedded_table_on_disk_gives_the_verdicts_of_one_in_memory() {
         let error = table.load(&mut on_disk).expect_err("it has its table");
         assert!(error.to_string().contains("cannot be loaded or saved anywhere else"), "{error}");
         drop(table);
-        assert!(Table::open(folder.path()).is_err(), "its deduplicator has the folder still");
+        assert!(Table::open(folder.path()).is_err(), "its deduplicator still holds the folder");
     }
     let blocks = std::fs::read_dir(folder.path()).expect("a folder").flatten();
     assert!(blocks.filter(|file| file.file_name().to_string_lossy().starts_with("centroids-0")).count() > 2);

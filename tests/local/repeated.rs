@@ -319,7 +319,7 @@ fn ended(mut child: Child) -> (Option<i32>, String) {
 fn a_run_killed_at_its_end_can_be_repeated_to_the_same_outputs() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    // An unused field makes documents long, so that a few fill a batch, after which there may be a
+    // An unused field makes documents long, so a few fill a batch, after which there may be a
     // checkpoint.
     let padded =
         |lines: String| lines.replace("}\n", &format!(",\"padding\":\"{}\"}}\n", "y".repeat(40_000)));

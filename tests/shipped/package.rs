@@ -67,7 +67,7 @@ fn each_crate_contains_everything_it_is_built_from() {
         );
         all_named.extend(named);
     }
-    // One of each kind, so that an empty list would be noticed.
+    // One of each kind, so an empty list would be noticed.
     for file in ["examples/pages.jsonl", "src/console/render/style.css", "src/idf/default.tsv"] {
         assert!(all_named.contains(file), "{file} is named: {all_named:?}");
     }

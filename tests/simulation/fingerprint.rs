@@ -298,7 +298,7 @@ pub(crate) fn record(partition: usize, offset: u64, texts: u64) -> LogRecord {
         corpus: "default".into(),
         fingerprint_hash: 1,
         fetched_at: None,
-        // Some days pass, so that centroids expire.
+        // Some days pass, so centroids expire.
         log_time: Timestamp::from_ms(offset as i64 * 6 * 3_600_000),
         passthrough: None,
         carried: None,

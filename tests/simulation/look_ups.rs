@@ -21,7 +21,7 @@ use leitong_cluster::{ClusterRules, PreviewOptions, Scratch};
 
 /// The look-ups of one run, and their answers.
 pub(crate) struct LookUps {
-    /// A separate generator, so that a seed's run does not depend on look-ups.
+    /// A separate generator, so a seed's run does not depend on look-ups.
     rng: Rng,
     scratch: Scratch,
     answers: Vec<Answer>,

@@ -114,7 +114,7 @@ pub(crate) fn run(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: boo
 impl Run {
     fn new(seed: u64, mistake: Option<Mistake>, traced: bool) -> Self {
         let mut rng = Rng::new(seed);
-        // Not drawn, so that a seed's run does not depend on tables on disk.
+        // Not drawn, so a seed's run does not depend on tables on disk.
         let on_disk = seed % 4 == 3;
         let faults = Faults { one_in: [0, 15, 40, 100][rng.index(4)] };
         let mut shared = Shared {

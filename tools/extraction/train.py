@@ -13,7 +13,7 @@ of `cargo run --release --example extraction_features` for these pages. Needs nu
 A block's label comes from aligning the words (characters for Chinese) of all blocks with those of the gold text
 (longest common subsequence): the matched share for alphabets; for East Asian pages, whether it is over half.
 A block's weight in learning is its weight in its page's F1: its length relative to the gold text. The second scoring
-learns from probabilities that the first one gives to unseen pages (5 folds), so that it does not trust them too much.
+learns from probabilities that the first one gives to unseen pages (5 folds), so it does not trust them too much.
 Those first scorings have seen other pages of the fold that is scored; avoiding that would take five times as long. A
 page in both extract_en_mixed and extract_en_wcxb is learned from once. Pages of extract_en_wcxb are scored by the F1 of
 words, the measure of that benchmark, and by type.

@@ -98,7 +98,7 @@ def main():
             commands["fastdedup"] = ([fastdedup, "fuzzy-dedup", "--input", source, "--output", kept, *options], kept)
         figures = {name: [] for name in commands}
         for _ in range(rounds):
-            # All of them in each round, so that other work on the machine affects all.
+            # All of them in each round, so other work on the machine affects all.
             for name, (command, _) in list(commands.items()):
                 try:
                     figures[name].append(run(command, log))

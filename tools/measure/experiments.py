@@ -259,7 +259,7 @@ def main() -> None:
     begin, end = "<!-- experiments: begin -->\n", "<!-- experiments: end -->"
     before, rest = PAGE.read_text(encoding="utf-8").split(begin)
     old, after = rest.split(end)
-    # Each part follows a comment with its name, so that it can be rewritten separately.
+    # Each part follows a comment with its name, so it can be rewritten separately.
     _, *old_parts = re.split(r"<!-- (\w+) -->\n", old)
     sections = dict(zip(old_parts[::2], old_parts[1::2]))
     wanted = sys.argv[3:] or [part.__name__ for part in PARTS]

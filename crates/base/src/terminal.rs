@@ -88,7 +88,7 @@ pub fn note_lines(text: impl fmt::Display) {
     write_to_standard_error(&escape_lines(&text));
 }
 
-/// Writes the text in one call, so that lines of several threads do not mix. Errors are ignored: a missing
+/// Writes the text in one call, so lines of several threads do not mix. Errors are ignored: a missing
 /// reader is not a reason to stop.
 fn write_to_standard_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());

@@ -57,7 +57,7 @@ impl Rules {
     }
 
     /// Returns the keys in ascending order. Documents that are near or related share one. Keys of different
-    /// corpora are mixed with different numbers, so that they seldom meet.
+    /// corpora are mixed with different numbers, so their keys are seldom equal.
     pub(super) fn keys(&self, form: &[u8]) -> Vec<u64> {
         let (room, fingerprint) = form.split_at(ROOM);
         let mut keys = Vec::with_capacity(24);

@@ -9,7 +9,7 @@ use crate::pipeline::budget::{Budget, Load};
 
 /// The size at which a batch is full. It is large enough that the cost of passing on a batch does not matter.
 const BATCH: Load = Load { pages: 256, bytes: 256 * 1024 };
-/// Full batches that fit into a small budget, so that there is work for several threads.
+/// Full batches that fit into a small budget, so there is work for several threads.
 const BATCHES_MIN: usize = 8;
 
 /// Passes on batches until the source ends, or the next stage.

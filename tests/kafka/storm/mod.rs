@@ -30,7 +30,7 @@ const LOG_PARTITIONS: usize = 2;
 const PAGES_PER_SECOND: u64 = 40;
 /// The rate while requests of transactions suffer faults: transactions follow each other directly.
 const PAGES_PER_SECOND_MOST: u64 = 600;
-/// Failures are noticed soon, so that many fit into a run; and clients reconnect before requests under way
+/// Failures are noticed soon, so many fit into a run; and clients reconnect before requests under way
 /// have arrived.
 const SETTINGS: &str = "\"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n\"socket.timeout.ms\" = 3000\n\
                         \"reconnect.backoff.ms\" = 20\n\"reconnect.backoff.max.ms\" = 200\n";

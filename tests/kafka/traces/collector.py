@@ -1,6 +1,6 @@
 """A collector of OpenTelemetry that writes each span as a line of JSON.
 
-Decodes OTLP over HTTP with the messages of OpenTelemetry's own package, so that it is a second opinion about what the
+Decodes OTLP over HTTP with the messages of OpenTelemetry's own package, so it is a second opinion about what the
 program sends. The first line is its port.
 """
 

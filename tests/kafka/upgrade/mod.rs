@@ -224,7 +224,7 @@ fn both_versions_side_by_side_decide_as_one() {
         for (_, worker) in &mut workers {
             assert_eq!(worker.wait(), 0, "{}", worker.log());
         }
-        // Each alone, so that each has decided some pages whatever was drawn.
+        // Each alone, so each has decided some pages whatever was drawn.
         for (part, which) in rest.chunks(100).zip([0, 1]) {
             let (_, mut worker) = start(which);
             installation.feed(part, first.len() + (which + 1) * 100);

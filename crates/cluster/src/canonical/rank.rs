@@ -187,7 +187,7 @@ fn is_https(url: &str) -> bool {
     url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
-/// Returns the seconds from the date of publication to a time in the far future, so that an earlier page gets
+/// Returns the seconds from the date of publication to a time in the far future, so an earlier page gets
 /// more points. 0 if the page has no date.
 fn by_publication(credits: Option<&Credits>) -> u64 {
     const FAR: i64 = 1 << 39;

@@ -15,7 +15,7 @@ use super::plan::{Key, Plan};
 use super::spill::Wanted;
 use super::{Batch, Hit, Hits, SEGMENTS, Share};
 
-/// Number of buckets that are prefetched together, for one or several queries, so that their cache misses
+/// Number of buckets that are prefetched together, for one or several queries, so their cache misses
 /// overlap.
 const AHEAD: usize = 256;
 
@@ -49,7 +49,7 @@ struct Table {
     masks: Box<[u64]>,
     /// Maximum useful number of buckets in a piece: not more than there are keys.
     most: usize,
-    /// The bits that are compared. The other kept bits are the last ones of the hash, so that a bucket can be
+    /// The bits that are compared. The other kept bits are the last ones of the hash, so a bucket can be
     /// split without reading fingerprints elsewhere.
     mask: u32,
 }
@@ -102,7 +102,7 @@ impl BlockShard {
             };
             self.pieces[place.piece as usize].find(*bucket, wanted, found);
         }
-        // Slots are read in a separate loop, so that their cache misses overlap too.
+        // Slots are read in a separate loop, so their cache misses overlap too.
         self.push_slots(found, hits);
     }
 
@@ -266,7 +266,7 @@ fn in_piece(hash: u64) -> u32 {
     (hash >> SEGMENTS.ilog2()) as u32
 }
 
-/// Mixes a key of `width` bits, so that its lower bits are nearly as discriminating as all of them. Two
+/// Mixes a key of `width` bits, so its lower bits are nearly as discriminating as all of them. Two
 /// different keys stay different, and the mix of `a ^ b` is the mix of `a` XOR the mix of `b`.
 #[inline(always)]
 fn mix(key: u64, width: u32) -> u64 {

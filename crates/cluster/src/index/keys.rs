@@ -16,7 +16,7 @@ use super::segment::{Seconds, Segment};
 use super::{Batch, Hit, Hits, SEGMENTS, Share, spread};
 use leitong_fingerprint::{SecondKey, WIDE_KEY};
 
-/// Number of keys that are prefetched together, so that their cache misses overlap.
+/// Number of keys that are prefetched together, so their cache misses overlap.
 pub(super) const AHEAD: usize = 256;
 
 /// A batch is merged into a shard if the shard has at most this many times its entries. Passing over one
@@ -83,7 +83,7 @@ impl KeyShard {
         });
     }
 
-    /// Inserts a batch that is not much smaller than the shard. It is sorted by hash, so that each segment is
+    /// Inserts a batch that is not much smaller than the shard. It is sorted by hash, so each segment is
     /// written once from start to end.
     fn insert_all(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
         let Self { share, segments, second } = self;

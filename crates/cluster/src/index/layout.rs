@@ -57,7 +57,7 @@ impl Layout {
     /// Creates a layout of `homes` homes for slots that are at most `range` apart. Its values have at most
     /// `bits_max` bits, because bits that were cut off are lost.
     pub(super) fn new(homes: usize, range: u32, bits_max: u32) -> Self {
-        // A third more, so that the layout lasts for some time.
+        // A third more, so the layout lasts for some time.
         let range = u64::from(range) + u64::from(range / 3) + 1;
         let slot_bits = (64 - range.leading_zeros()).clamp(4, 32);
         let shift = homes.ilog2();

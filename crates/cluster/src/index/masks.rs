@@ -9,7 +9,7 @@ pub(super) fn masks(width: u32, radius: u32) -> Box<[u64]> {
         let start = masks.len();
         for at in shell {
             let mask = masks[at];
-            // Sets only bits above those already set, so that each combination occurs once.
+            // Sets only bits above those already set, so each combination occurs once.
             let from = 64 - mask.leading_zeros();
             masks.extend((from..width).map(|bit| mask | 1 << bit));
         }

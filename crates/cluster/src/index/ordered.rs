@@ -44,7 +44,7 @@ impl Ordered {
         let free = (at..).find(|free| self.entries.get(*free).is_none_or(|entry| *entry == FREE));
         let free = free.expect("the range has no end");
         if free + 1 >= self.entries.len() {
-            // The last entry is always free, so that every walk ends.
+            // The last entry is always free, so every walk ends.
             self.entries.reserve_exact(ROOM);
             self.entries.push(FREE);
         }

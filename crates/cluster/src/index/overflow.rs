@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns second keys of a few families, so that some are near.
+    /// Returns second keys of a few families, so some are near.
     fn second(slot: u32) -> u64 {
         let mix = |x: u64| (x ^ x >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         let slot = u64::from(slot) + 1;

@@ -86,7 +86,7 @@ impl Segment {
         let slots = || new.iter().map(|entry| slot_of(*entry));
         let (Some(first), Some(last)) = (slots().min(), slots().max()) else { return };
         self.make_room(new.len(), first, last, seconds);
-        // Sorted by home, so that each home is read once, and by age under each value.
+        // Sorted by home, so each home is read once, and by age under each value.
         new.iter_mut().for_each(|new| *new = entry(self.layout.value(hash_of(*new)), slot_of(*new)));
         new.sort_unstable();
         new.into_iter().for_each(|new| self.enter(hash_of(new), slot_of(new), seconds));
@@ -327,7 +327,7 @@ impl Segment {
         let groups = std::mem::replace(&mut self.groups, vec![Group::default(); homes + FAR]);
         let rest = std::mem::take(&mut self.rest);
 
-        // Entries that are at home come first, so that few entries are elsewhere.
+        // Entries that are at home come first, so few entries are elsewhere.
         let mut homeless = Vec::new();
         let mut put_home = |segment: &mut Self, value: u32, slot: u32| {
             let home = segment.layout.home(segment.layout.value_from(value, &former));
@@ -506,7 +506,7 @@ mod tests {
             step in prop_oneof![Just(1_usize), Just(1_000_000)],
         ) {
             let (mut at_once, mut one_by_one) = (Segment::new(0), Segment::new(255));
-            // A third is under one hash, so that some lists overflow.
+            // A third is under one hash, so some lists overflow.
             let hash = |at: usize| hashes[if at.is_multiple_of(3) { 0 } else { at }].min(u32::MAX - 1);
             let mut slots = (0..).step_by(step);
             let mut held = BTreeMap::<u32, VecDeque<u32>>::new();

@@ -270,7 +270,7 @@ mod tests {
             let mut lists: [Vec<(u32, u32)>; 4] = Default::default();
             for (slot, (list, what, bits)) in (0..).zip(steps) {
                 let (handle, naive) = (&mut handles[list], &mut lists[list]);
-                // Mostly pushes, so that lists pass several sizes; runs of pops shrink them again.
+                // Mostly pushes, so lists pass several sizes; runs of pops shrink them again.
                 match what {
                     0 | 1 if slot % 700 < 500 => {
                         spills.push(handle, bits, slot);
@@ -299,7 +299,7 @@ mod tests {
                 found.sort_unstable();
                 expected.sort_unstable();
                 prop_assert_eq!(found, expected);
-                // The naive list may have another order. Use this one's, so that both pop the same.
+                // The naive list may have another order. Use this one's, so both pop the same.
                 lists[list] = spills.iter(handles[list]).collect();
                 let taken: usize = handles.iter().map(|handle| room(handle.length) as usize).sum();
                 prop_assert_eq!(taken + spills.free, spills.bits.len());

@@ -470,7 +470,7 @@ impl Table {
         found.then_some(NearCentroid { query: hit.query(), related, distance: comparison.distance, number })
     }
 
-    /// Prefetches the compared parts of these hits, so that their cache misses overlap.
+    /// Prefetches the compared parts of these hits, so their cache misses overlap.
     fn fetch(&self, hits: &[Hit]) {
         let first_byte = |hit: &Hit| {
             let (_, compared) = self.hot.get(number_of(&self.hot, hit.slot()))?;

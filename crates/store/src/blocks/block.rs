@@ -33,7 +33,7 @@ const LEVEL: i32 = 1;
 const NEVER: &str = "memory for zstd, at a level that exists";
 /// Number of bits of an index entry for the length of the hot part; the other bits are its beginning.
 const HOT_BITS: u32 = 24;
-/// Maximum size of a cold part before compression, so that a damaged one does not allocate all memory.
+/// Maximum size of a cold part before compression, so a damaged one does not allocate all memory.
 const COLD_BYTES_MAX: usize = 1 << 28;
 
 /// Returns the name of the file.

@@ -1,4 +1,4 @@
-//! Reads whole files in the background, so that damage is found before a look-up reads it.
+//! Reads whole files in the background, so damage is found before a look-up reads it.
 //!
 //! Opening a file compares the checksums of footer and index. This module compares all others, part by part,
 //! as `leitong table verify` does, at the rate that [`StoreOptions::check_bytes_per_second`] sets. It starts

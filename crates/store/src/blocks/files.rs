@@ -71,7 +71,7 @@ pub trait Input: Send + Sync {
     /// # Errors
     /// The file cannot be read, or is too short.
     fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
-    /// Announces that `count` bytes from `at` on will be read soon, so that the disk can start reading them.
+    /// Announces that `count` bytes from `at` on will be read soon, so the disk can start reading them.
     fn will_need(&self, _at: u64, _count: usize) {}
     /// Returns the size of the file.
     ///

@@ -1,9 +1,9 @@
 //! The keys of a fingerprint, as they are stored on disk.
 //!
 //! One run has keys of several corpora. They are mixed with a number that depends only on the corpus' name
-//! and fingerprint hash, so they seldom meet. If they do, comparing the corpora keeps them apart. Keys are
-//! spread over all 64 bits, since filters and pages are chosen by their first bits. The last bit shows if the
-//! key is [wide](WIDE_KEY).
+//! and fingerprint hash, so keys of two corpora are seldom equal. If they are, comparing the corpora keeps
+//! them apart. Keys are spread over all 64 bits, since filters and pages are chosen by their first bits. The
+//! last bit shows if the key is [wide](WIDE_KEY).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -170,7 +170,7 @@ impl LookUp<'_> {
             .flat_map(|(query, keys)| keys.keys.iter().map(move |key| (*query, *key)))
             .collect();
         let (mut wanted, mut has) = (Vec::new(), Vec::with_capacity(all.len()));
-        // Run by run, so that a filter stays in the cache as far as it fits. All filters are read before the
+        // Run by run, so a filter stays in the cache as far as it fits. All filters are read before the
         // first result is used, so the processor can overlap the cache misses.
         for (at, run) in (0..).zip(&self.view.runs) {
             has.clear();

@@ -40,7 +40,7 @@ pub(super) fn merge(
     let mut written = 0_u64;
     loop {
         // With few runs, looking at all of them is as quick as a heap. Among equal keys the oldest run's come
-        // first, so that numbers ascend.
+        // first, so numbers ascend.
         let least = (0..heads.len()).min_by_key(|at| (heads[*at].entry.key, heads[*at].entry.number));
         let Some(least) = least else { break };
         let entry = heads[least].entry;

@@ -143,7 +143,7 @@ impl Shared {
     pub(super) fn pause_until(&self, moment: Instant) -> bool {
         let is_over = || self.fault.get().is_some() || self.stop.load(Ordering::Relaxed);
         let pause = moment.saturating_duration_since(Instant::now());
-        // The lock is held, so that a wake-up after a failure is not missed.
+        // The lock is held, so a wake-up after a failure is not missed.
         drop(self.changed.wait_timeout_while(self.progress(), pause, |_| !is_over()));
         !is_over()
     }

@@ -127,7 +127,7 @@ impl Event {
 }
 
 pub(super) fn events(count: usize) -> impl Strategy<Value = Vec<FingerprintRecord>> {
-    // Few keys, so that very many centroids share one.
+    // Few keys, so very many centroids share one.
     let event = (
         prop::sample::select(vec![0_u8, 0, 0, 1, 2]),
         prop::sample::select(vec![7_u8, 7, 8]),

@@ -68,7 +68,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Syncs the folder that contains `path`, so that a new or changed name there survives a power failure.
+/// Syncs the folder that contains `path`, so a new or changed name there survives a power failure.
 ///
 /// # Errors
 /// The operating system's error.

@@ -67,7 +67,7 @@ pub fn save(
 ) -> Result<(), SnapshotError> {
     clusterer.check()?;
     let manifest = store.manifest();
-    // The tail includes the youngest centroid in a block, so that a restore can check it.
+    // The tail includes the youngest centroid in a block, so a restore can check it.
     let tail = tail(manifest.end.saturating_sub(1));
     let blocks = proto::Blocks { changelog: Some(tail), ..blocks_of(&manifest, clusterer, detector) };
     let position = proto::Position {

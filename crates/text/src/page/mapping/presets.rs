@@ -1,6 +1,6 @@
 //! The presets for crawlers and data sets.
 //!
-//! If a crawler provides a page in several forms, HTML comes before text derived from it, so that pages from
+//! If a crawler provides a page in several forms, HTML comes before text derived from it, so pages from
 //! all crawlers go through the same extraction. The requested url comes before the final url after redirects,
 //! because crawlers identify their records by the requested one.
 
