@@ -299,7 +299,7 @@ impl Marked {
     }
 }
 
-/// How the inputs of a run lie to those of a finished one.
+/// The result of comparing the inputs of a run with those of a finished one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
     /// The finished run had all of them.

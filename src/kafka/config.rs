@@ -100,7 +100,7 @@ pub enum PageFormat {
     Html,
 }
 
-/// Where the url is read from.
+/// The place that the url is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UrlFrom {

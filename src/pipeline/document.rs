@@ -37,7 +37,7 @@ pub struct Reading {
 pub struct Charset {
     /// The name in the Encoding Standard.
     pub name: &'static str,
-    /// How the charset was found.
+    /// The source of the charset.
     pub how: decode::How,
     /// Number of malformed characters, each replaced by U+FFFD.
     pub malformed: usize,

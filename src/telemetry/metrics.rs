@@ -570,7 +570,7 @@ pub fn changelog_deletion(done: bool) {
     counter!("leitong_changelog_deletions_total", "result" => result).increment(1);
 }
 
-/// Counts a transaction that was ended in a partition which the brokers had not told of its end.
+/// Counts a transaction that this instance ended in a partition, because brokers had not told the partition.
 pub fn unended_transaction() {
     counter!("leitong_transactions_unended_total").increment(1);
 }

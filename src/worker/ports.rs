@@ -25,7 +25,7 @@ use leitong_store::blocks::{Files, StoreOptions};
 /// The folder of a partition's table on disk. The lock on it is released with its files.
 pub(crate) struct TableFolder {
     pub(crate) files: Arc<dyn Files>,
-    /// How blocks are kept in the folder.
+    /// The options for the blocks in the folder.
     pub(crate) options: StoreOptions,
 }
 

@@ -17,7 +17,7 @@ use parquet::file::metadata::{KeyValue, ParquetMetaData};
 use parquet::file::properties::WriterProperties;
 use serde_json::Value;
 
-/// How a file is written.
+/// The options for writing a file.
 pub(crate) struct Layout {
     pub(crate) packing: Compression,
     pub(crate) row_group_rows: usize,

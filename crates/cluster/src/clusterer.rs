@@ -732,8 +732,8 @@ impl<'a> Unexpired<'a> {
     }
 
     /// Returns the nearest unexpired centroid that is near, or else related. Among equally near ones it is
-    /// the oldest. `found` is the result of a look-up and true if there were more; `recent` has the centroids
-    /// that were added since.
+    /// the oldest. `found` is the result of a look-up, with true if the look-up left some out; `recent` has
+    /// the centroids that were added since.
     fn nearest(
         &self,
         query: Query<'_>,

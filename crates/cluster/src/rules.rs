@@ -5,11 +5,11 @@ use super::{CanonicalConfig, ExpiryConfig, RecrawlsConfig};
 /// The settings for expiry, canonical pages and recrawls.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClusterRules {
-    /// How long centroids are kept.
+    /// The limits of the age and number of centroids.
     pub expiry: ExpiryConfig,
-    /// How the canonical page of a cluster is chosen.
+    /// The rules that choose the canonical page of a cluster.
     pub canonical: CanonicalConfig,
-    /// How earlier crawls of a url are recognised.
+    /// The rules that recognise earlier crawls of a url.
     pub recrawls: RecrawlsConfig,
 }
 

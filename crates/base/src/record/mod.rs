@@ -36,7 +36,7 @@ pub enum LogRecord {
 /// The result of the fingerprint stage for one page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FingerprintRecord {
-    /// Where the page was read.
+    /// The place where the page was read.
     pub source: Place,
     /// The page's id.
     pub page_id: String,
@@ -46,7 +46,7 @@ pub struct FingerprintRecord {
     pub corpus: String,
     /// Hash of the settings that produced the fingerprint. Pages with different hashes are never compared.
     pub fingerprint_hash: u64,
-    /// When the page was fetched.
+    /// Time at which the page was fetched.
     pub fetched_at: Option<Timestamp>,
     /// The time that advances the log time: the log time is the maximum of these values so far. `None` leaves
     /// it unchanged.

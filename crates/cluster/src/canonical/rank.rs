@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use leitong_base::record::{Credits, FingerprintRecord, TextDigest};
 use leitong_text::page::host::host;
 
-/// How the canonical page of a cluster is chosen.
+/// The rules that choose the canonical page of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CanonicalConfig {

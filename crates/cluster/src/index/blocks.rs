@@ -34,7 +34,7 @@ pub(super) struct BlockShard {
     pieces: Vec<Buckets>,
 }
 
-/// How fingerprints are cut into keys.
+/// The plan by which fingerprints are split into keys.
 #[derive(Debug)]
 struct Cut {
     share: Share,

@@ -170,7 +170,7 @@ pub struct SourceLine {
     pub totals: Totals,
 }
 
-/// How many documents of one source have a copy in another.
+/// Number of documents of one source that have a copy in another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Overlap {
     /// The source of the documents.

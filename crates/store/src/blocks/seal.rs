@@ -45,8 +45,9 @@ impl Sealer {
         Self { shared, next, open: None, heaps: vec![Vec::new(); HEAPS] }
     }
 
-    /// Takes the centroids from number `first` on. If they are not the next ones, they were on their way when
-    /// a write failed, and will come again. `texts` are stored with the block that one of them completes.
+    /// Takes the centroids from number `first` on. Ignores them if they are not the next ones: they were in
+    /// the queue when a write failed, and will be handed over again. `texts` are stored with the block that
+    /// one of them completes.
     pub(super) fn take(&mut self, first: u64, centroids: &[Handed], texts: &SeenTexts) {
         if self.open.is_none() {
             self.next = self.shared.view().end;

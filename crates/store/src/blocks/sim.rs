@@ -27,7 +27,8 @@ struct State {
     /// Number of operations that write so far, and the number of the one at which the power fails.
     operations: u64,
     power_until: Option<u64>,
-    /// Bytes that fit on the disk, and into one file; and how often a write was refused for lack of room.
+    /// Bytes that fit on the disk, bytes that fit into one file, and number of writes that were refused for
+    /// lack of room.
     room: Option<u64>,
     file_room: Option<u64>,
     refused: u64,

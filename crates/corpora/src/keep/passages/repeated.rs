@@ -359,7 +359,7 @@ fn site_hash(url: &str) -> u64 {
     xxh3_64(Address::from_url(url).site.as_bytes())
 }
 
-/// Joins those `pieces` of their first document that are in the same documents and overlap or touch.
+/// Joins `pieces` that overlap or touch in their first document, if they occur in the same documents.
 fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
     let frequent: HashedMap<&Frequent> = pieces.iter().map(|piece| (piece.hash, piece)).collect();
     let mut found: Vec<(Piece, &Frequent)> = Vec::new();

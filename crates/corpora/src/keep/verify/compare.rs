@@ -25,8 +25,8 @@ pub const PASSAGE_LETTERS: u32 = 100;
 const NAME_CHARS_MIN: usize = 3;
 /// Number of letters below which a text is short. Each fact of a short text matters.
 const SHORT_LETTERS: u32 = 2_000;
-/// Maximum number of letters of a stretch of text in which two texts differ only by a fact: it, and the words around
-/// it.
+/// Maximum number of letters of a stretch of text in which two texts differ only by a fact: the fact and the
+/// words around it.
 const FACT_LETTERS: u32 = 60;
 /// Number of letters for each number of a text that may be replaced.
 const LETTERS_A_NUMBER: u32 = 5_000;
@@ -173,7 +173,7 @@ fn for_each_run(words: &[Word], mut take: impl FnMut(Range<usize>, u64)) {
     }
 }
 
-/// How two documents that are near-duplicates may differ in their facts, according to their addresses.
+/// The facts in which two near-duplicates may differ, depending on their addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Facts {
     /// They are one page, moved or fetched again: its facts may have changed.

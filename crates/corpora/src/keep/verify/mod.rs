@@ -33,7 +33,7 @@ const COMPARED_MAX: usize = 8;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// How much of a document may be lost before it is kept.
+/// Limits on the text that may be lost with a document; above one of them, the document is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LostMax {
     /// The share of the document in passages that the kept document lacks.
@@ -90,7 +90,7 @@ impl fmt::Display for LostMax {
     }
 }
 
-/// Why a document that is not its cluster's survivor is kept, or that it is dropped.
+/// The outcome for a document that would be dropped: it is dropped, or kept for a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {

@@ -11,7 +11,7 @@ const RANGES_MAX: usize = 1 << 16;
 /// Numbers of rows that are tried as the size of a batch.
 const STEPS: [u64; 6] = [BATCH_ROWS_MAX as u64, 256, 64, 16, 4, 1];
 
-/// How to read a row group.
+/// The plan for reading a row group.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     /// Number of rows that fit into memory together, wherever they are.

@@ -79,7 +79,7 @@ pub struct Rows {
     step: Option<usize>,
     /// The limit for the current reader.
     budget: Arc<Budget>,
-    /// How to read the row group, if its values are large.
+    /// The plan for reading the row group, if its values are large.
     plan: Option<Plan>,
     /// Parts that were read and not returned yet.
     ready: VecDeque<Chunk>,
