@@ -19,7 +19,7 @@ use leitong_base::record::{LogRecord, Place};
 use leitong_cluster::log::entry::EntryError;
 use leitong_cluster::log::unplaced::Unplaced;
 use leitong_cluster::verdict::{Conclusion, Verdict};
-use leitong_cluster::{Clusterer, Position, TableFault};
+use leitong_cluster::{Clusterer, Position, PreviewOptions, Scratch, TableFault};
 use leitong_fingerprint::Detector;
 use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
 use leitong_text::page::Page;
@@ -189,6 +189,37 @@ impl Deduplicator {
         self.conclude_batch(records)
     }
 
+    /// Returns the verdict that [`Self::try_decide`] would return for `page`, and stores nothing: later verdicts
+    /// are the same as without the call. Many threads can look pages up at once. With `recrawls.enabled`,
+    /// earlier crawls of the url are not reported.
+    ///
+    /// ```
+    /// use leitong::{Config, Deduplicator, Kind, Page};
+    ///
+    /// let mut deduplicator = Deduplicator::new(&Config::default())?;
+    /// let text = "The lighthouse keeper counts the ships at dawn, and writes their names into a book that nobody reads.";
+    /// let page = || Page::text("https://a.example/", text);
+    /// assert_eq!(deduplicator.look_up(page())?.kind, Kind::Unique);
+    /// assert_eq!(deduplicator.look_up(page())?.kind, Kind::Unique, "the first look-up stored nothing");
+    /// deduplicator.decide(page());
+    /// assert_eq!(deduplicator.look_up(page())?.kind, Kind::ExactDuplicate);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Self::try_decide`]; none with a table in memory.
+    pub fn look_up(&self, page: Page) -> Result<Verdict, SnapshotError> {
+        let mut workspace = self.fingerprint_stage.workspace();
+        let fingerprinted = self.fingerprint_stage.process_page(place(self.pages + 1), page, &mut workspace);
+        let Ok(LogRecord::Page(record)) = fingerprinted.record else {
+            unreachable!("a page is never skipped")
+        };
+        let (options, now) = (PreviewOptions::default(), Timestamp::now());
+        let (verdict, _) =
+            self.cluster_stage.view().preview(*record, options, now, &mut Scratch::default())?;
+        Ok(verdict)
+    }
+
     /// Returns an iterator over the verdicts on `pages`, in their order. Each page is decided when its
     /// verdict is requested.
     ///
@@ -259,6 +290,15 @@ fn verdict(conclusion: Conclusion) -> Verdict {
 /// A folder that keeps the table of a [`Deduplicator`] between runs. It is locked as long as this value
 /// lives. `leitong dedup --table` can use the same folder.
 ///
+/// # When a verdict counts
+/// A verdict counts once a later [`save`](Self::save) has returned `Ok`. If the process or the machine stops
+/// before that, the folder holds the table of the last save, and every page since then is unknown to it. This
+/// is the same with `table.on_disk`: the files that are written between two saves belong to no saved table,
+/// and the next deduplicator of the folder does not use them. Nothing is saved when a deduplicator is dropped.
+///
+/// Deciding on the lost pages again, in the same order, gives the same verdicts. So publish verdicts after the
+/// save that follows them, or remember which pages came after the last save and pass them again.
+///
 /// ```
 /// use leitong::{Config, Deduplicator, Kind, Page, Table};
 ///
@@ -266,12 +306,12 @@ fn verdict(conclusion: Conclusion) -> Verdict {
 /// let text = "漆黑的夜里，渡船第一次亮着灯驶过海峡，岸上的人们站在雨中看了很久，直到灯光消失在对岸的山影里。\
 ///             第二天早晨，报纸用整整一版写了这件事，说从此以后两岸之间只要四十分钟。";
 /// {
-///     let table = Table::open(folder.path())?;
+///     let table = Table::open(&folder)?;
 ///     let mut deduplicator = Deduplicator::new(&Config::default())?;
 ///     deduplicator.decide(Page::text("https://a.example/1", text));
 ///     table.save(&deduplicator)?;
 /// }
-/// let table = Table::open(folder.path())?;
+/// let table = Table::open(&folder)?;
 /// let mut deduplicator = Deduplicator::new(&Config::default())?;
 /// assert!(table.load(&mut deduplicator)?);
 /// let verdict = deduplicator.decide(Page::text("https://b.example/2", text));
@@ -287,8 +327,8 @@ impl Table {
     ///
     /// # Errors
     /// Fails if the folder cannot be created, or if another process has locked it.
-    pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
-        Ok(Self { folder: TableDir::open(folder)? })
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, SnapshotError> {
+        Ok(Self { folder: TableDir::open(folder.as_ref())? })
     }
 
     /// Returns a deduplicator with the saved table, or with an empty one if none was saved. With
@@ -296,19 +336,18 @@ impl Table {
     /// locked as long as the deduplicator lives, and can have only one such deduplicator.
     ///
     /// ```
-    /// use leitong::config::load;
-    /// use leitong::{Kind, Page, Table};
+    /// use leitong::{Config, Kind, Page, Table};
     ///
     /// let folder = tempfile::tempdir()?;
-    /// let config = load::parse("table.on_disk = true", "text".as_ref(), |_| None)?;
+    /// let config = Config::from_toml("table.on_disk = true")?;
     /// let text = "The bakery opens at six, and on market days at five, when the first bread comes out of the oven.";
     /// {
-    ///     let table = Table::open(folder.path())?;
+    ///     let table = Table::open(&folder)?;
     ///     let mut deduplicator = table.deduplicator(&config)?;
     ///     deduplicator.try_decide(Page::text("https://a.example/1", text))?;
     ///     table.save(&deduplicator)?;
     /// }
-    /// let table = Table::open(folder.path())?;
+    /// let table = Table::open(&folder)?;
     /// let verdict = table.deduplicator(&config)?.try_decide(Page::text("https://b.example/2", text))?;
     /// assert_eq!(verdict.kind, Kind::ExactDuplicate);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -322,7 +361,9 @@ impl Table {
             return Err(SnapshotError::Locked { path: self.folder.folder().to_owned() });
         }
         let blocks_in = config.table.on_disk.then(|| self.folder.folder().to_owned());
-        Deduplicator::with_table(config, blocks_in, |settings| self.folder.load_or_begin(settings))
+        Deduplicator::with_table(config, blocks_in, |settings| {
+            with_whole_index(self.folder.load_or_begin(settings)?)
+        })
     }
 
     /// Replaces the table of `deduplicator` with the saved one. Returns false if none was saved.
@@ -334,12 +375,14 @@ impl Table {
         self.refuse_blocks(deduplicator.blocks_in.as_ref())?;
         let settings = &deduplicator.settings;
         let Some(clusterer) = self.folder.load(settings)? else { return Ok(false) };
+        let clusterer = with_whole_index(clusterer)?;
         let detector = Arc::clone(&settings.detector);
         deduplicator.cluster_stage = ClusterStage::new(clusterer, detector, settings.cluster_hash);
         Ok(true)
     }
 
-    /// Saves the table of `deduplicator` in one step: after a crash there is the old file or the new one.
+    /// Saves the table of `deduplicator` in one step: after a crash there is the old table or the new one. Once
+    /// it has returned `Ok`, the verdicts so far [count](Self#when-a-verdict-counts).
     ///
     /// # Errors
     /// Fails if the file cannot be written, or if old centroids are on disk in another folder. Also fails with
@@ -354,5 +397,106 @@ impl Table {
         let path = self.folder.folder().to_owned();
         blocks_in
             .map_or(Ok(()), |blocks| Err(SnapshotError::BlocksElsewhere { path, blocks: blocks.clone() }))
+    }
+}
+
+/// Completes the index of a table that was loaded, because look-ups only read it.
+fn with_whole_index(mut clusterer: Clusterer) -> Result<Clusterer, SnapshotError> {
+    clusterer.insert_pending()?;
+    Ok(clusterer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns pages of four kinds: new, equal, nearly equal, and without a text.
+    fn pages() -> Vec<Page> {
+        let sentence =
+            |at: u32| format!("第{at}条渡船在{}点以前离开码头，船上有{}名乘客和货物。", at % 12, at * 7);
+        let text = |from: u32| (from..from + 40).map(sentence).collect::<String>();
+        let texts =
+            [text(0), text(100), text(0), text(1), text(0).replace("乘客", "旅客"), String::new(), text(200)];
+        let page = |(at, text): (usize, String)| Page::text(format!("https://a.example/{at}"), text);
+        texts.into_iter().enumerate().map(page).collect()
+    }
+
+    /// Returns a verdict without the time of its decision.
+    fn timeless(verdict: &Verdict) -> serde_json::Value {
+        let mut verdict = serde_json::to_value(verdict).expect("JSON");
+        assert!(verdict.as_object_mut().and_then(|fields| fields.remove("decided_at")).is_some());
+        verdict
+    }
+
+    /// Only `serve` could look a page up without storing it.
+    #[test]
+    fn a_look_up_gives_the_verdict_of_the_next_page_and_changes_nothing() {
+        for settings in ["", "table.on_disk = true"] {
+            let config = Config::from_toml(settings).expect("right settings");
+            let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+            let tables = folders.each_ref().map(|folder| Table::open(folder).expect("an empty folder"));
+            let [mut asked, mut plain] =
+                tables.each_ref().map(|table| table.deduplicator(&config).expect("a table"));
+            for page in pages() {
+                let looked_up = [(); 2].map(|()| timeless(&asked.look_up(page.clone()).expect("a verdict")));
+                let decided = timeless(&asked.try_decide(page.clone()).expect("a verdict"));
+                assert_eq!(looked_up, [(); 2].map(|()| decided.clone()), "{settings}");
+                assert_eq!(decided, timeless(&plain.try_decide(page).expect("a verdict")), "{settings}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_loaded_table_answers_look_ups_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let page = pages().swap_remove(0);
+        for settings in ["", "table.on_disk = true"] {
+            let config = Config::from_toml(settings).expect("right settings");
+            let table = Table::open(&folder).expect("a folder");
+            let mut deduplicator = table.deduplicator(&config).expect("a table");
+            deduplicator.try_decide(page.clone()).expect("a verdict");
+            table.save(&deduplicator).expect("saved");
+            drop((table, deduplicator));
+            let table = Table::open(&folder).expect("a folder");
+            let found =
+                table.deduplicator(&config).expect("a table").look_up(page.clone()).expect("a verdict");
+            assert_eq!(found.kind, leitong_cluster::verdict::Kind::ExactDuplicate, "{settings}");
+        }
+    }
+
+    /// A run with its table on disk wrote files before the process ended, and nothing said whether their pages
+    /// counted.
+    #[test]
+    fn pages_after_the_last_save_are_unknown_to_the_next_process() {
+        let config = Config::from_toml("table.on_disk = true").expect("right settings");
+        let folder = tempfile::tempdir().expect("a folder");
+        let all = pages();
+        let decide = |pages: &[Page], save: bool| -> Vec<serde_json::Value> {
+            let table = Table::open(&folder).expect("a folder");
+            let mut deduplicator = table.deduplicator(&config).expect("a table");
+            let decide = |page: &Page| timeless(&deduplicator.try_decide(page.clone()).expect("a verdict"));
+            let verdicts = pages.iter().map(decide).collect();
+            if save {
+                table.save(&deduplicator).expect("saved");
+            }
+            verdicts
+        };
+        decide(&all[..2], true);
+        let lost = decide(&all[2..], false);
+        assert_eq!(
+            decide(&all[2..], true).iter().map(kind).collect::<Vec<_>>(),
+            lost.iter().map(kind).collect::<Vec<_>>()
+        );
+        assert!(decide(&all[6..], false).iter().all(|verdict| kind(verdict) == "EXACT_DUPLICATE"));
+    }
+
+    fn kind(verdict: &serde_json::Value) -> String {
+        verdict["kind"].as_str().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn many_threads_can_look_pages_up() {
+        fn is_shared<T: Send + Sync>() {}
+        is_shared::<Deduplicator>();
     }
 }

@@ -1,9 +1,8 @@
 //! Reads settings from a file or a text.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use leitong::Config;
-use leitong::config::load;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -13,8 +12,8 @@ pub(crate) fn settings(config: Option<PathBuf>, toml: Option<&str>) -> PyResult<
         (Some(_), Some(_)) => {
             return Err(PyValueError::new_err("give config (a file) or toml (its text), not both"));
         }
-        (Some(path), None) => load::load(&path),
-        (None, Some(text)) => load::parse(text, Path::new("toml"), |name| std::env::var(name).ok()),
+        (Some(path), None) => Config::from_file(path),
+        (None, Some(text)) => Config::from_toml(text),
         (None, None) => return Ok(Config::default()),
     };
     read.map_err(value_error)

@@ -73,6 +73,36 @@ pub enum ConfigError {
     Resource(#[from] ResourceError),
 }
 
+impl Config {
+    /// Reads and checks the configuration file `path`, as `leitong --config` does. Paths in it are relative to
+    /// its folder.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with all errors of the file.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
+        load(path.as_ref())
+    }
+
+    /// Reads and checks the text of a configuration. Errors are those of a file named `toml`. Paths in it are
+    /// relative to the current folder, and `${NAME}` stands for an environment variable, as in files.
+    ///
+    /// ```
+    /// use leitong::Config;
+    ///
+    /// let config = Config::from_toml("[simhash.near]\nmax_distance = 3")?;
+    /// assert_eq!(config.simhash.near.max_distance, 3);
+    /// let error = Config::from_toml("detektor = \"simhash\"").expect_err("there is no such setting");
+    /// assert_eq!(error.to_string(), "toml: line 1: detektor: no such key; did you mean detector?");
+    /// # Ok::<(), leitong::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ConfigError`], with all errors of the text.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        parse(text, Path::new("toml"), |name| std::env::var(name).ok())
+    }
+}
+
 /// Reads and checks the configuration in `path`. Paths in it become relative to its folder.
 ///
 /// # Errors
