@@ -65,9 +65,7 @@ mod worker;
 
 mod deduplicator;
 
-// Evaluation, benchmarks, and the command line.
-mod eval;
-
+// Benchmarks, and the command line.
 mod bench;
 
 #[doc(hidden)]

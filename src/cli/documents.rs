@@ -9,7 +9,6 @@ use clap::Args;
 use super::outputs::refuse_overwriting;
 use super::settings::{self, Wrong};
 use crate::config::Config;
-use crate::eval::pages::Label;
 use crate::pipeline::document;
 use crate::pipeline::page_reader::PageReader;
 use leitong_base::terminal;
@@ -17,6 +16,7 @@ use leitong_base::work::Work;
 use leitong_corpora::source::inputs::Inputs;
 use leitong_corpora::source::open::Input;
 use leitong_corpora::source::{Payload, Record, Source};
+use leitong_lab::pages::Label;
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::segment::Terms;
 
@@ -51,7 +51,7 @@ pub(super) fn for_each_record(
 /// Returns the label of a record, if it is a JSON line that has one.
 pub(super) fn label(record: &Record) -> Option<Label> {
     match &record.payload {
-        Payload::Json(line) => Label::of_line(line),
+        Payload::Json(line) => Label::from_line(line),
         _ => None,
     }
 }

@@ -11,17 +11,9 @@ use super::score::{self, VerdictFile};
 use super::settings::{self, Wrong, wrong};
 use crate::config::detectors::{self, DETECTORS};
 use crate::config::{Config, load};
-use crate::eval::pages::{EvalPage, Sample, are_labelled, founders, labelled_pairs};
-use crate::eval::pairs::{self, Compared};
-use crate::eval::parallel::Workers;
-use crate::eval::passages::Passages;
-use crate::eval::perturb::{Condition, Family, Perturber};
-use crate::eval::recall::{self, Recall};
-use crate::eval::recommend::{Recommendation, recommend};
-use crate::eval::report::{DetectorReport, Report, markdown};
-use crate::eval::{self, EvaluatedDetector, Plan, html, stream};
-use leitong_base::terminal;
-use leitong_text::segment::Segmenter;
+use crate::pipeline::cpu::thread_count;
+use leitong_lab::eval::{EvaluatedDetector, Plan, evaluate};
+use leitong_lab::pages::EvalPage;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -89,17 +81,22 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         None => String::new(),
     };
-    let plan = Plan { seed: arguments.seed, texts: arguments.texts, pairs: arguments.pairs, synonyms };
+    let plan = Plan {
+        seed: arguments.seed,
+        texts: arguments.texts,
+        pairs: arguments.pairs,
+        synonyms,
+        threads: thread_count(arguments.threads),
+    };
     let pages = pages(&arguments.inputs, &config)?;
     let inputs = arguments.inputs.iter().map(|path| path.display().to_string()).collect();
-    let mut report =
-        evaluate(inputs, &pages, &evaluated, &segmenter, &Workers::new(arguments.threads), &plan)?;
-    report.recommendation = recommend(&report);
-    let tables = markdown(&report);
+    let report = evaluate(inputs, &pages, &evaluated, &segmenter, &plan)
+        .map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
+    let tables = report.markdown();
     let files = [
         (&arguments.json, serde_json::to_string_pretty(&report)? + "\n"),
         (&arguments.markdown, tables.clone()),
-        (&arguments.html, html::page(&report)),
+        (&arguments.html, report.html()),
     ];
     for (path, contents) in files {
         let Some(path) = path else { continue };
@@ -148,93 +145,4 @@ pub(super) fn pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<E
         ));
     }
     Ok(pages)
-}
-
-fn evaluate(
-    inputs: Vec<String>,
-    pages: &[EvalPage],
-    evaluated: &[EvaluatedDetector],
-    segmenter: &Segmenter,
-    workers: &Workers,
-    plan: &Plan,
-) -> anyhow::Result<Report> {
-    let labelled = are_labelled(pages);
-    let prints = eval::fingerprints(pages, evaluated, segmenter, workers);
-    let founders = founders(pages);
-    let Sample { texts, others } = Sample::draw(pages, &founders, plan.texts, plan.seed);
-    let texts: Vec<String> = texts.into_iter().map(|at| pages[at].document.text()).collect();
-    let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    let perturber =
-        Perturber::new(others, &plan.synonyms).map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
-    let conditions = if texts.is_empty() { Vec::new() } else { Condition::all(!plan.synonyms.is_empty()) };
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let recalls = recall::measure(&texts, &conditions, &perturber, evaluated, segmenter, workers, plan.seed);
-    let (related, related_pairs) = if labelled {
-        (labelled_pairs(pages), "each labelled near-duplicate with the first page of its cluster")
-    } else {
-        (Vec::new(), "each text and a copy of it with 5 % rewritten")
-    };
-    let passages = Passages::new(pages);
-    let unrelated = unrelated_pairs(pairs::draw(&founders, plan.pairs, plan.seed), &passages, labelled);
-    let numbered: Vec<usize> = (0..evaluated.len()).collect();
-    let reports = workers.map(
-        "comparing pairs and scoring streams, by detector",
-        &numbered,
-        || (),
-        |(), number| {
-            let (EvaluatedDetector { name, detector }, of_detector, recall) =
-                (&evaluated[*number], &prints[*number], recalls[*number].clone());
-            let related = if labelled {
-                pairs::compare(&related, &of_detector.prints, &**detector)
-            } else {
-                rewritten(&recall)
-            };
-            let unrelated = pairs::compare(&unrelated, &of_detector.prints, &**detector);
-            DetectorReport {
-                name: name.clone(),
-                micros_per_6_kb: of_detector.micros_per_6_kb,
-                bytes: of_detector.bytes,
-                judged: of_detector.prints.iter().flatten().count() as f64 / pages.len() as f64,
-                counts: of_detector.counts.clone(),
-                stream: labelled.then(|| stream::score(pages, &of_detector.prints, detector, plan.seed)),
-                distances: pairs::distances(&related, &unrelated),
-                false_matches: pairs::false_matches(&founders, &passages, &of_detector.prints, &**detector),
-                recall,
-            }
-        },
-    );
-    Ok(Report {
-        inputs,
-        pages: pages.len(),
-        labelled,
-        seed: plan.seed,
-        texts: texts.len(),
-        related_pairs: related_pairs.to_owned(),
-        recommendation: Recommendation::default(),
-        detectors: reports,
-    })
-}
-
-/// Returns the drawn pairs that are unrelated. Without labels the copies are not known, so pairs that share
-/// most of their passages are left out.
-fn unrelated_pairs(drawn: Vec<(usize, usize)>, passages: &Passages, labelled: bool) -> Vec<(usize, usize)> {
-    if labelled {
-        return drawn;
-    }
-    let count = drawn.len();
-    let left: Vec<_> = drawn.into_iter().filter(|(a, b)| !passages.are_mostly_shared(*a, *b)).collect();
-    if left.len() < count {
-        terminal::note(format_args!(
-            "{} of {count} random pairs share most of their passages; they are treated as copies and do not count as unrelated",
-            count - left.len()
-        ));
-    }
-    left
-}
-
-/// Returns the related pairs to use if there are no labels.
-fn rewritten(recalls: &[Recall]) -> Vec<Compared> {
-    let is_it = |recall: &&Recall| recall.condition == Condition { family: Family::Rewritten, level: 0.05 };
-    let recall = recalls.iter().find(is_it);
-    recall.map_or_else(Vec::new, |recall| recall.compared.clone())
 }

@@ -1,19 +1,15 @@
 //! `leitong perturb`: generates near-duplicates for testing, in the same way as `eval`.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use serde_json::json;
 
 use super::outputs::refuse_overwriting;
 use super::settings::{self, wrong};
 use super::{documents, eval};
-use crate::eval::pages::{Sample, founders};
-use crate::eval::perturb::{Condition, Family, Perturber};
-use leitong_base::random::Random;
+use leitong_lab::perturb::{Condition, copies};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -45,11 +41,8 @@ pub(super) struct Arguments {
     inputs: Vec<PathBuf>,
 }
 
-/// Writes one page per line: `id`, `of` (the original's id), `change`, `text`, and the labels that `eval`
-/// reads.
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let is_synonyms = |change: &Condition| change.family == Family::Synonyms;
-    if arguments.synonyms.is_none() && arguments.change.iter().any(is_synonyms) {
+    if arguments.synonyms.is_none() && arguments.change.iter().any(Condition::needs_synonyms) {
         return Err(wrong("--change synonyms=…: needs a list of synonyms; add --synonyms FILE"));
     }
     let synonyms = match &arguments.synonyms {
@@ -61,25 +54,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     refuse_overwriting(&[("--output", arguments.output.clone())], &arguments.inputs, &[])?;
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let pages = eval::pages(&arguments.inputs, &config)?;
-    let Sample { texts, others } = Sample::draw(&pages, &founders(&pages), arguments.texts, arguments.seed);
-    let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    let perturber =
-        Perturber::new(others, &synonyms).map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
-    let mut out = String::new();
-    for ((number, at), change) in (0..).zip(texts).zip(arguments.change.iter().cycle()) {
-        let page = &pages[at];
-        let mut random = Random::new(arguments.seed, number);
-        let line = json!({
-            "id": format!("{}~{number}", page.id),
-            "of": page.id,
-            "change": change.to_string(),
-            "text": perturber.perturb(&page.document.text(), *change, &mut random),
-            "url": format!("perturbed:{}~{number}", page.id),
-            "cluster": page.label.as_ref().map_or(&page.id, |label| &label.cluster),
-            "label": "dup",
-        });
-        let _ = writeln!(out, "{line}");
-    }
+    let out = copies(&pages, &arguments.change, &synonyms, arguments.texts, arguments.seed)
+        .map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
     documents::write(&arguments.output, &out)?;
     Ok(ExitCode::SUCCESS)
 }

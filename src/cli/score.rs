@@ -9,13 +9,12 @@ use serde::Serialize;
 use super::documents;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
-use crate::eval::pages::Label;
-use crate::eval::report::labelled_streams;
-use crate::eval::stream::StreamScore;
-use crate::eval::verdicts::{self, GivenVerdict};
 use crate::pipeline::page_reader::PageReader;
 use leitong_base::terminal;
 use leitong_corpora::source::Payload;
+use leitong_lab::eval::StreamScore;
+use leitong_lab::eval::verdicts::{self, GivenVerdict};
+use leitong_lab::pages::Label;
 
 /// A file of verdicts, and the name that it has in the table.
 #[derive(Debug, Clone)]
@@ -65,12 +64,8 @@ pub(super) fn run(
             .map_err(|misfit| wrong(format_args!("{}: {misfit}", path.display())))?;
         scored.push(Scored { name: name.clone(), score });
     }
-    let mut table = format!("{} labelled pages; seed {seed}.\n\n", pages.len());
-    labelled_streams(
-        scored.iter().map(|scored| (scored.name.as_str(), &scored.score)),
-        "verdicts",
-        &mut table,
-    );
+    let rows = scored.iter().map(|scored| (scored.name.as_str(), &scored.score));
+    let table = format!("{} labelled pages; seed {seed}.\n\n{}", pages.len(), verdicts::table(rows));
     if let Some(path) = json {
         documents::write(path, &(serde_json::to_string_pretty(&scored)? + "\n"))?;
     }

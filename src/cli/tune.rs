@@ -1,7 +1,6 @@
 //! `leitong tune`: finds the threshold of a detector that fits labelled pairs of pages.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{BufRead, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,20 +14,15 @@ use super::difference::{Difference, clip, wrap};
 use super::documents;
 use super::eval::{evaluated_detector, pages};
 use super::settings::{self, ComparedDetector, wrong};
-use crate::config::load;
-use crate::eval::pages::{EvalPage, are_labelled, founders, labelled_pairs};
-use crate::eval::parallel::Workers;
-use crate::eval::threshold::{Labelled, curve, suggest};
-use crate::eval::{self, pairs};
+use crate::pipeline::cpu::thread_count;
 use leitong_base::terminal;
-use leitong_fingerprint::Detector;
+use leitong_lab::pages::EvalPage;
+use leitong_lab::tune::{LabelledPair, Tuner};
 use leitong_text::segment::{Segmenter, Terms};
 
 /// Number of columns that are shown of each page, and of passages that only one page has.
 const SHOWN_COLUMNS: usize = 240;
 const SHOWN_PASSAGES: usize = 6;
-/// Number of pairs of each kind below which a suggestion is not reliable.
-const PAIRS_MIN: usize = 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -72,149 +66,36 @@ struct Label {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = arguments.detector.config(arguments.config.as_deref())?;
     let segmenter = settings::segmenter(&config)?;
-    let detectors_evaluated = [evaluated_detector(config.detector.clone(), &config)?];
-    let detector = &*detectors_evaluated[0].detector;
+    let detector = evaluated_detector(config.detector.clone(), &config)?;
     let pages = pages(&arguments.inputs, &config)?;
-    let prints = eval::fingerprints(&pages, &detectors_evaluated, &segmenter, &Workers::new(0));
-    let prints = &prints[0].prints;
-    let compare = |a: usize, b: usize| Some(detector.compare(prints[a].as_deref()?, prints[b].as_deref()?));
-    let mut labelled: Vec<Labelled> = Vec::new();
-    let mut add = |a: usize, b: usize, near: bool| {
-        labelled.extend(
-            compare(a, b).map(|comparison| Labelled { distance: comparison.distance, related: near }),
-        );
-    };
-    match &arguments.labels {
+    let tuner = Tuner::new(&pages, &detector, &segmenter, thread_count(0));
+    let labelled = match &arguments.labels {
         Some(path) => {
             if let Some(count) = arguments.ask {
-                ask(
-                    &boundary_pairs(&pages, prints, detector, count, arguments.seed),
-                    &pages,
-                    &segmenter,
-                    path,
-                )?;
+                ask(&tuner.boundary_pairs(count, arguments.seed), &pages, &segmenter, path)?;
             }
-            let by_id: HashMap<&str, usize> =
-                (0..).zip(&pages).map(|(at, page)| (page.id.as_str(), at)).collect();
-            for label in read(path)? {
-                let find = |id: &str| {
-                    by_id
-                        .get(id)
-                        .copied()
-                        .ok_or_else(|| wrong(format_args!("{}: no page has the id {id:?}", path.display())))
-                };
-                add(find(&label.a)?, find(&label.b)?, label.near);
-            }
+            numbered(read(path)?, &pages, path)?
         }
-        None if are_labelled(&pages) => {
-            let related = labelled_pairs(&pages);
-            for (a, b) in pairs::draw(&founders(&pages), related.len().max(1_000) * 4, arguments.seed) {
-                add(a, b, false);
-            }
-            related.iter().for_each(|(a, b)| add(*a, *b, true));
-        }
-        None => {
-            return Err(wrong(
+        None => tuner.labels_of_pages(arguments.seed).ok_or_else(|| {
+            wrong(
                 "the pages have no labels: name labelled pairs with --labels FILE, or label some with --labels FILE --ask 40",
-            ));
-        }
-    }
-    documents::print(&report(&mut labelled, detector, arguments.precision))?;
+            )
+        })?,
+    };
+    documents::print(&tuner.report(&labelled, arguments.precision))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Formats precision and recall by threshold, and the suggested threshold.
-fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) -> String {
-    let mut out = String::new();
-    let related = labelled.iter().filter(|pair| pair.related).count();
-    let _ = writeln!(
-        out,
-        "{}: {related} related pairs, {} unrelated pairs\n",
-        detector.name(),
-        labelled.len() - related
-    );
-    if related.min(labelled.len() - related) < PAIRS_MIN {
-        let _ = writeln!(
-            out,
-            "There are only a few: label at least {PAIRS_MIN} pairs of each kind before you trust the figures.\n"
-        );
-    }
-    let curve = curve(labelled);
-    let suggested = suggest(&curve, precision);
-    let _ = writeln!(out, "| distance up to | precision | recall | F1 |\n|---|---|---|---|");
-    // About twenty lines, evenly spaced by recall, and the suggestion.
-    let mut last = f64::NEG_INFINITY;
-    for point in &curve {
-        if point.recall - last >= 0.05 || Some(point) == curve.last() || Some(*point) == suggested {
-            let distance = detector.distance(point.distance);
-            let _ = writeln!(
-                out,
-                "| {distance} | {:.4} | {:.4} | {:.4} |",
-                point.precision,
-                point.recall,
-                point.f1()
-            );
-            last = point.recall;
-        }
-    }
-    match suggested {
-        None => out.push_str("\nNo related pair has a fingerprint, so there is nothing to suggest.\n"),
-        Some(point) => {
-            let reached = if point.precision >= precision {
-                ""
-            } else {
-                " (not reached by any threshold; this one has the best F1)"
-            };
-            let _ = writeln!(
-                out,
-                "\nFor a precision of {precision}{reached}: distance up to {}, precision {:.4}, recall {:.4}",
-                detector.distance(point.distance),
-                point.precision,
-                point.recall
-            );
-            match detector.threshold_setting(point.distance) {
-                Some(setting) => {
-                    out.push_str("The figures consider the distance only; the detector's other conditions leave out more pairs.\n\n");
-                    out.push_str(&setting);
-                    out.push('\n');
-                    if load::for_comparison_only(detector.name()).is_some() {
-                        out.push_str(
-                            "\nNo run uses this detector; the setting is for a detector file (--variant).\n",
-                        );
-                    }
-                }
-                None => out.push_str("\nThis detector has no threshold to set.\n"),
-            }
-        }
-    }
-    out
-}
-
-/// Returns the pairs closest to the threshold, from both sides: the most distant ones that the detector calls
-/// near, and the least distant ones that it does not.
-fn boundary_pairs(
-    pages: &[EvalPage],
-    prints: &[Option<Box<[u8]>>],
-    detector: &dyn Detector,
-    count: usize,
-    seed: u64,
-) -> Vec<(usize, usize)> {
-    let all: Vec<usize> = (0..pages.len()).collect();
-    let mut candidates = Vec::new();
-    pairs::sharing_a_key(prints, detector, |a, b| candidates.push((a, b)));
-    candidates.extend(pairs::draw(&all, 20_000, seed));
-    candidates.iter_mut().for_each(|pair| *pair = (pair.0.min(pair.1), pair.0.max(pair.1)));
-    candidates.sort_unstable();
-    candidates.dedup();
-    let compared = candidates.into_iter().filter_map(|(a, b)| {
-        let comparison = detector.compare(prints[a].as_deref()?, prints[b].as_deref()?);
-        Some((comparison.distance, comparison.near, (a, b)))
-    });
-    let (mut near, mut apart): (Vec<_>, Vec<_>) = compared.partition(|(_, near, _)| *near);
-    near.sort_unstable_by_key(|(distance, _, pair)| (std::cmp::Reverse(*distance), *pair));
-    apart.sort_unstable_by_key(|(distance, _, pair)| (*distance, *pair));
-    let chosen = near.into_iter().take(count / 2).chain(apart.into_iter().take(count.div_ceil(2)));
-    chosen.map(|(_, _, pair)| pair).collect()
+/// Returns labelled pairs by the numbers of their pages.
+fn numbered(labels: Vec<Label>, pages: &[EvalPage], path: &Path) -> anyhow::Result<Vec<LabelledPair>> {
+    let by_id: HashMap<&str, usize> = (0..).zip(pages).map(|(at, page)| (page.id.as_str(), at)).collect();
+    let find = |id: &str| {
+        let found = by_id.get(id).copied();
+        found.ok_or_else(|| wrong(format_args!("{}: no page has the id {id:?}", path.display())))
+    };
+    let pair =
+        |label: Label| Ok(LabelledPair { pages: (find(&label.a)?, find(&label.b)?), near: label.near });
+    labels.into_iter().map(pair).collect()
 }
 
 /// Shows pairs, asks the user for labels, and appends the answers to `path`.

@@ -2,6 +2,7 @@
 
 use super::Config;
 use leitong_fingerprint::Detector;
+pub use leitong_fingerprint::detectors::BASELINES;
 use leitong_fingerprint::detectors::{
     agglomerate_term, i_match, network, paragraph, punctuation, sentence_ends, shingle, simhash, tf_idf,
 };
@@ -35,10 +36,6 @@ pub const DETECTORS: &[(&str, Build)] = &[
         Ok(Box::new(sentence_ends::SentenceEnds::new(&config.sentence_ends, resources)))
     }),
 ];
-
-/// Detectors that are only for comparison, in `compare`, `eval` and `tune`. No run decides with them.
-pub const BASELINES: [&str; 6] =
-    ["word-network", "shingle", "i-match", "tf-idf", "punctuation", "sentence-ends"];
 
 /// Builds the detector of this name with the settings of `config`; `None` if the name is unknown. Logs a note
 /// if the detector is less capable without files that the settings could name.

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 /// Crates in the order in which they build on each other. The program, which uses all of them, is last.
-pub(crate) const CRATES: [&str; 7] = [
+pub(crate) const CRATES: [&str; 8] = [
     "crates/base",
     "crates/text",
     "crates/fingerprint",
     "crates/cluster",
     "crates/store",
     "crates/corpora",
+    "crates/lab",
     ".",
 ];
 

@@ -16,6 +16,10 @@ pub mod tf_idf;
 use crate::Detector;
 use crate::resources::{ResourceError, Resources};
 
+/// Names of the detectors that are only for comparison. No run decides with them.
+pub const BASELINES: [&str; 6] =
+    ["word-network", "shingle", "i-match", "tf-idf", "punctuation", "sentence-ends"];
+
 /// Returns every detector, with its default settings. New detectors are added here as well as in
 /// `config/detectors.rs`.
 ///

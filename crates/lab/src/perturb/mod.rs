@@ -6,13 +6,17 @@
 mod body;
 mod boilerplate;
 mod condition;
+mod copies;
 mod synonyms;
 
 use opencc_fmmseg::OpenCC;
 
 use self::body::Body;
-pub(crate) use self::condition::{Condition, Family};
+pub(crate) use self::condition::Family;
+pub use self::condition::{Condition, ConditionError};
+pub use self::copies::copies;
 use self::synonyms::Synonyms;
+pub use self::synonyms::SynonymsError;
 use leitong_base::random::Random;
 use leitong_text::segment::sentences::sentences;
 
@@ -31,8 +35,8 @@ impl<'a> Perturber<'a> {
     /// tabs, or is empty.
     ///
     /// # Errors
-    /// A message with the fault in the synonyms.
-    pub(crate) fn new(others: Vec<&'a str>, synonyms: &str) -> Result<Self, String> {
+    /// [`SynonymsError`].
+    pub(crate) fn new(others: Vec<&'a str>, synonyms: &str) -> Result<Self, SynonymsError> {
         let donors = others.iter().flat_map(|text: &&'a str| sentences(text).map(|range| &text[range]));
         let donors = donors.filter(|sentence| sentence.chars().count() >= 8).collect();
         let synonyms = (!synonyms.is_empty()).then(|| Synonyms::new(synonyms)).transpose()?;

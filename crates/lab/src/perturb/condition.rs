@@ -1,7 +1,6 @@
 //! The ways of changing a text, and the extent of a change.
 
 use std::fmt;
-
 use std::str::FromStr;
 
 use serde::de::IntoDeserializer;
@@ -41,14 +40,20 @@ pub(crate) enum Family {
 
 /// A way of changing a text, and its extent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Condition {
+pub struct Condition {
     /// Way of changing the text.
-    pub family: Family,
+    pub(crate) family: Family,
     /// Extent: a share, or a number of texts or lines.
-    pub level: f64,
+    pub(crate) level: f64,
 }
 
 impl Condition {
+    /// Returns true if the change needs a list of synonyms.
+    #[must_use]
+    pub fn needs_synonyms(&self) -> bool {
+        self.family == Family::Synonyms
+    }
+
     /// Returns all conditions of an evaluation.
     #[must_use]
     pub(crate) fn all(with_synonyms: bool) -> Vec<Self> {
@@ -78,7 +83,7 @@ impl Condition {
 
 /// Reason why a text names no condition.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ConditionError {
+pub enum ConditionError {
     /// There is no such family.
     #[error("{0:?}: no such change; choose one of {names}", names = Family::names())]
     Family(String),

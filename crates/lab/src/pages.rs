@@ -15,7 +15,7 @@ const TEXT_CHARS_MIN: usize = 300;
 
 /// A page of an evaluation.
 #[derive(Debug)]
-pub(crate) struct EvalPage {
+pub struct EvalPage {
     /// The page's id.
     pub id: String,
     /// Its main text.
@@ -26,11 +26,11 @@ pub(crate) struct EvalPage {
 
 /// The known origin of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Label {
+pub struct Label {
     /// Name of its cluster: pages in one cluster have the same origin.
-    pub cluster: String,
+    pub(crate) cluster: String,
     /// Expected verdict.
-    pub kind: LabelKind,
+    pub(crate) kind: LabelKind,
 }
 
 /// The verdict that is expected.
@@ -48,7 +48,7 @@ pub(crate) enum LabelKind {
 impl Label {
     /// Reads the label from the JSON line of a page, from the fields `cluster` and `label`.
     #[must_use]
-    pub(crate) fn of_line(line: &[u8]) -> Option<Self> {
+    pub fn from_line(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Fields {
             cluster: String,
@@ -127,11 +127,11 @@ mod tests {
     #[test]
     fn labels_are_read_and_pairs_found() {
         let label = |kind: &str| {
-            Label::of_line(format!("{{\"id\":1,\"cluster\":\"c\",\"label\":\"{kind}\"}}").as_bytes())
+            Label::from_line(format!("{{\"id\":1,\"cluster\":\"c\",\"label\":\"{kind}\"}}").as_bytes())
         };
         assert_eq!(label("dup").map(|label| label.kind), Some(LabelKind::Dup));
         assert_eq!(label("what"), None);
-        assert_eq!(Label::of_line(b"{\"id\":1}"), None);
+        assert_eq!(Label::from_line(b"{\"id\":1}"), None);
         let page =
             |kind: &str| EvalPage { id: String::new(), document: Document::default(), label: label(kind) };
         let pages = [page("new"), page("dup"), page("ambiguous"), page("dup")];

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::pages::EvalPage;
+use crate::pages::EvalPage;
 
 /// Number of consecutive letters that unrelated texts do not have in common.
 pub(crate) const PASSAGE_CHARS: usize = 20;

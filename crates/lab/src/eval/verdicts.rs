@@ -8,24 +8,25 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::pages::Label;
+use super::report::labelled_streams;
 use super::stream::{StreamScore, Tally};
+use crate::pages::Label;
 use leitong_cluster::verdict::Kind;
 
 /// A verdict as `leitong dedup` writes it, reduced to what is scored. Other fields are ignored.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct GivenVerdict {
+pub struct GivenVerdict {
     /// The page that is judged.
-    pub page_id: String,
+    pub(crate) page_id: String,
     /// The kind of the verdict.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// The page that a duplicate is a copy of.
-    pub canonical_page_id: Option<String>,
+    pub(crate) canonical_page_id: Option<String>,
 }
 
 /// Why verdicts cannot be scored.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub(crate) enum Misfit {
+pub enum Misfit {
     /// Two pages share an id.
     #[error("two pages have the id {0:?}; ids must be unique for verdicts to be scored")]
     SamePage(String),
@@ -51,7 +52,7 @@ pub(crate) enum Misfit {
 ///
 /// # Errors
 /// [`Misfit`] unless there is exactly one verdict for each page.
-pub(crate) fn score(
+pub fn score(
     pages: &[(String, Label)],
     verdicts: Vec<GivenVerdict>,
     seed: u64,
@@ -93,10 +94,17 @@ pub(crate) fn score(
     Ok(tally.score(centroids, seed))
 }
 
+/// Formats scores as a Markdown table, each with the name of its file of verdicts.
+pub fn table<'s>(scores: impl Iterator<Item = (&'s str, &'s StreamScore)>) -> String {
+    let mut out = String::new();
+    labelled_streams(scores, "verdicts", &mut out);
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::pages::LabelKind;
     use super::*;
+    use crate::pages::LabelKind;
 
     fn page(id: &str, cluster: &str, kind: LabelKind) -> (String, Label) {
         (id.to_owned(), Label { cluster: cluster.to_owned(), kind })

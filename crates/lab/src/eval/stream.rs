@@ -10,31 +10,30 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::interval::{Estimate, estimate, ratio};
-use super::pages::{EvalPage, Label, LabelKind};
-use crate::config::ExpiryConfig;
+use crate::pages::{EvalPage, Label, LabelKind};
 use leitong_base::record::FingerprintRecord;
-use leitong_cluster::{ClusterRules, Clusterer, Decision, Position};
+use leitong_cluster::{ClusterRules, Clusterer, Decision, ExpiryConfig, Position};
 use leitong_fingerprint::Detector;
 
 /// The scores of a stream.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct StreamScore {
+pub struct StreamScore {
     /// Share of the duplicate verdicts that are right.
-    pub precision: Estimate,
+    pub(crate) precision: Estimate,
     /// Share of the duplicates that were found.
-    pub recall: Estimate,
+    pub(crate) recall: Estimate,
     /// Harmonic mean of precision and recall.
-    pub f1: Estimate,
+    pub(crate) f1: Estimate,
     /// Number of right duplicate verdicts.
-    pub right: u32,
+    pub(crate) right: u32,
     /// Number of wrong duplicate verdicts.
-    pub wrong: u32,
+    pub(crate) wrong: u32,
     /// Number of duplicates without a right verdict.
-    pub missed: u32,
+    pub(crate) missed: u32,
     /// Number of pages with too little text.
-    pub undecidable: u32,
+    pub(crate) undecidable: u32,
     /// Number of clusters at the end.
-    pub centroids: usize,
+    pub(crate) centroids: usize,
 }
 
 /// Compares verdicts with labels, and counts by gold cluster.

@@ -9,9 +9,9 @@
 use serde::Serialize;
 
 use super::interval::Estimate;
-use super::perturb::{Condition, Family};
 use super::report::{DetectorReport, Report, best_threshold, interval};
-use crate::config::detectors::BASELINES;
+use crate::perturb::{Condition, Family};
+use leitong_fingerprint::detectors::BASELINES;
 
 /// The recommendation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::interval::Estimate;
-use super::perturb::Family;
 use super::report::{DetectorReport, Report, best_threshold, recommended};
 use super::svg::{self, Axes, Line};
+use crate::perturb::Family;
 use leitong_base::markup::escape;
 
 /// Colours that people with colour blindness can distinguish (Okabe & Ito). From the ninth line on, lines
@@ -33,30 +33,33 @@ svg { width: 100%; height: auto; display: block; }
 .swatch { display: inline-block; width: 12px; height: 12px; margin-right: 6px; vertical-align: -1px; }
 ";
 
-/// Returns the page.
-#[must_use]
-pub(crate) fn page(report: &Report) -> String {
-    let mut out = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+impl Report {
+    /// Formats the report as one HTML page with plots.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut out = format!(
+            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>Leitong: evaluation</title><style>{STYLE}</style></head><body><h1>Evaluation of near-duplicate detectors</h1>\
          <p>{} pages of {}; seed {}. The figures and their meaning are those of <code>leitong eval</code>.</p>",
-        report.pages,
-        escape(&report.inputs.join(", ")),
-        report.seed
-    );
-    let _ = write!(out, "<h2>{}</h2><div class=\"card\"><ul>", escape(&recommended(&report.recommendation)));
-    for why in &report.recommendation.why {
-        let _ = write!(out, "<li>{}</li>", escape(why));
+            self.pages,
+            escape(&self.inputs.join(", ")),
+            self.seed
+        );
+        let _ =
+            write!(out, "<h2>{}</h2><div class=\"card\"><ul>", escape(&recommended(&self.recommendation)));
+        for why in &self.recommendation.why {
+            let _ = write!(out, "<li>{}</li>", escape(why));
+        }
+        out.push_str("</ul></div>");
+        stream(self, &mut out);
+        cost(self, &mut out);
+        recall(self, &mut out);
+        false_matches(self, &mut out);
+        thresholds(self, &mut out);
+        histograms(self, &mut out);
+        out.push_str("</body></html>\n");
+        out
     }
-    out.push_str("</ul></div>");
-    stream(report, &mut out);
-    cost(report, &mut out);
-    recall(report, &mut out);
-    false_matches(report, &mut out);
-    thresholds(report, &mut out);
-    histograms(report, &mut out);
-    out.push_str("</body></html>\n");
-    out
 }
 
 fn line_style(number: usize) -> (&'static str, &'static str) {

@@ -14,23 +14,23 @@ use super::stream::StreamScore;
 
 /// The results of an evaluation.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Report {
+pub struct Report {
     /// Names of the inputs.
-    pub inputs: Vec<String>,
+    pub(crate) inputs: Vec<String>,
     /// Number of pages.
-    pub pages: usize,
+    pub(crate) pages: usize,
     /// True if the pages have labels.
-    pub labelled: bool,
+    pub(crate) labelled: bool,
     /// Seed of the random number generator.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Number of texts that were perturbed.
-    pub texts: usize,
+    pub(crate) texts: usize,
     /// Description of the related pairs.
-    pub related_pairs: String,
+    pub(crate) related_pairs: String,
     /// Recommendation from the figures.
-    pub recommendation: Recommendation,
+    pub(crate) recommendation: Recommendation,
     /// Results of each detector.
-    pub detectors: Vec<DetectorReport>,
+    pub(crate) detectors: Vec<DetectorReport>,
 }
 
 /// The results of one detector.
@@ -56,26 +56,28 @@ pub(crate) struct DetectorReport {
     pub false_matches: FalseMatches,
 }
 
-/// Formats the report in Markdown.
-#[must_use]
-pub(crate) fn markdown(report: &Report) -> String {
-    let mut out = format!(
-        "{} pages of {}{}; seed {}.\n\n",
-        report.pages,
-        report.inputs.join(", "),
-        if report.labelled { ", labelled" } else { "" },
-        report.seed
-    );
-    recommendation(report, &mut out);
-    if report.labelled {
-        labelled_stream(report, &mut out);
+impl Report {
+    /// Formats the report in Markdown.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut out = format!(
+            "{} pages of {}{}; seed {}.\n\n",
+            self.pages,
+            self.inputs.join(", "),
+            if self.labelled { ", labelled" } else { "" },
+            self.seed
+        );
+        recommendation(self, &mut out);
+        if self.labelled {
+            labelled_stream(self, &mut out);
+        }
+        cost(self, &mut out);
+        counts(self, &mut out);
+        recognised_after_change(self, &mut out);
+        false_duplicates(self, &mut out);
+        pairs(self, &mut out);
+        out
     }
-    cost(report, &mut out);
-    counts(report, &mut out);
-    recognised_after_change(report, &mut out);
-    false_duplicates(report, &mut out);
-    pairs(report, &mut out);
-    out
 }
 
 /// Writes the head of a table with one row per detector.

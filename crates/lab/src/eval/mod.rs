@@ -6,54 +6,42 @@
 //!   │                                      └→ all unrelated pairs through the keys → false matches
 //!   └─→ perturb (seeded) ─→ fingerprints ───→ recall by kind and share of change
 //! ```
-//! In: pages, with or without labels. Out: a [`Report`](report::Report). Two runs with the same seed give the
+//! In: pages, with or without labels. Out: a [`Report`]. Two runs with the same seed give the
 //! same report except for times. Memory: all documents and fingerprints.
 
-pub(crate) mod html;
-pub(crate) mod interval;
-pub(crate) mod pages;
+mod evaluate;
+mod html;
+mod interval;
 pub(crate) mod pairs;
-pub(crate) mod parallel;
-pub(crate) mod passages;
-pub(crate) mod perturb;
-pub(crate) mod recall;
-pub(crate) mod recommend;
-pub(crate) mod report;
-pub(crate) mod stream;
+mod parallel;
+mod passages;
+mod recall;
+mod recommend;
+mod report;
+mod stream;
 mod svg;
-pub(crate) mod threshold;
-pub(crate) mod verdicts;
+pub mod verdicts;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
 
+pub use self::evaluate::{Plan, evaluate};
+pub(crate) use self::parallel::Workers;
+pub use self::report::Report;
+pub use self::stream::StreamScore;
+use crate::pages::EvalPage;
 use leitong_fingerprint::Detector;
 use leitong_text::extract::Document;
 use leitong_text::segment::{Segmenter, Terms};
-use pages::EvalPage;
-use parallel::Workers;
 
 /// A detector to evaluate, with a name.
-pub(crate) struct EvaluatedDetector {
+pub struct EvaluatedDetector {
     /// Name of the detector, or of a variant's file.
     pub name: String,
     /// Detector with its settings.
     pub detector: Arc<dyn Detector>,
-}
-
-/// Settings of an evaluation.
-#[derive(Debug, Clone)]
-pub(crate) struct Plan {
-    /// Seed of the random number generator.
-    pub seed: u64,
-    /// Number of texts to perturb.
-    pub texts: usize,
-    /// Number of unrelated pairs to compare.
-    pub pairs: usize,
-    /// Lines of synonyms that replace words; may be empty.
-    pub synonyms: String,
 }
 
 /// The fingerprints of the pages by one detector.

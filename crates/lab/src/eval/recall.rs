@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::interval::{Estimate, share};
 use super::pairs::Compared;
 use super::parallel::Workers;
-use super::perturb::{Condition, Perturber};
 use super::{EvaluatedDetector, document};
+use crate::perturb::{Condition, Perturber};
 use leitong_base::random::Random;
 use leitong_text::segment::{Segmenter, Terms};
 

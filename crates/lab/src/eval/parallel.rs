@@ -6,8 +6,6 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::pipeline::cpu::thread_count;
-
 /// Number of items that a thread takes at a time if there are many.
 const CHUNK: usize = 8;
 
@@ -17,10 +15,10 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Creates `threads` threads, or one per core for 0.
+    /// Creates `threads` threads, at least one.
     #[must_use]
     pub(crate) fn new(threads: usize) -> Self {
-        Self { threads: thread_count(threads) }
+        Self { threads: threads.max(1) }
     }
 
     /// Returns the result of `work` for each of `items`. `workspace` creates the state that a thread keeps
