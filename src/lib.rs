@@ -65,9 +65,7 @@ mod worker;
 
 mod deduplicator;
 
-// Benchmarks, and the command line.
-mod bench;
-
+// The command line.
 #[doc(hidden)]
 pub mod cli;
 

@@ -9,22 +9,24 @@ use clap::Args;
 
 use super::documents;
 use super::settings::{self, Wrong, wrong};
-use crate::bench::machine::{self, Machine};
-use crate::bench::on_disk::{self, OnDiskFigures};
-use crate::bench::report::Report;
-use crate::bench::stages;
-use crate::bench::table::{self, Plan, TableFigures};
 use crate::config::Config;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
-use leitong_base::record::Place;
+use crate::pipeline::cluster_stage::ClusterStage;
+use crate::pipeline::document;
+use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
+use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{FingerprintRecord, LogRecord, Place};
 use leitong_base::terminal;
+use leitong_base::work::Work;
+use leitong_cluster::verdict::{Conclusion, Verdict};
+use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::source::{Payload, Record, Source};
-use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
+use leitong_lab::bench::{self, Plan, Program, Report, StageFigures};
+use leitong_text::extract::Document;
+use leitong_text::page::Page;
+use leitong_text::segment::Segmenter;
 
 /// Limit on the bytes of pages read, since they are held in memory.
 const BYTES_MAX: usize = 256 << 20;
-/// Pages needed to estimate from their fingerprints how often each bit is set.
-const EXAMPLES_MIN: usize = 100;
 /// The pages that are measured if no input is named.
 const SAMPLE: &str = include_str!("../../examples/pages.jsonl");
 
@@ -83,6 +85,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         seed: arguments.seed,
         texts: !arguments.no_urls,
         insertions_per_second,
+        block_centroids: config.table.block_centroids,
     };
 
     let records = if arguments.inputs.is_empty() { sample() } else { read(&arguments.inputs, &config)? };
@@ -91,17 +94,17 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         named => named.iter().map(|path| path.display().to_string()).collect(),
     };
     terminal::note(format_args!("read {} records from {}", records.len(), inputs.join(", ")));
-    let stages = stages::measure(records, &config, &stage, &segmenter);
+    let stages = stages(records, &config, &stage, &segmenter);
     if stages.pages == 0 {
         return Err(wrong(
             "no page has a fingerprint, so there is nothing to measure; name files with longer pages",
         ));
     }
-    let (table, on_disk) = match &arguments.table_dir {
-        None => (table(arguments, &config, &plan, &stages.hashes), Vec::new()),
-        Some(folder) => (Vec::new(), on_disk(folder, &config, &plan)?),
+    let progress = |what: &str| terminal::note(what);
+    let report = match &arguments.table_dir {
+        None => Report::in_memory(inputs, stages, &config.simhash, &arguments.distances, &plan, progress),
+        Some(folder) => Report::on_disk(inputs, stages, &config.simhash, folder, &plan, progress)?,
     };
-    let report = Report::new(Machine::this(), inputs, stages, table, on_disk);
     if let Some(path) = &arguments.json {
         documents::write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
     }
@@ -111,46 +114,51 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures the table with the configured look-up and with plain ones. Each is filled with evenly distributed
-/// and with skewed fingerprints, and with some that are distributed like those of the pages if there are
-/// enough pages.
-fn table(arguments: &Arguments, config: &Config, plan: &Plan, hashes: &[u64]) -> Vec<TableFigures> {
-    let mut sources =
-        vec![("even", Fingerprints::even(plan.seed)), ("skewed", Fingerprints::skewed(plan.seed))];
-    if hashes.len() >= EXAMPLES_MIN {
-        sources.push(("like the pages'", Fingerprints::like(plan.seed, hashes)));
-    }
-    let configured = (table::default_detector(config), config.simhash.near.max_distance);
-    let plain = arguments.distances.iter().map(|distance| (table::plain_detector(*distance), *distance));
-    let mut figures = Vec::new();
-    for (detector, max_distance) in std::iter::once(configured).chain(plain) {
-        for source in &sources {
-            let progress = |what: &str| terminal::note(what);
-            figures.extend(table::measure(
-                &detector,
-                max_distance,
-                source,
-                plan,
-                machine::memory_is_short,
-                progress,
-            ));
-        }
-    }
-    figures
+/// The stages as a run calls them, on one thread and with a table in memory.
+struct Run<'a> {
+    stage: &'a FingerprintStage,
+    workspace: Workspace,
+    cluster_stage: ClusterStage,
 }
 
-/// Measures the table with its old centroids on disk, filled with even and with skewed fingerprints.
-fn on_disk(folder: &Path, config: &Config, plan: &Plan) -> anyhow::Result<Vec<OnDiskFigures>> {
-    let (_, detector) = table::default_detector(config);
-    let mut figures = Vec::new();
-    for source in [("even", Fingerprints::even(plan.seed)), ("skewed", Fingerprints::skewed(plan.seed))] {
-        let folder = folder.join(source.0);
-        let max_distance = config.simhash.near.max_distance;
-        figures.extend(on_disk::measure(&detector, max_distance, &source, plan, &folder, |what| {
-            terminal::note(what);
-        })?);
+impl Program for Run<'_> {
+    fn read(&mut self, place: &Place, payload: Payload) -> Option<Page> {
+        self.stage.reader().page(place, payload)
     }
-    Ok(figures)
+
+    fn log_record(&mut self, place: Place, page: Page) -> Option<Box<FingerprintRecord>> {
+        match self.stage.process_page(place, page, &mut self.workspace).record {
+            Ok(LogRecord::Page(record)) => Some(record),
+            _ => None,
+        }
+    }
+
+    fn extract(&mut self, page: &Page) -> Option<Document> {
+        let reading = document::read(page, self.workspace.extractor(), &mut Work::unbounded());
+        Some(reading.ok()?.document)
+    }
+
+    fn decide(&mut self, record: LogRecord) -> Option<Box<Verdict>> {
+        let conclusion = self.cluster_stage.conclude(record, Timestamp::now());
+        match conclusion.expect("a table in memory does not fail") {
+            Conclusion::Verdict(verdict) => Some(verdict),
+            Conclusion::DeadLetter(_) => None,
+        }
+    }
+}
+
+/// Measures the stages of this program.
+fn stages(
+    records: Vec<Record>,
+    config: &Config,
+    stage: &FingerprintStage,
+    segmenter: &Segmenter,
+) -> StageFigures {
+    let detector = stage.detector();
+    let clusterer = Clusterer::new(detector.clone(), config.cluster_rules(), Position::default());
+    let cluster_stage = ClusterStage::new(clusterer, detector.clone(), 0);
+    let mut program = Run { stage, workspace: stage.workspace(), cluster_stage };
+    bench::stages(records, &mut program, &**detector, segmenter)
 }
 
 fn sizes(millions: &[f64]) -> anyhow::Result<Vec<usize>> {

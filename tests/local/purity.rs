@@ -15,7 +15,7 @@ const PURE: [&str; 6] = [
     "src/tap",
 ];
 /// Folders without tokio and rdkafka.
-const WITHOUT_TOKIO: [&str; 10] = [
+const WITHOUT_TOKIO: [&str; 9] = [
     "crates/base/src",
     "crates/text/src",
     "crates/fingerprint/src",
@@ -23,7 +23,6 @@ const WITHOUT_TOKIO: [&str; 10] = [
     "crates/store/src",
     "crates/corpora/src/keep",
     "crates/lab/src",
-    "src/bench",
     "src/checkpoint",
     "src/config",
 ];

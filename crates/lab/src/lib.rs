@@ -1,9 +1,10 @@
-//! The laboratory: how well do detectors work on these pages?
+//! The laboratory: how well do detectors work on these pages, and what can this machine handle?
 //!
 //! ```text
 //! pages ─┬─► eval: detectors compared, with a recommendation
 //!        ├─► perturb: near-duplicates of the pages, which eval reads
 //!        └─► tune: the threshold that fits labelled pairs
+//! a program ─► bench: time of its stages; speed and size of the centroid table
 //! ```
 //!
 //! [`pages`] are documents that the caller has read, with labels if they have any. No run uses this crate.
@@ -40,3 +41,5 @@ pub mod perturb;
 
 pub mod eval;
 pub mod tune;
+
+pub mod bench;

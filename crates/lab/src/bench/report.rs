@@ -1,45 +1,102 @@
-//! Formats all figures as tables and as JSON.
+//! Measures the table after the stages, and formats all figures as tables and as JSON.
 
 use std::fmt::{self, Display};
+use std::path::Path;
 
 use serde::Serialize;
 
-use super::machine::Machine;
-use super::on_disk::OnDiskFigures;
+use super::machine::{Machine, memory_is_short};
+use super::on_disk::{self, OnDiskFigures};
 use super::stages::StageFigures;
-use super::table::TableFigures;
+use super::table::{self, Plan, TableFigures, configured_detector, plain_detector};
+use leitong_fingerprint::detectors::simhash::SimHashConfig;
+use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 
 /// Share of the memory that centroids may take. The rest is for pages in progress, segmentation, and the
 /// system.
 const MEMORY_SHARE: f64 = 0.75;
 
+/// Pages needed to estimate from their fingerprints how often each bit is set.
+const EXAMPLES_MIN: usize = 100;
+
 /// All figures.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Report {
+pub struct Report {
     /// Machine that was measured.
-    pub machine: Machine,
+    machine: Machine,
     /// Names of the inputs.
-    pub inputs: Vec<String>,
+    inputs: Vec<String>,
     /// Times of the stages.
-    pub stages: StageFigures,
+    stages: StageFigures,
     /// Figures of the centroid table in memory.
-    pub table: Vec<TableFigures>,
+    table: Vec<TableFigures>,
     /// Figures of the table with old centroids on disk, if a folder was named for it.
-    pub on_disk: Vec<OnDiskFigures>,
+    on_disk: Vec<OnDiskFigures>,
     /// Number of centroids that fit into this machine's memory with the configured look-up.
-    pub centroids_held: Option<u64>,
+    centroids_held: Option<u64>,
 }
 
 impl Report {
+    /// Measures the table in memory with the configured look-up, and with the paper's plain one at each of
+    /// `distances`. Each is filled with evenly distributed and with skewed fingerprints, and with some that are
+    /// distributed like those of the pages if there are enough pages.
+    pub fn in_memory(
+        inputs: Vec<String>,
+        stages: StageFigures,
+        config: &SimHashConfig,
+        distances: &[u32],
+        plan: &Plan,
+        mut progress: impl FnMut(&str),
+    ) -> Self {
+        let mut sources = sources(plan).to_vec();
+        if stages.hashes.len() >= EXAMPLES_MIN {
+            sources.push(("like the pages'", Fingerprints::like(plan.seed, &stages.hashes)));
+        }
+        let configured = (configured_detector(config), config.near.max_distance);
+        let plain = distances.iter().map(|distance| (plain_detector(*distance), *distance));
+        let mut figures = Vec::new();
+        for (detector, max_distance) in std::iter::once(configured).chain(plain) {
+            for source in &sources {
+                let measured =
+                    table::measure(&detector, max_distance, source, plan, memory_is_short, &mut progress);
+                figures.extend(measured);
+            }
+        }
+        Self::new(inputs, stages, figures, Vec::new())
+    }
+
+    /// Measures the table with its old centroids on disk, in subfolders of `folder`, filled with even and with skewed
+    /// fingerprints.
+    ///
+    /// # Errors
+    /// Fails if the folder cannot be used, or if the store fails.
+    pub fn on_disk(
+        inputs: Vec<String>,
+        stages: StageFigures,
+        config: &SimHashConfig,
+        folder: &Path,
+        plan: &Plan,
+        mut progress: impl FnMut(&str),
+    ) -> anyhow::Result<Self> {
+        let (_, detector) = configured_detector(config);
+        let mut figures = Vec::new();
+        for source in sources(plan) {
+            let folder = folder.join(source.0);
+            let max_distance = config.near.max_distance;
+            let measured = on_disk::measure(&detector, max_distance, &source, plan, &folder, &mut progress)?;
+            figures.extend(measured);
+        }
+        Ok(Self::new(inputs, stages, Vec::new(), figures))
+    }
+
     /// Combines the parts. In `table`, the rows of the configured look-up come first.
-    #[must_use]
-    pub(crate) fn new(
-        machine: Machine,
+    fn new(
         inputs: Vec<String>,
         stages: StageFigures,
         table: Vec<TableFigures>,
         on_disk: Vec<OnDiskFigures>,
     ) -> Self {
+        let machine = Machine::this();
         let configured =
             table.iter().filter(|row| Some(&row.look_up) == table.first().map(|first| &first.look_up));
         let bytes = configured.max_by_key(|row| row.centroids).map(|row| row.hot_bytes + row.cold_bytes);
@@ -49,6 +106,11 @@ impl Report {
             .map(|(memory, bytes)| (memory as f64 * MEMORY_SHARE / bytes) as u64);
         Self { machine, inputs, stages, table, on_disk, centroids_held }
     }
+}
+
+/// Returns the generators of fingerprints, each with a name.
+fn sources(plan: &Plan) -> [(&'static str, Fingerprints); 2] {
+    [("even", Fingerprints::even(plan.seed)), ("skewed", Fingerprints::skewed(plan.seed))]
 }
 
 impl Display for Report {

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::median;
-use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
 use leitong_base::random::Random;
 use leitong_base::record::FingerprintRecord;
-use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position, Query, TableFault};
+use leitong_cluster::{Centroid, ClusterRules, Clusterer, ExpiryConfig, Position, Query, TableFault};
 use leitong_fingerprint::Detector;
-use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
+use leitong_fingerprint::detectors::simhash::{Candidates, Confirm, SimHash, SimHashConfig};
 
 /// Number of look-ups or insertions in a batch.
 pub(super) const BATCH: usize = 1_024;
@@ -23,7 +22,7 @@ const IN_MEMORY: &str = "a table in memory does not fail";
 
 /// The settings of a measurement.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// Numbers of centroids at which look-ups are timed, ascending.
     pub sizes: Vec<usize>,
     /// Seed of fingerprints and queries.
@@ -32,36 +31,38 @@ pub(crate) struct Plan {
     pub texts: bool,
     /// Limit on the rate at which a table on disk is filled; `None` for no limit.
     pub insertions_per_second: Option<f64>,
+    /// Number of centroids that a table on disk writes at once.
+    pub block_centroids: u64,
 }
 
 /// The figures at one size.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct TableFigures {
+pub(super) struct TableFigures {
     /// Way of looking up centroids.
-    pub look_up: String,
+    pub(super) look_up: String,
     /// Name of the generator of fingerprints.
-    pub fingerprints: &'static str,
+    pub(super) fingerprints: &'static str,
     /// Number of centroids in the table.
-    pub centroids: usize,
+    pub(super) centroids: usize,
     /// Look-ups per second; half of the queries are near a centroid. All near centroids are found and
     /// compared.
-    pub look_ups_per_second: f64,
+    pub(super) look_ups_per_second: f64,
     /// Percentage of the queries near a centroid that found it.
-    pub found_percent: f64,
+    pub(super) found_percent: f64,
     /// Decisions on duplicates per second: look-up, and the centroid's data for the verdict.
-    pub duplicates_per_second: f64,
+    pub(super) duplicates_per_second: f64,
     /// Insertions per second, from the last size to this one.
-    pub insertions_per_second: f64,
+    pub(super) insertions_per_second: f64,
     /// Bytes per centroid that look-ups read.
-    pub hot_bytes: f64,
+    pub(super) hot_bytes: f64,
     /// All other bytes per centroid.
-    pub cold_bytes: f64,
+    pub(super) cold_bytes: f64,
 }
 
-/// Returns the detector `simhash` with the settings of `config`, and a name for it.
+/// Returns the detector `simhash` with these settings, and a name for it.
 #[must_use]
-pub(crate) fn default_detector(config: &Config) -> (String, Arc<dyn Detector>) {
-    let near = &config.simhash.near;
+pub(super) fn configured_detector(config: &SimHashConfig) -> (String, Arc<dyn Detector>) {
+    let near = &config.near;
     let name = match (near.candidates, near.confirm) {
         (Candidates::Bands, Confirm::Sketch) => "configured: bands, confirmed".to_owned(),
         (Candidates::Bands, Confirm::None) => "configured: bands".to_owned(),
@@ -70,13 +71,13 @@ pub(crate) fn default_detector(config: &Config) -> (String, Arc<dyn Detector>) {
         }
         (Candidates::Blocks, Confirm::None) => format!("configured: distance {}", near.max_distance),
     };
-    (name, Arc::new(SimHash::new(&config.simhash)))
+    (name, Arc::new(SimHash::new(config)))
 }
 
 /// Returns the method of the paper: all fingerprints within this distance are near, without confirmation.
 #[must_use]
-pub(crate) fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
-    let mut config = Config::default().simhash;
+pub(super) fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
+    let mut config = SimHashConfig::default();
     config.near.max_distance = max_distance;
     config.near.candidates = Candidates::Blocks;
     config.near.confirm = Confirm::None;
@@ -86,7 +87,7 @@ pub(crate) fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
 /// Fills a table to each size in turn. `max_distance` is the largest distance of near queries from their
 /// centroid. `memory_is_short` is called from time to time. If it returns true, this size and larger ones are
 /// left out.
-pub(crate) fn measure(
+pub(super) fn measure(
     (look_up, detector): &(String, Arc<dyn Detector>),
     max_distance: u32,
     (name, fingerprints): &(&'static str, Fingerprints),
@@ -255,8 +256,13 @@ mod tests {
 
     #[test]
     fn sizes_for_which_memory_is_short_are_skipped() {
-        let plan =
-            Plan { sizes: vec![1_000, 2_000, 3_000], seed: 1, texts: false, insertions_per_second: None };
+        let plan = Plan {
+            sizes: vec![1_000, 2_000, 3_000],
+            seed: 1,
+            texts: false,
+            insertions_per_second: None,
+            block_centroids: 1 << 18,
+        };
         let asked = std::cell::Cell::new(0);
         let memory_is_short = || asked.replace(asked.get() + 1) > 0;
         let mut messages = Vec::new();

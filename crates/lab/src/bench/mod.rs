@@ -8,12 +8,16 @@
 //! Everything runs on one core, so figures can be multiplied by the number of cores for parallel work. They
 //! are medians of many rounds.
 
-pub(crate) mod machine;
-pub(crate) mod on_disk;
+mod machine;
+mod on_disk;
 mod raw_reads;
-pub(crate) mod report;
-pub(crate) mod stages;
-pub(crate) mod table;
+mod report;
+mod stages;
+mod table;
+
+pub use self::report::Report;
+pub use self::stages::{Program, StageFigures, stages};
+pub use self::table::Plan;
 
 /// Returns the median of times or rates; 0 if there are none.
 fn median(figures: &mut [f64]) -> f64 {

@@ -15,9 +15,8 @@ use serde::Serialize;
 
 use super::raw_reads::raw_reads;
 use super::table::{BATCH, Plan, Queries, centroid, look_ups};
-use crate::config::{ExpiryConfig, TableConfig};
 use leitong_base::random::Random;
-use leitong_cluster::{Centroid, Clusterer, OldCentroids, Position};
+use leitong_cluster::{Centroid, Clusterer, ExpiryConfig, OldCentroids, Position};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 use leitong_store::blocks::{BlockStore, Files, Folder, Manifest, StoreOptions};
@@ -32,47 +31,47 @@ const FAILED: &str = "the store failed";
 
 /// The figures at one size.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct OnDiskFigures {
+pub(super) struct OnDiskFigures {
     /// Name of the generator of fingerprints.
-    pub fingerprints: &'static str,
+    pub(super) fingerprints: &'static str,
     /// Number of centroids in the table.
-    pub centroids: usize,
+    pub(super) centroids: usize,
     /// Number of centroids in blocks.
-    pub sealed: u64,
+    pub(super) sealed: u64,
     /// Bytes of memory per centroid in blocks.
-    pub memory_bytes: f64,
+    pub(super) memory_bytes: f64,
     /// Bytes on disk per centroid in blocks.
-    pub disk_bytes: f64,
+    pub(super) disk_bytes: f64,
     /// Look-ups per second; half of the queries are near a centroid.
-    pub look_ups_per_second: f64,
+    pub(super) look_ups_per_second: f64,
     /// Percentage of the queries near a centroid that found it.
-    pub found_percent: f64,
+    pub(super) found_percent: f64,
     /// Number of reads per look-up for keys that were not there.
-    pub false_reads: f64,
+    pub(super) false_reads: f64,
     /// Number of pages and groups read per look-up.
-    pub reads: f64,
+    pub(super) reads: f64,
     /// Reads per second of a loop that only reads pages at random places, measured right after the look-ups.
-    pub raw_reads_per_second: f64,
+    pub(super) raw_reads_per_second: f64,
     /// Insertions per second from the last size to this one, including the time until all complete blocks are
     /// on disk and merged.
-    pub insertions_per_second: f64,
+    pub(super) insertions_per_second: f64,
     /// Longest time of a batch of insertions, in milliseconds.
-    pub longest_halt_ms: f64,
+    pub(super) longest_halt_ms: f64,
     /// Number of batches that took longer than [`LONG_HALT`], and of all batches.
-    pub long_halts: (u64, u64),
+    pub(super) long_halts: (u64, u64),
     /// Bytes written per byte of the blocks when they were sealed.
-    pub write_amplification: f64,
+    pub(super) write_amplification: f64,
     /// Number of runs of keys that a look-up queries.
-    pub runs: usize,
+    pub(super) runs: usize,
     /// Time to open the table, in seconds.
-    pub opening_seconds: f64,
+    pub(super) opening_seconds: f64,
 }
 
 /// Fills a table in `folder` to each size in turn. The folder must be empty or not exist.
 ///
 /// # Errors
 /// Fails if the folder cannot be used, or if the store fails.
-pub(crate) fn measure(
+pub(super) fn measure(
     detector: &Arc<dyn Detector>,
     max_distance: u32,
     source: &(&'static str, Fingerprints),
@@ -107,7 +106,7 @@ fn measure_in(
     let mut figures = Vec::new();
     for &size in &plan.sizes {
         let began = Instant::now();
-        let mut table = Table::open(Arc::clone(files), detector, &manifest)?;
+        let mut table = Table::open(Arc::clone(files), detector, options(plan), &manifest)?;
         let opening_seconds = began.elapsed().as_secs_f64();
         tail.drain(..).try_for_each(|centroid| table.clusterer.restore("", 0, &centroid)).context(FAILED)?;
         let start = table.clusterer.centroid_count();
@@ -121,7 +120,7 @@ fn measure_in(
         let (look_ups_per_second, found_percent, asked) =
             look_ups(&mut table.clusterer, &mut queries, fingerprints).context(FAILED)?;
         let after = table.store.counted();
-        let threads = options().readers;
+        let threads = options(plan).readers;
         let raw_reads_per_second = raw_reads(&files.path(""), threads, RAW_TIME)?;
         let each = |count: u64| count as f64 / asked as f64;
         let figure = OnDiskFigures {
@@ -181,8 +180,8 @@ impl fmt::Display for OnDiskFigures {
     }
 }
 
-fn options() -> StoreOptions {
-    StoreOptions::for_table(TableConfig::default().block_centroids, CENTROIDS_MAX)
+fn options(plan: &Plan) -> StoreOptions {
+    StoreOptions::for_table(plan.block_centroids, CENTROIDS_MAX)
 }
 
 /// A table on disk.
@@ -192,9 +191,14 @@ struct Table {
 }
 
 impl Table {
-    fn open(files: Arc<Folder>, detector: &Arc<dyn Detector>, manifest: &Manifest) -> anyhow::Result<Self> {
+    fn open(
+        files: Arc<Folder>,
+        detector: &Arc<dyn Detector>,
+        options: StoreOptions,
+        manifest: &Manifest,
+    ) -> anyhow::Result<Self> {
         let expiry = ExpiryConfig { max_age_days: None, centroids_max: CENTROIDS_MAX };
-        let store = Arc::new(BlockStore::open(files, Arc::clone(detector), options(), manifest)?);
+        let store = Arc::new(BlockStore::open(files, Arc::clone(detector), options, manifest)?);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
         let clusterer = Clusterer::with_old(Arc::clone(detector), expiry, Position::default(), None, old);
         Ok(Self { clusterer: clusterer.context(FAILED)?, store })
@@ -266,14 +270,20 @@ fn pause(time: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::table::default_detector;
-    use crate::config::Config;
+    use crate::bench::table::configured_detector;
+    use leitong_fingerprint::detectors::simhash::SimHashConfig;
 
     #[test]
     fn centroids_on_disk_are_found() {
         let folder = tempfile::tempdir().expect("a folder");
-        let plan = Plan { sizes: vec![1_000, 2_000], seed: 1, texts: true, insertions_per_second: Some(1e6) };
-        let (_, detector) = default_detector(&Config::default());
+        let plan = Plan {
+            sizes: vec![1_000, 2_000],
+            seed: 1,
+            texts: true,
+            insertions_per_second: Some(1e6),
+            block_centroids: 1 << 18,
+        };
+        let (_, detector) = configured_detector(&SimHashConfig::default());
         let source = ("even", Fingerprints::even(1));
         let figures = measure(&detector, 3, &source, &plan, folder.path(), |_| {}).expect("measured");
         assert_eq!(figures.len(), 2);

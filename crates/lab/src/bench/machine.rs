@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// The machine.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Machine {
+pub(super) struct Machine {
     /// Cores that this process may use.
     pub cores: usize,
     /// Bytes of memory that this process may use: those of the machine, or of its control group if that has
@@ -15,7 +15,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// Reads the data of this machine.
     #[must_use]
-    pub(crate) fn this() -> Self {
+    pub(super) fn this() -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
         let limits = limits.iter().filter_map(|path| read(path).trim().parse().ok());
@@ -27,7 +27,7 @@ impl Machine {
 /// Returns true if less than a tenth is left of the machine's memory, or of the memory that this process may
 /// use. Returns false if the system does not tell.
 #[must_use]
-pub(crate) fn memory_is_short() -> bool {
+pub(super) fn memory_is_short() -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let meminfo = read("/proc/meminfo");
     let resident = kib(&read("/proc/self/status"), "VmRSS:");
