@@ -82,7 +82,7 @@ DEMO := target/demo/leitong
 .PHONY: demo
 demo: prerequisites ## Deduplicate the sample pages, and show verdicts and summary
 	@echo "Building leitong and its 200 dependencies for the demo, which takes two to five minutes the first time …"
-	@cargo build --locked --profile demo --no-default-features
+	@cargo build --locked --profile demo --no-default-features --features program
 	@echo "$$ leitong dedup --output target/demo/verdicts.jsonl examples/pages.jsonl"
 	@$(DEMO) dedup --output target/demo/verdicts.jsonl examples/pages.jsonl
 	@echo
@@ -160,6 +160,7 @@ slow-tests: prerequisites all-tools
 .PHONY: slow-unit
 slow-unit: prerequisites all-tools
 	cargo test --locked $(PACKAGES) --test shipped --test chromium
+	cargo test --locked $(PACKAGES) --lib -- --ignored chromium::
 	cargo test --locked $(PACKAGES) --test local -- archives::
 
 # The programs of former versions that upgrades are tried from, out of the history of this checkout. A checkout without
@@ -251,6 +252,7 @@ $(TOOLS)/bin/mdbook:
 .PHONY: screenshots
 screenshots: ## Take the pictures of docs/operations.md again
 	LEITONG_SCREENSHOTS=write cargo test --locked $(PACKAGES) --test chromium
+	LEITONG_SCREENSHOTS=write cargo test --locked $(PACKAGES) --lib -- --ignored chromium::
 
 .PHONY: quality
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md

@@ -17,7 +17,7 @@ use leitong_store::snapshot::lines::LINES_FORMAT_VERSION;
 
 /// A format of data that outlives the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Format {
+pub(crate) struct Format {
     /// The name of the format, for reports.
     pub name: &'static str,
     /// The versions that this program writes. If there are several, the newer ones are written only if
@@ -36,7 +36,7 @@ const fn one(version: u32) -> RangeInclusive<u32> {
 }
 
 /// All formats.
-pub const FORMATS: [Format; 11] = [
+pub(crate) const FORMATS: [Format; 11] = [
     format("log record", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format(
         "changelog",
@@ -56,14 +56,43 @@ pub const FORMATS: [Format; 11] = [
 
 /// The version of verdicts, in their header and in protobuf. This program writes verdicts but never reads
 /// them.
-pub const VERDICT: u32 = FORMAT_VERSION;
+pub(crate) const VERDICT: u32 = FORMAT_VERSION;
 
 /// Displays a range of versions as `1` or `1 to 3`.
-pub struct Versions<'a>(pub &'a RangeInclusive<u32>);
+pub(crate) struct Versions<'a>(pub &'a RangeInclusive<u32>);
 
 impl fmt::Display for Versions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, last) = (self.0.start(), self.0.end());
         if first == last { write!(f, "{first}") } else { write!(f, "{first} to {last}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of formats in docs/upgrading.md must agree with the program.
+    #[test]
+    fn the_table_of_formats_agrees_with_the_program() {
+        let page = std::fs::read_to_string("docs/upgrading.md").expect("the page");
+        let rows: Vec<Vec<&str>> = page
+            .lines()
+            .skip_while(|line| !line.starts_with("| format |"))
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+            .collect();
+        let expected = FORMATS.map(|format| {
+            (
+                format.name.to_owned(),
+                Versions(&format.writes).to_string(),
+                Versions(&format.reads).to_string(),
+            )
+        });
+        let found: Vec<_> =
+            rows.iter().map(|row| (row[0].to_owned(), row[2].to_owned(), row[3].to_owned())).collect();
+        assert_eq!(found, expected);
+        assert!(page.contains(&format!("Verdicts have version {VERDICT}, ")));
     }
 }

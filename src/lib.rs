@@ -18,8 +18,8 @@
 //! them ([`detector`] returns one by name). All settings are in [`Config`]; `leitong config example` prints
 //! them. `examples/embed.rs` is a complete program.
 //!
-//! All items that this documentation does not show are public only for the program's own tests, and may
-//! change with any version.
+//! With the feature `program`, which is on by default, [`main`] is the whole command line. Without it, nothing of
+//! HTTP, Kafka and the command line is built.
 //!
 //! # Modules
 //!
@@ -28,47 +28,48 @@
 
 #![cfg_attr(
     not(feature = "kafka"),
-    allow(dead_code, reason = "telemetry that only the worker uses has no user without it")
+    allow(dead_code, reason = "parts of what the library and the worker share have no user without it")
 )]
 
-mod backoff;
-mod http;
-
-// Input, output, and what is observed.
-#[doc(hidden)]
-pub mod telemetry;
-
-#[doc(hidden)]
-pub mod kafka;
+// The library.
+mod verdict_message;
 
 pub mod config;
 
-// Complete programs, put together from the crates and the modules above.
-#[doc(hidden)]
 pub mod pipeline;
-
-mod checkpoint;
-#[doc(hidden)]
-pub mod formats;
-
-#[doc(hidden)]
-pub mod api;
-
-#[doc(hidden)]
-pub mod console;
-
-#[cfg(feature = "kafka")]
-mod tap;
-
-#[cfg(feature = "kafka")]
-mod worker;
 
 mod deduplicator;
 
-// The command line.
-#[doc(hidden)]
-pub mod cli;
+// The program: what its commands share.
+#[cfg(feature = "program")]
+mod backoff;
+#[cfg(feature = "program")]
+mod checkpoint;
+#[cfg(feature = "program")]
+mod formats;
+#[cfg(feature = "program")]
+mod graph;
+#[cfg(feature = "program")]
+mod http;
+#[cfg(feature = "kafka")]
+mod kafka;
+#[cfg(feature = "program")]
+mod telemetry;
 
+// Complete programs.
+#[cfg(feature = "program")]
+mod api;
+#[cfg(feature = "program")]
+mod cli;
+#[cfg(feature = "program")]
+mod console;
+#[cfg(feature = "kafka")]
+mod tap;
+#[cfg(feature = "kafka")]
+mod worker;
+
+#[cfg(feature = "program")]
+pub use cli::main;
 pub use config::Config;
 pub use config::detectors::detector;
 pub use config::load::ConfigError;
@@ -81,12 +82,15 @@ pub use leitong_text::{
     Body, Document, ExtractConfig, Extractor, Page, Segmenter, Terms, extract, page, segment,
 };
 
+#[cfg(all(test, feature = "program"))]
+#[path = "../tests/chromium/worker.rs"]
+mod chromium;
 #[cfg(test)]
 #[path = "../tests/golden/mod.rs"]
 mod golden;
 #[cfg(all(test, feature = "kafka"))]
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;
-#[cfg(test)]
+#[cfg(all(test, feature = "program"))]
 #[path = "../tests/common/wait.rs"]
 mod wait;

@@ -10,5 +10,5 @@ fn main() -> ExitCode {
     if cfg!(target_feature = "crt-static") {
         static_names::from_files_and_dns();
     }
-    leitong::cli::main()
+    leitong::main(std::env::args_os())
 }

@@ -6,8 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use leitong::config::Config;
-use leitong::kafka::client;
+use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 
 use crate::broker::bootstrap;
@@ -36,12 +35,19 @@ pub(crate) const FLOOR: &str = "LEITONG_BENCH_FLOOR";
 pub(crate) fn read_and_throw_away(what: &str) {
     let what: Vec<&str> = what.split(' ').collect();
     let [servers, topic, pages] = what[..] else { panic!("{FLOOR}: {what:?}") };
-    let mut config = Config::default().kafka;
-    config.bootstrap_servers = servers.to_owned();
-    config.app = format!("floor-{}", std::process::id());
-    // A worker starts at its committed offsets, this consumer at the beginning.
-    let consumer: BaseConsumer =
-        client::pages_consumer(&config).set("auto.offset.reset", "earliest").create().expect("a consumer");
+    // The settings of the worker's consumer, but a worker starts at its committed offsets, and this at the beginning.
+    let group = format!("floor-{}", std::process::id());
+    let settings = [
+        ("bootstrap.servers", servers),
+        ("group.id", &group),
+        ("enable.auto.commit", "false"),
+        ("fetch.min.bytes", "65536"),
+        ("fetch.wait.max.ms", "50"),
+        ("auto.offset.reset", "earliest"),
+    ];
+    let mut config = ClientConfig::new();
+    config.extend(settings.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let consumer: BaseConsumer = config.create().expect("a consumer");
     consumer.subscribe(&[topic]).expect("subscribed");
     let mut left = pages.parse::<usize>().expect("a number");
     while left > 0 {

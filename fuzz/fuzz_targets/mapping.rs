@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use common::assert_within_limits;
 use leitong::config::InputConfig;
-use leitong::kafka::config::PagesConfig;
-use leitong::kafka::page_message::Message;
+use leitong::config::kafka::PagesConfig;
+use leitong::pipeline::page_message::Message;
 use leitong_base::record::Received;
 use leitong_text::page::config::PageConfig;
 use leitong_text::page::mapping::detect::Recognizer;

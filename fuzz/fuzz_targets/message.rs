@@ -8,8 +8,8 @@
 mod common;
 
 use common::assert_within_limits;
-use leitong::kafka::config::{PageFormat, PagesConfig, UrlFrom};
-use leitong::kafka::page_message::Message;
+use leitong::config::kafka::{PageFormat, PagesConfig, UrlFrom};
+use leitong::pipeline::page_message::Message;
 use leitong_base::proto;
 use leitong_base::record::Received;
 use leitong_text::page::config::PageConfig;

@@ -40,7 +40,7 @@ pub(super) struct Submission {
 type Reply = oneshot::Sender<Result<Vec<Box<[u8]>>, Problem>>;
 
 /// Writer of a [`Store`], with its journal and folder.
-pub struct Committer {
+pub(crate) struct Committer {
     store: Arc<Store>,
     journal: Journal,
     folder: TableDir,

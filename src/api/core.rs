@@ -28,7 +28,7 @@ use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::page::{Body, Hints, Page, id, json, wrapped};
 
 /// Converter of requests to answers, shared by all threads.
-pub struct Core {
+pub(crate) struct Core {
     stage: Arc<FingerprintStage>,
     /// Reader for look-ups, whose pages need no url.
     look_up_reader: PageReader,
@@ -39,7 +39,7 @@ pub struct Core {
 }
 
 /// Working memory of one thread.
-pub struct Tools {
+pub(crate) struct Tools {
     workspace: Workspace,
     scratch: Scratch,
 }
@@ -87,7 +87,7 @@ impl Core {
     ///
     /// # Errors
     /// Fails if a file that the configuration names cannot be used.
-    pub fn new(
+    pub(crate) fn new(
         config: &Config,
         stage: Arc<FingerprintStage>,
         tables: Arc<dyn Tables>,
@@ -104,7 +104,7 @@ impl Core {
 
     /// Returns the working memory for a thread.
     #[must_use]
-    pub fn tools(&self) -> Tools {
+    pub(crate) fn tools(&self) -> Tools {
         Tools { workspace: self.stage.workspace(), scratch: Scratch::default() }
     }
 

@@ -18,18 +18,18 @@
 mod answer;
 mod body;
 mod client;
-pub mod committer;
-pub mod core;
+pub(crate) mod committer;
+pub(crate) mod core;
 #[cfg(test)]
 mod fault_tests;
 mod http;
 mod options;
 mod pool;
-pub mod problem;
+pub(crate) mod problem;
 pub(crate) mod recent;
 mod records;
-pub mod server;
-pub mod site;
-pub mod store;
-pub mod tables;
-pub mod token;
+pub(crate) mod server;
+pub(crate) mod site;
+pub(crate) mod store;
+pub(crate) mod tables;
+pub(crate) mod token;

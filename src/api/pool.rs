@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::core::{Core, Tools};
 use super::problem::{Kind, Problem};
-use crate::pipeline::cpu::thread_count;
+use crate::graph::cpu::thread_count;
 
 /// One job in this number is part of a batch, even if look-ups wait.
 const BATCH_EVERY: u32 = 4;

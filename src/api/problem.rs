@@ -10,23 +10,24 @@ macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident $name:literal $status:literal $title:literal,)*) => {
         /// The kinds of problems. Their names are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Kind {
+        pub(crate) enum Kind {
             $($(#[$doc])* $variant,)*
         }
 
         impl Kind {
             /// All kinds.
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
+            #[cfg(test)]
+            const ALL: &[Self] = &[$(Self::$variant),*];
 
             /// Returns the last part of the `type`.
             #[must_use]
-            pub fn name(self) -> &'static str {
+            pub(crate) fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
             /// Returns the HTTP status.
             #[must_use]
-            pub fn status(self) -> u16 {
+            pub(crate) fn status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* }
             }
 
@@ -84,7 +85,7 @@ kinds! {
 
 /// A problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub(crate) struct Problem {
     /// The kind.
     pub kind: Kind,
     /// Explanation of what is wrong with this request, and how to fix it.
@@ -96,13 +97,13 @@ pub struct Problem {
 impl Problem {
     /// Returns a problem of this kind.
     #[must_use]
-    pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), cause: None }
     }
 
     /// Returns the problem details, `application/problem+json`.
     #[must_use]
-    pub fn to_json(&self) -> Vec<u8> {
+    pub(crate) fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("texts and numbers")
     }
 }
@@ -126,5 +127,26 @@ impl Serialize for Problem {
             cause: self.cause,
         };
         details.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::Kind;
+
+    #[test]
+    fn the_openapi_document_names_all_kinds() {
+        let document = std::fs::read_to_string("docs/openapi.yaml").expect("the document");
+        let api: Value = serde_saphyr::from_str(&document).expect("YAML");
+        let named =
+            api["components"]["schemas"]["Problem"]["properties"]["type"]["enum"].as_array().expect("names");
+        let mut named: Vec<&str> =
+            named.iter().filter_map(|name| name.as_str()?.rsplit(':').next()).collect();
+        let mut all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        named.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(named, all);
     }
 }

@@ -25,14 +25,14 @@ use crate::config::Config;
 use crate::http::{Limits, Port};
 
 /// An API port that is bound but not served yet.
-pub struct ApiPort(Port);
+pub(crate) struct ApiPort(Port);
 
 impl ApiPort {
     /// Binds the port.
     ///
     /// # Errors
     /// Fails if the port cannot be bound.
-    pub async fn bind(address: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn bind(address: &str) -> anyhow::Result<Self> {
         let port = Port::bind(address).await.with_context(|| {
             format!("api.address = {address:?}: cannot be bound; choose another address, or port 0 for a free port")
         })?;
@@ -41,7 +41,7 @@ impl ApiPort {
 
     /// Returns the address that it listens on.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
@@ -50,7 +50,7 @@ impl ApiPort {
     ///
     /// # Errors
     /// Fails if threads cannot be started, if the committer has failed, or if it cannot save the table.
-    pub async fn serve(
+    pub(crate) async fn serve(
         self,
         config: &Config,
         core: Core,

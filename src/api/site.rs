@@ -13,7 +13,7 @@ use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 
 /// The requests that a port answers.
 #[derive(Debug, Clone)]
-pub struct Site {
+pub(crate) struct Site {
     /// True if only this machine can reach the port.
     is_loopback: bool,
     /// Host names that the configuration allows, without ports.
@@ -26,19 +26,19 @@ impl Site {
     /// Returns the rules for an API, which programs call. `hosts` are the names by which it may be called in
     /// addition to this machine's own.
     #[must_use]
-    pub fn for_api(is_loopback: bool, hosts: &[String]) -> Self {
+    pub(crate) fn for_api(is_loopback: bool, hosts: &[String]) -> Self {
         Self { is_loopback, hosts: hosts.to_vec(), takes_links: false }
     }
 
     /// Returns the rules for web pages, to which links on other sites may lead.
     #[must_use]
-    pub fn for_pages(is_loopback: bool) -> Self {
+    pub(crate) fn for_pages(is_loopback: bool) -> Self {
         Self { is_loopback, hosts: Vec::new(), takes_links: true }
     }
 
     /// Returns the reason why a request with these headers is refused, or `None` if it is answered.
     #[must_use]
-    pub fn refusal(&self, headers: &HeaderMap) -> Option<String> {
+    pub(crate) fn refusal(&self, headers: &HeaderMap) -> Option<String> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let name = name_of(host);
         let is_known = is_this_machine(name) || self.allows(name);

@@ -25,7 +25,7 @@ use leitong_store::snapshot::journal::{Journal, Torn};
 use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
 
 /// A table, and the recent verdicts.
-pub struct Store {
+pub(crate) struct Store {
     table: RwLock<ClusterStage>,
     recent: RwLock<Recent>,
     /// True if nothing more can be stored until a restart.
@@ -34,7 +34,7 @@ pub struct Store {
 
 /// The state of the journal when a store was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// Number of pages in the journal that the saved table lacked.
     pub replayed: u64,
     /// The incomplete write that was removed from its end.
@@ -46,7 +46,7 @@ impl Store {
     ///
     /// # Errors
     /// [`SnapshotError`] if a file cannot be read, is damaged, or was made with other settings.
-    pub fn open(
+    pub(crate) fn open(
         folder: TableDir,
         settings: TableSettings,
         config: &Config,
@@ -169,7 +169,7 @@ impl Store {
 
     /// Returns the position of the table.
     #[must_use]
-    pub fn position(&self) -> Position {
+    pub(crate) fn position(&self) -> Position {
         self.read().clusterer().position()
     }
 

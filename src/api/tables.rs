@@ -13,7 +13,7 @@ use leitong_cluster::verdict::Verdict;
 use leitong_cluster::{CanonicalPage, Centroid, ClusterId, Position, PreviewOptions, Scratch};
 
 /// Tables to look up, and recent verdicts.
-pub trait Tables: Send + Sync {
+pub(crate) trait Tables: Send + Sync {
     /// Returns the verdict that `record` would get as the next one of its log, and the pages near it. The
     /// record's place in the log is set here, and its time if the log has times of its own.
     ///
@@ -64,7 +64,7 @@ pub trait Tables: Send + Sync {
 
 /// The result of a look-up.
 #[derive(Debug, Clone)]
-pub struct LookedUp {
+pub(crate) struct LookedUp {
     /// The verdict that the page would get.
     pub verdict: Verdict,
     /// The nearest canonical pages. The flag is true for a page that is only related.
@@ -75,7 +75,7 @@ pub struct LookedUp {
 
 /// A cluster, and its known members.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct KnownCluster {
+pub(crate) struct KnownCluster {
     /// Centroid, with id and url of the cluster's canonical page; `None` once it has expired.
     pub centroid: Option<Centroid>,
     /// Number of members whose verdicts are kept.
@@ -86,7 +86,7 @@ pub struct KnownCluster {
 
 /// The position in the log that an answer is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct AsOf {
+pub(crate) struct AsOf {
     /// Partition of the log.
     pub log_partition: u32,
     /// First log offset that the answer does not consider.
@@ -99,7 +99,7 @@ pub struct AsOf {
 /// Role of an instance for a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum HeldAs {
+pub(crate) enum HeldAs {
     /// It decides on the pages of the table.
     Owner,
     /// It follows the decisions of another instance.
@@ -109,7 +109,7 @@ pub enum HeldAs {
 impl HeldAs {
     /// Returns the name in answers.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Owner => "owner",
             Self::Standby => "standby",
@@ -120,7 +120,7 @@ impl HeldAs {
 impl AsOf {
     /// Returns the position of a table in the form of an answer.
     #[must_use]
-    pub fn new(position: Position, held_as: Option<HeldAs>) -> Self {
+    pub(crate) fn new(position: Position, held_as: Option<HeldAs>) -> Self {
         Self { log_partition: position.log_partition, log_offset: position.next_log_offset, held_as }
     }
 }

@@ -10,7 +10,7 @@ const TOKEN_BYTES_MIN: usize = 16;
 
 /// The token of the API.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(Box<[u8]>);
+pub(crate) struct Token(Box<[u8]>);
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -23,7 +23,7 @@ impl Token {
     ///
     /// # Errors
     /// A message with the fault and the remedy. It does not show the token.
-    pub fn from_config(config: &ApiConfig) -> Result<Option<Self>, String> {
+    pub(crate) fn from_config(config: &ApiConfig) -> Result<Option<Self>, String> {
         let (named, text) = match (&config.token_env, &config.token_file) {
             (Some(variable), _) => {
                 let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -59,7 +59,7 @@ impl Token {
     /// Returns true if an `Authorization` header contains this token. The time for this reveals only what the
     /// client knows: the length of what it sent.
     #[must_use]
-    pub fn is_in(&self, authorization: Option<&[u8]>) -> bool {
+    pub(crate) fn is_in(&self, authorization: Option<&[u8]>) -> bool {
         let given = authorization.and_then(|value| {
             let (scheme, token) = value.split_at_checked(7)?;
             scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token.trim_ascii())

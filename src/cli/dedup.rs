@@ -22,7 +22,7 @@ use super::summary::summary;
 use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Milestones, RunId, RunInput};
 use crate::config::Config;
 use crate::config::hash::reading_hash;
-use crate::pipeline;
+use crate::graph::files;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
 use crate::pipeline::page_reader::PageReader;
@@ -238,7 +238,7 @@ impl Run<'_> {
         let every = Duration::from_secs(arguments.checkpoint_every);
         let mut milestones = Milestones::new(folder, checkpoint, every, table);
         let observed = Arc::clone(&counts);
-        let result = pipeline::files::run(
+        let result = files::run(
             &config.pipeline,
             &mut source,
             fingerprint_stage,

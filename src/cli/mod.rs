@@ -42,6 +42,7 @@ mod summary;
 mod table;
 #[cfg(feature = "kafka")]
 mod tap;
+mod text_out;
 mod texts;
 mod top;
 #[cfg(feature = "kafka")]
@@ -165,19 +166,11 @@ fn log_to_standard_error(format: LogFormat) {
     }
 }
 
-/// Runs the program with the arguments of the process.
+/// Runs the program `leitong`, and returns its exit status. The first of `arguments` is the name of the program. A
+/// process can call this only once, since it sets up logging.
 #[must_use]
-pub fn main() -> ExitCode {
-    execute(Cli::try_parse())
-}
-
-/// Runs the program within another process, and returns its exit status. The first of `arguments` is the name
-/// of the program. It can be called only once per process, since it sets up logging.
-#[must_use]
-pub fn main_with(arguments: Vec<OsString>) -> u8 {
-    let status = execute(Cli::try_parse_from(arguments));
-    // The standard library does not tell the number of an exit code.
-    (0..=u8::MAX).find(|number| ExitCode::from(*number) == status).unwrap_or(1)
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    execute(Cli::try_parse_from(arguments))
 }
 
 fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {

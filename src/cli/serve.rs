@@ -17,7 +17,7 @@ use crate::api::server::ApiPort;
 use crate::api::store::{Found, Store};
 use crate::api::token::Token;
 use crate::config::Config;
-use crate::pipeline::cpu::thread_count;
+use crate::graph::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::metrics;
 use leitong_base::terminal;

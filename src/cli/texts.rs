@@ -7,8 +7,8 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use super::settings::{self, Wrong, wrong};
+use super::text_out::TextConverter;
 use crate::config::Config;
-use crate::pipeline::text_out::TextConverter;
 use leitong_base::record::Reason;
 use leitong_base::terminal;
 use leitong_corpora::keep::forms::Form;

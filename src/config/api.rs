@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::telemetry::config::is_address;
-use crate::telemetry::redact;
+use crate::config::admin::is_address;
+use crate::config::redact;
 
 /// The HTTP API (docs/api.md) of `leitong serve`, and of `leitong run`, which answers look-ups from its
 /// tables. Memory is bounded by `pipeline.queue_bytes` for requests in flight, `expiry.centroids_max` for the

@@ -6,6 +6,7 @@
 //! one that can change a decision is part of the [cluster hash](hash::cluster_hash), and no other setting is
 //! part of either.
 
+pub(crate) mod admin;
 pub mod api;
 mod check;
 pub mod describe;
@@ -13,17 +14,19 @@ pub mod detectors;
 mod env;
 pub mod hash;
 mod identity;
+pub mod kafka;
 pub mod load;
+pub(crate) mod redact;
 pub mod scope;
 pub mod table;
+pub(crate) mod traces;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::kafka::config::KafkaConfig;
-pub use crate::telemetry::config::AdminConfig;
-pub use crate::telemetry::traces::config::TracesConfig;
+pub use admin::AdminConfig;
 pub use api::ApiConfig;
+pub use kafka::KafkaConfig;
 use leitong_cluster::ClusterRules;
 pub use leitong_cluster::{CanonicalConfig, ExpiryConfig, RecrawlsConfig};
 pub use leitong_fingerprint::config::{FingerprintConfig, IdfConfig};
@@ -45,6 +48,7 @@ pub use leitong_text::page::config::{CorpusBy, CorpusConfig, PageConfig};
 pub use leitong_text::page::mapping::config::InputConfig;
 pub use leitong_text::segment::SegmentConfig;
 pub use table::TableConfig;
+pub use traces::TracesConfig;
 
 /// The complete configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -25,7 +25,7 @@ use leitong_base::record::timestamp::Timestamp;
 const BASE: &str = "/console/";
 
 /// The console, with the data that it shows.
-pub struct AdminConsole {
+pub(crate) struct AdminConsole {
     health: Arc<Health>,
     metrics: PrometheusHandle,
     history: Mutex<History>,
@@ -37,7 +37,7 @@ pub struct AdminConsole {
 impl AdminConsole {
     /// Creates the console of this process, whose pages are counted from now on.
     #[must_use]
-    pub fn begin(health: Arc<Health>, metrics: PrometheusHandle, is_loopback: bool) -> Self {
+    pub(crate) fn begin(health: Arc<Health>, metrics: PrometheusHandle, is_loopback: bool) -> Self {
         tally::begin();
         Self {
             health,
@@ -49,19 +49,19 @@ impl AdminConsole {
     }
 
     /// Records the current counters. Must be called every [`MOMENT_S`] seconds.
-    pub fn tick(&self) {
+    pub(crate) fn tick(&self) {
         self.tick_at(self.started.elapsed().as_secs_f64());
     }
 
     /// Records the counters as those of this time, in seconds.
-    pub fn tick_at(&self, seconds: f64) {
+    pub(crate) fn tick_at(&self, seconds: f64) {
         let metrics = Metrics::read(&self.metrics.render());
         self.history.lock().unwrap_or_else(PoisonError::into_inner).add(seconds, &metrics);
     }
 
     /// Answers a `GET`, or returns `None` if the path is not one of the console's.
     #[must_use]
-    pub fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
+    pub(crate) fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
         let path = request.uri.path();
         let rest = if path == "/console" { "" } else { path.strip_prefix(BASE)? };
         if let Some(why) = self.site.refusal(&request.headers) {

@@ -24,14 +24,14 @@ use leitong_text::page::Page;
 use leitong_text::segment::Terms;
 
 /// Compares pages. Dictionaries and detectors are loaded once.
-pub struct Comparer {
+pub(crate) struct Comparer {
     config: Config,
     stage: FingerprintStage,
     detectors: Vec<Box<dyn Detector>>,
 }
 
 /// One of the two pages, with the results of all stages.
-pub struct Side {
+pub(crate) struct Side {
     /// Name for the user: a file, an id, or "pasted".
     pub name: String,
     /// Charset by which its bytes were decoded; `None` if the page was already decoded.
@@ -53,7 +53,7 @@ pub struct Side {
 impl Side {
     /// Returns its fingerprint by the configured detector.
     #[must_use]
-    pub fn fingerprint(&self) -> Option<&[u8]> {
+    pub(crate) fn fingerprint(&self) -> Option<&[u8]> {
         match &self.record.outcome {
             Outcome::Fingerprint(fingerprint) => Some(fingerprint),
             Outcome::Undecidable(_) => None,
@@ -62,14 +62,14 @@ impl Side {
 
     /// Returns the number of paragraphs in its main text.
     #[must_use]
-    pub fn paragraphs(&self) -> usize {
+    pub(crate) fn paragraphs(&self) -> usize {
         self.blocks.iter().filter(|block| block.kept).count()
     }
 }
 
 /// The verdict on the second page if the first one came before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decided {
+pub(crate) enum Decided {
     /// A page has no fingerprint, so they cannot be compared.
     Undecidable,
     /// The texts differ only in white space.
@@ -85,7 +85,7 @@ pub enum Decided {
 }
 
 /// The comparison of two pages by one detector.
-pub struct Opinion {
+pub(crate) struct Opinion {
     /// Name of the detector.
     pub name: &'static str,
     /// Result; `None` if there is too little text for the detector.
@@ -93,7 +93,7 @@ pub struct Opinion {
 }
 
 /// Two fingerprints of one detector, and their comparison.
-pub struct Compared {
+pub(crate) struct Compared {
     /// Fingerprints of the first and the second page.
     pub fingerprints: [Box<[u8]>; 2],
     /// True if they are near, which means one text.
@@ -108,7 +108,7 @@ pub struct Compared {
 
 /// The relation of the second page's text to the first one's, by the configured detector.
 #[derive(Debug, Clone, Copy)]
-pub struct Related {
+pub(crate) struct Related {
     /// Kind of relation.
     pub relation: Relation,
     /// Share of the second page in the first, and the reverse.
@@ -116,7 +116,7 @@ pub struct Related {
 }
 
 /// The whole comparison of two pages.
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// The pages; the first one is assumed to have come first.
     pub sides: [Side; 2],
     /// Marked pieces of each block of each page; empty for blocks that extraction dropped.
@@ -140,7 +140,7 @@ impl Comparer {
     ///
     /// # Errors
     /// [`ConfigError`] if a file or a setting cannot be used.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: Config) -> Result<Self, ConfigError> {
         let resources = load::resources(&config)?;
         let build = |(_, build): &(_, crate::config::detectors::Build)| build(&config, &resources);
         let detectors = DETECTORS.iter().map(build).collect::<Result<_, _>>()?;
@@ -149,19 +149,19 @@ impl Comparer {
 
     /// Returns the settings.
     #[must_use]
-    pub fn config(&self) -> &Config {
+    pub(crate) fn config(&self) -> &Config {
         &self.config
     }
 
     /// Returns the configured detector.
     #[must_use]
-    pub fn detector(&self) -> &Arc<dyn Detector> {
+    pub(crate) fn detector(&self) -> &Arc<dyn Detector> {
         self.stage.detector()
     }
 
     /// Reads a page, which is shown as `name`.
     #[must_use]
-    pub fn side(&self, name: String, page: Page) -> Side {
+    pub(crate) fn side(&self, name: String, page: Page) -> Side {
         let mut workspace = self.stage.workspace();
         let mut work = Work::up_to(self.config.page.work_max);
         let read = document::read_blocks(&page, workspace.extractor(), &mut work);
@@ -196,7 +196,7 @@ impl Comparer {
 
     /// Compares two pages in every respect.
     #[must_use]
-    pub fn compare(&self, sides: [Side; 2]) -> Comparison {
+    pub(crate) fn compare(&self, sides: [Side; 2]) -> Comparison {
         let Marked { pieces, shared, cut } = marked(&sides, self.stage.segmenter());
         Comparison {
             pieces,
@@ -212,7 +212,7 @@ impl Comparer {
 
     /// Compares two pages by every detector.
     #[must_use]
-    pub fn opinions(&self, [a, b]: &[Side; 2]) -> Vec<Opinion> {
+    pub(crate) fn opinions(&self, [a, b]: &[Side; 2]) -> Vec<Opinion> {
         let opinion = |detector: &dyn Detector| {
             let fingerprints = detector.fingerprint(&a.terms).zip(detector.fingerprint(&b.terms));
             let compared = fingerprints.map(|(of_a, of_b)| {
@@ -232,7 +232,7 @@ impl Comparer {
 
     /// Returns the relation of the second page to the first, if the detector can tell.
     #[must_use]
-    pub fn related(&self, [a, b]: &[Side; 2]) -> Option<Related> {
+    pub(crate) fn related(&self, [a, b]: &[Side; 2]) -> Option<Related> {
         let detector = self.detector();
         let (of_a, of_b) = a.fingerprint().zip(b.fingerprint())?;
         let relation = detector.relation(of_b, of_a, detector.compare(of_b, of_a).near)?;
@@ -241,7 +241,7 @@ impl Comparer {
 
     /// Clusters both pages, the first one first, and returns the decision on the second.
     #[must_use]
-    pub fn decided(&self, [a, b]: &[Side; 2]) -> Decided {
+    pub(crate) fn decided(&self, [a, b]: &[Side; 2]) -> Decided {
         if a.fingerprint().and(b.fingerprint()).is_none() {
             return Decided::Undecidable;
         }

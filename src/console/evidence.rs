@@ -7,7 +7,7 @@ const ITEMS: usize = 8;
 
 /// Formats a piece of evidence without JSON's brackets and quotes.
 #[must_use]
-pub fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         // A list inside a list belongs together: a term with its counts in both pages.

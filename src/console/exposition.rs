@@ -10,7 +10,7 @@ const OWN: &str = "leitong_";
 
 /// One line of the text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Name of the metric.
     pub name: String,
     /// Its labels.
@@ -21,37 +21,37 @@ pub struct Sample {
 
 /// All metrics at one time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     samples: Vec<Sample>,
 }
 
 impl Metrics {
     /// Parses the text.
     #[must_use]
-    pub fn read(text: &str) -> Self {
+    pub(crate) fn read(text: &str) -> Self {
         Self { samples: text.lines().filter_map(line).collect() }
     }
 
     /// Returns the lines of a metric.
-    pub fn samples<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
+    pub(crate) fn samples<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
         self.samples.iter().filter(move |sample| sample.name == name)
     }
 
     /// Returns the value of a metric without labels.
     #[must_use]
-    pub fn value(&self, name: &str) -> Option<f64> {
+    pub(crate) fn value(&self, name: &str) -> Option<f64> {
         self.samples(name).next().map(|sample| sample.value)
     }
 
     /// Returns the sum over all labels.
     #[must_use]
-    pub fn sum(&self, name: &str) -> f64 {
+    pub(crate) fn sum(&self, name: &str) -> f64 {
         self.samples(name).map(|sample| sample.value).sum()
     }
 
     /// Returns the values by one label, in the label's order, without values of 0.
     #[must_use]
-    pub fn by(&self, name: &str, label: &str) -> Vec<(String, f64)> {
+    pub(crate) fn by(&self, name: &str, label: &str) -> Vec<(String, f64)> {
         let mut by: BTreeMap<String, f64> = BTreeMap::new();
         for sample in self.samples(name).filter(|sample| sample.value != 0.0) {
             *by.entry(sample.labels.get(label).cloned().unwrap_or_default()).or_default() += sample.value;

@@ -15,7 +15,7 @@ const BOUNDARY_BYTES_MAX: usize = 70;
 
 /// One field of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field<'a> {
+pub(crate) struct Field<'a> {
     /// Its name.
     pub name: String,
     /// Name of the file that it contains.
@@ -26,7 +26,7 @@ pub struct Field<'a> {
 
 /// Reason why a body is not a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum FormError {
+pub(crate) enum FormError {
     /// The content type is a different one.
     #[error("send a form as multipart/form-data")]
     NotMultipart,
@@ -39,7 +39,7 @@ pub enum FormError {
 ///
 /// # Errors
 /// [`FormError`].
-pub fn fields<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Field<'a>>, FormError> {
+pub(crate) fn fields<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Field<'a>>, FormError> {
     let boundary = boundary(content_type).ok_or(FormError::NotMultipart)?;
     let delimiter = format!("\r\n--{boundary}");
     let delimiter = memmem::Finder::new(delimiter.as_bytes());

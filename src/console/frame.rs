@@ -12,7 +12,7 @@ use crate::telemetry::tally::Tally;
 use leitong_base::terminal::escape;
 
 /// Period of rates and delays, in seconds.
-pub const WINDOW_S: f64 = 60.0;
+pub(crate) const WINDOW_S: f64 = 60.0;
 /// Number of partitions whose lag is shown, those with the largest lag.
 const LAGS_MAX: usize = 12;
 /// Number of causes of dead letters that are shown.
@@ -33,7 +33,7 @@ struct Moment {
 
 /// The answers of an admin port.
 #[derive(Debug, Clone, Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The text of `/metrics`.
     pub metrics: String,
     /// Reasons from `/livez` and `/readyz`, if their status is not 200.
@@ -42,7 +42,7 @@ pub struct Answer {
 
 /// A worker, with its counters of the last minute.
 #[derive(Debug)]
-pub struct Seen {
+pub(crate) struct Seen {
     name: String,
     moments: VecDeque<Moment>,
     /// Last answer, or the reason why there is none.
@@ -52,12 +52,12 @@ pub struct Seen {
 impl Seen {
     /// Creates a worker that was not asked yet.
     #[must_use]
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self { name: name.to_owned(), moments: VecDeque::new(), last: Err("not asked yet".to_owned()) }
     }
 
     /// Adds an answer at `seconds`, by any clock that runs forward.
-    pub fn take(&mut self, seconds: f64, answer: Result<Answer, String>) {
+    pub(crate) fn take(&mut self, seconds: f64, answer: Result<Answer, String>) {
         self.last = answer.map(|answer| (Metrics::read(&answer.metrics), answer.reasons));
         let Ok((metrics, _)) = &self.last else { return };
         let kinds = metrics.by("leitong_verdicts_total", "kind");
@@ -112,7 +112,7 @@ impl Seen {
 
 /// Returns the lines of the screen. `now` is in seconds since 1970.
 #[must_use]
-pub fn frame(workers: &[Seen], now: f64) -> Vec<String> {
+pub(crate) fn frame(workers: &[Seen], now: f64) -> Vec<String> {
     let lives: Vec<(&Seen, Option<Live>)> = workers.iter().map(|seen| (seen, seen.live(now))).collect();
     let mut lines = Vec::new();
     totals(&lives, &mut lines);

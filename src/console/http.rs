@@ -21,7 +21,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// An answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The status.
     pub status: StatusCode,
     /// The `Content-Type`.
@@ -33,27 +33,27 @@ pub struct Answer {
 impl Answer {
     /// Returns a page.
     #[must_use]
-    pub fn page(status: StatusCode, body: String) -> Self {
+    pub(crate) fn page(status: StatusCode, body: String) -> Self {
         Self { status, content_type: "text/html; charset=utf-8", body }
     }
 
     /// Returns the style sheet of all pages.
     #[must_use]
-    pub fn style() -> Self {
+    pub(crate) fn style() -> Self {
         let body = super::render::layout::STYLE.to_owned();
         Self { status: StatusCode::OK, content_type: "text/css; charset=utf-8", body }
     }
 
     /// Returns the script of pages that refresh themselves.
     #[must_use]
-    pub fn script() -> Self {
+    pub(crate) fn script() -> Self {
         let body = super::render::layout::SCRIPT.to_owned();
         Self { status: StatusCode::OK, content_type: "text/javascript; charset=utf-8", body }
     }
 
     /// Converts the answer to a response with all headers.
     #[must_use]
-    pub fn into_response(self) -> Response<Full<Bytes>> {
+    pub(crate) fn into_response(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(Bytes::from(self.body)));
         *response.status_mut() = self.status;
         let is_file = !self.content_type.starts_with("text/html");
@@ -80,7 +80,7 @@ impl Answer {
 
 /// The query of a page's address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
+pub(crate) struct Query {
     pairs: Vec<(String, String)>,
 }
 
@@ -90,7 +90,7 @@ const PARAMETERS_MAX: usize = 16;
 impl Query {
     /// Parses the query of an address.
     #[must_use]
-    pub fn from_uri(uri: &Uri) -> Self {
+    pub(crate) fn from_uri(uri: &Uri) -> Self {
         let query = uri.query().unwrap_or_default().as_bytes();
         let pairs = form_urlencoded::parse(query).into_owned().take(PARAMETERS_MAX);
         Self { pairs: pairs.collect() }
@@ -98,20 +98,20 @@ impl Query {
 
     /// Returns a parameter, unless it is empty.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.pairs.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
     /// Returns the language that the address names.
     #[must_use]
-    pub fn language(&self) -> Option<Language> {
+    pub(crate) fn language(&self) -> Option<Language> {
         Language::of_tag(self.get("lang")?)
     }
 
     /// Returns `path` with the same query, but another language.
     #[must_use]
-    pub fn in_language(&self, path: &str, language: Language) -> String {
+    pub(crate) fn in_language(&self, path: &str, language: Language) -> String {
         let others = self.pairs.iter().filter(|(name, _)| name != "lang");
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(others).append_pair("lang", language.name());
@@ -121,7 +121,7 @@ impl Query {
 
 /// Returns the language that a browser prefers.
 #[must_use]
-pub fn accepted_language(headers: &HeaderMap) -> Language {
+pub(crate) fn accepted_language(headers: &HeaderMap) -> Language {
     let header = headers.get(ACCEPT_LANGUAGE).and_then(|header| header.to_str().ok());
     Language::accepted(header.unwrap_or_default())
 }

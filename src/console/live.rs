@@ -13,7 +13,7 @@ use crate::telemetry::templates::Alarm;
 /// Number of past moments that are kept.
 const MOMENTS_MAX: usize = 181;
 /// Seconds between two moments.
-pub const MOMENT_S: u32 = 5;
+pub(crate) const MOMENT_S: u32 = 5;
 /// Limit on the rows of a table.
 const ROWS_MAX: usize = 200;
 /// Limit on the names of a list.
@@ -29,13 +29,13 @@ struct Moment {
 
 /// The counters of the last 15 minutes.
 #[derive(Debug, Default)]
-pub struct History {
+pub(crate) struct History {
     moments: VecDeque<Moment>,
 }
 
 impl History {
     /// Adds the counters at `seconds`, by any clock that runs forward.
-    pub fn add(&mut self, seconds: f64, metrics: &Metrics) {
+    pub(crate) fn add(&mut self, seconds: f64, metrics: &Metrics) {
         let pages = metrics.sum("leitong_pages_read_total");
         let verdicts = metrics.sum("leitong_verdicts_total");
         self.moments.push_back(Moment { seconds, pages, verdicts });
@@ -61,11 +61,11 @@ impl History {
 }
 
 /// A name with a count.
-pub type Count = (String, u64);
+pub(crate) type Count = (String, u64);
 
 /// Counts for a corpus, a host or a cluster.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Named {
+pub(crate) struct Named {
     /// Corpus, host, or id of the cluster.
     pub name: String,
     /// Canonical url of a cluster.
@@ -78,7 +78,7 @@ pub struct Named {
 
 /// Records of a partition that are not read yet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Lag {
+pub(crate) struct Lag {
     /// The topic.
     pub topic: String,
     /// The partition.
@@ -89,7 +89,7 @@ pub struct Lag {
 
 /// The table of a log partition.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Table {
+pub(crate) struct Table {
     /// The partition of the log.
     pub partition: String,
     /// Centroids, if this instance owns the partition.
@@ -108,7 +108,7 @@ pub struct Table {
 
 /// Everything that the console shows of a worker.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Live {
+pub(crate) struct Live {
     /// Seconds since the start.
     pub up_seconds: f64,
     /// Reasons why the worker is not alive.
@@ -150,7 +150,7 @@ pub struct Live {
 }
 
 /// Data in addition to the metrics.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// Reasons why the worker is not alive.
     pub dead: Vec<String>,
     /// Reasons why the worker is not ready.
@@ -168,7 +168,7 @@ pub struct Context<'a> {
 impl Live {
     /// Builds the state from metrics and the other data.
     #[must_use]
-    pub fn from_metrics(metrics: &Metrics, context: Context<'_>) -> Self {
+    pub(crate) fn from_metrics(metrics: &Metrics, context: Context<'_>) -> Self {
         let Context { dead, not_ready, history, tally, templates, now } = context;
         let counts = |name: &str, label: &str| -> Vec<Count> {
             let by = metrics.by(name, label);
@@ -204,13 +204,13 @@ impl Live {
 
     /// Returns the number of verdicts of a kind.
     #[must_use]
-    pub fn of_kind(&self, kind: &str) -> u64 {
+    pub(crate) fn of_kind(&self, kind: &str) -> u64 {
         self.verdicts.iter().find(|(name, _)| name == kind).map_or(0, |(_, count)| *count)
     }
 
     /// Returns the number of all records that are not read yet.
     #[must_use]
-    pub fn lag_records(&self) -> u64 {
+    pub(crate) fn lag_records(&self) -> u64 {
         self.lag.iter().map(|lag| lag.records).sum()
     }
 }

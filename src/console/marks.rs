@@ -10,7 +10,7 @@ use leitong_text::segment::Segmenter;
 
 /// A stretch of a block with its mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// Byte range in the block's text.
     pub text: Range<usize>,
     /// Mark of this stretch.
@@ -19,7 +19,7 @@ pub struct Piece {
 
 /// The result of comparing a stretch with the other page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub(crate) enum Mark {
     /// Both pages have it: it is the passage of this number, from 0.
     Shared(usize),
     /// Only this page has it.

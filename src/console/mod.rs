@@ -9,18 +9,18 @@
 //! ```
 //! [`render`] is pure: it turns data into HTML, and escapes all text from pages. Nothing here writes data.
 
-pub mod admin;
-pub mod alignment;
-pub mod comparison;
-pub mod evidence;
-pub mod exposition;
-pub mod form;
-pub mod frame;
-pub mod http;
-pub mod live;
-pub mod marks;
-pub mod pages;
-pub mod render;
-pub mod saved;
-pub mod server;
-pub mod site;
+pub(crate) mod admin;
+pub(crate) mod alignment;
+pub(crate) mod comparison;
+pub(crate) mod evidence;
+pub(crate) mod exposition;
+pub(crate) mod form;
+pub(crate) mod frame;
+pub(crate) mod http;
+pub(crate) mod live;
+pub(crate) mod marks;
+pub(crate) mod pages;
+pub(crate) mod render;
+pub(crate) mod saved;
+pub(crate) mod server;
+pub(crate) mod site;

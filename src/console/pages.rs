@@ -23,7 +23,7 @@ const BATCH_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 /// Fails if a file cannot be read, or if a setting of `[input]` is invalid.
-pub fn find(
+pub(crate) fn find(
     paths: &[PathBuf],
     config: &Config,
     is_it: impl Fn(&Page) -> bool,
@@ -48,6 +48,6 @@ pub fn find(
 
 /// Returns true if a file is plain text by its name, as a web server would decide.
 #[must_use]
-pub fn is_text_file(name: &str) -> bool {
+pub(crate) fn is_text_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"))
 }

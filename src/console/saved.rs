@@ -18,13 +18,13 @@ use leitong_cluster::ClusterId;
 use leitong_store::snapshot;
 
 /// Limit on the members of a cluster that are shown.
-pub const MEMBERS_MAX: usize = 100;
+pub(crate) const MEMBERS_MAX: usize = 100;
 /// Limit on the bytes of a verdict's line. Longer lines are ignored.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
 /// The places of a table and of verdicts.
 #[derive(Debug, Clone, Default)]
-pub struct Saved {
+pub(crate) struct Saved {
     /// Folder of the table.
     pub table: PathBuf,
     /// Files of verdicts, one per line.
@@ -33,7 +33,7 @@ pub struct Saved {
 
 /// The target of a look-up.
 #[derive(Debug, Clone, Copy)]
-pub enum Wanted<'a> {
+pub(crate) enum Wanted<'a> {
     /// A page, by its id or url.
     Page(&'a str),
     /// A cluster.
@@ -43,7 +43,7 @@ pub enum Wanted<'a> {
 impl Wanted<'_> {
     /// Returns the cluster of this id, if the id is valid: 32 hexadecimal digits.
     #[must_use]
-    pub fn cluster(id: &str) -> Option<Self> {
+    pub(crate) fn cluster(id: &str) -> Option<Self> {
         let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         let number = u128::from_str_radix(id, 16).ok().filter(|_| is_id)?;
         Some(Self::Cluster(ClusterId::from_bytes(number.to_be_bytes())))
@@ -52,7 +52,7 @@ impl Wanted<'_> {
 
 /// A cluster of the table, and its canonical page.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Canonical {
+pub(crate) struct Canonical {
     /// Id of the cluster.
     pub cluster_id: String,
     /// Id of the canonical page.
@@ -73,7 +73,7 @@ pub struct Canonical {
 
 /// The result of a look-up.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub(crate) struct Found {
     /// The last verdict on the page.
     pub verdict: Option<Value>,
     /// Id of the page's cluster, or of the cluster that was looked up.
@@ -106,7 +106,7 @@ impl Saved {
     ///
     /// # Errors
     /// Fails if a file cannot be read or is damaged, or if there is no table.
-    pub fn look_up(&self, wanted: Wanted<'_>) -> anyhow::Result<Found> {
+    pub(crate) fn look_up(&self, wanted: Wanted<'_>) -> anyhow::Result<Found> {
         let companions = snapshot::companion_files(&self.table)?;
         let mut found = Found {
             saved_at: companions.saved_at.and_then(|time| {

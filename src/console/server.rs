@@ -37,14 +37,14 @@ const LIMITS: Limits = Limits {
 const TOO_LARGE: &str = "the pages are larger than page.bytes_max";
 
 /// A port that is bound but not served yet.
-pub struct ConsolePort(Port);
+pub(crate) struct ConsolePort(Port);
 
 impl ConsolePort {
     /// Binds a port that only this machine can reach.
     ///
     /// # Errors
     /// Fails if the port cannot be bound, or if other machines could reach it.
-    pub async fn bind(address: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn bind(address: &str) -> anyhow::Result<Self> {
         let port = Port::bind(address).await.with_context(|| {
             format!(
                 "--address {address:?}: cannot be bound; choose another address, or port 0 for a free port"
@@ -63,12 +63,12 @@ impl ConsolePort {
 
     /// Returns the address that it listens on.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
     /// Serves the port permanently.
-    pub async fn serve(self, site: Site) {
+    pub(crate) async fn serve(self, site: Site) {
         let edge = Arc::new(Edge { site: Arc::new(site), places: Semaphore::new(PLACES) });
         let answer = move |request, client| {
             let edge = Arc::clone(&edge);

@@ -17,7 +17,7 @@ use super::saved::{Saved, Wanted};
 use leitong_text::page::{Body, Hints, Page};
 
 /// The pages of the console, and the data that they show.
-pub struct Site {
+pub(crate) struct Site {
     comparer: Comparer,
     /// Files in which pages are found.
     pages: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub struct Site {
 }
 
 /// A request without its socket.
-pub struct ConsoleRequest<'a> {
+pub(crate) struct ConsoleRequest<'a> {
     /// The path.
     pub path: &'a str,
     /// Query after the `?`.
@@ -51,19 +51,19 @@ impl Refused {
 impl Site {
     /// Creates the console for these files.
     #[must_use]
-    pub fn new(comparer: Comparer, pages: Vec<PathBuf>, saved: Option<Saved>) -> Self {
+    pub(crate) fn new(comparer: Comparer, pages: Vec<PathBuf>, saved: Option<Saved>) -> Self {
         Self { comparer, pages, saved }
     }
 
     /// Returns the limit on the bytes of a form: two pages and the parts around them.
     #[must_use]
-    pub fn form_bytes_max(&self) -> usize {
+    pub(crate) fn form_bytes_max(&self) -> usize {
         2 * self.comparer.config().page.bytes_max + (64 << 10)
     }
 
     /// Answers `GET`.
     #[must_use]
-    pub fn get(&self, request: &ConsoleRequest<'_>) -> Answer {
+    pub(crate) fn get(&self, request: &ConsoleRequest<'_>) -> Answer {
         let language = request.query.language().unwrap_or(request.accepts);
         match request.path {
             "/style.css" => return Answer::style(),
@@ -86,7 +86,7 @@ impl Site {
 
     /// Answers the form with two pages.
     #[must_use]
-    pub fn post(&self, request: &ConsoleRequest<'_>, content_type: &str, body: &[u8]) -> Answer {
+    pub(crate) fn post(&self, request: &ConsoleRequest<'_>, content_type: &str, body: &[u8]) -> Answer {
         let fields = form::fields(content_type, body);
         let value = |fields: &[Field<'_>], name: &str| {
             let field = fields.iter().find(|field| field.name == name);

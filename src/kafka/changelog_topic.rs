@@ -32,7 +32,7 @@ impl Topics<'_> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer, or if this program lacks the permission.
-    pub fn make_queue(&self) -> anyhow::Result<bool> {
+    pub(crate) fn make_queue(&self) -> anyhow::Result<bool> {
         let settings = self.settings(&self.config.topics.centroids)?;
         if !is_compacted(&settings) {
             return Ok(false);
@@ -45,7 +45,7 @@ impl Topics<'_> {
     ///
     /// # Errors
     /// The same as for [`Self::make_queue`].
-    pub fn migrate(&self) -> anyhow::Result<bool> {
+    pub(crate) fn migrate(&self) -> anyhow::Result<bool> {
         let settings = self.settings(&self.config.topics.centroids)?;
         if differences(&settings).is_empty() {
             return Ok(false);
@@ -83,7 +83,7 @@ impl Topics<'_> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer or cannot delete, or if this program lacks the permission.
-    pub fn delete_changelog(&self, partition: u32, before: u64) -> anyhow::Result<()> {
+    pub(crate) fn delete_changelog(&self, partition: u32, before: u64) -> anyhow::Result<()> {
         let topic = &self.config.topics.centroids;
         let (partition, before) = (i32::try_from(partition)?, i64::try_from(before)?);
         let mut wanted = TopicPartitionList::new();

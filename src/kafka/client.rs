@@ -13,11 +13,11 @@ use rdkafka::producer::{BaseProducer, DeliveryResult, ProducerContext};
 use rdkafka::{ClientConfig, ClientContext};
 use thiserror::Error;
 
+use crate::config::kafka::KafkaConfig;
 use crate::kafka::authorities;
-use crate::kafka::config::KafkaConfig;
 
 /// Time limit of a call to a broker whose answer is needed at once.
-pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Size of the fetch queue of a consumer of pages, in KiB.
 const PAGES_QUEUE_KBYTES: u32 = 32 * 1024;
 /// Size of the fetch queue of a consumer of small records, in KiB.
@@ -39,7 +39,7 @@ const ANSWER: (&str, &str) = ("socket.timeout.ms", "10000");
 
 /// Reason why a client cannot be created.
 #[derive(Debug, Error)]
-pub enum ClientError {
+pub(crate) enum ClientError {
     /// librdkafka rejects a property.
     #[error("kafka.properties.{property}: {problem}")]
     Property {
@@ -69,7 +69,7 @@ fn refused(error: KafkaError) -> Result<ClientError, KafkaError> {
 /// Returns the settings with which no client can be created, without connecting to a broker. First each
 /// property is checked on its own; if all are valid, each client of the worker is created.
 #[must_use]
-pub fn faults(config: &KafkaConfig) -> Vec<ClientError> {
+pub(crate) fn faults(config: &KafkaConfig) -> Vec<ClientError> {
     let faults = config.properties.0.iter().filter_map(|(name, value)| {
         refused(ClientConfig::new().set(name, value).create_native_config().err()?).ok()
     });
@@ -118,7 +118,7 @@ fn without_secrets(text: &str, config: &ClientConfig) -> String {
 ///
 /// # Errors
 /// [`ClientError`].
-pub fn create<C, T>(config: &ClientConfig, context: C) -> Result<T, ClientError>
+pub(crate) fn create<C, T>(config: &ClientConfig, context: C) -> Result<T, ClientError>
 where
     C: rdkafka::client::ClientContext,
     T: FromClientConfigAndContext<C>,
@@ -131,31 +131,31 @@ where
 /// Returns the consumer group of the fingerprint stage. Each epoch has its own group, so a new epoch reads
 /// all pages again.
 #[must_use]
-pub fn fingerprint_group(config: &KafkaConfig) -> String {
+pub(crate) fn fingerprint_group(config: &KafkaConfig) -> String {
     format!("{}-fingerprint-{}", config.app, config.epoch)
 }
 
 /// Returns the consumer group of the cluster stage.
 #[must_use]
-pub fn cluster_group(config: &KafkaConfig) -> String {
+pub(crate) fn cluster_group(config: &KafkaConfig) -> String {
     format!("{}-cluster", config.app)
 }
 
 /// Returns the transactional id of a partition's owner.
 #[must_use]
-pub fn transactional_id(config: &KafkaConfig, log_partition: u32) -> String {
+pub(crate) fn transactional_id(config: &KafkaConfig, log_partition: u32) -> String {
     format!("{}-cluster-{log_partition}", config.app)
 }
 
 /// Returns the settings of the client for questions about topics.
 #[must_use]
-pub fn admin(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn admin(config: &KafkaConfig) -> ClientConfig {
     layered(config, "admin", &[ANSWER])
 }
 
 /// Returns the settings of a member of the group that shares the page topic.
 #[must_use]
-pub fn pages_consumer(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn pages_consumer(config: &KafkaConfig) -> ClientConfig {
     // Fetching several pages per request saves time: a request for a single page costs more than the page.
     let defaults = [("fetch.min.bytes", "65536"), ("fetch.wait.max.ms", "50")];
     let mut client = consumer(config, "pages", &fingerprint_group(config), PAGES_QUEUE_KBYTES, &defaults);
@@ -177,7 +177,7 @@ fn set_instance_id(config: &KafkaConfig, client: &mut ClientConfig) {
 /// Returns the settings of a member of the group that shares the log's partitions. The member itself reads
 /// none.
 #[must_use]
-pub fn log_member(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn log_member(config: &KafkaConfig) -> ClientConfig {
     let mut client = consumer(config, "owner", &cluster_group(config), 1, &[]);
     client.set("auto.offset.reset", "earliest");
     set_instance_id(config, &mut client);
@@ -187,13 +187,13 @@ pub fn log_member(config: &KafkaConfig) -> ClientConfig {
 /// Returns the settings of a reader of one partition from a given offset to the end. It is dropped soon,
 /// since while it waits it asks the broker a hundred times per second.
 #[must_use]
-pub fn partition_reader(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn partition_reader(config: &KafkaConfig) -> ClientConfig {
     reader(config, "10")
 }
 
 /// Returns the settings of a reader that continues to wait for new records.
 #[must_use]
-pub fn partition_follower(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn partition_follower(config: &KafkaConfig) -> ClientConfig {
     reader(config, "100")
 }
 
@@ -209,7 +209,7 @@ fn reader(config: &KafkaConfig, wait_ms: &str) -> ClientConfig {
 
 /// Returns the settings of a reader that also sees uncommitted records.
 #[must_use]
-pub fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
     let mut client = partition_reader(config);
     client.set("isolation.level", "read_uncommitted");
     client
@@ -218,7 +218,7 @@ pub fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
 /// Returns the settings of a reader for `leitong tap`. It joins no group; its group id starts like those that
 /// the permissions of an installation cover. Records that retention deletes before they are read are skipped.
 #[must_use]
-pub fn tail_reader(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn tail_reader(config: &KafkaConfig) -> ClientConfig {
     let group = format!("{}-tap", config.app);
     let mut client = consumer(config, "tap", &group, RECORDS_QUEUE_KBYTES, &[("fetch.wait.max.ms", "100")]);
     client.set("auto.offset.reset", "earliest").set("enable.partition.eof", "true");
@@ -227,7 +227,7 @@ pub fn tail_reader(config: &KafkaConfig) -> ClientConfig {
 
 /// Returns the settings of the producer of log records: at least once, in order.
 #[must_use]
-pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn log_producer(config: &KafkaConfig) -> ClientConfig {
     // 0 means no timeout. The queue waits and stays bounded however slow or long unavailable the brokers are.
     // Giving up would only cause the same pages to be read and sent again.
     let mut client = producer(config, "log", &[("message.timeout.ms", "0"), ("linger.ms", "20"), ANSWER]);
@@ -237,7 +237,7 @@ pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
 
 /// Returns the settings of the producer that writes the outcomes of one log partition in transactions.
 #[must_use]
-pub fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
+pub(crate) fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
     // A message that cannot be delivered must fail before its transaction times out. The records of a
     // transaction are written at once when its batch is computed, so a short linger sends them in few
     // requests. A coordinator that has not ended the last transaction yet answers so, and by default it is

@@ -6,11 +6,11 @@ use rdkafka::message::{Header, OwnedHeaders};
 use leitong_base::record::{Place, Unreadable};
 
 /// Header of a letter whose value was left out. It tells where the value is.
-pub const VALUE_LEFT_OUT: &str = "leitong.value.left.out";
+pub(crate) const VALUE_LEFT_OUT: &str = "leitong.value.left.out";
 
 /// Returns the headers. With `without_value`, a further header tells where the value is.
 #[must_use]
-pub fn headers(letter: &Unreadable, app: &str, without_value: bool) -> OwnedHeaders {
+pub(crate) fn headers(letter: &Unreadable, app: &str, without_value: bool) -> OwnedHeaders {
     let received = letter.received.as_deref();
     let mut headers = OwnedHeaders::new();
     for (name, value) in received.into_iter().flat_map(|received| &received.headers) {
@@ -36,7 +36,7 @@ pub fn headers(letter: &Unreadable, app: &str, without_value: bool) -> OwnedHead
 
 /// Returns true if the letter is sent without its value, because the value is too long.
 #[must_use]
-pub fn is_without_value(letter: &Unreadable) -> bool {
+pub(crate) fn is_without_value(letter: &Unreadable) -> bool {
     letter.raw.is_none() && letter.raw_bytes > 0
 }
 

@@ -13,7 +13,7 @@ use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
 
 /// Receiver of the reports of one client.
-pub struct ClientEvents {
+pub(crate) struct ClientEvents {
     client: &'static str,
     /// Topic whose lag is exported.
     lag_of: Option<String>,
@@ -25,25 +25,25 @@ pub struct ClientEvents {
 impl ClientEvents {
     /// Creates a receiver for the client with this name.
     #[must_use]
-    pub fn new(client: &'static str) -> Self {
+    pub(crate) fn new(client: &'static str) -> Self {
         Self { client, lag_of: None, joins: None, queue: None }
     }
 
     /// Exports the lag of those partitions of `topic` that are read.
     #[must_use]
-    pub fn lag_of(self, topic: &str) -> Self {
+    pub(crate) fn lag_of(self, topic: &str) -> Self {
         Self { lag_of: Some(topic.to_owned()), ..self }
     }
 
     /// Tells `stage` when the group is stable, even if this member has no partition.
     #[must_use]
-    pub fn joins(self, stage: &Arc<StageHealth>) -> Self {
+    pub(crate) fn joins(self, stage: &Arc<StageHealth>) -> Self {
         Self { joins: Some(Arc::clone(stage)), ..self }
     }
 
     /// Exports the fill of the client's queue of messages that were fetched, or are to be sent.
     #[must_use]
-    pub fn queue(self, queue: &'static str, partition: String) -> Self {
+    pub(crate) fn queue(self, queue: &'static str, partition: String) -> Self {
         Self { queue: Some((queue, partition)), ..self }
     }
 

@@ -47,7 +47,7 @@ pub(crate) fn trace_context(headers: &impl AsBorrowed) -> Option<TraceContext> {
 
 /// Returns all headers in their order. In names, bytes that are not UTF-8 are replaced by U+FFFD, as in
 /// Kafka's own client. Values are unchanged.
-pub fn all(headers: &BorrowedHeaders) -> impl Iterator<Item = (Cow<'_, str>, Option<&[u8]>)> {
+pub(crate) fn all(headers: &BorrowedHeaders) -> impl Iterator<Item = (Cow<'_, str>, Option<&[u8]>)> {
     (0..).map_while(|at| get(headers, at))
 }
 

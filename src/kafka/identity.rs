@@ -18,7 +18,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use super::client;
 use super::topic_id::{Described, describe};
 use crate::backoff::backoff;
-use crate::kafka::config::KafkaConfig;
+use crate::config::kafka::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use leitong_cluster::log::identity::{Replaced, TopicId, TopicIds};
 
@@ -32,7 +32,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 const CONFIRM_AFTER: Duration = Duration::from_secs(1);
 
 /// A watch on the topics of this process.
-pub struct TopicWatch {
+pub(crate) struct TopicWatch {
     client: BaseConsumer<ClientEvents>,
     names: [String; 3],
     /// Ids at the start.
@@ -46,7 +46,7 @@ impl TopicWatch {
     ///
     /// # Errors
     /// Fails if no broker answers, or if a topic does not exist.
-    pub fn new(config: &KafkaConfig) -> anyhow::Result<Self> {
+    pub(crate) fn new(config: &KafkaConfig) -> anyhow::Result<Self> {
         let topics = &config.topics;
         let mut watch = Self {
             client: client::create(&client::partition_reader(config), ClientEvents::new("topic-ids"))?,
@@ -80,12 +80,12 @@ impl TopicWatch {
 
     /// Returns the ids that all offsets of this process belong to.
     #[must_use]
-    pub fn ids(&self) -> TopicIds {
+    pub(crate) fn ids(&self) -> TopicIds {
         self.ids
     }
 
     /// Asks every few seconds. `wait` waits for the given time and returns true when the watch must stop.
-    pub fn run(&self, wait: impl Fn(Duration) -> bool) {
+    pub(crate) fn run(&self, wait: impl Fn(Duration) -> bool) {
         while !wait(INTERVAL) {
             if let Err(error) = self.ask() {
                 tracing::debug!("no answer about topic ids; asking again: {error:#}");
@@ -99,7 +99,7 @@ impl TopicWatch {
     ///
     /// # Errors
     /// Fails if no broker answers, or if brokers disagree.
-    pub fn ask(&self) -> anyhow::Result<()> {
+    pub(crate) fn ask(&self) -> anyhow::Result<()> {
         let mut found = ids(&self.describe()?);
         if self.ids.verify(&found).is_err() {
             backoff(CONFIRM_AFTER);
@@ -117,7 +117,7 @@ impl TopicWatch {
     ///
     /// # Errors
     /// [`Replaced`].
-    pub fn verify_pages(&self) -> Result<(), Replaced> {
+    pub(crate) fn verify_pages(&self) -> Result<(), Replaced> {
         self.ids.of_pages().verify(&self.latest())
     }
 
@@ -125,7 +125,7 @@ impl TopicWatch {
     ///
     /// # Errors
     /// [`Replaced`].
-    pub fn verify_table(&self) -> Result<(), Replaced> {
+    pub(crate) fn verify_table(&self) -> Result<(), Replaced> {
         self.ids.of_table().verify(&self.latest())
     }
 

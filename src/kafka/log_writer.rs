@@ -10,15 +10,15 @@ use std::time::Duration;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, Message, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::backoff::backoff;
+use crate::config::kafka::KafkaConfig;
 use crate::kafka::client;
-use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::PageOrigin;
 use crate::kafka::polled::PolledProducer;
+use crate::pipeline::log_source::log_partition;
 use crate::telemetry::metrics;
 use crate::telemetry::traces::{self, page::PageTrace};
 use leitong_base::record::LogRecord;
@@ -26,7 +26,7 @@ use leitong_cluster::log::entry::{self, Sent};
 use leitong_cluster::log::session::Ticket;
 
 /// One producer session.
-pub struct LogProducer {
+pub(crate) struct LogProducer {
     producer: PolledProducer<Deliveries>,
     topic: String,
     log_partitions: u32,
@@ -60,7 +60,7 @@ impl LogProducer {
     ///
     /// # Errors
     /// Fails if the client cannot be created.
-    pub fn new(
+    pub(crate) fn new(
         config: &KafkaConfig,
         log_partitions: u32,
         detector: &'static str,
@@ -135,7 +135,7 @@ impl LogProducer {
     }
 
     /// Skips a message for which nothing is sent.
-    pub fn pass_over(&self, origin: PageOrigin) {
+    pub(crate) fn pass_over(&self, origin: PageOrigin) {
         let PageOrigin { assignment, partition, offset, .. } = origin;
         self.shared.lock().session.pass_over(assignment, partition, offset);
         self.shared.notify();
@@ -143,7 +143,7 @@ impl LogProducer {
 
     /// Returns the number of messages that librdkafka holds.
     #[must_use]
-    pub fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         usize::try_from(self.producer.in_flight_count()).unwrap_or(0)
     }
 
@@ -155,13 +155,6 @@ impl LogProducer {
             LogRecord::Unreadable(_) => 0,
         }
     }
-}
-
-/// Returns the partition of the log for a corpus. This can never change, since tables are split by it.
-#[must_use]
-pub fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
-    // The remainder is below the number of partitions, so it fits.
-    (xxh3_64(corpus.as_bytes()) % u64::from(log_partitions.max(1))) as u32
 }
 
 reports_by_events!(Deliveries);

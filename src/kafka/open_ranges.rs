@@ -6,8 +6,8 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
-use super::config::KafkaConfig;
 use super::events::ClientEvents;
+use crate::config::kafka::KafkaConfig;
 
 /// A part of a partition that a `read_committed` consumer cannot see yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

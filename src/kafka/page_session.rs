@@ -8,14 +8,14 @@ use leitong_cluster::log::session::Session;
 
 /// The state that consumer and producer of one session share.
 #[derive(Default)]
-pub struct Shared {
+pub(crate) struct Shared {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 /// A session, and its end.
 #[derive(Default)]
-pub struct State {
+pub(crate) struct State {
     /// Assignments and records in flight.
     pub session: Session,
     /// Reason why the session has ended.
@@ -32,24 +32,24 @@ pub struct State {
 
 impl Shared {
     /// Locks the state.
-    pub fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes waiting threads after deliveries, or after the session was broken.
-    pub fn notify(&self) {
+    pub(crate) fn notify(&self) {
         self.changed.notify_all();
     }
 
     /// Ends the session.
-    pub fn fail(&self, why: String) {
+    pub(crate) fn fail(&self, why: String) {
         self.lock().broken.get_or_insert(why);
         self.notify();
     }
 
     /// Waits until `done` returns true, at most for `patience`. Returns false if time ran out or the session
     /// is broken.
-    pub fn wait(&self, patience: Duration, done: impl Fn(&State) -> bool) -> bool {
+    pub(crate) fn wait(&self, patience: Duration, done: impl Fn(&State) -> bool) -> bool {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
         loop {

@@ -16,12 +16,13 @@ use rdkafka::message::{BorrowedMessage, Message as _};
 
 use super::assignments::{PagesContext, commit};
 use super::page_session::Shared;
+use crate::config::kafka::KafkaConfig;
 use crate::kafka::client;
-use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers;
 use crate::kafka::identity::TopicWatch;
-use crate::kafka::page_message::Message;
+use crate::pipeline::marks::now;
+use crate::pipeline::page_message::Message;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::traces::{self, context::TraceContext};
 use leitong_base::record::timestamp::Timestamp;
@@ -30,7 +31,7 @@ use leitong_cluster::log::identity::TopicId;
 use leitong_cluster::log::session::AssignmentId;
 
 /// A record that was read under an assignment.
-pub struct Assigned<'a> {
+pub(crate) struct Assigned<'a> {
     message: BorrowedMessage<'a>,
     /// Place of the message.
     pub place: Place,
@@ -43,13 +44,13 @@ pub struct Assigned<'a> {
 impl Assigned<'_> {
     /// Returns the bytes of the message's value.
     #[must_use]
-    pub fn value_bytes(&self) -> usize {
+    pub(crate) fn value_bytes(&self) -> usize {
         self.message.payload_len()
     }
 
     /// Returns the approximate bytes of memory that the message holds.
     #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let headers = self.message.headers().map_or(0, |all| {
             headers::all(all).map(|(name, value)| name.len() + value.map_or(0, <[u8]>::len) + 64).sum()
         });
@@ -63,7 +64,7 @@ impl Assigned<'_> {
 
     /// Returns the message. Its value is not copied; key and headers are.
     #[must_use]
-    pub fn message(&self) -> Message<'_> {
+    pub(crate) fn message(&self) -> Message<'_> {
         let headers = self.message.headers().map_or_else(Vec::new, |all| {
             let owned =
                 |(name, value): (Cow<'_, str>, Option<&[u8]>)| (name.into_owned(), value.map(<[u8]>::to_vec));
@@ -85,7 +86,7 @@ impl Assigned<'_> {
 
 /// Place of a page, in the form of a log record.
 #[derive(Debug, Clone, Copy)]
-pub struct PageOrigin {
+pub(crate) struct PageOrigin {
     /// Assignment under which it was read.
     pub assignment: AssignmentId,
     /// Partition of the page topic.
@@ -99,7 +100,7 @@ pub struct PageOrigin {
 }
 
 /// A member of the group that reads the page topic.
-pub struct PageConsumer {
+pub(crate) struct PageConsumer {
     consumer: BaseConsumer<PagesContext>,
     topic: Arc<str>,
     epoch: u32,
@@ -112,7 +113,7 @@ impl PageConsumer {
     ///
     /// # Errors
     /// Fails if the client cannot be created.
-    pub fn new(
+    pub(crate) fn new(
         config: &KafkaConfig,
         shared: &Arc<Shared>,
         topics: &Arc<TopicWatch>,
@@ -139,7 +140,7 @@ impl PageConsumer {
     ///
     /// # Errors
     /// Fails if the consumer cannot continue. Temporary errors are waited out.
-    pub fn poll(&self, timeout: Duration) -> anyhow::Result<Option<Assigned<'_>>> {
+    pub(crate) fn poll(&self, timeout: Duration) -> anyhow::Result<Option<Assigned<'_>>> {
         match self.consumer.poll(timeout) {
             None => Ok(None),
             Some(Ok(message)) => Ok(self.under_assignment(message)),
@@ -165,12 +166,12 @@ impl PageConsumer {
         let timestamp_ms = message.timestamp().to_millis().filter(|ms| *ms >= 0);
         let topic_id = self.topics.ids().pages;
         let origin = PageOrigin { assignment, partition, offset, timestamp_ms, topic_id };
-        let read_at = traces::tracer().map_or(0, |_| traces::now());
+        let read_at = traces::tracer().map_or(0, |_| now());
         Some(Assigned { message, place, origin, read_at })
     }
 
     /// Commits the offsets of records that were delivered since the last commit.
-    pub fn commit(&self, mode: CommitMode) {
+    pub(crate) fn commit(&self, mode: CommitMode) {
         let committable = self.shared.lock().session.take_committable();
         commit(&self.consumer, &self.topic, &self.topics.ids(), &committable, mode);
     }
@@ -179,7 +180,7 @@ impl PageConsumer {
     ///
     /// # Errors
     /// Fails if librdkafka refuses.
-    pub fn pause(&self) -> anyhow::Result<()> {
+    pub(crate) fn pause(&self) -> anyhow::Result<()> {
         Ok(self.consumer.pause(&self.consumer.assignment()?)?)
     }
 
@@ -187,7 +188,7 @@ impl PageConsumer {
     ///
     /// # Errors
     /// Fails if librdkafka refuses.
-    pub fn resume(&self) -> anyhow::Result<()> {
+    pub(crate) fn resume(&self) -> anyhow::Result<()> {
         Ok(self.consumer.resume(&self.consumer.assignment()?)?)
     }
 }

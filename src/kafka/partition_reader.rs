@@ -13,8 +13,8 @@ use rdkafka::error::KafkaError;
 use rdkafka::message::Message;
 use rdkafka::{Offset, TopicPartitionList};
 
+use crate::config::kafka::KafkaConfig;
 use crate::kafka::client::{self, CALL_TIMEOUT};
-use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::headers::AsBorrowed;
 use crate::kafka::ports::{Reader, Step};
@@ -22,7 +22,7 @@ use crate::telemetry::metrics;
 use leitong_cluster::log::LogPlace;
 
 /// Reader of one partition.
-pub struct PartitionReader {
+pub(crate) struct PartitionReader {
     consumer: BaseConsumer<ClientEvents>,
     topic: String,
     partition: i32,
@@ -34,7 +34,7 @@ impl PartitionReader {
     ///
     /// # Errors
     /// Fails if the client cannot be created.
-    pub fn new(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
+    pub(crate) fn new(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
         Self::watched(config, &client::partition_reader(config), topic, partition)
     }
 
@@ -42,7 +42,7 @@ impl PartitionReader {
     ///
     /// # Errors
     /// Fails if the client cannot be created.
-    pub fn following(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
+    pub(crate) fn following(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
         Self::watched(config, &client::partition_follower(config), topic, partition)
     }
 
@@ -63,7 +63,7 @@ impl PartitionReader {
     ///
     /// # Errors
     /// Fails if the client cannot be created.
-    pub fn uncommitted(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
+    pub(crate) fn uncommitted(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
         let consumer = client::create(&client::uncommitted_reader(config), ClientEvents::new("reader"))?;
         Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
     }
@@ -141,7 +141,7 @@ impl Drop for PartitionReader {
 
 /// Returns the place of a message in the log.
 #[must_use]
-pub fn place(message: &impl Message) -> LogPlace {
+pub(crate) fn place(message: &impl Message) -> LogPlace {
     LogPlace {
         offset: u64::try_from(message.offset()).unwrap_or(0),
         timestamp_ms: message.timestamp().to_millis(),

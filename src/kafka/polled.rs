@@ -18,7 +18,7 @@ use super::client::{self, ClientError};
 const STEP: Duration = Duration::from_secs(1);
 
 /// A producer, and the thread that polls it.
-pub struct PolledProducer<C: ProducerContext + 'static> {
+pub(crate) struct PolledProducer<C: ProducerContext + 'static> {
     producer: Arc<BaseProducer<C>>,
     stop: Arc<AtomicBool>,
 }
@@ -28,7 +28,7 @@ impl<C: ProducerContext + 'static> PolledProducer<C> {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn new(config: &ClientConfig, context: C) -> Result<Self, ClientError> {
+    pub(crate) fn new(config: &ClientConfig, context: C) -> Result<Self, ClientError> {
         let producer: Arc<BaseProducer<C>> = Arc::new(client::create(config, context)?);
         let stop = Arc::new(AtomicBool::new(false));
         let (polled, stopped) = (Arc::clone(&producer), Arc::clone(&stop));

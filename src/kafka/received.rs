@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// A message as it was received.
 #[derive(Debug, Clone, Default)]
-pub struct Received {
+pub(crate) struct Received {
     /// Its topic.
     pub topic: String,
     /// Its partition.

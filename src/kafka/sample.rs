@@ -10,16 +10,16 @@ use rdkafka::metadata::MetadataTopic;
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
-use super::config::KafkaConfig;
 use super::events::ClientEvents;
 use super::headers;
+use crate::config::kafka::KafkaConfig;
 
 /// Longest wait for messages.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The parts of a message that are examined.
 #[derive(Debug)]
-pub struct Sampled {
+pub(crate) struct Sampled {
     /// Its key.
     pub key: Option<Vec<u8>>,
     /// Its value.
@@ -32,7 +32,7 @@ pub struct Sampled {
 ///
 /// # Errors
 /// Fails if there is no such topic, or if it cannot be read.
-pub fn messages(config: &KafkaConfig, topic: &str, count: usize) -> anyhow::Result<Vec<Sampled>> {
+pub(crate) fn messages(config: &KafkaConfig, topic: &str, count: usize) -> anyhow::Result<Vec<Sampled>> {
     let consumer: BaseConsumer<ClientEvents> =
         client::create(&client::partition_reader(config), ClientEvents::new("sample"))?;
     let metadata = consumer

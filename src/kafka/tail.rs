@@ -13,10 +13,10 @@ use rdkafka::metadata::{Metadata, MetadataPartition, MetadataTopic};
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
-use super::config::KafkaConfig;
 use super::events::ClientEvents;
 use super::headers;
 use super::received::Received;
+use crate::config::kafka::KafkaConfig;
 
 /// Interval at which brokers are asked for new partitions, with one small request.
 const NEW_PARTITIONS_INTERVAL: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ const NEW_PARTITIONS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Position at which reading starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub(crate) enum Start {
     /// The first message that still exists.
     Beginning,
     /// The first message written at this time or later, in milliseconds since 1970.
@@ -35,7 +35,7 @@ pub enum Start {
 }
 
 /// Reader of one topic.
-pub struct Tail {
+pub(crate) struct Tail {
     consumer: BaseConsumer<ClientEvents>,
     topic: String,
     partitions: BTreeSet<i32>,
@@ -55,7 +55,7 @@ impl Tail {
     ///
     /// # Errors
     /// Fails if there is no such topic, if it may not be read, or if no broker answers.
-    pub fn begin(config: &KafkaConfig, topic: &str, start: Start) -> anyhow::Result<Self> {
+    pub(crate) fn begin(config: &KafkaConfig, topic: &str, start: Start) -> anyhow::Result<Self> {
         let consumer: BaseConsumer<ClientEvents> =
             client::create(&client::tail_reader(config), ClientEvents::new("tap"))?;
         let metadata = consumer
@@ -95,19 +95,19 @@ impl Tail {
 
     /// Returns the name of the topic.
     #[must_use]
-    pub fn topic(&self) -> &str {
+    pub(crate) fn topic(&self) -> &str {
         &self.topic
     }
 
     /// Returns the number of partitions that are read.
     #[must_use]
-    pub fn partitions(&self) -> usize {
+    pub(crate) fn partitions(&self) -> usize {
         self.partitions.len()
     }
 
     /// Returns true if every partition has been read to its end at some time since the start.
     #[must_use]
-    pub fn is_read_to_end(&self) -> bool {
+    pub(crate) fn is_read_to_end(&self) -> bool {
         self.read_to_end.len() == self.partitions.len()
     }
 
@@ -116,7 +116,7 @@ impl Tail {
     ///
     /// # Errors
     /// Fails if a partition cannot be added to those that are read.
-    pub fn add_new_partitions(&mut self) -> anyhow::Result<usize> {
+    pub(crate) fn add_new_partitions(&mut self) -> anyhow::Result<usize> {
         if self.asked_at.elapsed() < NEW_PARTITIONS_INTERVAL {
             return Ok(0);
         }
@@ -149,7 +149,7 @@ impl Tail {
     /// # Errors
     /// Fails if the topic cannot be read any more: it is gone, or permissions are missing. Temporary errors,
     /// such as an unavailable broker, are waited out.
-    pub fn next(&mut self, timeout: Duration) -> anyhow::Result<Option<Received>> {
+    pub(crate) fn next(&mut self, timeout: Duration) -> anyhow::Result<Option<Received>> {
         match self.consumer.poll(timeout) {
             None => Ok(None),
             Some(Ok(message)) => Ok(Some(Received {

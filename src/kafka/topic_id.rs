@@ -20,7 +20,7 @@ use leitong_cluster::log::identity::TopicId;
 
 /// A broker's answer about one topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Described {
+pub(crate) enum Described {
     /// The topic exists and has this id.
     Id(TopicId),
     /// The topic exists, but the broker knows no ids.
@@ -31,7 +31,7 @@ pub enum Described {
 
 /// An operation on a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// Reading records.
     Read,
     /// Writing records.
@@ -60,11 +60,11 @@ impl Operation {
 
 /// The operations on a topic that are permitted; `None` inside if the broker does not tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allowed(Option<Vec<u32>>);
+pub(crate) struct Allowed(Option<Vec<u32>>);
 
 impl Allowed {
     /// Returns the operations in `wanted` that are not permitted.
-    pub fn lacks(&self, wanted: &[Operation]) -> Vec<Operation> {
+    pub(crate) fn lacks(&self, wanted: &[Operation]) -> Vec<Operation> {
         let Some(allowed) = &self.0 else { return Vec::new() };
         wanted.iter().copied().filter(|operation| !allowed.contains(&operation.number())).collect()
     }
@@ -102,7 +102,7 @@ impl<T> Drop for Owned<T> {
 ///
 /// # Errors
 /// Fails if there is no answer, or a malformed one.
-pub fn describe<C: ClientContext>(
+pub(crate) fn describe<C: ClientContext>(
     client: &Client<C>,
     topics: &[&str],
     broker: Option<i32>,
@@ -117,7 +117,7 @@ pub fn describe<C: ClientContext>(
 ///
 /// # Errors
 /// Fails if there is no answer, or a malformed one.
-pub fn allowed<C: ClientContext>(
+pub(crate) fn allowed<C: ClientContext>(
     client: &Client<C>,
     topics: &[&str],
     timeout: Duration,
@@ -292,4 +292,19 @@ unsafe fn text(text: *const c_char) -> String {
     }
     // SAFETY: not null, and otherwise as the caller guarantees.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use rdkafka::ClientConfig;
+    use rdkafka::consumer::{BaseConsumer, Consumer};
+
+    use super::*;
+
+    #[test]
+    fn a_broker_that_does_not_answer_is_an_error() {
+        let nobody: BaseConsumer =
+            ClientConfig::new().set("bootstrap.servers", "127.0.0.1:1").create().expect("a client");
+        assert!(describe(nobody.client(), &["pages"], None, Duration::from_millis(300)).is_err());
+    }
 }

@@ -15,7 +15,7 @@ use rdkafka::error::RDKafkaErrorCode;
 use super::changelog_topic::{self, QUEUE};
 use super::client::{self, CALL_TIMEOUT};
 use crate::backoff::backoff;
-use crate::kafka::config::KafkaConfig;
+use crate::config::kafka::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 
 /// The requirements on a topic.
@@ -41,7 +41,7 @@ enum Cleanup {
 
 /// One difference between a topic and its requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub(crate) struct Difference {
     /// The topic.
     pub topic: String,
     /// The difference and the remedy.
@@ -56,7 +56,7 @@ impl std::fmt::Display for Difference {
 
 /// Numbers of partitions and brokers of the existing topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Partitions of the log.
     pub log_partitions: u32,
     /// Partitions of the page topic.
@@ -69,10 +69,10 @@ pub struct Counts {
 
 /// Time within which all brokers hear of a new topic, for topics that were created before this program
 /// started.
-pub const HEARD_WITHIN: Duration = Duration::from_secs(2);
+pub(crate) const HEARD_WITHIN: Duration = Duration::from_secs(2);
 
 /// Client for questions about topics and changes to them.
-pub struct Topics<'a> {
+pub(crate) struct Topics<'a> {
     pub(super) config: &'a KafkaConfig,
     pub(super) admin: AdminClient<ClientEvents>,
     /// Client that requests metadata. Unlike the admin client, it reports why a broker does not answer.
@@ -85,7 +85,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if a client cannot be created.
-    pub fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
+    pub(crate) fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
         let admin = client::create(&client::admin(config), ClientEvents::new("admin"))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -99,7 +99,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if a topic cannot be created.
-    pub fn create(&self) -> anyhow::Result<Vec<String>> {
+    pub(crate) fn create(&self) -> anyhow::Result<Vec<String>> {
         // Fails with the reason if no broker answers; the admin client would only report that there is no
         // answer.
         self.partition_count(&self.config.topics.pages)?;
@@ -136,7 +136,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer.
-    pub fn check(&self, heard_within: Duration) -> anyhow::Result<(Vec<Difference>, Counts)> {
+    pub(crate) fn check(&self, heard_within: Duration) -> anyhow::Result<(Vec<Difference>, Counts)> {
         let mut differences = Vec::new();
         let wanted = self.wanted();
         let deadline = Instant::now() + heard_within;
@@ -177,7 +177,7 @@ impl<'a> Topics<'a> {
     ///
     /// # Errors
     /// Fails if the brokers do not answer.
-    pub fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
+    pub(crate) fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
         self.partition_count(&self.config.topics.fingerprints)
     }
 

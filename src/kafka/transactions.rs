@@ -22,8 +22,8 @@ use rdkafka::util::Timeout;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
 
 use crate::backoff::backoff;
+use crate::config::kafka::KafkaConfig;
 use crate::kafka::client::{self, ClientError};
-use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 
@@ -38,7 +38,7 @@ const DISTURBANCES: [&str; 2] = ["FAIL", "REQTMOUT"];
 const EVENTS: Duration = Duration::from_micros(200);
 
 /// A producer with the transactional id of one partition of the log.
-pub struct KafkaTransactions {
+pub(crate) struct KafkaTransactions {
     producer: BaseProducer<Deliveries>,
     state: Arc<Shared>,
     log_topic: String,
@@ -88,7 +88,7 @@ impl KafkaTransactions {
     ///
     /// # Errors
     /// Fails if the client cannot be created.
-    pub fn new(config: &KafkaConfig, log_partition: u32) -> Result<Self, ClientError> {
+    pub(crate) fn new(config: &KafkaConfig, log_partition: u32) -> Result<Self, ClientError> {
         let state = Arc::<Shared>::default();
         let deliveries = Deliveries {
             events: ClientEvents::new("cluster").queue("transaction", log_partition.to_string()),

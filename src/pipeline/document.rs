@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::telemetry::traces::page::{Marks, Step};
+use super::marks::{Marks, Step};
 use leitong_base::record::Reason;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::work::{TooMuchWork, Work};

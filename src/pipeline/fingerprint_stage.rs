@@ -11,13 +11,13 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::document::{self, Reading};
+use super::marks::{Marks, Step};
+use super::page_message::Message;
 use super::page_reader::{NoPage, PageReader, bounded};
 use crate::config::detectors;
+use crate::config::kafka::VerdictKey;
 use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
-use crate::kafka::config::VerdictKey;
-use crate::kafka::page_message::Message;
-use crate::telemetry::traces::page::{Marks, PageTrace, Step};
 use leitong_base::limits::{
     CARRIED_HEADERS_BYTES_MAX, CARRIED_KEY_BYTES_MAX, CORPUS_BYTES_MAX, DEAD_LETTER_HEADERS_BYTES_MAX,
 };
@@ -117,8 +117,6 @@ pub struct Fingerprinted {
     pub has_body: bool,
     /// Number of steps of [work](leitong_base::work).
     pub work: u64,
-    /// The trace of the page, if it has one that continues.
-    pub(crate) trace: Option<Box<PageTrace>>,
     /// The compressed text of the page, if it is requested ([`FingerprintStage::packing_texts`]).
     pub packed_text: Option<Box<[u8]>>,
 }
@@ -187,7 +185,7 @@ impl FingerprintStage {
             extractor: Extractor::new(&self.config.extract),
             terms: Terms::default(),
             digest_buffer: Vec::new(),
-            marks: Marks::of_process(),
+            marks: Marks::new(self.config.traces.enabled),
         }
     }
 
@@ -368,7 +366,7 @@ impl FingerprintStage {
         }));
         let has_body = body != Body::Missing;
         let work = work.done();
-        Fingerprinted { record: Ok(record), repaired, has_body, work, trace: None, packed_text }
+        Fingerprinted { record: Ok(record), repaired, has_body, work, packed_text }
     }
 
     /// Returns the compressed text of a page, if it is requested and there is one.
@@ -440,7 +438,7 @@ impl FingerprintStage {
 }
 
 /// Returns the result of `work`, or `None` if it panics.
-pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     // The panic hook has logged the panic.
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
@@ -456,7 +454,7 @@ fn skipped(why: Skip) -> Fingerprinted {
 
 fn passed_on(record: Result<LogRecord, Skip>) -> Fingerprinted {
     let repaired = Repaired::default();
-    Fingerprinted { record, repaired, has_body: true, work: 0, trace: None, packed_text: None }
+    Fingerprinted { record, repaired, has_body: true, work: 0, packed_text: None }
 }
 
 /// Returns the corpus in a header's value.

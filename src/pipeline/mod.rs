@@ -1,13 +1,39 @@
-//! The steps of a page before and after the log, and the [graph](graph) that connects them.
+//! The steps of a page one by one, for programs that put them together themselves.
+//!
+//! ```text
+//! line, message ─► PageReader ─► page ─► document ─► FingerprintStage ─► record ─► LogSource ─► log ─► ClusterStage ─► verdict
+//!                  (page_reader)        (document)                                (log_source)
+//! ```
+//! [`Deduplicator`](crate::Deduplicator) is both stages as one value. Here they are apart: any number of threads and
+//! machines can make records, and one owner decides on them in their order.
+//!
+//! ```
+//! use leitong::pipeline::cluster_stage::ClusterStage;
+//! use leitong::pipeline::fingerprint_stage::FingerprintStage;
+//! use leitong::{Config, Page};
+//! use leitong_base::record::Place;
+//! use leitong_base::record::timestamp::Timestamp;
+//! use leitong_cluster::{Clusterer, Position};
+//!
+//! let config = Config::default();
+//! let stage = FingerprintStage::new(config.clone())?;
+//! let (mut records, mut workspace) = (Vec::new(), stage.workspace());
+//! for line in [1, 2] {
+//!     let page = Page::text(format!("https://a.example/{line}"), "The mill by the river grinds no more, and its wheel stands still.");
+//!     let place = Place::Line { input: "mill.txt".into(), line };
+//!     records.extend(stage.process_page(place, page, &mut workspace).record);
+//! }
+//! let table = Clusterer::new(stage.detector().clone(), config.cluster_rules(), Position::default());
+//! let mut stage = ClusterStage::new(table, stage.detector().clone(), 0);
+//! let conclusions = stage.conclude_batch(records, Timestamp::now())?;
+//! assert_eq!(conclusions.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-pub mod budget;
 pub mod cluster_stage;
-pub mod cpu;
 pub mod document;
-pub mod files;
 pub mod fingerprint_stage;
-pub mod graph;
-pub mod log_partition;
+pub mod log_source;
+pub(crate) mod marks;
+pub mod page_message;
 pub mod page_reader;
-pub mod shared_stage;
-pub mod text_out;

@@ -8,11 +8,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use metrics::gauge;
+
+use super::page_message::Message;
 use crate::config::Config;
+use crate::config::kafka::PagesConfig;
 use crate::config::load::ConfigError;
-use crate::kafka::config::PagesConfig;
-use crate::kafka::page_message::Message;
-use crate::telemetry::metrics;
 use leitong_base::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX};
 use leitong_base::record::{Cause, Place};
 use leitong_base::terminal::escape;
@@ -256,7 +257,7 @@ impl PageReader {
         self.hits.fetch_or(hits, Ordering::Relaxed);
         if self.messages.fetch_add(1, Ordering::Relaxed) + 1 == TELL_AFTER_MESSAGES {
             let never = self.mapping.never_hit(self.hits.load(Ordering::Relaxed));
-            metrics::pointers_without_hits(never.len());
+            gauge!("leitong_input_pointers_without_hits").set(never.len() as f64);
             for field in never {
                 tracing::warn!(
                     "preset {}: nothing was found for {field} in the first {TELL_AFTER_MESSAGES} messages; see [input.fields]",

@@ -27,17 +27,17 @@ const LIMITS: Limits = Limits {
 };
 
 /// Handler of additional addresses. It returns `None` for a request that it does not answer.
-pub type MorePaths = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
+pub(crate) type MorePaths = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
 
 /// An admin port that is bound but not served yet.
-pub struct AdminPort(Port);
+pub(crate) struct AdminPort(Port);
 
 impl AdminPort {
     /// Binds the port.
     ///
     /// # Errors
     /// Fails if the port cannot be bound.
-    pub async fn bind(address: &str) -> anyhow::Result<Self> {
+    pub(crate) async fn bind(address: &str) -> anyhow::Result<Self> {
         let port = Port::bind(address).await.with_context(|| {
             format!("admin.address = {address:?}: cannot be bound; choose another address with --admin, or port 0 for a free port")
         })?;
@@ -46,12 +46,17 @@ impl AdminPort {
 
     /// Returns the address that it listens on.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
     /// Serves the port permanently.
-    pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle, more_paths: Option<MorePaths>) {
+    pub(crate) async fn serve(
+        self,
+        health: Arc<Health>,
+        metrics: PrometheusHandle,
+        more_paths: Option<MorePaths>,
+    ) {
         self.serve_within(LIMITS, health, metrics, more_paths).await;
     }
 

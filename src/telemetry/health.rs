@@ -18,13 +18,13 @@ const STALL_MAX: Duration = Duration::from_secs(60);
 
 /// State of all stages, for the probes.
 #[derive(Debug, Default)]
-pub struct Health {
+pub(crate) struct Health {
     stages: Mutex<Vec<Arc<StageHealth>>>,
 }
 
 /// State of one stage of the worker.
 #[derive(Debug)]
-pub struct StageHealth {
+pub(crate) struct StageHealth {
     name: &'static str,
     started: Instant,
     /// Time of the last tick, in milliseconds after the start.
@@ -40,7 +40,7 @@ pub struct StageHealth {
 
 /// Progress of a stage.
 #[derive(Debug)]
-pub struct Activity {
+pub(crate) struct Activity {
     started: Instant,
     /// Number of items that have arrived and are not finished.
     waiting: AtomicUsize,
@@ -57,19 +57,19 @@ impl Default for Activity {
 
 impl Activity {
     /// Resets the count of waiting items, after they were discarded.
-    pub fn begin_anew(&self) {
+    pub(crate) fn begin_anew(&self) {
         self.waiting.store(0, Ordering::Relaxed);
     }
 
     /// Adds items that have arrived.
-    pub fn begins(&self, items: usize) {
+    pub(crate) fn begins(&self, items: usize) {
         if self.waiting.fetch_add(items, Ordering::Relaxed) == 0 {
             self.last_ms.store(millis_since(self.started), Ordering::Relaxed);
         }
     }
 
     /// Removes items that are finished.
-    pub fn done(&self, items: usize) {
+    pub(crate) fn done(&self, items: usize) {
         self.last_ms.store(millis_since(self.started), Ordering::Relaxed);
         let less = |waiting: usize| Some(waiting.saturating_sub(items));
         let _ = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
@@ -77,7 +77,7 @@ impl Activity {
 
     /// Returns how long items have waited while none was finished; zero if none is waiting.
     #[must_use]
-    pub fn still_for(&self) -> Duration {
+    pub(crate) fn still_for(&self) -> Duration {
         match self.waiting.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
             _ => self
@@ -90,7 +90,7 @@ impl Activity {
     /// Returns the number of waiting items and the time since one was last finished, if that time is at least
     /// `patience`.
     #[must_use]
-    pub fn stalled(&self, patience: Duration) -> Option<(usize, Duration)> {
+    pub(crate) fn stalled(&self, patience: Duration) -> Option<(usize, Duration)> {
         let (waiting, still_for) = (self.waiting.load(Ordering::Relaxed), self.still_for());
         (waiting > 0 && still_for >= patience).then_some((waiting, still_for))
     }
@@ -102,7 +102,7 @@ fn millis_since(time: Instant) -> u64 {
 
 impl Health {
     /// Adds a stage to the probes.
-    pub fn add(&self, name: &'static str) -> Arc<StageHealth> {
+    pub(crate) fn add(&self, name: &'static str) -> Arc<StageHealth> {
         let stage = Arc::new(StageHealth {
             name,
             started: Instant::now(),
@@ -119,7 +119,7 @@ impl Health {
 
     /// Returns the reasons why the worker is not alive; empty if it is alive.
     #[must_use]
-    pub fn dead(&self) -> Vec<String> {
+    pub(crate) fn dead(&self) -> Vec<String> {
         self.each(|stage| {
             let silent = stage.silent();
             let text = format!("{}: no progress for {} s", stage.name, silent.as_secs());
@@ -129,7 +129,7 @@ impl Health {
 
     /// Returns the reasons why the worker is not ready; empty if it is ready.
     #[must_use]
-    pub fn not_ready(&self) -> Vec<String> {
+    pub(crate) fn not_ready(&self) -> Vec<String> {
         self.not_ready_within(STALL_MAX)
     }
 
@@ -163,30 +163,30 @@ impl Health {
 
 impl StageHealth {
     /// Records a sign of life.
-    pub fn tick(&self) {
+    pub(crate) fn tick(&self) {
         self.last_tick_ms.store(millis_since(self.started), Ordering::Relaxed);
     }
 
     /// Returns the progress of its CPU stages.
     #[must_use]
-    pub fn activity(&self) -> &Arc<Activity> {
+    pub(crate) fn activity(&self) -> &Arc<Activity> {
         &self.activity
     }
 
     /// Records that the stage is a member of its group.
-    pub fn joined(&self) {
+    pub(crate) fn joined(&self) {
         self.joined.store(true, Ordering::Relaxed);
     }
 
     /// Adds partitions that were assigned to the stage.
-    pub fn assigned(&self, partitions: usize) {
+    pub(crate) fn assigned(&self, partitions: usize) {
         self.assigned.fetch_add(partitions, Ordering::Relaxed);
         self.joined();
         self.tick();
     }
 
     /// Removes partitions that are no longer assigned to the stage.
-    pub fn revoked(&self, partitions: usize) {
+    pub(crate) fn revoked(&self, partitions: usize) {
         let less = |n: usize| Some(n.saturating_sub(partitions));
         let _ = self.assigned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         self.tick();
@@ -194,23 +194,23 @@ impl StageHealth {
 
     /// Returns the number of assigned partitions.
     #[must_use]
-    pub fn partitions(&self) -> usize {
+    pub(crate) fn partitions(&self) -> usize {
         self.assigned.load(Ordering::Relaxed)
     }
 
     /// Records the reason why the stage does nothing until an operator acts.
-    pub fn refuse(&self, why: String) {
+    pub(crate) fn refuse(&self, why: String) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
     }
 
     /// Records the reason why a partition of the log cannot be served.
-    pub fn wait_for(&self, log_partition: u32, why: String) {
+    pub(crate) fn wait_for(&self, log_partition: u32, why: String) {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).insert(log_partition, why);
     }
 
     /// Does the same unless `is_left` returns true. A caller that leaves a partition first makes `is_left`
     /// true, and then calls [`Self::stop_waiting_for`], so a reason that an owner reports late does not stay.
-    pub fn wait_for_unless(&self, log_partition: u32, why: String, is_left: impl Fn() -> bool) {
+    pub(crate) fn wait_for_unless(&self, log_partition: u32, why: String, is_left: impl Fn() -> bool) {
         let mut not_ready = self.not_ready.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_left() {
             not_ready.insert(log_partition, why);
@@ -220,13 +220,13 @@ impl StageHealth {
     /// Returns the reason why a partition of the log is not served; `None` if it is served, or not assigned
     /// to this instance.
     #[must_use]
-    pub fn why_not(&self, log_partition: u32) -> Option<String> {
+    pub(crate) fn why_not(&self, log_partition: u32) -> Option<String> {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).get(&log_partition).cloned()
     }
 
     /// Removes the reason for a partition of the log that is served now, or is no longer assigned to this
     /// instance.
-    pub fn stop_waiting_for(&self, log_partition: u32) {
+    pub(crate) fn stop_waiting_for(&self, log_partition: u32) {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).remove(&log_partition);
     }
 

@@ -1,12 +1,10 @@
 //! Everything that an operator sees of a worker: [`metrics`], [`health`], [`tally`], [`traces`] and the
 //! [`admin`] port.
 
-pub mod admin;
-pub mod config;
-pub mod health;
-pub mod metrics;
-pub mod redact;
-pub mod shared_paragraphs;
-pub mod tally;
-pub mod templates;
-pub mod traces;
+pub(crate) mod admin;
+pub(crate) mod health;
+pub(crate) mod metrics;
+pub(crate) mod shared_paragraphs;
+pub(crate) mod tally;
+pub(crate) mod templates;
+pub(crate) mod traces;

@@ -21,7 +21,7 @@ static OF_THIS_PROCESS: OnceLock<Mutex<Tally>> = OnceLock::new();
 
 /// Counts for one name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pages {
+pub(crate) struct Pages {
     /// Pages with a verdict.
     pub verdicts: u64,
     /// Exact and near duplicates among these.
@@ -30,7 +30,7 @@ pub struct Pages {
 
 /// The values that are counted for one verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tallied {
+pub(crate) struct Tallied {
     /// Its corpus.
     pub corpus: String,
     /// Host of its url; empty if there is none.
@@ -42,7 +42,7 @@ pub struct Tallied {
 impl Tallied {
     /// Returns the values to count for `conclusion`; `None` unless [`begin`] was called.
     #[must_use]
-    pub fn from_conclusion(conclusion: &Conclusion) -> Option<Self> {
+    pub(crate) fn from_conclusion(conclusion: &Conclusion) -> Option<Self> {
         OF_THIS_PROCESS.get()?;
         let Conclusion::Verdict(verdict) = conclusion else { return None };
         let is_duplicate = matches!(verdict.kind, Kind::ExactDuplicate | Kind::NearDuplicate);
@@ -56,12 +56,12 @@ impl Tallied {
 }
 
 /// Starts to count in this process.
-pub fn begin() {
+pub(crate) fn begin() {
     OF_THIS_PROCESS.get_or_init(Mutex::default);
 }
 
 /// Counts committed verdicts.
-pub fn committed(verdicts: &[Tallied]) {
+pub(crate) fn committed(verdicts: &[Tallied]) {
     if let Some(tally) = OF_THIS_PROCESS.get() {
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
         verdicts.iter().for_each(|verdict| tally.count(verdict));
@@ -70,14 +70,14 @@ pub fn committed(verdicts: &[Tallied]) {
 
 /// Returns the counts of this process so far.
 #[must_use]
-pub fn so_far() -> Tally {
+pub(crate) fn so_far() -> Tally {
     let tally = OF_THIS_PROCESS.get();
     tally.map(|tally| tally.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
 }
 
 /// Counts by corpus, host and cluster.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// By corpus.
     pub corpora: Names,
     /// By host, without pages whose url has none.
@@ -88,7 +88,7 @@ pub struct Tally {
 
 impl Tally {
     /// Counts one verdict.
-    pub fn count(&mut self, Tallied { corpus, host, joined }: &Tallied) {
+    pub(crate) fn count(&mut self, Tallied { corpus, host, joined }: &Tallied) {
         let duplicates = u64::from(joined.is_some());
         let pages = Pages { verdicts: 1, duplicates };
         self.corpora.add(corpus, "", pages);
@@ -103,7 +103,7 @@ impl Tally {
 
 /// Counts for a bounded number of names.
 #[derive(Debug, Clone, Default)]
-pub struct Names {
+pub(crate) struct Names {
     kept: BTreeMap<Box<str>, (Box<str>, Pages)>,
     /// Counts of names that are not kept.
     pub others: Pages,
@@ -129,7 +129,7 @@ impl Names {
 
     /// Returns the names with the most pages: name, note, pages.
     #[must_use]
-    pub fn largest(&self, most: usize) -> Vec<(&str, &str, Pages)> {
+    pub(crate) fn largest(&self, most: usize) -> Vec<(&str, &str, Pages)> {
         let mut all: Vec<_> =
             self.kept.iter().map(|(name, (note, pages))| (&**name, &**note, *pages)).collect();
         all.sort_by_key(|(name, _, pages)| (std::cmp::Reverse(pages.verdicts), *name));

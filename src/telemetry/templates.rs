@@ -51,7 +51,7 @@ const ALARMS_MAX: usize = 20;
 
 /// The values of one verdict that the alarm uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Noticed {
+pub(crate) struct Noticed {
     /// Hash of the page's site.
     site: u64,
     /// The cluster that a duplicate joined.
@@ -72,7 +72,7 @@ impl Noticed {
     /// Returns the values of `conclusion`; `None` unless [`begin`] was called. Pages without a site or text,
     /// and pages that were crawled again, give `None` as well.
     #[must_use]
-    pub fn from_conclusion(conclusion: &Conclusion) -> Option<Self> {
+    pub(crate) fn from_conclusion(conclusion: &Conclusion) -> Option<Self> {
         OF_THIS_PROCESS.get()?;
         let Conclusion::Verdict(verdict) = conclusion else { return None };
         let is_duplicate = matches!(verdict.kind, Kind::ExactDuplicate | Kind::NearDuplicate);
@@ -107,14 +107,14 @@ fn site(url: &str) -> Option<&str> {
 
 /// Returns true if a page belongs to the site `name`, as an [`Alarm`] names it.
 #[must_use]
-pub fn is_of_site(url: &str, name: &str) -> bool {
+pub(crate) fn is_of_site(url: &str, name: &str) -> bool {
     site(url).is_some_and(|site| site.eq_ignore_ascii_case(name))
 }
 
 /// Returns the command that finds the paragraphs that pages of a site share. Pages choose the names of sites,
 /// so anything that a shell could interpret is quoted.
 #[must_use]
-pub fn command(site: &str) -> String {
+pub(crate) fn command(site: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let site = match site.starts_with(|c: char| c.is_ascii_alphanumeric()) && site.chars().all(is_plain) {
         true => site.to_owned(),
@@ -137,7 +137,7 @@ fn short(name: &str) -> &str {
 /// A cluster or site that looks like a template, or the paragraphs that its pages share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
-pub enum Alarm {
+pub(crate) enum Alarm {
     /// A cluster that looks like a template.
     Cluster {
         /// Its site.
@@ -183,7 +183,7 @@ pub enum Alarm {
 impl Alarm {
     /// Returns the label of the metric; `None` for paragraphs, whose alarm was already counted.
     #[must_use]
-    pub fn label(&self) -> Option<&'static str> {
+    pub(crate) fn label(&self) -> Option<&'static str> {
         match self {
             Self::Cluster { .. } => Some("cluster"),
             Self::Site { .. } => Some("site"),
@@ -301,7 +301,7 @@ struct Site {
 
 /// State of the alarm.
 #[derive(Debug)]
-pub struct Templates {
+pub(crate) struct Templates {
     clusters: Frequent<[u8; 16], Cluster>,
     sites: Frequent<u64, Site>,
     alarms: VecDeque<Alarm>,
@@ -385,12 +385,12 @@ impl Templates {
 static OF_THIS_PROCESS: OnceLock<Mutex<Templates>> = OnceLock::new();
 
 /// Starts the alarm in this process.
-pub fn begin() {
+pub(crate) fn begin() {
     OF_THIS_PROCESS.get_or_init(Mutex::default);
 }
 
 /// Adds committed verdicts, and logs the alarms that they raise.
-pub fn committed(noticed: &[Noticed]) {
+pub(crate) fn committed(noticed: &[Noticed]) {
     let Some(templates) = OF_THIS_PROCESS.get() else { return };
     let mut templates = templates.lock().unwrap_or_else(PoisonError::into_inner);
     for alarm in noticed.iter().flat_map(|noticed| templates.notice(noticed)) {
@@ -406,7 +406,7 @@ pub fn committed(noticed: &[Noticed]) {
 
 /// Adds the text of a page that is on its way to the log. If its site is watched and this is the last page
 /// needed, logs the paragraphs that the site's pages share.
-pub fn read(record: &LogRecord, terms: &Terms) {
+pub(crate) fn read(record: &LogRecord, terms: &Terms) {
     if !shared_paragraphs::is_watching() {
         return;
     }
@@ -426,7 +426,7 @@ pub fn read(record: &LogRecord, terms: &Terms) {
 
 /// Returns the last alarms of this process, oldest first.
 #[must_use]
-pub fn alarms() -> Vec<Alarm> {
+pub(crate) fn alarms() -> Vec<Alarm> {
     let templates = OF_THIS_PROCESS.get();
     let alarms = templates.map(|templates| {
         templates.lock().unwrap_or_else(PoisonError::into_inner).alarms.iter().cloned().collect()

@@ -14,7 +14,7 @@ use super::tables::WorkerTables;
 use crate::api::core::Core;
 use crate::api::server::ApiPort;
 use crate::api::token::Token;
-use crate::pipeline::cpu::thread_count;
+use crate::graph::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 
 /// Number of threads that serve sockets. Pages are processed by other threads.

@@ -15,12 +15,12 @@ use super::owned::OwnedPartition;
 use super::ports::World;
 use super::trouble::Trouble;
 use crate::kafka::headers::{AsBorrowed, trace_context};
-use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::partition_reader::place;
 use crate::kafka::ports::{Reader, Step};
-use crate::pipeline::log_partition::{Accepted, LogPartition};
 use crate::telemetry::traces::page::{LogRead, LogTrace};
 use crate::telemetry::{metrics, traces};
+use crate::verdict_message::log_origin::LogOrigin;
+use crate::worker::log_partition::{Accepted, LogPartition};
 use crate::worker::outputs::Outputs;
 use leitong_base::record::LogRecord;
 use leitong_base::record::timestamp::Timestamp;
@@ -189,7 +189,7 @@ impl Batch {
                         .push(conclusion, of, (log_time, trace), (config, tables))
                         .map_err(anyhow::Error::from)?;
                 }
-                Accepted::Dropped(why, _) => metrics::dropped(why),
+                Accepted::Dropped(why) => metrics::dropped(why),
             }
         }
         if let Some(origin) = decided.replaced {

@@ -14,9 +14,9 @@ use rdkafka::producer::{BaseProducer, Producer};
 
 use super::{Accepted, Roles, resources, startup};
 use crate::api::token::Token;
+use crate::config::kafka::KafkaConfig;
 use crate::config::{ApiConfig, Config};
 use crate::kafka::client;
-use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::topic_id::{Operation, allowed};

@@ -1,5 +1,5 @@
 //! The fingerprint stage over Kafka. It runs one producer session after another, each with its own consumer
-//! and its own [graph](crate::pipeline::graph):
+//! and its own [graph](crate::graph):
 //!
 //! ```text
 //! page topic ─► PageTopic ─► read ─► fingerprint ─► deliver ─► ToLog ─► log
@@ -16,17 +16,18 @@ use super::page_topic::PageTopic;
 use super::positions;
 use super::stop::Stop;
 use crate::config::Config;
+use crate::graph::budget::Permit;
+use crate::graph::cpu::{Cpu, Priority};
+use crate::graph::ends::SinkEnd;
+use crate::graph::{Flow, graph};
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_writer::LogProducer;
 use crate::kafka::page_session::Shared;
 use crate::kafka::pages::{Assigned, PageConsumer, PageOrigin};
-use crate::pipeline::budget::Permit;
-use crate::pipeline::cpu::{Cpu, Priority};
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
-use crate::pipeline::graph::ends::SinkEnd;
-use crate::pipeline::graph::{Flow, graph};
+use crate::pipeline::marks::now;
 use crate::telemetry::health::StageHealth;
-use crate::telemetry::traces::page::Seen;
+use crate::telemetry::traces::page::{PageTrace, Seen};
 use crate::telemetry::{metrics, templates, traces};
 
 /// Pause before a new session.
@@ -135,20 +136,24 @@ fn session(
     graph(flow, source, &cpu, sink).run()
 }
 
+/// A message that the stage has read.
+struct Read {
+    done: Fingerprinted,
+    /// The trace of the page, if it has one that continues.
+    trace: Option<Box<PageTrace>>,
+    origin: PageOrigin,
+}
+
 /// Runs the stage on one message, and traces it.
-fn process(
-    stage: &FingerprintStage,
-    page: &Assigned<'_>,
-    workspace: &mut Workspace,
-) -> (Fingerprinted, PageOrigin) {
+fn process(stage: &FingerprintStage, page: &Assigned<'_>, workspace: &mut Workspace) -> Read {
     let tracer = traces::tracer();
-    let began_at = tracer.map_or(0, |_| traces::now());
-    let mut done = stage.process_message(&page.place, || page.message(), workspace);
+    let began_at = tracer.map_or(0, |_| now());
+    let done = stage.process_message(&page.place, || page.message(), workspace);
     if let Ok(record) = &done.record {
         templates::read(record, workspace.terms());
     }
-    if let Some(tracer) = tracer {
-        done.trace = tracer.seen(&Seen {
+    let trace = tracer.and_then(|tracer| {
+        tracer.seen(&Seen {
             place: &page.place,
             timestamp_ms: page.origin.timestamp_ms,
             said: page.trace_context(),
@@ -156,25 +161,21 @@ fn process(
             began_at,
             marks: workspace.marks(),
             record: done.record.as_ref().map_err(|why| *why),
-        });
-    }
-    (done, page.origin)
+        })
+    });
+    Read { done, trace, origin: page.origin }
 }
 
 /// The sink end: sends records to the log.
 struct ToLog<'a>(&'a LogProducer);
 
-impl SinkEnd<(Fingerprinted, PageOrigin)> for ToLog<'_> {
+impl SinkEnd<Read> for ToLog<'_> {
     /// Returns false if the session has ended.
-    async fn take(
-        &mut self,
-        results: Vec<(Fingerprinted, PageOrigin)>,
-        _until_sent: Permit,
-    ) -> anyhow::Result<bool> {
-        for (fingerprinted, origin) in results {
-            match fingerprinted.record {
+    async fn take(&mut self, results: Vec<Read>, _until_sent: Permit) -> anyhow::Result<bool> {
+        for Read { done, trace, origin } in results {
+            match done.record {
                 Ok(record) => {
-                    if !self.0.send(record, origin, fingerprinted.trace) {
+                    if !self.0.send(record, origin, trace) {
                         return Ok(false);
                     }
                 }

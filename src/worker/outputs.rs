@@ -3,17 +3,17 @@
 
 use rdkafka::message::{Header, OwnedHeaders};
 
-use crate::kafka::cloud_events;
-use crate::kafka::config::KafkaConfig;
-use crate::kafka::config::VerdictFormat;
+use crate::config::kafka::KafkaConfig;
+use crate::config::kafka::VerdictFormat;
 use crate::kafka::dead_letter;
-use crate::kafka::log_origin::LogOrigin;
-use crate::kafka::verdict_headers;
 use crate::telemetry::metrics::Outcome;
 use crate::telemetry::tally::Tallied;
 use crate::telemetry::templates::Noticed;
 use crate::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
 use crate::telemetry::traces::page::LogTrace;
+use crate::verdict_message::cloud_events;
+use crate::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
+use crate::verdict_message::verdict_headers;
 use crate::worker::registry::{KeptVerdict, TableRegistry};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
@@ -77,6 +77,11 @@ pub(crate) enum To {
 /// Returns true if a header carries a trace context.
 fn is_context(name: &str) -> bool {
     name.eq_ignore_ascii_case(TRACEPARENT) || name.eq_ignore_ascii_case(TRACESTATE)
+}
+
+/// Adds the header that names the record of the log.
+fn with_origin(origin: LogOrigin, headers: OwnedHeaders) -> OwnedHeaders {
+    headers.insert(Header { key: LOG_ORIGIN, value: Some(&origin.to_string()) })
 }
 
 /// Returns the headers, and adds the context of a trace that continues.
@@ -144,7 +149,7 @@ impl Outputs {
                 let without = dead_letter::is_without_value(&letter);
                 // Received headers are kept; if a name occurs twice, the last one counts.
                 let headers =
-                    |without| traced(of.add_to(dead_letter::headers(&letter, &config.app, without)));
+                    |without| traced(with_origin(of, dead_letter::headers(&letter, &config.app, without)));
                 OutputRecord {
                     to: To::DeadLetters,
                     headers: headers(without),

@@ -6,7 +6,7 @@ use super::outputs::Outputs;
 use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::config::Config;
-use crate::pipeline::log_partition::LogPartition;
+use crate::worker::log_partition::LogPartition;
 
 /// A partition that this instance owns.
 pub(crate) struct OwnedPartition<W> {

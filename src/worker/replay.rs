@@ -14,7 +14,7 @@ use crate::config::KafkaConfig;
 use crate::kafka::partition_reader::{PartitionReader, place};
 use crate::kafka::ports::{Reader, Step};
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::log_partition::{Accepted, Decided, LogPartition};
+use crate::worker::log_partition::{Accepted, Decided, LogPartition};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::changelog::restore::Restored;
 use leitong_cluster::log::LogPlace;
@@ -57,7 +57,7 @@ impl Replayed {
         let records = decided.accepted.len();
         let concluded = |accepted| match accepted {
             Accepted::Concluded(conclusion) => Some(conclusion),
-            Accepted::Dropped(..) => None,
+            Accepted::Dropped(_) => None,
         };
         let conclusions: Vec<_> = decided.accepted.into_iter().filter_map(concluded).collect();
         self.taken += conclusions.len() as u64;

@@ -28,10 +28,10 @@ use super::ports::World;
 use super::positions;
 use super::transaction::TransactionalProducer;
 use super::trouble::Trouble;
-use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Outgoing, Reader, Record, Step};
 use crate::telemetry::metrics;
+use crate::verdict_message::log_origin::LogOrigin;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
 

@@ -22,6 +22,7 @@ use super::transaction::{TransactionError, TransactionalProducer};
 use super::trouble::Trouble;
 use crate::kafka::ports::Delivered;
 use crate::kafka::ports::{Reader, RequestError};
+use crate::pipeline::marks::now;
 use crate::telemetry::traces::page::Committed;
 use crate::telemetry::{metrics, tally, templates, traces};
 use crate::worker::outputs::{Counted, OutputRecord, Outputs, To};
@@ -116,7 +117,7 @@ impl<'a, W: World> Writer<'a, W> {
         // Read for each commit, because every rebalance changes the generation.
         let group = world.group().context("this instance has left its group")?;
         let began = world.now();
-        let began_at = traces::tracer().map_or(0, |_| traces::now());
+        let began_at = traces::tracer().map_or(0, |_| now());
         let result = producer.commit(parts, config, &group);
         let took = world.now().duration_since(began);
         metrics::transaction(result.is_ok(), took);
@@ -203,7 +204,7 @@ impl<'a, W: World> Writer<'a, W> {
     /// Counts committed outputs. If the commit was confirmed only later, also records their traces.
     fn count(&self, outputs: &mut Outputs) {
         if traces::tracer().is_some() {
-            tell(std::slice::from_mut(outputs), &[], traces::now());
+            tell(std::slice::from_mut(outputs), &[], now());
         }
         if let Some(served) = &self.served {
             served.keep(std::mem::take(&mut outputs.kept));

@@ -1,7 +1,6 @@
 //! A crawler's own messages over a real broker: verdicts, dead letters that name the problem, and messages
 //! that are skipped without blocking anything.
 
-use leitong::kafka::config::KafkaConfig;
 use rdkafka::ClientConfig;
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer};
@@ -14,10 +13,9 @@ use crate::common::{article, gzip};
 
 /// Returns the page group's committed offset of partition 0.
 fn committed(installation: &Installation) -> i64 {
-    let config = KafkaConfig { app: installation.app.clone(), ..KafkaConfig::default() };
     let consumer: BaseConsumer = ClientConfig::new()
         .set("bootstrap.servers", &installation.bootstrap)
-        .set("group.id", leitong::kafka::client::fingerprint_group(&config))
+        .set("group.id", format!("{}-fingerprint-0", installation.app))
         .create()
         .expect("a consumer");
     let mut wanted = TopicPartitionList::new();

@@ -2,16 +2,12 @@
 //! and nothing is lost once the operator has followed the message.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use leitong::kafka::topic_id::{Described, describe};
-use rdkafka::ClientConfig;
-use rdkafka::consumer::{BaseConsumer, Consumer};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, Worker};
-use crate::broker::{HANG_LIMIT, bootstrap, wait_until};
+use crate::broker::{bootstrap, wait_until};
 use crate::common::article;
 
 const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
@@ -77,29 +73,6 @@ fn rename_topics(installation: &Installation, names: &[(&str, &str)]) {
         text = text.replace(&name, &new);
     }
     std::fs::write(installation.config(), text).expect("written");
-}
-
-#[test]
-fn brokers_say_the_ids_of_topics() {
-    let installation = Installation::new(&bootstrap(), "ids", ONE_PARTITION);
-    let client: BaseConsumer =
-        ClientConfig::new().set("bootstrap.servers", &installation.bootstrap).create().expect("a client");
-    let [pages, log] = ["pages", "log"].map(|name| installation.topic(name));
-    let ask = |names: &[&str]| describe(client.client(), names, None, *HANG_LIMIT);
-    let first = ask(&[&pages, "nowhere", &log]).expect("an answer");
-    let [Described::Id(of_pages), Described::Missing, Described::Id(of_log)] = first[..] else {
-        panic!("{first:?}");
-    };
-    assert_ne!(of_pages, of_log);
-    for _ in 0..200 {
-        assert_eq!(ask(&[&log, &pages]).expect("an answer"), [of_log, of_pages].map(Described::Id));
-    }
-    recreate(&installation, &pages, &[]);
-    assert_ne!(ask(&[&pages]).expect("an answer"), [Described::Id(of_pages)]);
-    assert!(ask(&[&pages, &pages]).is_err(), "librdkafka refuses to be asked twice");
-    let nobody: BaseConsumer =
-        ClientConfig::new().set("bootstrap.servers", "127.0.0.1:1").create().expect("a client");
-    assert!(describe(nobody.client(), &[&pages], None, Duration::from_millis(300)).is_err());
 }
 
 /// The identity of a page topic was guessed from timestamps. If one old page was ahead of time, or the new

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use leitong::config::Config;
-use leitong::kafka::page_message::Message;
+use leitong::pipeline::page_message::Message;
 use leitong::pipeline::page_reader::PageReader;
 use leitong_base::record::{Place, Received};
 use leitong_corpora::source::Payload;

@@ -190,27 +190,6 @@ fn pictures_are_self_contained_and_readable() {
     }
 }
 
-/// The table of formats in docs/upgrading.md must agree with the program.
-#[test]
-fn the_table_of_formats_agrees_with_the_program() {
-    use leitong::formats::{FORMATS, VERDICT, Versions};
-    let page = read("docs/upgrading.md");
-    let rows: Vec<Vec<&str>> = page
-        .lines()
-        .skip_while(|line| !line.starts_with("| format |"))
-        .skip(2)
-        .take_while(|line| line.starts_with('|'))
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect();
-    let expected = FORMATS.map(|format| {
-        (format.name.to_owned(), Versions(&format.writes).to_string(), Versions(&format.reads).to_string())
-    });
-    let found: Vec<_> =
-        rows.iter().map(|row| (row[0].to_owned(), row[2].to_owned(), row[3].to_owned())).collect();
-    assert_eq!(found, expected);
-    assert!(page.contains(&format!("Verdicts have version {VERDICT}, ")));
-}
-
 /// Every page links to its version in the other language.
 #[test]
 fn chinese_and_english_pages_link_to_each_other() {

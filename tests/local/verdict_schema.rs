@@ -1,12 +1,9 @@
-//! The documents for consumers, `docs/verdict.schema.json` and `docs/asyncapi.yaml`, checked against the
-//! program's output.
+//! The document for consumers, `docs/verdict.schema.json`, checked against the program's output.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use jsonschema::Validator;
-use leitong::kafka::{cloud_events, verdict_headers};
-use leitong_base::proto::FORMAT_VERSION;
 use leitong_base::record::Reason;
 use leitong_cluster::verdict::Kind;
 use serde_json::{Value, json};
@@ -113,31 +110,6 @@ fn the_schema_covers_all_names() {
     };
     assert_eq!(known("kind"), Kind::ALL.iter().map(|kind| kind.as_str().to_owned()).collect());
     assert_eq!(known("reason"), Reason::ALL.iter().map(|reason| reason.as_str().to_owned()).collect());
-}
-
-#[test]
-fn the_asyncapi_document_describes_the_messages() {
-    let api: Value = serde_saphyr::from_str(&document("asyncapi.yaml")).expect("YAML");
-    let config = leitong::Config::default().kafka;
-    let channels = &api["channels"];
-    assert_eq!(channels["verdicts"]["address"], config.topics.verdicts.as_str());
-    assert_eq!(channels["deadLetters"]["address"], config.topics.dead_letters.as_str());
-    let verdict = &api["components"]["messages"]["verdict"];
-    let optional = cloud_events::NAMES;
-    let all = verdict_headers::NAMES.into_iter().chain(optional).collect();
-    assert_eq!(names(&verdict["headers"]["properties"]), all);
-    assert_eq!(verdict["headers"]["properties"]["ce_type"]["enum"], json!([cloud_events::TYPE]));
-    let required: BTreeSet<&str> =
-        verdict["headers"]["required"].as_array().expect("names").iter().filter_map(Value::as_str).collect();
-    assert_eq!(required, verdict_headers::NAMES.into_iter().collect());
-    let allowed_values = |name: &str| &verdict["headers"]["properties"][name]["enum"];
-    assert_eq!(allowed_values(verdict_headers::KIND), &json!(Kind::ALL.map(Kind::as_str)));
-    assert_eq!(allowed_values(verdict_headers::VERSION), &json!([FORMAT_VERSION.to_string()]));
-    assert_eq!(verdict["payload"]["schema"]["$ref"], "verdict.schema.json");
-    // Every reference within the document resolves.
-    for pointer in document("asyncapi.yaml").split("\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
-        assert!(api.pointer(pointer).is_some(), "{pointer}");
-    }
 }
 
 /// `select(.kind == "UNIQUE")`, as the README had it, lost every page that was crawled again.

@@ -1,11 +1,11 @@
 //! Alerts, their runbook, the dashboard and the metrics use the same names, and each rule is tested.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-use leitong::telemetry::metrics::ALL;
 use serde_json::Value;
 
-use crate::common::prometheus_tool;
+use crate::common::{prometheus_tool, run};
 use crate::compose::yaml;
 use crate::image::{ROOT, read};
 
@@ -30,17 +30,34 @@ fn metrics_in(query: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// Name and kind of each metric that the program exports.
+fn metrics() -> &'static [(String, String)] {
+    static METRICS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+        let reference = run(["config", "metrics"]).stdout;
+        let metric = |line: &str| {
+            let [name, kind, ..] = line.strip_prefix("| `")?.split(" | ").collect::<Vec<_>>()[..] else {
+                return None;
+            };
+            Some((name.trim_end_matches('`').to_owned(), kind.to_owned()))
+        };
+        let metrics: Vec<_> = reference.lines().filter_map(metric).collect();
+        assert!(metrics.len() > 50, "{reference}");
+        metrics
+    });
+    &METRICS
+}
+
 /// Returns true for a recorded series, or for a metric that the worker exports, possibly as a series of a
 /// histogram.
 fn is_exported(series: &str) -> bool {
     if series.contains(':') {
         return rules("record").iter().any(|rule| name(rule) == series);
     }
-    ALL.iter().any(|metric| match metric.kind {
+    metrics().iter().any(|(name, kind)| match kind.as_str() {
         "histogram" => {
-            series.strip_prefix(metric.name).is_some_and(|end| ["_bucket", "_sum", "_count"].contains(&end))
+            series.strip_prefix(name.as_str()).is_some_and(|end| ["_bucket", "_sum", "_count"].contains(&end))
         }
-        _ => series == metric.name,
+        _ => series == name,
     })
 }
 
@@ -64,7 +81,7 @@ fn every_alert_has_a_runbook_entry_and_every_entry_an_alert() {
     }
     for document in ["docs/operations.md", "docs/kafka.md", "README.md"] {
         for series in metrics_in(&read(document)).iter().filter(|series| !series.ends_with('_')) {
-            let known = is_exported(series) || ALL.iter().any(|metric| metric.name == series);
+            let known = is_exported(series) || metrics().iter().any(|(name, _)| name == series);
             assert!(known, "{document} names {series}, which no worker exports");
         }
     }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use leitong::Config;
-use leitong::kafka::client::fingerprint_group;
 use serde_json::{Value, json};
 
 use crate::common::{Run, leitong, write};
@@ -461,7 +460,10 @@ fn keda_watches_the_group_and_the_topic_of_the_workers() {
         let config = config(&objects);
         let scaled = &of_kind(&objects, "ScaledObject")["spec"];
         let trigger = &scaled["triggers"][0]["metadata"];
-        assert_eq!(trigger["consumerGroup"], fingerprint_group(&config.kafka));
+        assert_eq!(
+            trigger["consumerGroup"],
+            format!("{}-fingerprint-{}", config.kafka.app, config.kafka.epoch)
+        );
         assert_eq!(trigger["topic"], config.kafka.topics.pages);
         assert_eq!(scaled["maxReplicaCount"], config.kafka.create.page_partitions);
         let env = &worker_spec(&objects)["containers"][0]["env"][0];

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::brokers::{Brokers, Status, Topic};
 use crate::config::Config;
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::log_partition::{Accepted, LogPartition};
+use crate::worker::log_partition::{Accepted, LogPartition};
 use leitong_base::record::Place;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::changelog::Identity;

@@ -13,8 +13,8 @@ use super::faults::Fault;
 use super::reader::topic_of;
 use super::world::{Late, SimWorld};
 use super::{MS, Mistake};
-use crate::kafka::log_origin::LOG_ORIGIN;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
+use crate::verdict_message::log_origin::LOG_ORIGIN;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
 

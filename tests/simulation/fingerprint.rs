@@ -7,11 +7,11 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::config::PipelineConfig;
-use crate::pipeline::budget::{Load, Permit};
-use crate::pipeline::cpu::{Cpu, Priority};
-use crate::pipeline::graph::ends::{SinkEnd, SourceEnd};
-use crate::pipeline::graph::one_thread::OneThread;
-use crate::pipeline::graph::{Flow, graph};
+use crate::graph::budget::{Load, Permit};
+use crate::graph::cpu::{Cpu, Priority};
+use crate::graph::ends::{SinkEnd, SourceEnd};
+use crate::graph::one_thread::OneThread;
+use crate::graph::{Flow, graph};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
     Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Unreadable,

@@ -8,7 +8,7 @@ use super::world::SimWorld;
 use super::{Rng, checks};
 use crate::api::tables::{AsOf, HeldAs, LookedUp};
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::log_partition::LogPartition;
+use crate::worker::log_partition::LogPartition;
 use crate::worker::ports::World;
 use crate::worker::role::ClusterRole;
 use crate::worker::tables::WorkerTables;

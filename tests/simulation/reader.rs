@@ -11,9 +11,9 @@ use super::brokers::{Status, Stored, Topic};
 use super::world::SimWorld;
 use super::{MS, Mistake, Time};
 use crate::kafka::headers::AsBorrowed;
-use crate::kafka::log_origin::LOG_ORIGIN;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader, Step};
+use crate::verdict_message::log_origin::LOG_ORIGIN;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
 

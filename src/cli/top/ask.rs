@@ -5,9 +5,9 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use crate::config::admin::is_address;
+use crate::config::redact;
 use crate::console::frame::Answer;
-use crate::telemetry::config::is_address;
-use crate::telemetry::redact;
 
 /// Limits for asking one worker.
 #[derive(Debug, Clone, Copy)]

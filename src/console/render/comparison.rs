@@ -24,7 +24,7 @@ pub(super) const LETTERS: [&str; 2] = ["A", "B"];
 
 /// Returns the title of the page.
 #[must_use]
-pub fn title(comparison: &Comparison, language: Language) -> String {
+pub(crate) fn title(comparison: &Comparison, language: Language) -> String {
     let name = |side: &Side| {
         let name = side.title.as_deref().unwrap_or(&side.name);
         name.chars().take(TITLE_CHARS).collect::<String>()
@@ -35,7 +35,7 @@ pub fn title(comparison: &Comparison, language: Language) -> String {
 
 /// Renders the whole comparison.
 #[must_use]
-pub fn body(comparison: &Comparison, language: Language) -> Markup {
+pub(crate) fn body(comparison: &Comparison, language: Language) -> Markup {
     html! {
         (conclusion(comparison, language))
         (figures(comparison, language))

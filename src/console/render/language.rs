@@ -3,7 +3,7 @@
 
 /// A language of the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Language {
+pub(crate) enum Language {
     /// `en`
     #[default]
     English,
@@ -13,11 +13,11 @@ pub enum Language {
 
 impl Language {
     /// Both languages.
-    pub const ALL: [Self; 2] = [Self::English, Self::Chinese];
+    pub(crate) const ALL: [Self; 2] = [Self::English, Self::Chinese];
 
     /// Returns the text in this language.
     #[must_use]
-    pub fn say<T>(self, english: T, chinese: T) -> T {
+    pub(crate) fn say<T>(self, english: T, chinese: T) -> T {
         match self {
             Self::English => english,
             Self::Chinese => chinese,
@@ -26,44 +26,44 @@ impl Language {
 
     /// Returns the tag for `lang` attributes.
     #[must_use]
-    pub fn tag(self) -> &'static str {
+    pub(crate) fn tag(self) -> &'static str {
         self.say("en", "zh-CN")
     }
 
     /// Returns the short name, for addresses and arguments.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.say("en", "zh")
     }
 
     /// Returns the name of the language in itself.
     #[must_use]
-    pub fn own_name(self) -> &'static str {
+    pub(crate) fn own_name(self) -> &'static str {
         self.say("English", "中文")
     }
 
     /// Returns the other language.
     #[must_use]
-    pub fn other(self) -> Self {
+    pub(crate) fn other(self) -> Self {
         self.say(Self::Chinese, Self::English)
     }
 
     /// Returns the language of a tag such as `en`, `zh-TW` or `zh_CN.UTF-8`.
     #[must_use]
-    pub fn of_tag(tag: &str) -> Option<Self> {
+    pub(crate) fn of_tag(tag: &str) -> Option<Self> {
         let primary = tag.trim().split(['-', '_', '.', ';']).next().unwrap_or_default();
         Self::ALL.into_iter().find(|language| primary.eq_ignore_ascii_case(language.name()))
     }
 
     /// Returns the language for this value of `LANG`.
     #[must_use]
-    pub fn of_environment(lang: &str) -> Self {
+    pub(crate) fn of_environment(lang: &str) -> Self {
         Self::of_tag(lang).unwrap_or_default()
     }
 
     /// Returns the language that a browser prefers, by its `Accept-Language`.
     #[must_use]
-    pub fn accepted(header: &str) -> Self {
+    pub(crate) fn accepted(header: &str) -> Self {
         let offer = |part: &str| {
             let (tag, parameters) = part.split_once(';').unwrap_or((part, ""));
             let quality = parameters.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);

@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 use super::language::Language;
 
 /// The style of all pages.
-pub const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 /// The script of pages that refresh themselves.
-pub const SCRIPT: &str = include_str!("live.js");
+pub(crate) const SCRIPT: &str = include_str!("live.js");
 /// Icon of two overlapping sheets, as a data address that needs no request.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
 %3Crect x='1' y='1' width='9' height='11' rx='1.5' fill='%230b6e69'/%3E\
@@ -21,7 +21,7 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 
 /// The way in which a page is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery<'a> {
+pub(crate) enum Delivery<'a> {
     /// As a file that contains all it needs.
     File,
     /// By a server whose other files are under this path, which ends in `/`.
@@ -29,7 +29,7 @@ pub enum Delivery<'a> {
 }
 
 /// The surroundings of a page's content: title, links, language.
-pub struct Frame<'a> {
+pub(crate) struct Frame<'a> {
     /// Language of the page, except for text from crawled pages.
     pub language: Language,
     /// Title, which may contain text from crawled pages.
@@ -46,7 +46,7 @@ pub struct Frame<'a> {
 
 /// Renders a whole page around `body`.
 #[must_use]
-pub fn page(frame: &Frame<'_>, body: &Markup) -> String {
+pub(crate) fn page(frame: &Frame<'_>, body: &Markup) -> String {
     let language = frame.language;
     let served = match frame.delivery {
         Delivery::File => None,
@@ -114,13 +114,13 @@ fn header(frame: &Frame<'_>) -> Markup {
 
 /// Escapes characters in text from pages, urls and ids that could reorder or control the text around it.
 #[must_use]
-pub fn shown(text: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn shown(text: &str) -> std::borrow::Cow<'_, str> {
     leitong_base::terminal::escape_lines(text)
 }
 
 /// Renders text from a page, isolated from the direction of the text around it.
 #[must_use]
-pub fn quoted(text: &str) -> Markup {
+pub(crate) fn quoted(text: &str) -> Markup {
     html! { bdi { (shown(text)) } }
 }
 

@@ -15,7 +15,7 @@ const CHART: (f64, f64) = (720.0, 120.0);
 
 /// Renders the whole state. The script refreshes everything inside `#live`.
 #[must_use]
-pub fn body(live: &Live, language: Language) -> Markup {
+pub(crate) fn body(live: &Live, language: Language) -> Markup {
     html! {
         div #live {
             (state(live, language))

@@ -5,14 +5,14 @@
 //! dependency: manual escaping would be forgotten somewhere. `PreEscaped` is used in one place only, for our
 //! own style; a test counts its uses.
 
-pub mod cells;
-pub mod comparison;
-pub mod language;
-pub mod layout;
-pub mod live;
-pub mod opinion;
-pub mod saved;
-pub mod start;
+pub(crate) mod cells;
+pub(crate) mod comparison;
+pub(crate) mod language;
+pub(crate) mod layout;
+pub(crate) mod live;
+pub(crate) mod opinion;
+pub(crate) mod saved;
+pub(crate) mod start;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -23,7 +23,7 @@ use layout::{Delivery, Frame};
 
 /// Renders a comparison as a file that contains all it needs.
 #[must_use]
-pub fn file_of_comparison(comparison: &Comparison, language: Language) -> String {
+pub(crate) fn file_of_comparison(comparison: &Comparison, language: Language) -> String {
     let title = comparison::title(comparison, language);
     let frame = Frame {
         language,

@@ -10,7 +10,7 @@ use crate::console::comparison::Compared;
 
 /// Describes the features that a detector compares.
 #[must_use]
-pub fn looks_at(name: &str, language: Language) -> &'static str {
+pub(crate) fn looks_at(name: &str, language: Language) -> &'static str {
     match name {
         "simhash" => language.say("all words, a sample of passages, numbers", "全部词语、抽样片段、数字"),
         "paragraph" => language.say("each paragraph on its own", "逐段比较"),
@@ -28,7 +28,7 @@ pub fn looks_at(name: &str, language: Language) -> &'static str {
 
 /// Returns the sentence about two pages.
 #[must_use]
-pub fn sentence(name: &str, compared: &Compared, language: Language) -> String {
+pub(crate) fn sentence(name: &str, compared: &Compared, language: Language) -> String {
     let figures = Figures { compared, language };
     let sentence = match name {
         "simhash" => figures.simhash(),
@@ -47,7 +47,7 @@ pub fn sentence(name: &str, compared: &Compared, language: Language) -> String {
 
 /// Formats `0.9062` as `90.6 %`.
 #[must_use]
-pub fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
     format!("{}\u{a0}%", text.strip_suffix(".0").unwrap_or(&text))
 }

@@ -14,7 +14,7 @@ use crate::console::saved::{Canonical, Found};
 
 /// Builder of links to pages of the console.
 #[derive(Debug, Clone, Copy)]
-pub struct Links {
+pub(crate) struct Links {
     /// Language of the linked pages.
     pub language: Language,
     /// True if pages can be compared by their ids.
@@ -35,7 +35,7 @@ impl Links {
 
 /// Renders the search field for ids and urls.
 #[must_use]
-pub fn search(query: &str, language: Language) -> Markup {
+pub(crate) fn search(query: &str, language: Language) -> Markup {
     html! {
         h1 { (language.say("Look up a page", "查找页面")) }
         form role="search" method="get" action="/page" {
@@ -51,7 +51,7 @@ pub fn search(query: &str, language: Language) -> Markup {
 
 /// Renders the result of a search.
 #[must_use]
-pub fn found(query: &str, found: &Found, links: Links) -> Markup {
+pub(crate) fn found(query: &str, found: &Found, links: Links) -> Markup {
     let language = links.language;
     html! {
         (search(query, language))

@@ -8,7 +8,7 @@ use super::layout::quoted;
 
 /// Optional features of the form.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Offers {
+pub(crate) struct Offers {
     /// True if pages can be named by id or url.
     pub ids: bool,
     /// Limit on the bytes of a page.
@@ -17,7 +17,7 @@ pub struct Offers {
 
 /// Renders the form.
 #[must_use]
-pub fn compare_form(action: &str, offers: Offers, language: Language) -> Markup {
+pub(crate) fn compare_form(action: &str, offers: Offers, language: Language) -> Markup {
     html! {
         h1 { (language.say("Compare two pages", "比较两个页面")) }
         p.lead {
@@ -79,7 +79,7 @@ fn side(letter: &str, offers: Offers, language: Language) -> Markup {
 
 /// Renders an error page.
 #[must_use]
-pub fn problem(title: &str, detail: &str, back: &str, language: Language) -> Markup {
+pub(crate) fn problem(title: &str, detail: &str, back: &str, language: Language) -> Markup {
     html! {
         section.verdict.bad aria-labelledby="problem" {
             h1 #problem { (title) }

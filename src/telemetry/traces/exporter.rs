@@ -23,9 +23,10 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout, timeout_at};
 use url::Position;
 
-use super::config::Settings;
 use super::spans::{SCHEMA_URL, text};
-use crate::telemetry::{metrics, redact};
+use crate::config::redact;
+use crate::config::traces::Settings;
+use crate::telemetry::metrics;
 use leitong_base::proto::otlp::{
     ExportRequest, ExportResponse, Resource, ResourceSpans, Scope, ScopeSpans, Span,
 };
@@ -263,7 +264,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::telemetry::traces::config::TracesConfig;
+    use crate::config::traces::TracesConfig;
 
     /// Starts a collector that gives these answers one after the other, and keeps the requests.
     async fn collector(answers: Vec<(u16, Vec<u8>)>) -> (String, Arc<Mutex<Vec<ExportRequest>>>) {

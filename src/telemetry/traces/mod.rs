@@ -11,7 +11,8 @@
 //!       └ send VERDICTS .. until the transaction is committed; its context is the verdict's header
 //! ```
 //! * [`context`] reads and writes the headers; [`page`] makes the spans of a page; [`spans`] builds a span
-//!   for OTLP; [`exporter`] owns the queue and sends to the collector; [`config`] reads settings and variables.
+//!   for OTLP; [`exporter`] owns the queue and sends to the collector; [`config::traces`](crate::config::traces)
+//!   reads settings and variables.
 //!
 //! Invariants: no decision depends on traces, and no outcome waits for them. Ids of spans are hashes of trace
 //! and place. So a page that is read twice has the same spans twice, and the header of a verdict is a
@@ -19,20 +20,20 @@
 //! traces are off, one load of a pointer per page. The queue holds `queue_spans` spans; further ones
 //! are dropped and counted.
 
-pub mod config;
 pub(crate) mod context;
 mod exporter;
 pub(crate) mod page;
 mod spans;
 
 use std::sync::OnceLock;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::{metrics, redact};
-use config::Settings;
+use super::metrics;
+use crate::config::redact;
+use crate::config::traces::Settings;
 use context::TraceContext;
 use leitong_base::proto::otlp::Span;
 
@@ -99,12 +100,6 @@ impl Exporting {
 /// Returns the tracer of this process; `None` if nothing is traced.
 pub(crate) fn tracer() -> Option<&'static Tracer> {
     OF_THIS_PROCESS.get()
-}
-
-/// Returns the current time in nanoseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Converts a ratio to a bound on the last 63 bits of trace ids, as OpenTelemetry's samplers do.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use super::Tracer;
 use super::context::TraceContext;
 use super::spans::{self, Operation, Time};
-use super::{Tracer, now};
+use crate::pipeline::marks::{Marks, now};
 use leitong_base::proto::otlp::{KeyValue, Span, span};
 use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use leitong_cluster::log::watermarks::Origin;
@@ -29,60 +30,6 @@ enum Part {
     SendOutcome = 6,
     /// The first step of the fingerprint stage. Its other steps follow in order.
     FirstStep = 16,
-}
-
-/// The steps of the fingerprint stage, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Bytes to text.
-    Decode,
-    /// Text to document, and its digest.
-    Extract,
-    /// Document to terms.
-    Segment,
-    /// Terms to fingerprint.
-    Fingerprint,
-}
-
-impl Step {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Decode => "decode",
-            Self::Extract => "extract",
-            Self::Segment => "segment",
-            Self::Fingerprint => "fingerprint",
-        }
-    }
-}
-
-/// Times when the steps of the current page ended. Nothing is recorded unless this process traces.
-#[derive(Debug, Default)]
-pub(crate) struct Marks {
-    is_on: bool,
-    began: u64,
-    ended: Vec<(Step, u64)>,
-}
-
-impl Marks {
-    /// Returns marks for a thread of the fingerprint stage.
-    pub(crate) fn of_process() -> Self {
-        Self { is_on: super::tracer().is_some(), ..Self::default() }
-    }
-
-    /// Records the start of a page.
-    pub(crate) fn begin(&mut self) {
-        if self.is_on {
-            self.began = now();
-            self.ended.clear();
-        }
-    }
-
-    /// Records the end of a step.
-    pub(crate) fn end(&mut self, step: Step) {
-        if self.is_on {
-            self.ended.push((step, now()));
-        }
-    }
 }
 
 /// Place of a page's message.

@@ -1,7 +1,7 @@
 //! Writes conclusions, and flushes whenever no more are waiting.
 
-use crate::pipeline::budget::Permit;
-use crate::pipeline::graph::queue::Receiver;
+use crate::graph::budget::Permit;
+use crate::graph::queue::Receiver;
 use leitong_cluster::verdict::Conclusion;
 use leitong_corpora::sink::{Milestone, Sink};
 

@@ -4,8 +4,8 @@ use std::mem;
 
 use anyhow::Context;
 
-use crate::pipeline::budget::Load;
-use crate::pipeline::graph::ends::SourceEnd;
+use crate::graph::budget::Load;
+use crate::graph::ends::SourceEnd;
 use leitong_corpora::source::{Record, Source};
 
 /// Reads records of files.

@@ -3,11 +3,11 @@
 //! The steps are those of the fingerprint stage up to the document, so a text is the one that would be
 //! compared.
 
-use super::document;
-use super::fingerprint_stage::guarded;
-use super::page_reader::PageReader;
 use crate::config::Config;
 use crate::config::load::ConfigError;
+use crate::pipeline::document;
+use crate::pipeline::fingerprint_stage::guarded;
+use crate::pipeline::page_reader::PageReader;
 use leitong_base::record::Reason;
 use leitong_base::work::Work;
 use leitong_corpora::keep::texts::{Converter, Text};
@@ -17,7 +17,7 @@ use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::page::{Body, Page};
 
 /// A converter that reads records as `dedup` does.
-pub struct TextConverter {
+pub(crate) struct TextConverter {
     reader: PageReader,
     extract: ExtractConfig,
     work_max: u64,
@@ -30,7 +30,7 @@ impl TextConverter {
     ///
     /// # Errors
     /// The errors in `[input]`.
-    pub fn new(config: &Config, writes_markdown: bool) -> Result<Self, ConfigError> {
+    pub(crate) fn new(config: &Config, writes_markdown: bool) -> Result<Self, ConfigError> {
         Ok(Self {
             reader: PageReader::new(config, true)?.quiet(),
             extract: config.extract.clone(),

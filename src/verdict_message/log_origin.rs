@@ -4,9 +4,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-#[cfg(feature = "kafka")]
-use rdkafka::message::{Header, OwnedHeaders};
-
 /// Name of the header.
 pub(crate) const LOG_ORIGIN: &str = "leitong.log";
 
@@ -17,14 +14,6 @@ pub(crate) struct LogOrigin {
     pub(crate) partition: u32,
     /// The offset in the partition.
     pub(crate) offset: u64,
-}
-
-#[cfg(feature = "kafka")]
-impl LogOrigin {
-    /// Adds the header.
-    pub(crate) fn add_to(self, headers: OwnedHeaders) -> OwnedHeaders {
-        headers.insert(Header { key: LOG_ORIGIN, value: Some(&self.to_string()) })
-    }
 }
 
 impl fmt::Display for LogOrigin {

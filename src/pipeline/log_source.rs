@@ -13,7 +13,8 @@
 
 use std::sync::Arc;
 
-use crate::kafka::log_writer::log_partition;
+use xxhash_rust::xxh3::xxh3_64;
+
 use leitong_base::record::Place;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::log::entry::{EntryError, Sent};
@@ -64,6 +65,13 @@ impl LogSource {
         let sent = Sent { previous_offset, timestamp_ms: None, topic_id: None };
         Ok((partition, record.at(&place, sent, self.log_time)))
     }
+}
+
+/// Returns the partition of the log for a corpus. This can never change, since tables are split by it.
+#[must_use]
+pub fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
+    // The remainder is below the number of partitions, so it fits.
+    (xxh3_64(corpus.as_bytes()) % u64::from(log_partitions.max(1))) as u32
 }
 
 #[cfg(test)]

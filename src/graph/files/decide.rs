@@ -3,11 +3,11 @@
 use anyhow::anyhow;
 
 use super::write::Concluded;
-use crate::pipeline::budget::Permit;
+use crate::graph::budget::Permit;
+use crate::graph::ends::SinkEnd;
+use crate::graph::queue::Sender;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::Fingerprinted;
-use crate::pipeline::graph::ends::SinkEnd;
-use crate::pipeline::graph::queue::Sender;
 use leitong_base::record::Place;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_corpora::sink::Milestone;

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use parking_lot::MappedRwLockReadGuard;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::cluster_stage::ClusterStage;
 use super::shared_stage::{SharedStage, StageReader};
+use crate::pipeline::cluster_stage::ClusterStage;
 use leitong_base::proto;
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{Cause, LogRecord, Place, Unreadable};
@@ -35,7 +35,7 @@ use leitong_cluster::{Clusterer, TableFault};
 use leitong_fingerprint::Detector;
 
 /// The state of one partition.
-pub struct LogPartition {
+pub(crate) struct LogPartition {
     stage: SharedStage,
     detector: Arc<dyn Detector>,
     watermarks: Watermarks,
@@ -48,16 +48,16 @@ pub struct LogPartition {
 
 /// The outcome for one record of the log.
 #[derive(Debug)]
-pub enum Accepted {
+pub(crate) enum Accepted {
     /// The record was decided, with this result.
     Concluded(Conclusion),
     /// The record was dropped, for this reason. The origin is its place in the page topic.
-    Dropped(Admission, Box<Origin>),
+    Dropped(Admission),
 }
 
 /// The outcome for a batch.
 #[derive(Debug)]
-pub struct Decided {
+pub(crate) struct Decided {
     /// The outcome for each record, in order.
     pub accepted: Vec<Accepted>,
     /// Origin of the first record from a topic that was deleted and created again. This record and later ones
@@ -68,7 +68,7 @@ pub struct Decided {
 impl LogPartition {
     /// Continues with the table and the watermarks of `restored`.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         restored: Restored,
         identity: Identity,
         log_topic: Arc<str>,
@@ -90,7 +90,7 @@ impl LogPartition {
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read. Then none of the records is decided, and the
     /// partition can no longer be used.
-    pub fn take_batch(
+    pub(crate) fn take_batch(
         &mut self,
         records: Vec<(LogPlace, Result<Entry, EntryError>)>,
         epoch: u32,
@@ -110,7 +110,7 @@ impl LogPartition {
                     replaced = Some(origin);
                     break;
                 }
-                Err(why) => dropped.push(Some(why)),
+                Err((why, _)) => dropped.push(Some(why)),
             }
             next_offset = Some(place.offset + 1);
         }
@@ -127,7 +127,7 @@ impl LogPartition {
         })?;
         let mut conclusions = conclusions.into_iter();
         let accepted = |dropped| match dropped {
-            Some((why, origin)) => Accepted::Dropped(why, origin),
+            Some(why) => Accepted::Dropped(why),
             None => {
                 Accepted::Concluded(conclusions.next().expect("as many conclusions as records that count"))
             }
@@ -179,29 +179,29 @@ impl LogPartition {
     }
 
     /// Continues at `log_offset`, without processing a record.
-    pub fn skip_to(&mut self, log_offset: u64) {
+    pub(crate) fn skip_to(&mut self, log_offset: u64) {
         self.stage.write(|stage| stage.clusterer_mut().skip_to(log_offset));
     }
 
     /// Accepts gaps as [`Watermarks::accept_gaps`] does.
-    pub fn accept_gaps(&mut self, before: u64) {
+    pub(crate) fn accept_gaps(&mut self, before: u64) {
         self.watermarks.accept_gaps(before);
     }
 
     /// Returns the first log offset that is not processed yet.
     #[must_use]
-    pub fn next_offset(&self) -> u64 {
+    pub(crate) fn next_offset(&self) -> u64 {
         self.clusterer().position().next_log_offset
     }
 
     /// Returns the table. Look-ups may read it at the same time.
-    pub fn clusterer(&self) -> MappedRwLockReadGuard<'_, Clusterer> {
+    pub(crate) fn clusterer(&self) -> MappedRwLockReadGuard<'_, Clusterer> {
         MappedRwLockReadGuard::map(self.stage.read(), ClusterStage::clusterer)
     }
 
     /// Returns a handle for look-ups, which find all of the table after [`Self::insert_pending`].
     #[must_use]
-    pub fn reader(&self) -> StageReader {
+    pub(crate) fn reader(&self) -> StageReader {
         self.stage.reader()
     }
 
@@ -210,19 +210,19 @@ impl LogPartition {
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read.
-    pub fn insert_pending(&mut self) -> Result<(), TableFault> {
+    pub(crate) fn insert_pending(&mut self) -> Result<(), TableFault> {
         self.stage.write(|stage| stage.clusterer_mut().insert_pending())
     }
 
     /// Returns the number of centroids in the table.
     #[must_use]
-    pub fn centroid_count(&self) -> usize {
+    pub(crate) fn centroid_count(&self) -> usize {
         self.clusterer().centroid_count()
     }
 
     /// Returns the number of centroids founded so far.
     #[must_use]
-    pub fn founded(&self) -> u64 {
+    pub(crate) fn founded(&self) -> u64 {
         self.clusterer().founded()
     }
 
@@ -230,7 +230,7 @@ impl LogPartition {
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read.
-    pub fn unexpired(&self) -> Result<(u64, Option<u64>), TableFault> {
+    pub(crate) fn unexpired(&self) -> Result<(u64, Option<u64>), TableFault> {
         self.clusterer().unexpired()
     }
 
@@ -239,7 +239,7 @@ impl LogPartition {
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read.
-    pub fn take_changelog(&mut self) -> Result<Vec<ChangelogRecord>, TableFault> {
+    pub(crate) fn take_changelog(&mut self) -> Result<Vec<ChangelogRecord>, TableFault> {
         let last = self.position()?;
         let (position, founded, canonicals, crawls, texts, end) = self.stage.write(|stage| {
             let table = stage.clusterer_mut();
@@ -270,14 +270,14 @@ impl LogPartition {
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read.
-    pub fn position(&self) -> Result<proto::Position, TableFault> {
+    pub(crate) fn position(&self) -> Result<proto::Position, TableFault> {
         let (clusterer, since) = (self.clusterer(), self.cluster_hash_since);
         position_message(&clusterer, &self.identity, since, self.table_id, &self.watermarks)
     }
 
     /// Returns the cluster stage and the watermarks, for saving.
     #[must_use]
-    pub fn into_parts(self) -> (ClusterStage, Watermarks) {
+    pub(crate) fn into_parts(self) -> (ClusterStage, Watermarks) {
         (self.stage.take(), self.watermarks)
     }
 }

@@ -14,8 +14,8 @@ use super::one_thread::OneThread;
 use super::threads::Stages;
 use super::{Flow, graph};
 use crate::config::PipelineConfig;
-use crate::pipeline::budget::{Budget, Load, Permit};
-use crate::pipeline::cpu::{Cpu, Priority};
+use crate::graph::budget::{Budget, Load, Permit};
+use crate::graph::cpu::{Cpu, Priority};
 use crate::telemetry::health::Activity;
 use leitong_base::random::Random;
 

@@ -2,7 +2,7 @@
 
 use tokio::sync::oneshot;
 
-use crate::pipeline::budget::Permit;
+use crate::graph::budget::Permit;
 
 /// Pages that were read together.
 pub(super) struct Batch<T> {

@@ -7,7 +7,7 @@
 
 use std::io::BufReader;
 
-use crate::kafka::config::{PageFormat, PagesConfig, UrlFrom};
+use crate::config::kafka::{PageFormat, PagesConfig, UrlFrom};
 use leitong_base::record::{Cause, Received};
 use leitong_corpora::source::warc::WarcReader;
 use leitong_corpora::source::{Payload, Source};

@@ -9,11 +9,11 @@ use std::thread::{self, Thread};
 
 use anyhow::Context as _;
 
-use crate::pipeline::cpu::Priority;
+use crate::graph::cpu::Priority;
 
 /// Stages that are connected by queues, in the order of the flow.
 #[derive(Default)]
-pub struct Stages<'a>(Vec<Stage<'a>>);
+pub(crate) struct Stages<'a>(Vec<Stage<'a>>);
 
 struct Stage<'a> {
     name: &'static str,
@@ -26,7 +26,7 @@ pub(super) type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + 
 
 impl<'a> Stages<'a> {
     /// Adds a stage after the others. `name` is the name of its thread.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         name: &'static str,
         priority: Priority,
@@ -39,7 +39,7 @@ impl<'a> Stages<'a> {
     ///
     /// # Errors
     /// The first error of any stage, or threads cannot be started.
-    pub fn run(self) -> anyhow::Result<()> {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
         thread::scope(|scope| {
             let mut stages = self.0.into_iter();
             let first = stages.next();

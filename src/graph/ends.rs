@@ -2,10 +2,10 @@
 
 use std::future::{pending, ready};
 
-use crate::pipeline::budget::{Load, Permit};
+use crate::graph::budget::{Load, Permit};
 
 /// The end that reads pages.
-pub trait SourceEnd: Send {
+pub(crate) trait SourceEnd: Send {
     /// A page as it was read.
     type Page: Send;
 
@@ -36,7 +36,7 @@ pub trait SourceEnd: Send {
 }
 
 /// The end that takes results, in the order in which pages were read.
-pub trait SinkEnd<R>: Send {
+pub(crate) trait SinkEnd<R>: Send {
     /// Takes the results of one batch. Its pages are in flight until `permit` is dropped. Returns false if the
     /// sink takes no more.
     ///

@@ -11,7 +11,7 @@
 //!     └───────────── budget: pages and bytes in flight ◄───────────────┘
 //! ```
 //! Each stage is an `async fn` between bounded queues (`queue.rs`), in a file of its own. Only the ends differ
-//! ([`SourceEnd`], [`SinkEnd`]): `dedup` reads files, decides and writes ([`super::files`]); a worker reads the
+//! ([`SourceEnd`], [`SinkEnd`]): `dedup` reads files, decides and writes ([`files`]); a worker reads the
 //! page topic and sends to the log (`worker::fingerprint`).
 //!
 //! A batch is everything that the source can deliver without waiting. So live input is answered at once, and
@@ -29,31 +29,34 @@
 //! its error.
 
 mod batch;
+pub(crate) mod budget;
+pub(crate) mod cpu;
 mod deliver;
-pub mod ends;
+pub(crate) mod ends;
+pub(crate) mod files;
 mod fingerprint;
 #[cfg(test)]
 pub(crate) mod one_thread;
-pub mod queue;
+pub(crate) mod queue;
 mod read;
 #[cfg(test)]
 mod tests;
-pub mod threads;
+pub(crate) mod threads;
 
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use super::budget::{Budget, Load};
-use super::cpu::{self, Cpu, Priority};
 use crate::config::PipelineConfig;
 use crate::telemetry::metrics;
+use budget::{Budget, Load};
+use cpu::{Cpu, Priority};
 use ends::{SinkEnd, SourceEnd};
 use queue::{Fill, queue};
 use threads::Stages;
 
 /// The budget of a graph, and the fill of its queues.
-pub struct Flow {
+pub(crate) struct Flow {
     pages_max: usize,
     /// The pages in flight between both ends.
     pub budget: Budget,
@@ -68,7 +71,7 @@ pub struct Flow {
 impl Flow {
     /// Creates the budget and queues for these settings.
     #[must_use]
-    pub fn new(config: &PipelineConfig) -> Self {
+    pub(crate) fn new(config: &PipelineConfig) -> Self {
         Self {
             pages_max: config.queue_pages,
             budget: Budget::new(Load { pages: config.queue_pages, bytes: config.queue_bytes }),
@@ -79,7 +82,7 @@ impl Flow {
     }
 
     /// Exports the number of pages in flight, and in each queue.
-    pub fn export(&self) {
+    pub(crate) fn export(&self) {
         let queues = [
             ("page", self.budget.in_use()),
             ("page-read", self.read.load()),
@@ -93,7 +96,7 @@ impl Flow {
 }
 
 /// Connects the stages from `source` to `sink`. Further stages can be added after the sink.
-pub fn graph<'a, S, N, W, P, R, K>(flow: &Flow, source: S, cpu: &'a Cpu<N, P>, sink: K) -> Stages<'a>
+pub(crate) fn graph<'a, S, N, W, P, R, K>(flow: &Flow, source: S, cpu: &'a Cpu<N, P>, sink: K) -> Stages<'a>
 where
     S: SourceEnd + 'a,
     N: Fn() -> W + Sync,

@@ -8,7 +8,7 @@ const HIDDEN: &str = "…";
 /// Returns an address, or a list of addresses, without anything that may be secret: everything before the
 /// last `@` except the scheme, and everything after `?` or `#`.
 #[must_use]
-pub fn address(text: &str) -> String {
+pub(crate) fn address(text: &str) -> String {
     // A password may contain any character; with a slash in it, its rest looks like a path. So an `@` after
     // the host is treated as the end of a password.
     if let Ok(url) = Url::parse(text)

@@ -12,12 +12,12 @@ mod write;
 
 use std::sync::Arc;
 
-use super::cluster_stage::ClusterStage;
 use super::cpu::{Cpu, Priority};
-use super::fingerprint_stage::{FingerprintStage, Fingerprinted};
-use super::graph::queue::{Fill, queue};
-use super::graph::{Flow, graph};
+use super::queue::{Fill, queue};
+use super::{Flow, graph};
 use crate::config::PipelineConfig;
+use crate::pipeline::cluster_stage::ClusterStage;
+use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
 use decide::Decide;
 use leitong_base::record::Place;
 use leitong_corpora::sink::{Milestone, Sink};
@@ -35,7 +35,7 @@ const WRITE_QUEUE_BATCHES: usize = 16;
 ///
 /// # Errors
 /// The first error of any stage.
-pub fn run<'a>(
+pub(crate) fn run<'a>(
     config: &PipelineConfig,
     source: &'a mut dyn Source,
     fingerprint_stage: &'a FingerprintStage,

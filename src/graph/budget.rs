@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 /// A number of pages, and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Load {
+pub(crate) struct Load {
     /// Number of pages.
     pub pages: usize,
     /// Their bytes.
@@ -19,7 +19,7 @@ pub struct Load {
 
 /// A bound on pages and bytes, for one reading stage.
 #[derive(Clone)]
-pub struct Budget {
+pub(crate) struct Budget {
     max: Load,
     used: Arc<Used>,
 }
@@ -32,7 +32,7 @@ struct Used {
 }
 
 /// A part of the budget. It is released when this is dropped.
-pub struct Permit {
+pub(crate) struct Permit {
     load: Load,
     used: Arc<Used>,
 }
@@ -40,19 +40,19 @@ pub struct Permit {
 impl Budget {
     /// Creates a budget of this many pages and bytes.
     #[must_use]
-    pub fn new(max: Load) -> Self {
+    pub(crate) fn new(max: Load) -> Self {
         Self { max: Load { pages: max.pages.max(1), bytes: max.bytes.max(1) }, used: Arc::default() }
     }
 
     /// Number of pages and bytes that may be in flight.
     #[must_use]
-    pub fn max(&self) -> Load {
+    pub(crate) fn max(&self) -> Load {
         self.max
     }
 
     /// Waits until there is room for `load`. A load larger than the budget never has room. Only one task may
     /// wait.
-    pub async fn room_for(&self, load: Load) {
+    pub(crate) async fn room_for(&self, load: Load) {
         loop {
             let used = self.in_use();
             if used.pages + load.pages <= self.max.pages && used.bytes + load.bytes <= self.max.bytes {
@@ -65,7 +65,7 @@ impl Budget {
 
     /// Takes a part of the budget, even if there is no room.
     #[must_use]
-    pub fn take(&self, load: Load) -> Permit {
+    pub(crate) fn take(&self, load: Load) -> Permit {
         let mut used = self.used.lock();
         *used = Load { pages: used.pages + load.pages, bytes: used.bytes + load.bytes };
         Permit { load, used: Arc::clone(&self.used) }
@@ -73,7 +73,7 @@ impl Budget {
 
     /// Number of pages and bytes in flight.
     #[must_use]
-    pub fn in_use(&self) -> Load {
+    pub(crate) fn in_use(&self) -> Load {
         *self.used.lock()
     }
 }
@@ -87,7 +87,7 @@ impl Used {
 impl Permit {
     /// Number of pages and bytes that it stands for.
     #[must_use]
-    pub fn load(&self) -> Load {
+    pub(crate) fn load(&self) -> Load {
         self.load
     }
 }

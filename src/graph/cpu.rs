@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use tokio::sync::{Mutex, oneshot};
 
-use super::graph::queue::Receiver;
+use super::queue::Receiver;
 use crate::telemetry::health::Activity;
 use crate::telemetry::metrics;
 
@@ -21,7 +21,7 @@ const BACKGROUND_NICE: i32 = 10;
 
 /// Returns the number of threads for a setting. 0 means one per core.
 #[must_use]
-pub fn thread_count(configured: usize) -> usize {
+pub(crate) fn thread_count(configured: usize) -> usize {
     match configured {
         0 => thread::available_parallelism().map_or(1, usize::from),
         count => count,
@@ -30,7 +30,7 @@ pub fn thread_count(configured: usize) -> usize {
 
 /// The priority of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Priority {
+pub(crate) enum Priority {
     /// The ordinary priority.
     Normal,
     /// A lower priority, so threads that serve requests go first. It is a nice value of 10 on Linux, and the
@@ -56,7 +56,7 @@ impl Priority {
 }
 
 /// The work of the CPU threads on each page.
-pub struct Cpu<N, P> {
+pub(crate) struct Cpu<N, P> {
     /// Number of threads; 0 means one per core.
     pub threads: usize,
     /// The priority of the threads.

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{cloud_events, verdict_headers};
-use crate::telemetry::config::is_address;
-use crate::telemetry::redact;
+use crate::config::admin::is_address;
+use crate::config::redact;
+use crate::verdict_message::{cloud_events, verdict_headers};
 
 /// Settings of the Kafka worker, `leitong run`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

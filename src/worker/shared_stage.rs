@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use parking_lot::{MappedRwLockReadGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::cluster_stage::ClusterStage;
+use crate::pipeline::cluster_stage::ClusterStage;
 
 /// The stage. `None` once the owner has released it, or if it panicked during a write.
 type Shared = Arc<RwLock<Option<Box<ClusterStage>>>>;
@@ -24,7 +24,7 @@ pub(super) struct SharedStage(Shared);
 
 /// A handle for look-ups. Any number of threads may have one.
 #[derive(Clone)]
-pub struct StageReader(Shared);
+pub(crate) struct StageReader(Shared);
 
 impl SharedStage {
     pub(super) fn new(stage: ClusterStage) -> Self {
@@ -70,7 +70,7 @@ impl Drop for SharedStage {
 
 impl StageReader {
     /// Calls `look` with the stage, and returns its result. Returns `None` if the owner has released it.
-    pub fn read<T>(&self, look: impl FnOnce(&ClusterStage) -> T) -> Option<T> {
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&ClusterStage) -> T) -> Option<T> {
         self.0.read().as_deref().map(look)
     }
 }

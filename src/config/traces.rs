@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::telemetry::redact;
+use crate::config::redact;
 
 /// Traces of the way of pages through `leitong run` (docs/operations.md#traces), for an OpenTelemetry collector. A
 /// setting that is unset here comes from the variables `OTEL_…`, or is OpenTelemetry's default.

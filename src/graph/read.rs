@@ -5,7 +5,7 @@ use tokio::select;
 use super::batch::Batch;
 use super::ends::SourceEnd;
 use super::queue::Sender;
-use crate::pipeline::budget::{Budget, Load};
+use crate::graph::budget::{Budget, Load};
 
 /// The size at which a batch is full. It is large enough that the cost of passing on a batch does not matter.
 const BATCH: Load = Load { pages: 256, bytes: 256 * 1024 };

@@ -7,15 +7,16 @@ use super::log_origin::LogOrigin;
 use leitong_cluster::verdict::Verdict;
 
 /// Type of the events: verdicts of this major format version.
-pub const TYPE: &str = "leitong.verdict.v1";
+pub(crate) const TYPE: &str = "leitong.verdict.v1";
 
 /// Names of the headers, in the order of their [`values`].
-pub const NAMES: [&str; 6] = ["ce_specversion", "ce_type", "ce_source", "ce_id", "ce_subject", "ce_time"];
+pub(crate) const NAMES: [&str; 6] =
+    ["ce_specversion", "ce_type", "ce_source", "ce_id", "ce_subject", "ce_time"];
 
 /// Returns the header values for a verdict of the installation `app`. Source and id together identify one
 /// event: they name the log record, which has only one verdict.
 #[must_use]
-pub fn values(verdict: &Verdict, app: &str) -> [String; 6] {
+pub(crate) fn values(verdict: &Verdict, app: &str) -> [String; 6] {
     let origin = LogOrigin { partition: verdict.log_partition, offset: verdict.log_offset };
     [
         "1.0".to_owned(),

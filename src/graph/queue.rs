@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 
-use crate::pipeline::budget::Load;
+use crate::graph::budget::Load;
 
 /// The number of pages and bytes in a queue.
 #[derive(Clone, Default)]
-pub struct Fill(Arc<[AtomicUsize; 2]>);
+pub(crate) struct Fill(Arc<[AtomicUsize; 2]>);
 
 impl Fill {
     /// Returns the number of pages and bytes in the queue.
     #[must_use]
-    pub fn load(&self) -> Load {
+    pub(crate) fn load(&self) -> Load {
         let [pages, bytes] = &*self.0;
         Load { pages: pages.load(Ordering::Relaxed), bytes: bytes.load(Ordering::Relaxed) }
     }

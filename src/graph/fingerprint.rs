@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::batch::{Batch, InFlight};
 use super::queue::{Receiver, Sender};
-use crate::pipeline::cpu::Job;
+use crate::graph::cpu::Job;
 use crate::telemetry::health::Activity;
 
 /// Hands on batches until no more are read, or the sink has ended.
