@@ -76,7 +76,7 @@ package: prerequisites ## Make the crates as they are published, and build the p
 	deploy/release/crates.sh target/package
 	deploy/release/from_crates.sh target/package
 
-# Without Kafka and object stores, and without optimisation: it takes minutes where `make build` takes a quarter of an hour.
+# Without Kafka and object stores, and unoptimised: it takes minutes where `make build` takes a quarter of an hour.
 DEMO := target/demo/leitong
 
 .PHONY: demo
@@ -130,6 +130,7 @@ format-check: subjects
 .PHONY: lint
 lint: prerequisites
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --package leitong --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked $(PACKAGES) --no-deps --document-private-items --quiet
 
 .PHONY: unit

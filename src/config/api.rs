@@ -72,7 +72,7 @@ const ADDRESS_OF_SERVE: &str = "127.0.0.1:8642";
 impl ApiConfig {
     /// Returns the address of `leitong serve`.
     #[must_use]
-    pub fn address_of_serve(&self) -> &str {
+    pub(crate) fn address_of_serve(&self) -> &str {
         if self.address.is_empty() { ADDRESS_OF_SERVE } else { &self.address }
     }
 

@@ -78,7 +78,7 @@ pub fn corpus_hash(config: &Config) -> u64 {
 /// Returns a hash of the settings that determine how records become pages. If they change, `dedup` over the
 /// same inputs is a different run.
 #[must_use]
-pub fn reading_hash(config: &Config) -> u64 {
+pub(crate) fn reading_hash(config: &Config) -> u64 {
     hash(&json!({ "input": config.input, "page": config.page, "corpus": config.corpus }))
 }
 

@@ -34,7 +34,7 @@ impl Config {
     /// Returns the identity of a worker's table for the `log_partition` (its number, and the number of
     /// partitions). `settings` are the detector and fingerprint hash of this configuration.
     #[must_use]
-    pub fn table_identity(
+    pub(crate) fn table_identity(
         &self,
         settings: (&dyn Detector, u64),
         log_partition: (u32, u32),

@@ -297,7 +297,7 @@ fn detector_fault(config: &Config, file: Option<File>) -> Option<String> {
 
 /// Returns the reason why no run decides with this detector, if none does.
 #[must_use]
-pub fn for_comparison_only(name: &str) -> Option<String> {
+pub(crate) fn for_comparison_only(name: &str) -> Option<String> {
     let deciding = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
     BASELINES.contains(&name).then(|| {
         format!(
@@ -360,7 +360,7 @@ fn recrawls_fault(config: &Config) -> Option<String> {
 
 /// Returns the key that a message is about, which is the message's beginning.
 #[must_use]
-pub fn key_of(fault: &str) -> &str {
+pub(crate) fn key_of(fault: &str) -> &str {
     let end = [" = ", ": "].iter().filter_map(|end| fault.find(end)).min();
     &fault[..end.unwrap_or(fault.len())]
 }
@@ -368,7 +368,7 @@ pub fn key_of(fault: &str) -> &str {
 /// Returns the line, from 1, of a key or table in the text of a configuration, by its full name; `None` if it
 /// is not there.
 #[must_use]
-pub fn line_of_key(text: &str, name: &str) -> Option<usize> {
+pub(crate) fn line_of_key(text: &str, name: &str) -> Option<usize> {
     fn find(table: &DeTable, name: &str) -> Option<usize> {
         table.iter().find_map(|(key, value)| {
             let rest = name.strip_prefix(key.get_ref().as_ref())?;
@@ -384,7 +384,7 @@ pub fn line_of_key(text: &str, name: &str) -> Option<usize> {
 
 /// Returns a message for an unknown detector: the most similar name, and all names.
 #[must_use]
-pub fn detectors_hint(name: &str) -> String {
+pub(crate) fn detectors_hint(name: &str) -> String {
     let names: Vec<&str> = DETECTORS.iter().map(|(name, _)| *name).collect();
     match nearest(name, names.iter().copied()) {
         Some(nearest) => {

@@ -7,9 +7,9 @@
 //! part of either.
 
 pub(crate) mod admin;
-pub mod api;
+pub(crate) mod api;
 mod check;
-pub mod describe;
+pub(crate) mod describe;
 pub mod detectors;
 mod env;
 pub mod hash;
@@ -18,7 +18,7 @@ pub mod kafka;
 pub mod load;
 pub(crate) mod redact;
 pub mod scope;
-pub mod table;
+pub(crate) mod table;
 pub(crate) mod traces;
 
 use schemars::JsonSchema;
@@ -120,7 +120,7 @@ pub struct Config {
 impl Config {
     /// Replaces the detector and the settings of all detectors by those of `variant`, and keeps all others.
     #[must_use]
-    pub fn with_detector_of(self, variant: Self) -> Self {
+    pub(crate) fn with_detector_of(self, variant: Self) -> Self {
         Self {
             input: self.input,
             page: self.page,
@@ -153,7 +153,7 @@ impl Config {
 }
 
 /// Limit on the number of threads in any setting.
-pub const THREADS_MAX: usize = 1024;
+pub(crate) const THREADS_MAX: usize = 1024;
 
 /// Threads and queues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

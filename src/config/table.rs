@@ -55,7 +55,7 @@ impl TableConfig {
 
     /// Returns the reason why a worker whose folder is `snapshots` does not work with these settings.
     #[must_use]
-    pub fn fault_of_worker(&self, snapshots: Option<&Path>) -> Option<&'static str> {
+    pub(crate) fn fault_of_worker(&self, snapshots: Option<&Path>) -> Option<&'static str> {
         (self.on_disk && snapshots.is_none()).then_some(
             "table.on_disk = true: needs kafka.snapshots.dir, a folder on a local disk for the centroids",
         )

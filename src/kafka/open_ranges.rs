@@ -88,9 +88,10 @@ fn ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> an
         // Here this special timestamp asks for the end.
         asked.add_partition_offset(topic, i32::try_from(*partition)?, Offset::End)?;
     }
-    let found =
-        client.offsets_for_times(asked, CALL_TIMEOUT).context("brokers did not report the end offsets of \
-                                                               topics")?;
+    let found = client.offsets_for_times(asked, CALL_TIMEOUT).context(
+        "brokers did not report the end offsets of \
+                                                               topics",
+    )?;
     let end = |(topic, partition): &(String, u32)| {
         let nothing = || format!("no answer about where {topic}[{partition}] ends");
         let found = found.find_partition(topic, i32::try_from(*partition)?).with_context(nothing)?;

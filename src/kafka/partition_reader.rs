@@ -81,11 +81,14 @@ impl Reader for PartitionReader {
     }
 
     fn bounds(&self) -> anyhow::Result<(u64, u64)> {
-        let (low, high) = self
-            .consumer
-            .fetch_watermarks(&self.topic, self.partition, CALL_TIMEOUT)
-            .with_context(|| format!("brokers did not report the first and last offsets of \
-                                      {}", self.name()))?;
+        let (low, high) =
+            self.consumer.fetch_watermarks(&self.topic, self.partition, CALL_TIMEOUT).with_context(|| {
+                format!(
+                    "brokers did not report the first and last offsets of \
+                                      {}",
+                    self.name()
+                )
+            })?;
         Ok((u64::try_from(low)?, u64::try_from(high)?))
     }
 

@@ -213,8 +213,11 @@ fn ask<C: ClientContext, T>(
     // to the event, which outlives `descriptions`, and `count` is their number.
     let descriptions = unsafe {
         let result = sys::rd_kafka_event_DescribeTopics_result(event.get());
-        ensure!(!result.is_null(), "librdkafka returned the answer to another request than the one for topic \
-                                    ids");
+        ensure!(
+            !result.is_null(),
+            "librdkafka returned the answer to another request than the one for topic \
+                                    ids"
+        );
         let mut count = 0;
         let first = sys::rd_kafka_DescribeTopics_result_topics(result, &raw mut count);
         ensure!(

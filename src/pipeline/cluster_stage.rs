@@ -60,7 +60,7 @@ impl ClusterStage {
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read; then none of the records is decided.
-    pub fn conclude_at(
+    pub(crate) fn conclude_at(
         &mut self,
         records: Vec<(u64, LogRecord)>,
         now: Timestamp,
@@ -94,7 +94,7 @@ impl ClusterStage {
 
     /// Returns the view of the table that look-ups use.
     #[must_use]
-    pub fn view(&self) -> TableView<'_> {
+    pub(crate) fn view(&self) -> TableView<'_> {
         TableView { clusterer: &self.clusterer, detector: &*self.detector, cluster_hash: self.cluster_hash }
     }
 
@@ -105,7 +105,7 @@ impl ClusterStage {
     }
 
     /// Returns the table for changes, such as naming its log or skipping records.
-    pub fn clusterer_mut(&mut self) -> &mut Clusterer {
+    pub(crate) fn clusterer_mut(&mut self) -> &mut Clusterer {
         &mut self.clusterer
     }
 
@@ -117,14 +117,14 @@ impl ClusterStage {
 
     /// Returns the table and drops the stage, for example to save the table.
     #[must_use]
-    pub fn into_clusterer(self) -> Clusterer {
+    pub(crate) fn into_clusterer(self) -> Clusterer {
         self.clusterer
     }
 }
 
 /// A table for look-ups only, of an owner or a standby.
 #[derive(Clone, Copy)]
-pub struct TableView<'a> {
+pub(crate) struct TableView<'a> {
     /// The table, with nothing pending ([`Clusterer::insert_pending`]).
     pub clusterer: &'a Clusterer,
     /// The detector.
@@ -139,7 +139,7 @@ impl TableView<'_> {
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read.
-    pub fn preview(
+    pub(crate) fn preview(
         self,
         record: FingerprintRecord,
         asked: PreviewOptions,

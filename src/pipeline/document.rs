@@ -78,7 +78,7 @@ pub(crate) fn read_and_mark(
 ///
 /// # Errors
 /// The errors of [`read`].
-pub fn read_blocks(
+pub(crate) fn read_blocks(
     page: &Page,
     extractor: &mut Extractor,
     work: &mut Work,
@@ -105,7 +105,7 @@ pub fn read_blocks(
 ///
 /// # Errors
 /// Same as [`read`].
-pub fn read_markdown(
+pub(crate) fn read_markdown(
     page: &Page,
     extractor: &mut Extractor,
     work: &mut Work,

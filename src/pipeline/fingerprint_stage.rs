@@ -64,7 +64,7 @@ pub struct FingerprintStage {
 
 /// The pages whose normalised text is compressed and passed on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Packs {
+pub(crate) enum Packs {
     /// No pages.
     #[default]
     None,
@@ -102,7 +102,7 @@ impl Workspace {
 
     /// The terms of the last page.
     #[must_use]
-    pub fn into_terms(self) -> Terms {
+    pub(crate) fn into_terms(self) -> Terms {
         self.terms
     }
 }
@@ -142,13 +142,13 @@ impl FingerprintStage {
 
     /// Packs the texts of pages as well.
     #[must_use]
-    pub fn packing_texts(self, packs: Packs) -> Self {
+    pub(crate) fn packing_texts(self, packs: Packs) -> Self {
         Self { packs, ..self }
     }
 
     /// The header that names a page's corpus, if it is configured.
     #[must_use]
-    pub fn corpus_header(&self) -> Option<&str> {
+    pub(crate) fn corpus_header(&self) -> Option<&str> {
         (self.config.corpus.by == CorpusBy::Header).then_some(&self.config.corpus.header)
     }
 
@@ -213,7 +213,7 @@ impl FingerprintStage {
 
     /// Turns a message of a topic into a record of the log. `message` returns the message. Never panics: an
     /// internal error while reading makes it a dead letter.
-    pub fn process_message<'m>(
+    pub(crate) fn process_message<'m>(
         &self,
         source: &Place,
         message: impl Fn() -> Message<'m>,

@@ -239,7 +239,7 @@ impl PageReader {
 
     /// Returns the preset that most of the unreadable messages look like, and their number.
     #[must_use]
-    pub fn likeliest(&self) -> Option<(&'static str, u64)> {
+    pub(crate) fn likeliest(&self) -> Option<(&'static str, u64)> {
         let counts = self.look_like.iter().map(|count| count.load(Ordering::Relaxed));
         let named = PRESETS.iter().map(|preset| preset.name).zip(counts);
         named.max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0)

@@ -23,6 +23,7 @@ mod extract_kinds;
 mod extract_pages;
 mod extract_properties;
 mod extract_themes;
+mod features;
 mod figures;
 mod free_ports;
 mod hostile_api;

@@ -166,8 +166,10 @@ fn bits(verdict: &Value, canonical: &Canonical, language: Language) -> Markup {
     let bits = cells::bits([a, b]);
     let differ = cells::differing(&bits);
     let says = language.say(
-        format!("The 64 bits of the page (above) and of the page that founded its cluster (below): {differ} \
-                 differ."),
+        format!(
+            "The 64 bits of the page (above) and of the page that founded its cluster (below): {differ} \
+                 differ."
+        ),
         format!("上为此页的 64 位，下为建簇时的指纹：{differ} 位不同。"),
     );
     html! { figure.fingerprint { figcaption { (says) } (cells::grid(&bits, &says)) } }

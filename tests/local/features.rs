@@ -1,0 +1,40 @@
+//! The library can be had without the program: `default-features = false` builds neither the command line nor
+//! HTTP, Kafka and TLS. `make lint` compiles it like that.
+
+use std::process::Command;
+
+use crate::common::sources::root;
+
+/// Programs that embed the library waited for librdkafka, OpenSSL and the command line to be built.
+#[test]
+fn the_library_alone_needs_no_command_line_http_or_kafka() {
+    let tree = |features: &[&str]| {
+        let output = Command::new(env!("CARGO"))
+            .args([
+                "tree",
+                "--package",
+                "leitong",
+                "--edges",
+                "normal",
+                "--prefix",
+                "none",
+                "--locked",
+                "--offline",
+            ])
+            .args(features)
+            .current_dir(root())
+            .output()
+            .expect("cargo starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let tree = String::from_utf8(output.stdout).expect("UTF-8");
+        tree.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let program =
+        ["clap", "hyper", "rdkafka", "rdkafka-sys", "openssl-sys", "maud", "metrics-exporter-prometheus"];
+    let found =
+        |tree: Vec<String>| program.into_iter().filter(|name| tree.iter().any(|line| line == name)).collect();
+    let with: Vec<&str> = found(tree(&[]));
+    assert_eq!(with, program, "the program needs all of these");
+    let without: Vec<&str> = found(tree(&["--no-default-features"]));
+    assert_eq!(without, [""; 0]);
+}
