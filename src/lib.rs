@@ -40,33 +40,43 @@ pub mod pipeline;
 
 mod deduplicator;
 
-// The program: what its commands share.
+// What the commands share.
 #[cfg(feature = "program")]
 mod backoff;
-#[cfg(feature = "program")]
-mod checkpoint;
-#[cfg(feature = "program")]
-mod formats;
-#[cfg(feature = "program")]
-mod graph;
+
 #[cfg(feature = "program")]
 mod http;
-#[cfg(feature = "kafka")]
-mod kafka;
+
 #[cfg(feature = "program")]
 mod telemetry;
+
+#[cfg(feature = "kafka")]
+mod kafka;
+
+#[cfg(feature = "program")]
+mod graph;
+
+#[cfg(feature = "program")]
+mod checkpoint;
+
+#[cfg(feature = "program")]
+mod formats;
 
 // Complete programs.
 #[cfg(feature = "program")]
 mod api;
-#[cfg(feature = "program")]
-mod cli;
+
 #[cfg(feature = "program")]
 mod console;
+
 #[cfg(feature = "kafka")]
 mod tap;
+
 #[cfg(feature = "kafka")]
 mod worker;
+
+#[cfg(feature = "program")]
+mod cli;
 
 #[cfg(feature = "program")]
 pub use cli::main;
@@ -82,15 +92,18 @@ pub use leitong_text::{
     Body, Document, ExtractConfig, Extractor, Page, Segmenter, Terms, extract, page, segment,
 };
 
-#[cfg(all(test, feature = "program"))]
-#[path = "../tests/chromium/worker.rs"]
-mod chromium;
 #[cfg(test)]
 #[path = "../tests/golden/mod.rs"]
 mod golden;
+
+#[cfg(all(test, feature = "program"))]
+#[path = "../tests/chromium/worker.rs"]
+mod chromium;
+
 #[cfg(all(test, feature = "kafka"))]
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;
+
 #[cfg(all(test, feature = "program"))]
 #[path = "../tests/common/wait.rs"]
 mod wait;

@@ -19,7 +19,7 @@
 //! let stage = FingerprintStage::new(config.clone())?;
 //! let (mut records, mut workspace) = (Vec::new(), stage.workspace());
 //! for line in [1, 2] {
-//!     let page = Page::text(format!("https://a.example/{line}"), "The mill by the river grinds no more, and its wheel stands still.");
+//!     let page = Page::text(format!("https://a.example/{line}"), "The mill by the river grinds no more, and swallows nest in its wheel.");
 //!     let place = Place::Line { input: "mill.txt".into(), line };
 //!     records.extend(stage.process_page(place, page, &mut workspace).record);
 //! }

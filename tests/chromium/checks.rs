@@ -1,4 +1,4 @@
-//! What must hold for every page of the console in Chromium.
+//! Checks that every page of the console must pass in Chromium.
 
 use std::path::Path;
 
