@@ -113,9 +113,8 @@ impl Deduplicator {
         self.try_decide_batch(pages).expect(ON_DISK)
     }
 
-    /// Makes the records of some pages of a batch; `before` is the number of pages that were already read. It
-    /// decides nothing, so a caller may stop between two calls.
-    #[doc(hidden)]
+    /// Makes the records of some pages of a batch, the first half of [`Self::try_decide_batch`]; `before` is the number
+    /// of pages of the batch that were already read. It decides nothing, so a caller may stop between two calls.
     pub fn read_batch(&mut self, before: usize, pages: Vec<Page>) -> Vec<LogRecord> {
         let stage = &self.fingerprint_stage;
         let numbered: Vec<(u64, Page)> = (self.pages + before as u64 + 1..).zip(pages).collect();
@@ -130,24 +129,24 @@ impl Deduplicator {
         records.collect()
     }
 
-    /// Returns the verdicts on all records of a batch, in their order.
+    /// Returns the verdicts on all records of a batch, in their order. They come from [`Self::read_batch`], with no
+    /// other decision in between.
     ///
     /// # Errors
     /// The errors of [`Self::try_decide`].
-    #[doc(hidden)]
     pub fn conclude_batch(&mut self, records: Vec<LogRecord>) -> Result<Vec<Verdict>, SnapshotError> {
         self.pages += records.len() as u64;
         let conclusions = self.cluster_stage.conclude_batch(records, Timestamp::now())?;
         Ok(conclusions.into_iter().map(verdict).collect())
     }
 
-    /// Returns the verdicts on pages whose records were made elsewhere, in their order. They are those that
+    /// Returns the verdicts on pages whose records were made elsewhere
+    /// ([`Unplaced`]), in their order. They are those that
     /// [`Self::decide_batch`] would give on the pages.
     ///
     /// # Errors
     /// Fails before any decision if a record is invalid or was made with other settings. Also fails if files
     /// of the table cannot be read; then this value decides nothing any more.
-    #[doc(hidden)]
     pub fn decide_records(&mut self, records: &[impl AsRef<[u8]>]) -> Result<Vec<Verdict>, RecordError> {
         let (own, detector) = (self.fingerprint_stage.fingerprint_hash(), self.fingerprint_stage.detector());
         let page = |(number, bytes): (usize, &[u8])| {
@@ -246,7 +245,6 @@ impl Deduplicator {
 }
 
 /// Reason why a record that was made elsewhere cannot be decided on.
-#[doc(hidden)]
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The bytes are not a valid record of a page.

@@ -83,7 +83,7 @@ pub use cli::main;
 pub use config::Config;
 pub use config::detectors::detector;
 pub use config::load::ConfigError;
-pub use deduplicator::{Deduplicator, Table};
+pub use deduplicator::{Deduplicator, RecordError, Table};
 pub use leitong_base::record::{Credits, PublicationTime, Reason};
 pub use leitong_cluster::verdict::{self, Kind, Verdict};
 pub use leitong_fingerprint::{self as fingerprint, Comparison, Detector};
