@@ -9,10 +9,7 @@ use std::time::{Duration, Instant};
 use leitong::config::Config;
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::record::Place;
-use leitong_corpora::source::inputs::Inputs;
-use leitong_corpora::source::open::Input;
-use leitong_corpora::source::rules::InputRules;
-use leitong_corpora::source::{Payload, Record, Source};
+use leitong_corpora::source::{Input, InputRules, Inputs, Payload, Record, Source};
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 15;

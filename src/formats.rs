@@ -9,8 +9,8 @@ use crate::checkpoint;
 use leitong_base::proto::{
     CHANGELOG_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION_MAX, FORMAT_VERSION, SNAPSHOT_FORMAT_VERSION,
 };
-use leitong_corpora::keep::sizes;
-use leitong_corpora::keep::verify::texts;
+use leitong_corpora::keep::TableSizes;
+use leitong_corpora::keep::verify::TableTexts;
 use leitong_store::blocks;
 use leitong_store::snapshot::FORMAT_WITH_TEXTS;
 use leitong_store::snapshot::lines::LINES_FORMAT_VERSION;
@@ -50,8 +50,8 @@ pub(crate) const FORMATS: [Format; 11] = [
     format("journal of `serve`", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format("checkpoint of `dedup`", one(checkpoint::FORMAT_VERSION), one(checkpoint::FORMAT_VERSION)),
     format("exported table", one(LINES_FORMAT_VERSION), 1..=LINES_FORMAT_VERSION),
-    format("sizes of clusters", one(sizes::FORMAT_VERSION), one(sizes::FORMAT_VERSION)),
-    format("texts of a table", one(texts::FORMAT_VERSION), one(texts::FORMAT_VERSION)),
+    format("sizes of clusters", one(TableSizes::FORMAT_VERSION), one(TableSizes::FORMAT_VERSION)),
+    format("texts of a table", one(TableTexts::FORMAT_VERSION), one(TableTexts::FORMAT_VERSION)),
 ];
 
 /// The version of verdicts, in their header and in protobuf. This program writes verdicts but never reads

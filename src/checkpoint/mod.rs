@@ -31,9 +31,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::Clusterer;
-use leitong_corpora::keep::parts;
+use leitong_corpora::keep::remove_parts;
 use leitong_corpora::sink::Extents;
-use leitong_corpora::source::reading::{self, ReadPart};
+use leitong_corpora::source::ReadPart;
 use leitong_store::snapshot::{TableDir, TableSettings, Unfinished, forget_mark};
 
 pub(crate) use milestones::Milestones;
@@ -98,7 +98,7 @@ impl Checkpoint {
     /// An input has changed, or cannot be read.
     pub(crate) fn check_inputs(&self, paths: &[PathBuf]) -> anyhow::Result<()> {
         for (path, part) in paths.iter().zip(&self.read) {
-            let is_as_read = reading::is_as_read(path, part);
+            let is_as_read = part.is_unchanged(path);
             ensure!(
                 is_as_read.with_context(|| format!("cannot read {}", path.display()))?,
                 "{}: the file was replaced or changed since this run read it; restore the former file and repeat the command, or \
@@ -310,7 +310,7 @@ impl CheckpointDir {
     }
 
     fn remove_parts(&self, extents: Option<&Extents>) -> anyhow::Result<()> {
-        let removed = parts::remove(&self.folder, extents);
+        let removed = remove_parts(&self.folder, extents);
         removed.with_context(|| format!("cannot remove old parts of {}", self.folder.display()))
     }
 

@@ -7,9 +7,7 @@ use anyhow::Context;
 use super::{Checkpoint, CheckpointDir, FORMAT_VERSION, RunId};
 use leitong_cluster::verdict::Conclusion;
 use leitong_corpora::sink::{Extents, Milestone, Sink};
-use leitong_corpora::source::index::WarcBase;
-use leitong_corpora::source::inputs::InputNames;
-use leitong_corpora::source::reading::Reading;
+use leitong_corpora::source::{InputNames, Reading, WarcBase};
 
 /// A sink that turns milestones into checkpoints and forwards everything to another sink.
 pub(crate) struct CheckpointSink<S> {

@@ -29,21 +29,13 @@ use crate::pipeline::page_reader::PageReader;
 use leitong_base::record::Unreadable;
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
-use leitong_corpora::keep::KeepSink;
-use leitong_corpora::keep::sink::Texts;
-use leitong_corpora::keep::verify::texts::Founded;
-use leitong_corpora::sink::counts::Counts;
-use leitong_corpora::sink::files::{DeadLetters, FileSink};
-use leitong_corpora::sink::whole_lines::WholeLines;
-use leitong_corpora::source::folders::{self, Files};
-use leitong_corpora::source::index::WarcBase;
-use leitong_corpora::source::inputs::{InputNames, Inputs, Resumed};
-use leitong_corpora::source::location::{can_be_read_again, is_object};
-use leitong_corpora::source::open::Input;
-use leitong_corpora::source::page_file;
-use leitong_corpora::source::reading::Reading;
-use leitong_corpora::source::rules::InputRules;
-use leitong_corpora::source::{ReadSoFar, Source, WithoutRecords};
+use leitong_corpora::keep::verify::Founded;
+use leitong_corpora::keep::{KeepSink, StoredTexts};
+use leitong_corpora::sink::{Counts, DeadLetters, FileSink, WholeLines};
+use leitong_corpora::source::{
+    FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Source,
+    WarcBase, WithoutRecords, can_be_read_again, is_object, url_below,
+};
 use leitong_store::snapshot::{TableDir, TableSettings};
 
 /// Dead letters of one cause that are shown one by one; further ones are only counted.
@@ -105,8 +97,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let mut config = arguments.decision.config("files have no keys; it is for `leitong run`")?;
     arguments.columns.apply(&mut config.input.fields);
-    let read = if arguments.url_base.is_some() { folders::Read::Pages } else { folders::Read::Documents };
-    let files = folders::files(&arguments.inputs, read)?;
+    let read = if arguments.url_base.is_some() { FolderContent::Pages } else { FolderContent::Documents };
+    let files = FoundFiles::find(&arguments.inputs, read)?;
     note_left_out(&files, read);
     let unnameable = files.unnameable.len();
     let (paths, mut below) = (files.files, files.below);
@@ -122,10 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     rules.warc_base = arguments.warc_base.as_deref().map(|base| Arc::new(WarcBase::new(base)));
     let mut inputs = open_inputs(&paths)?;
     if let Some(base) = &arguments.url_base {
-        inputs
-            .iter_mut()
-            .zip(&below)
-            .for_each(|(input, below)| input.url = Some(page_file::url_below(base, below)));
+        inputs.iter_mut().zip(&below).for_each(|(input, below)| input.url = Some(url_below(base, below)));
     }
     let fingerprint_stage = Arc::new(
         FingerprintStage::new(config.clone()).map_err(Wrong::from)?.packing_texts(arguments.kept.packs()),
@@ -223,7 +212,7 @@ impl Run<'_> {
         let sink = sink(arguments, &progress, &counts, checkpoint)?;
         let spool = keeping.spool(folder)?;
         let (pack, packed) = mpsc::channel();
-        let texts = keeping.texts(folder)?.map(|file| Texts { packed, file });
+        let texts = keeping.texts(folder)?.map(|file| StoredTexts { packed, file });
         let packs = texts.is_some();
         let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool, texts)?;
         let (run_id, begun) = (self.run_id.clone(), (begun_at, readings.clone()));
@@ -312,11 +301,11 @@ impl Run<'_> {
 }
 
 /// Reports the files in folders and the objects that are not read.
-fn note_left_out(files: &Files, read: folders::Read) {
+fn note_left_out(files: &FoundFiles, read: FolderContent) {
     if files.passed_over > 0 {
         let why = match read {
-            folders::Read::Pages => "are not HTML pages, or are links that lead out of the folder",
-            folders::Read::Documents => {
+            FolderContent::Pages => "are not HTML pages, or are links that lead out of the folder",
+            FolderContent::Documents => {
                 "do not end in .jsonl, .warc, .parquet, .csv or the like, or are not regular files"
             }
         };

@@ -17,10 +17,8 @@ use crate::checkpoint::RunId;
 use leitong_base::proto::{FinishedRun, WrittenOutput};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::terminal;
-use leitong_corpora::sink::counts::Counts;
-use leitong_corpora::source::location::is_object;
-use leitong_corpora::source::open::Input;
-use leitong_corpora::source::reading::{self, Reading};
+use leitong_corpora::sink::Counts;
+use leitong_corpora::source::{Input, Reading, digest, digests_of_beginnings, is_object};
 use leitong_store::snapshot::{TableDir, sync_parent};
 
 /// Advice for a user who wants to repeat a finished run.
@@ -145,8 +143,7 @@ impl Marked {
         for MarkedInput { path, bytes, version } in &self.inputs {
             let shorter: Vec<u64> = lengths.range(1..*bytes).copied().collect();
             if version.is_none() && !shorter.is_empty() {
-                let digests =
-                    File::open(path).and_then(|file| reading::digests_of_beginnings(file, &shorter));
+                let digests = File::open(path).and_then(|file| digests_of_beginnings(file, &shorter));
                 let digests = digests.with_context(|| format!("cannot read {}", path.display()))?;
                 beginnings.extend(digests.iter().map(|(bytes, digest)| entry(*bytes, digest)));
             }
@@ -370,7 +367,7 @@ fn digest_of(path: &Path) -> io::Result<(String, Option<u64>)> {
         // Objects of stores have versions.
         return Ok((String::new(), None));
     }
-    let (digest, bytes) = reading::digest(File::open(path)?)?;
+    let (digest, bytes) = digest(File::open(path)?)?;
     Ok((digest, Some(bytes)))
 }
 

@@ -17,28 +17,16 @@ use crate::checkpoint::{Checkpoint, CheckpointDir};
 use crate::config::Config;
 use crate::pipeline::fingerprint_stage::Packs;
 use leitong_base::terminal;
-use leitong_corpora::keep::accounts::AccountsReport;
-use leitong_corpora::keep::annotate::Added;
-use leitong_corpora::keep::copy::{Finished, Needs, Outputs, Ranked, Ranker, Walk, collect_referents};
-use leitong_corpora::keep::fields::Field;
-use leitong_corpora::keep::forms::{self, Early, Form};
-use leitong_corpora::keep::guard::Sources;
-use leitong_corpora::keep::output::{Output, Plan};
-use leitong_corpora::keep::passages::benchmark::Benchmarks;
-use leitong_corpora::keep::prefer::{Choice, Rules};
-use leitong_corpora::keep::referents::Referents;
-use leitong_corpora::keep::report::{self, Report};
-use leitong_corpora::keep::sink::Kept;
-use leitong_corpora::keep::sizes::{self, Sizes, TableSizes};
-use leitong_corpora::keep::spool::{Spool, Spooled};
+use leitong_corpora::keep::passages::Benchmarks;
 use leitong_corpora::keep::texts::{TextCounts, TextPlan, Texts};
-use leitong_corpora::keep::verify::texts::{Founded, TableTexts, TextFile};
-use leitong_corpora::keep::verify::{self, LostMax, Verifier};
-use leitong_corpora::keep::{Copied, Copier, Prefer, clusters};
-use leitong_corpora::sink::whole_lines::WholeLines;
-use leitong_corpora::source::location::{can_be_read_again, is_object};
-use leitong_corpora::source::reading::Reading;
-use leitong_corpora::source::rules::InputRules;
+use leitong_corpora::keep::verify::{self, Founded, LostMax, TableTexts, TextFile, Verifier};
+use leitong_corpora::keep::{
+    AccountsReport, Added, Choice, Copied, Copier, EarlyForm, Field, Finished, Form, Kept, Needs, Output,
+    Outputs, Plan, Prefer, Ranked, Ranker, Referents, Report, Rules, Sizes, Sources, Spool, Spooled,
+    TableSizes, Walk,
+};
+use leitong_corpora::sink::WholeLines;
+use leitong_corpora::source::{InputRules, Reading, can_be_read_again, is_object};
 
 #[derive(Debug, Args)]
 #[group(id = "documents")]
@@ -306,7 +294,7 @@ pub(super) struct Keeping<'a> {
     readings: &'a [Arc<Reading>],
     input_rules: &'a InputRules,
     /// The forms of the inputs in which documents are written unchanged.
-    forms: Arc<[Early]>,
+    forms: Arc<[EarlyForm]>,
     config: &'a Config,
     rules: Rules,
     /// The open outputs, until the copier takes them or the run is over.
@@ -335,8 +323,8 @@ impl<'a> Keeping<'a> {
             log_offset,
         };
         let benchmarks = arguments.passages.read_benchmarks(config, input_rules)?;
-        let early: Arc<[Early]> = match arguments.copies() {
-            true => forms::for_inputs(inputs, input_rules)?.into(),
+        let early: Arc<[EarlyForm]> = match arguments.copies() {
+            true => EarlyForm::read_all(inputs, input_rules)?.into(),
             false => Arc::default(),
         };
         let forms: Vec<Form> = early.iter().map(|early| early.form.clone()).collect();
@@ -509,12 +497,12 @@ impl<'a> Keeping<'a> {
         if let Some(path) = &self.arguments.clusters {
             let cannot = || format!("cannot write {}", path.display());
             let mut lines = WholeLines::create(path).with_context(cannot)?;
-            clusters::write(&mut spooled, &choice, &mut lines).with_context(cannot)?;
+            choice.write_clusters(&mut spooled, &mut lines).with_context(cannot)?;
         }
         let [walk, first_walk] = [(); 2].map(|()| self.walk(None));
         if let Some(mut outputs) = self.outputs {
             if let Some(referents) = &mut outputs.revisit {
-                collect_referents(first_walk, &choice, &mut spooled, referents)?;
+                first_walk.collect_referents(&choice, &mut spooled, referents)?;
             }
             let sizes = self.arguments.cluster_sizes.then(|| sizes(&mut spooled, table)).transpose()?;
             let copier = Copier::new(walk, outputs, choice);
@@ -528,7 +516,7 @@ impl<'a> Keeping<'a> {
             write_accounts(path, accounts).with_context(|| format!("cannot write {}", path.display()))?;
         }
         if let Some(path) = &self.arguments.report {
-            write_report(path, &report::collect(&mut spooled, copied, accounts, self.benchmarks.is_some())?)
+            write_report(path, &Report::collect(&mut spooled, copied, accounts, self.benchmarks.is_some())?)
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         copied.into_iter().for_each(note_copied);
@@ -624,7 +612,7 @@ fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
 
 /// Counts the documents of each cluster, those of earlier runs with the same table included.
 fn sizes(spooled: &mut Spooled, table: Option<&TableOfRun<'_>>) -> anyhow::Result<Sizes> {
-    let run = sizes::count(spooled)?;
+    let run = spooled.cluster_sizes()?;
     let Some(TableOfRun { folder, founded, until }) = table else { return Ok(run) };
     let all = TableSizes::add(folder, &run, *founded, *until);
     Ok(all.with_context(|| format!("cannot count the documents of clusters in {}", folder.display()))?.sizes)

@@ -9,17 +9,12 @@ use clap::Args;
 use super::settings::{self, wrong};
 use crate::config::Config;
 use leitong_base::terminal;
-use leitong_corpora::keep::passages::benchmark::Benchmarks;
-use leitong_corpora::keep::passages::cut::{Cut, Cutter};
-use leitong_corpora::keep::passages::repeated::{Counts, Search};
-use leitong_corpora::keep::passages::{Contaminated, Limits, contaminated, items};
-use leitong_corpora::keep::prefer::Choice;
-use leitong_corpora::keep::spool::{Spool, Spooled};
+use leitong_corpora::keep::passages::{Benchmarks, Contaminated, Counts, Cut, Cutter, Limits, Search};
 use leitong_corpora::keep::texts::TextCounts;
-use leitong_corpora::keep::verify::texts::TextFile;
-use leitong_corpora::sink::whole_lines::WholeLines;
-use leitong_corpora::source::location::is_object;
-use leitong_corpora::source::rules::InputRules;
+use leitong_corpora::keep::verify::TextFile;
+use leitong_corpora::keep::{Choice, Spool, Spooled};
+use leitong_corpora::sink::WholeLines;
+use leitong_corpora::source::{InputRules, is_object};
 
 /// Minimum of `--passage-letters`. Below it, ordinary phrases are passages.
 const LETTERS_MIN: i64 = 20;
@@ -130,7 +125,7 @@ impl Arguments {
             if !is_object(path) && !path.is_file() {
                 return Err(wrong(format_args!("--against {}: there is no such file", path.display())));
             }
-            items::add(&mut benchmarks, path, rules, &normalised).with_context(|| {
+            benchmarks.add_items(path, rules, &normalised).with_context(|| {
                 format!(
                     "--against {}: cannot read the benchmark (texts may take {} MB, see --passage-memory)",
                     path.display(),
@@ -215,9 +210,9 @@ pub(super) fn compare(
     benchmarks: &Benchmarks,
     searched: Spool,
 ) -> anyhow::Result<Spooled> {
-    let (searched, Contaminated { documents, not_searched }) =
-        contaminated(spooled, texts, benchmarks, searched)
-            .context("cannot compare documents with benchmarks")?;
+    let (searched, Contaminated { documents, not_searched }) = benchmarks
+        .find_in_all(spooled, texts, searched)
+        .context("cannot compare documents with benchmarks")?;
     terminal::note(format_args!(
         "benchmarks: {documents} documents contain a passage of {} letters or more and are dropped",
         benchmarks.letters_min()

@@ -9,7 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use leitong_base::terminal;
-use leitong_corpora::sink::counts::Counts;
+use leitong_corpora::sink::Counts;
 use leitong_corpora::source::ReadSoFar;
 
 /// A bar that draws itself ten times a second. It shows nothing if standard error is not a terminal.

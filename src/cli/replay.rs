@@ -15,9 +15,7 @@ use crate::worker::replay::{Start, replay};
 use leitong_base::terminal;
 use leitong_cluster::Position;
 use leitong_cluster::log::watermarks::Watermarks;
-use leitong_corpora::sink::counts::Counts;
-use leitong_corpora::sink::files::{DeadLetters, FileSink};
-use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_corpora::sink::{Counts, DeadLetters, FileSink, WholeLines};
 use leitong_store::snapshot::{TableDir, TableSettings};
 
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use leitong_cluster::verdict::Kind;
-use leitong_corpora::sink::counts::Counts;
+use leitong_corpora::sink::Counts;
 use leitong_corpora::source::Skipped;
 
 /// Formats the counts of a run.

@@ -11,10 +11,9 @@ use super::text_out::TextConverter;
 use crate::config::Config;
 use leitong_base::record::Reason;
 use leitong_base::terminal;
-use leitong_corpora::keep::forms::Form;
-use leitong_corpora::keep::texts::fields::{self, InputField};
-use leitong_corpora::keep::texts::{Converter, TextCounts, format_of};
-use leitong_corpora::source::rules::InputRules;
+use leitong_corpora::keep::Form;
+use leitong_corpora::keep::texts::{Converter, InputField, TextCounts, format_of};
+use leitong_corpora::source::InputRules;
 
 #[derive(Debug, Args)]
 #[group(id = "texts")]
@@ -89,7 +88,7 @@ impl Arguments {
             ));
         }
         format_of(keep).map_err(|error| wrong(format_args!("--keep {error}")))?;
-        fields::conflict(&self.fields)
+        InputField::conflict(&self.fields)
             .map_or(Ok(()), |conflict| Err(wrong(format_args!("--fields {conflict}"))))
     }
 
@@ -104,7 +103,7 @@ impl Arguments {
             return Err(wrong("--fields: WARC records have no fields; leave it out"));
         }
         for (path, form) in inputs.iter().zip(forms) {
-            let missing = fields::missing(&self.fields, path, form);
+            let missing = InputField::missing(&self.fields, path, form);
             if let Some(missing) = missing.with_context(|| format!("cannot read {}", path.display()))? {
                 return Err(wrong(format_args!("--fields: {missing}; leave it out, or use a separate run")));
             }

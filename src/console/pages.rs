@@ -10,10 +10,7 @@ use anyhow::Context;
 
 use crate::config::Config;
 use crate::pipeline::page_reader::PageReader;
-use leitong_corpora::source::Source;
-use leitong_corpora::source::inputs::Inputs;
-use leitong_corpora::source::open::Input;
-use leitong_corpora::source::rules::InputRules;
+use leitong_corpora::source::{Input, InputRules, Inputs, Source};
 use leitong_text::page::Page;
 
 /// Bytes that are read at once.

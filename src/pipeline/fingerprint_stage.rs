@@ -28,7 +28,7 @@ use leitong_base::record::{
 };
 use leitong_base::record::{Cause, Reason};
 use leitong_base::work::{TooMuchWork, Work};
-use leitong_corpora::keep::verify::texts::Packer;
+use leitong_corpora::keep::verify::Packer;
 use leitong_corpora::source::Record;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::digest::{letters, text_digest};

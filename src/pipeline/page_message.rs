@@ -9,8 +9,7 @@ use std::io::BufReader;
 
 use crate::config::kafka::{PageFormat, PagesConfig, UrlFrom};
 use leitong_base::record::{Cause, Received};
-use leitong_corpora::source::warc::WarcReader;
-use leitong_corpora::source::{Payload, Source};
+use leitong_corpora::source::{Payload, Source, WarcReader};
 use leitong_text::page::config::PageConfig;
 use leitong_text::page::json::{PageError, Rules, checked_url};
 use leitong_text::page::mapping::preset::Framing;

@@ -17,9 +17,7 @@ use crate::config::load::ConfigError;
 use leitong_base::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX};
 use leitong_base::record::{Cause, Place};
 use leitong_base::terminal::escape;
-use leitong_corpora::source::Payload;
-use leitong_corpora::source::csv;
-use leitong_corpora::source::warc_folder::WarcFolder;
+use leitong_corpora::source::{Payload, WarcFolder, csv_delimiter};
 use leitong_text::page::config::PageConfig;
 use leitong_text::page::json::{PageError, Rules};
 use leitong_text::page::mapping::detect::Recognizer;
@@ -115,7 +113,7 @@ impl PageReader {
     pub fn record_of_file(&self, place: &Place, payload: Payload) -> Result<MessageOutcome, NoPage> {
         // Sources of tables make urls for their rows, because they know the columns.
         let made_up = match place {
-            Place::Line { input, line } if self.may_make_up && csv::delimiter(input).is_none() => {
+            Place::Line { input, line } if self.may_make_up && csv_delimiter(input).is_none() => {
                 Some(made_up::url(input, *line))
             }
             _ => None,

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cli::outputs::refuse_overwriting;
 use leitong_base::proto;
-use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_corpora::sink::WholeLines;
 use leitong_store::snapshot::lines::{CentroidLine, CrawlLine, Head, TextLine};
 use leitong_store::snapshot::{Saved, SnapshotError, inspect_all};
 

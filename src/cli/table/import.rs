@@ -9,7 +9,7 @@ use super::unfinished;
 use crate::cli::documents;
 use crate::cli::settings::{self, Wrong};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use leitong_corpora::source::open::Input;
+use leitong_corpora::source::Input;
 use leitong_store::snapshot::import;
 
 #[derive(Debug, Args)]

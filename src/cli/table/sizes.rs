@@ -7,8 +7,8 @@ use clap::Args;
 
 use crate::cli::outputs::refuse_overwriting;
 use leitong_base::terminal;
-use leitong_corpora::keep::sizes::{ClusterName, TableSizes};
-use leitong_corpora::sink::whole_lines::WholeLines;
+use leitong_corpora::keep::{ClusterName, TableSizes};
+use leitong_corpora::sink::WholeLines;
 use leitong_store::snapshot::{cluster_id, inspect};
 
 #[derive(Debug, Args)]

@@ -19,14 +19,14 @@ const NAMED_MAX: usize = 20;
 
 /// The names of sources, each with a number.
 #[derive(Debug, Default)]
-pub struct Names {
+pub(crate) struct Names {
     numbers: HashMap<Box<str>, u32>,
     names: Vec<Box<str>>,
 }
 
 impl Names {
     /// Returns the number of a source. Documents without a value are one source, whose name is empty.
-    pub fn number(&mut self, value: Option<&str>) -> u32 {
+    pub(crate) fn number(&mut self, value: Option<&str>) -> u32 {
         let name = value.unwrap_or_default();
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -39,14 +39,14 @@ impl Names {
 
     /// Returns the name of a source. `None` for documents without a value.
     #[must_use]
-    pub fn name(&self, number: u32) -> Option<&str> {
+    pub(crate) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(|name| &**name).filter(|name| !name.is_empty())
     }
 }
 
 /// The outcome for a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// It was kept.
     Kept,
     /// It was dropped.
@@ -76,7 +76,7 @@ pub struct Totals {
 
 /// Counts documents by source.
 #[derive(Debug, Default)]
-pub struct Accounts {
+pub(crate) struct Accounts {
     names: Names,
     totals: Vec<Totals>,
     /// Number of documents of each source in each cluster, which is identified by its founder's log offset.
@@ -85,7 +85,7 @@ pub struct Accounts {
 
 impl Accounts {
     /// Counts a document of the source `value`.
-    pub fn count(&mut self, decision: &Decision, value: Option<&str>, fate: Fate, bytes: u64) {
+    pub(crate) fn count(&mut self, decision: &Decision, value: Option<&str>, fate: Fate, bytes: u64) {
         let source = self.names.number(value);
         if self.totals.len() <= source as usize {
             self.totals.resize(source as usize + 1, Totals::default());
@@ -112,7 +112,7 @@ impl Accounts {
 
     /// Returns the accounts, the largest sources first.
     #[must_use]
-    pub fn finish(self, field: String) -> AccountsReport {
+    pub(crate) fn finish(self, field: String) -> AccountsReport {
         let Self { names, totals, clusters } = self;
         let mut members: Vec<((u64, u32), u32)> = clusters.into_iter().collect();
         members.sort_unstable();

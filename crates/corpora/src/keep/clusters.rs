@@ -31,50 +31,52 @@ struct Member<'a> {
     kept_by_verify: bool,
 }
 
-/// Writes the clusters of the decisions in `spooled`, in the order in which they were founded. Each line
-/// lists the pages of a cluster in their order. Memory: 24 bytes per page, and one page.
-///
-/// # Errors
-/// The decisions cannot be read, or the clusters cannot be written.
-pub fn write(spooled: &mut Spooled, choice: &Choice, lines: &mut WholeLines) -> anyhow::Result<u64> {
-    let mut members: Vec<(u64, u64, u64)> = Vec::new();
-    let mut ordinal = 0;
-    spooled.each(|at, decision| {
-        if decision.cluster_id.is_some() {
-            members.push((decision.founded, ordinal, at));
-        }
-        ordinal += 1;
-        Ok(())
-    })?;
-    members.sort_unstable();
-    let mut clusters = 0;
-    let failed = |error: io::Error| anyhow::Error::from(error).context("cannot write clusters");
-    for cluster in members.chunk_by(|a, b| a.0 == b.0) {
-        for (number, (_, ordinal, at)) in cluster.iter().enumerate() {
-            let decision = spooled.at(*at).context("cannot read decisions again")?;
-            if number == 0 {
-                let head = Cluster {
-                    cluster_id: decision.cluster_id.as_deref().unwrap_or_default(),
-                    canonical_page_id: choice.canonical(&decision),
-                    size: cluster.len(),
-                };
-                let head = serde_json::to_string(&head)?;
-                lines.push_text(head.trim_end_matches('}')).map_err(failed)?;
-                lines.push_text(",\"members\":[").map_err(failed)?;
+impl Choice {
+    /// Writes the clusters of the decisions in `spooled`, in the order in which they were founded. Each line
+    /// lists the pages of a cluster in their order. Memory: 24 bytes per page, and one page.
+    ///
+    /// # Errors
+    /// The decisions cannot be read, or the clusters cannot be written.
+    pub fn write_clusters(&self, spooled: &mut Spooled, lines: &mut WholeLines) -> anyhow::Result<u64> {
+        let mut members: Vec<(u64, u64, u64)> = Vec::new();
+        let mut ordinal = 0;
+        spooled.each(|at, decision| {
+            if decision.cluster_id.is_some() {
+                members.push((decision.founded, ordinal, at));
             }
-            let member = Member {
-                page_id: &decision.page_id,
-                url: &decision.url,
-                kind: decision.kind,
-                kept: choice.keeps(*ordinal, &decision),
-                kept_by_verify: decision.is_kept_by_verify(),
-            };
-            lines.push_text(if number == 0 { "" } else { "," }).map_err(failed)?;
-            lines.push_text(&serde_json::to_string(&member)?).map_err(failed)?;
+            ordinal += 1;
+            Ok(())
+        })?;
+        members.sort_unstable();
+        let mut clusters = 0;
+        let failed = |error: io::Error| anyhow::Error::from(error).context("cannot write clusters");
+        for cluster in members.chunk_by(|a, b| a.0 == b.0) {
+            for (number, (_, ordinal, at)) in cluster.iter().enumerate() {
+                let decision = spooled.at(*at).context("cannot read decisions again")?;
+                if number == 0 {
+                    let head = Cluster {
+                        cluster_id: decision.cluster_id.as_deref().unwrap_or_default(),
+                        canonical_page_id: self.canonical(&decision),
+                        size: cluster.len(),
+                    };
+                    let head = serde_json::to_string(&head)?;
+                    lines.push_text(head.trim_end_matches('}')).map_err(failed)?;
+                    lines.push_text(",\"members\":[").map_err(failed)?;
+                }
+                let member = Member {
+                    page_id: &decision.page_id,
+                    url: &decision.url,
+                    kind: decision.kind,
+                    kept: self.keeps(*ordinal, &decision),
+                    kept_by_verify: decision.is_kept_by_verify(),
+                };
+                lines.push_text(if number == 0 { "" } else { "," }).map_err(failed)?;
+                lines.push_text(&serde_json::to_string(&member)?).map_err(failed)?;
+            }
+            lines.push_text("]}\n").map_err(failed)?;
+            clusters += 1;
         }
-        lines.push_text("]}\n").map_err(failed)?;
-        clusters += 1;
+        lines.flush().map_err(failed)?;
+        Ok(clusters)
     }
-    lines.flush().map_err(failed)?;
-    Ok(clusters)
 }

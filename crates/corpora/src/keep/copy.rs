@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::accounts::{Accounts, AccountsReport, Fate};
 use super::annotate::{Added, Annotation};
 use super::fields::Field;
-use super::forms::Early;
+use super::forms::EarlyForm;
 use super::guard::Sources;
 use super::output::Output;
 use super::prefer::Choice;
@@ -35,7 +35,7 @@ pub struct Walk {
     readings: Vec<Arc<Reading>>,
     rules: InputRules,
     /// The forms of the inputs in which their documents are written.
-    forms: Arc<[Early]>,
+    forms: Arc<[EarlyForm]>,
     /// For tables, the only column that is needed. `None` means all.
     column: Option<String>,
     /// The index of the current input, and its records.
@@ -80,7 +80,7 @@ impl Walk {
         inputs: Vec<PathBuf>,
         readings: Vec<Arc<Reading>>,
         rules: InputRules,
-        forms: Arc<[Early]>,
+        forms: Arc<[EarlyForm]>,
         column: Option<String>,
     ) -> Self {
         Self { inputs, readings, rules, forms, column, current: None, again: Arc::default() }
@@ -458,32 +458,36 @@ fn revisit(
     Ok(referent.map(|referent| response.revisit(&referent)))
 }
 
-/// Adds to `referents` the data about the canonical documents of clusters. Used if a canonical document may
-/// come after documents that are dropped. Reads the inputs once more.
-///
-/// # Errors
-/// The inputs cannot be read.
-pub fn collect_referents(
-    mut walk: Walk,
-    choice: &Choice,
-    spooled: &mut Spooled,
-    referents: &mut Referents,
-) -> anyhow::Result<()> {
-    let mut ordinals = 0..;
-    spooled.each(|_, decision| {
-        if ordinals.next().is_none_or(|ordinal| !choice.is_canonical(ordinal, decision)) {
-            return Ok(());
-        }
-        let referent = match walk.find((decision.input, decision.number), |_, _| Ok(()))? {
-            Found::Record(Original { bytes: Some(bytes), framing, .. }) => {
-                referent_of(decision, framing, &bytes)
+impl Walk {
+    /// Adds to `referents` the data about the canonical documents of clusters. Used if a canonical document may
+    /// come after documents that are dropped. Reads the inputs once.
+    ///
+    /// # Errors
+    /// The inputs cannot be read.
+    pub fn collect_referents(
+        mut self,
+        choice: &Choice,
+        spooled: &mut Spooled,
+        referents: &mut Referents,
+    ) -> anyhow::Result<()> {
+        let mut ordinals = 0..;
+        spooled.each(|_, decision| {
+            if ordinals.next().is_none_or(|ordinal| !choice.is_canonical(ordinal, decision)) {
+                return Ok(());
             }
-            Found::Record(_) | Found::Row(_) => Referent { url: decision.url.clone(), ..Referent::default() },
-        };
-        referents.add(decision, &referent).context(CANNOT_STORE)
-    })?;
-    referents.complete();
-    Ok(())
+            let referent = match self.find((decision.input, decision.number), |_, _| Ok(()))? {
+                Found::Record(Original { bytes: Some(bytes), framing, .. }) => {
+                    referent_of(decision, framing, &bytes)
+                }
+                Found::Record(_) | Found::Row(_) => {
+                    Referent { url: decision.url.clone(), ..Referent::default() }
+                }
+            };
+            referents.add(decision, &referent).context(CANNOT_STORE)
+        })?;
+        referents.complete();
+        Ok(())
+    }
 }
 
 /// Ranks documents by a preference, and groups them by fields, which may depend on their content.
@@ -582,7 +586,6 @@ mod tests {
     use leitong_text::page::mapping::config::InputConfig;
 
     use super::*;
-    use crate::keep::forms;
 
     /// The names of the columns were read before the run, and the rows from another file: rows were written below the
     /// names of other columns.
@@ -593,7 +596,7 @@ mod tests {
         let rules = InputRules::new(&PageConfig::default(), &InputConfig::default()).expect("rules");
         let begin = |early: &str, later: &str| {
             std::fs::write(&path, early).expect("written");
-            let forms = forms::for_inputs(std::slice::from_ref(&path), &rules).expect("a file");
+            let forms = EarlyForm::read_all(std::slice::from_ref(&path), &rules).expect("a file");
             std::fs::remove_file(&path).expect("removed");
             std::fs::write(&path, later).expect("written");
             let readings = vec![Input::open(&path).expect("a file").take_note()];

@@ -2,7 +2,7 @@
 //!
 //! Documents keep the format of their input. So the forms are known before the run begins, and combinations
 //! that cannot be written are refused before anything is written. A form is read before the documents, so it is
-//! compared with the file that they are [read from](Early::verify).
+//! compared with the file that they are [read from](EarlyForm::verify).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -73,22 +73,22 @@ pub struct TableForm {
 
 /// The form of an input, as it was before the run began.
 #[derive(Debug, Clone)]
-pub struct Early {
+pub struct EarlyForm {
     /// The form.
     pub form: Form,
     /// The metadata of the file. `None` for an object in a store, which is read in one version.
     stamp: Option<Stamp>,
 }
 
-/// Returns the form of each input.
-///
-/// # Errors
-/// An input cannot be read.
-pub fn for_inputs(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Early>> {
-    inputs.iter().map(|path| Early::new(path, rules)).collect()
-}
+impl EarlyForm {
+    /// Reads the form of each input.
+    ///
+    /// # Errors
+    /// An input cannot be read.
+    pub fn read_all(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Self>> {
+        inputs.iter().map(|path| Self::new(path, rules)).collect()
+    }
 
-impl Early {
     fn new(path: &Path, rules: &InputRules) -> anyhow::Result<Self> {
         let read = || {
             let stamp = || -> io::Result<_> {
@@ -132,7 +132,7 @@ impl Form {
 ///
 /// # Errors
 /// The inputs do not fit into one file, or its name belongs to another format.
-pub fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
+pub(crate) fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     let form = common_form(forms, output)?;
     // If no input can be read, nothing is written, and any name is right.
     if forms.iter().any(|form| !matches!(form, Form::Unreadable)) {

@@ -20,25 +20,25 @@
 //!
 //! In WARC files, a dropped document may be replaced by a [revisit record](revisit).
 
-pub mod accounts;
-pub mod annotate;
-pub mod clusters;
-pub mod copy;
-pub mod fields;
-pub mod forms;
-pub mod guard;
-pub mod output;
-pub mod parts;
+pub(crate) mod accounts;
+pub(crate) mod annotate;
+pub(crate) mod clusters;
+pub(crate) mod copy;
+pub(crate) mod fields;
+pub(crate) mod forms;
+pub(crate) mod guard;
+pub(crate) mod output;
+pub(crate) mod parts;
 pub mod passages;
-pub mod prefer;
-pub mod referents;
-pub mod report;
+pub(crate) mod prefer;
+pub(crate) mod referents;
+pub(crate) mod report;
 mod reread;
-pub mod revisit;
-pub mod sink;
-pub mod sizes;
-pub mod spool;
-pub mod table_file;
+pub(crate) mod revisit;
+pub(crate) mod sink;
+pub(crate) mod sizes;
+pub(crate) mod spool;
+pub(crate) mod table_file;
 pub mod texts;
 pub mod verify;
 
@@ -47,9 +47,20 @@ use serde::{Deserialize, Serialize};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_cluster::verdict::{Kind, Verdict};
 
-pub use copy::{Copied, Copier, Finished};
-pub use prefer::Prefer;
-pub use sink::KeepSink;
+pub use accounts::AccountsReport;
+pub use annotate::Added;
+pub use copy::{Copied, Copier, Finished, Needs, Outputs, Ranked, Ranker, Walk};
+pub use fields::Field;
+pub use forms::{EarlyForm, Form};
+pub use guard::Sources;
+pub use output::{Output, Plan};
+pub use parts::remove as remove_parts;
+pub use prefer::{Choice, Prefer, Rules};
+pub use referents::Referents;
+pub use report::Report;
+pub use sink::{KeepSink, Kept, StoredTexts};
+pub use sizes::{ClusterName, Sizes, TableSizes};
+pub use spool::{Spool, Spooled};
 
 /// The part of a verdict that decides if its document is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use crate::sink::{Extent, Extents};
 
 /// The parts of an output file.
 #[derive(Debug, Clone)]
-pub struct Parts {
+pub(crate) struct Parts {
     /// The checkpoint folder.
     folder: PathBuf,
     /// The name of the output among [`Extents`].
@@ -35,7 +35,7 @@ pub struct Parts {
 impl Parts {
     /// Creates an empty list of parts for file `file` of `output`.
     #[must_use]
-    pub fn new(folder: &Path, output: &'static str, file: usize) -> Self {
+    pub(crate) fn new(folder: &Path, output: &'static str, file: usize) -> Self {
         Self { folder: folder.to_owned(), output, file, count: 0, bytes: 0 }
     }
 
@@ -43,7 +43,7 @@ impl Parts {
     ///
     /// # Errors
     /// A part is missing.
-    pub fn resume(folder: &Path, output: &'static str, extent: Extent) -> anyhow::Result<Self> {
+    pub(crate) fn resume(folder: &Path, output: &'static str, extent: Extent) -> anyhow::Result<Self> {
         let mut parts = Self::new(folder, output, extent.file);
         while parts.count < extent.parts {
             parts.end_one()?;
@@ -60,7 +60,7 @@ impl Parts {
 
     /// Returns the path of the next part.
     #[must_use]
-    pub fn next_path(&self) -> PathBuf {
+    pub(crate) fn next_path(&self) -> PathBuf {
         self.path(self.count)
     }
 
@@ -68,7 +68,7 @@ impl Parts {
     ///
     /// # Errors
     /// The part is missing.
-    pub fn end_one(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn end_one(&mut self) -> anyhow::Result<()> {
         let path = self.next_path();
         self.bytes += fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len();
         self.count += 1;
@@ -77,7 +77,7 @@ impl Parts {
 
     /// Returns the number and size of the parts.
     #[must_use]
-    pub fn extent(&self) -> Extent {
+    pub(crate) fn extent(&self) -> Extent {
         Extent { file: self.file, bytes: self.bytes, parts: self.count }
     }
 
@@ -85,7 +85,10 @@ impl Parts {
     ///
     /// # Errors
     /// The parts cannot be read, or the file cannot be written.
-    pub fn join<W: io::Write + Send>(&self, writer: &mut SerializedFileWriter<W>) -> anyhow::Result<()> {
+    pub(crate) fn join<W: io::Write + Send>(
+        &self,
+        writer: &mut SerializedFileWriter<W>,
+    ) -> anyhow::Result<()> {
         for part in 0..self.count {
             let path = self.path(part);
             let mut add = || -> anyhow::Result<()> { append(&File::open(&path)?, writer) };

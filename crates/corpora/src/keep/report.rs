@@ -159,62 +159,65 @@ struct Counted {
     last: u64,
 }
 
-/// Reads all decisions and counts them. `compares` is true if documents were compared with benchmarks. Memory: about 60 bytes per cluster, and the names of hosts.
-///
-/// # Errors
-/// The decisions cannot be read.
-pub fn collect(
-    spooled: &mut Spooled,
-    copied: Option<Copied>,
-    accounts: Option<AccountsReport>,
-    compares: bool,
-) -> anyhow::Result<Report> {
-    let mut kinds = Kind::ALL.map(|kind| (kind.as_str(), 0));
-    let mut clusters: HashMap<u64, Counted> = HashMap::new();
-    let mut hosts: HashMap<String, (u64, u64)> = HashMap::new();
-    let mut documents = 0;
-    let mut verified: Option<Verified> = None;
-    let mut benchmarks = compares.then(Vec::new);
-    spooled.each(|at, decision| {
-        documents += 1;
-        if let (Some(lines), Some(found)) = (&mut benchmarks, &decision.benchmark)
-            && lines.len() < NAMED_MAX
-        {
-            let (page_id, url) = (decision.page_id.clone(), decision.url.clone());
-            lines.push(BenchmarkLine { page_id, url, found: (**found).clone() });
-        }
-        if let Some(check) = &decision.check {
-            verified.get_or_insert_default().add(decision, check);
-        }
-        kinds[decision.kind as usize].1 += 1;
-        let host = host(&decision.url);
-        count_in_cluster(&mut clusters, decision, xxh3_64(host.as_bytes()), at);
-        let of_host = hosts.entry(host).or_default();
-        of_host.0 += 1;
-        of_host.1 += u64::from(is_duplicate(decision.kind));
-        Ok(())
-    })?;
-    let mut by_size: Vec<&Counted> = clusters.values().filter(|cluster| cluster.size > 1).collect();
-    by_size.sort_unstable_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.last));
-    let mut lines = |clusters: &mut dyn Iterator<Item = &Counted>| -> anyhow::Result<Vec<ClusterLine>> {
-        clusters.take(NAMED_MAX).map(|cluster| line(cluster, spooled)).collect()
-    };
-    let largest = lines(&mut by_size.iter().copied())?;
-    let suspicious = lines(&mut by_size.iter().copied().filter(|cluster| looks_like_a_template(cluster)))?;
-    Ok(Report {
-        documents,
-        kinds: kinds.to_vec(),
-        copied,
-        clusters: clusters.len() as u64,
-        sizes: sizes(clusters.values()),
-        largest,
-        suspicious,
-        host_count: hosts.len() as u64,
-        hosts: largest_hosts(hosts),
-        verified,
-        benchmarks,
-        accounts: accounts.map(AccountsReport::largest),
-    })
+impl Report {
+    /// Reads all decisions and counts them. `compares` is true if documents were compared with benchmarks. Memory: about 60 bytes per cluster, and the names of hosts.
+    ///
+    /// # Errors
+    /// The decisions cannot be read.
+    pub fn collect(
+        spooled: &mut Spooled,
+        copied: Option<Copied>,
+        accounts: Option<AccountsReport>,
+        compares: bool,
+    ) -> anyhow::Result<Report> {
+        let mut kinds = Kind::ALL.map(|kind| (kind.as_str(), 0));
+        let mut clusters: HashMap<u64, Counted> = HashMap::new();
+        let mut hosts: HashMap<String, (u64, u64)> = HashMap::new();
+        let mut documents = 0;
+        let mut verified: Option<Verified> = None;
+        let mut benchmarks = compares.then(Vec::new);
+        spooled.each(|at, decision| {
+            documents += 1;
+            if let (Some(lines), Some(found)) = (&mut benchmarks, &decision.benchmark)
+                && lines.len() < NAMED_MAX
+            {
+                let (page_id, url) = (decision.page_id.clone(), decision.url.clone());
+                lines.push(BenchmarkLine { page_id, url, found: (**found).clone() });
+            }
+            if let Some(check) = &decision.check {
+                verified.get_or_insert_default().add(decision, check);
+            }
+            kinds[decision.kind as usize].1 += 1;
+            let host = host(&decision.url);
+            count_in_cluster(&mut clusters, decision, xxh3_64(host.as_bytes()), at);
+            let of_host = hosts.entry(host).or_default();
+            of_host.0 += 1;
+            of_host.1 += u64::from(is_duplicate(decision.kind));
+            Ok(())
+        })?;
+        let mut by_size: Vec<&Counted> = clusters.values().filter(|cluster| cluster.size > 1).collect();
+        by_size.sort_unstable_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.last));
+        let mut lines = |clusters: &mut dyn Iterator<Item = &Counted>| -> anyhow::Result<Vec<ClusterLine>> {
+            clusters.take(NAMED_MAX).map(|cluster| line(cluster, spooled)).collect()
+        };
+        let largest = lines(&mut by_size.iter().copied())?;
+        let suspicious =
+            lines(&mut by_size.iter().copied().filter(|cluster| looks_like_a_template(cluster)))?;
+        Ok(Report {
+            documents,
+            kinds: kinds.to_vec(),
+            copied,
+            clusters: clusters.len() as u64,
+            sizes: sizes(clusters.values()),
+            largest,
+            suspicious,
+            host_count: hosts.len() as u64,
+            hosts: largest_hosts(hosts),
+            verified,
+            benchmarks,
+            accounts: accounts.map(AccountsReport::largest),
+        })
+    }
 }
 
 fn is_duplicate(kind: Kind) -> bool {

@@ -21,11 +21,11 @@ pub struct KeepSink<S> {
     names: InputNames,
     copying: Option<Copying>,
     spool: Option<Spool>,
-    texts: Option<Texts>,
+    texts: Option<StoredTexts>,
 }
 
 /// The texts of documents, which are stored for verification.
-pub struct Texts {
+pub struct StoredTexts {
     /// Receives the compressed text of each document, or `None` if it has no text, in the order of the decisions.
     pub packed: Receiver<Option<Box<[u8]>>>,
     /// The file in which they are stored.
@@ -73,7 +73,7 @@ impl<S: Sink> KeepSink<S> {
         names: InputNames,
         copier: Option<Copier>,
         spool: Option<Spool>,
-        texts: Option<Texts>,
+        texts: Option<StoredTexts>,
     ) -> anyhow::Result<Self> {
         let copying = copier.map(Copying::start).transpose()?;
         Ok(Self { inner, names, copying, spool, texts })
@@ -95,7 +95,7 @@ impl<S: Sink> Sink for KeepSink<S> {
         if self.copying.is_some() || self.spool.is_some() {
             let mut processed = Vec::with_capacity(conclusions.len());
             for conclusion in &conclusions {
-                let text = self.texts.as_mut().map_or(Ok(None), Texts::store_next)?;
+                let text = self.texts.as_mut().map_or(Ok(None), StoredTexts::store_next)?;
                 let (input, number) =
                     self.names.find(conclusion.source()).context("a record that belongs to no input")?;
                 processed.push(match conclusion {
@@ -148,7 +148,7 @@ impl<S: Sink> Sink for KeepSink<S> {
 /// Context of errors in storing texts.
 const CANNOT_STORE: &str = "cannot store texts for --verify or for passages";
 
-impl Texts {
+impl StoredTexts {
     /// Stores the text of the next record, and returns its place.
     fn store_next(&mut self) -> anyhow::Result<Option<Place>> {
         // The text is sent before the record is decided on, so it is here already.

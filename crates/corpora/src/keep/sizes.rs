@@ -19,8 +19,6 @@ use leitong_store::snapshot::Unfinished;
 /// The number of documents in each cluster, by the log offset of its founder.
 pub type Sizes = HashMap<u64, u64>;
 
-/// The version of the format of the file.
-pub const FORMAT_VERSION: u32 = 1;
 /// The first line of the file.
 const MAGIC: &[u8] = b"leitong sizes 1\n";
 /// The file, and the one that it has replaced.
@@ -35,22 +33,27 @@ pub struct TableSizes {
     pub until: u64,
 }
 
-/// Counts the documents of each cluster of a run.
-///
-/// # Errors
-/// The decisions cannot be read.
-pub fn count(spooled: &mut Spooled) -> anyhow::Result<Sizes> {
-    let mut sizes = Sizes::new();
-    spooled.each(|_, decision| {
-        if decision.cluster_id.is_some() {
-            *sizes.entry(decision.founded).or_default() += 1;
-        }
-        Ok(())
-    })?;
-    Ok(sizes)
+impl Spooled {
+    /// Counts the documents of each cluster.
+    ///
+    /// # Errors
+    /// The decisions cannot be read.
+    pub fn cluster_sizes(&mut self) -> anyhow::Result<Sizes> {
+        let mut sizes = Sizes::new();
+        self.each(|_, decision| {
+            if decision.cluster_id.is_some() {
+                *sizes.entry(decision.founded).or_default() += 1;
+            }
+            Ok(())
+        })?;
+        Ok(sizes)
+    }
 }
 
 impl TableSizes {
+    /// The version of the format of the file.
+    pub const FORMAT_VERSION: u32 = 1;
+
     /// Reads the counts in the folder of a table whose next log offset is `next`. `None` if there are none.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ const ROW_GROUP_ROWS_MAX: usize = 1 << 20;
 type Writer = ArrowWriter<BufWriter<File>>;
 
 /// A Parquet file that is being written.
-pub struct TableFile {
+pub(crate) struct TableFile {
     path: PathBuf,
     columns: Columns,
     options: ArrowWriterOptions,
@@ -71,7 +71,7 @@ impl TableFile {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn create(
+    pub(crate) fn create(
         path: &Path,
         form: &TableForm,
         added: Option<Added>,
@@ -102,7 +102,7 @@ impl TableFile {
 
     /// Returns the path of the file.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -110,7 +110,12 @@ impl TableFile {
     ///
     /// # Errors
     /// Rows cannot be written.
-    pub fn write(&mut self, input: usize, row: &Row, annotation: &Annotation<'_>) -> anyhow::Result<()> {
+    pub(crate) fn write(
+        &mut self,
+        input: usize,
+        row: &Row,
+        annotation: &Annotation<'_>,
+    ) -> anyhow::Result<()> {
         if self.rows.batch.as_ref().is_none_or(|(of, first, _)| (*of, *first) != (input, row.first)) {
             self.write_rows()?;
             self.rows.batch = Some((input, row.first, row.batch.clone()));
@@ -143,7 +148,7 @@ impl TableFile {
     ///
     /// # Errors
     /// The rows cannot be written, or the file has no parts: without them, no run could continue it.
-    pub fn extent(&mut self) -> anyhow::Result<Extent> {
+    pub(crate) fn extent(&mut self) -> anyhow::Result<Extent> {
         self.write_rows()?;
         let writer = self.writer.take();
         let parts = self.parts.as_mut().context("a Parquet file without parts cannot be continued")?;
@@ -158,7 +163,7 @@ impl TableFile {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn finish(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
         self.write_rows()?;
         if self.parts.is_some() {
             self.extent()?;

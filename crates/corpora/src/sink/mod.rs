@@ -1,8 +1,12 @@
 //! The outputs of `dedup`: verdicts and dead letters to files, standard output and standard error.
 
-pub mod counts;
-pub mod files;
-pub mod whole_lines;
+pub(crate) mod counts;
+pub(crate) mod files;
+pub(crate) mod whole_lines;
+
+pub use counts::Counts;
+pub use files::{DeadLetters, FileSink};
+pub use whole_lines::WholeLines;
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ pub struct WholeLines {
 ///
 /// # Errors
 /// The operating system's error, or an error if the file is shorter than `bytes`.
-pub fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
+pub(crate) fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
     if file.metadata()?.len() < bytes {
         let problem = format!("the file is shorter than the {bytes} bytes that were written to it");
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
@@ -38,7 +38,7 @@ pub fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// The operating system's error, or an error if the file is too short.
-pub fn create_or_cut(path: &Path, bytes: Option<u64>) -> io::Result<File> {
+pub(crate) fn create_or_cut(path: &Path, bytes: Option<u64>) -> io::Result<File> {
     if bytes.is_none() {
         File::create(path)?;
     }

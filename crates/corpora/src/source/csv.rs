@@ -44,7 +44,7 @@ pub struct Dialect {
 
 /// Returns the dialect for an input with this name, or `None` if it is not a CSV or TSV file.
 #[must_use]
-pub fn dialect(name: &str, quotes: bool) -> Option<Dialect> {
+pub(crate) fn dialect(name: &str, quotes: bool) -> Option<Dialect> {
     delimiter(name).map(|delimiter| Dialect { delimiter, quotes })
 }
 
@@ -68,7 +68,7 @@ pub(super) enum Wanted<'a> {
 }
 
 /// A source that reads rows.
-pub struct CsvRows<R> {
+pub(crate) struct CsvRows<R> {
     rows: Rows<R>,
     input: Arc<str>,
     dialect: Dialect,

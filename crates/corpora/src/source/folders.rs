@@ -6,7 +6,7 @@
 //! it: in a systemd unit, in a container's command, or with more files than fit into a command line. It
 //! stands for the matching paths, sorted; `**` stands for folders of any depth.
 //!
-//! A folder may also stand for the [HTML pages](Read::Pages) in it, one page per file. All of this also
+//! A folder may also stand for the [HTML pages](FolderContent::Pages) in it, one page per file. All of this also
 //! applies to objects in stores (`s3://bucket/…`), where folders are the parts of a key before a slash.
 
 use std::fs;
@@ -29,7 +29,7 @@ const MATCHING: MatchOptions =
 
 /// The kind of files that are read in folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Read {
+pub enum FolderContent {
     /// Files with many pages, selected by name.
     Documents,
     /// Files that are one HTML page each, selected by name or content.
@@ -38,7 +38,7 @@ pub enum Read {
 
 /// The files that the inputs stand for.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Files {
+pub struct FoundFiles {
     /// The paths, in the order of the inputs.
     pub files: Vec<PathBuf>,
     /// The name of each file in a folder of outputs: the file name. HTML pages often have the same name in
@@ -50,47 +50,51 @@ pub struct Files {
     pub unnameable: Vec<String>,
 }
 
-/// Finds the files that `inputs` stand for. Hidden files and folders are skipped unless they are named.
-///
-/// # Errors
-/// A folder cannot be read or contains nothing to read, or a pattern is invalid or matches nothing.
-pub fn files(inputs: &[PathBuf], read: Read) -> io::Result<Files> {
-    let mut found = Files::default();
-    for input in inputs {
-        match pattern(input) {
-            _ if is_object(input) => {
-                // Errors about an object name it already.
-                objects(input, read, &mut found).map_err(|error| match is_machine_error(&error) {
-                    true => error,
-                    false => named(input, &error),
-                })?;
-            }
-            Some(pattern) => {
-                let root = root(input);
-                for path in matching(pattern).map_err(|error| named(input, &error))? {
-                    let is_read = match path.is_dir() {
-                        true => !leaves(&root, &path, read),
-                        false => is_file_of(&root, &path, read),
-                    };
-                    if is_read {
-                        add(&path, read, &mut found)?;
-                    } else {
-                        found.passed_over += 1;
+impl FoundFiles {
+    /// Finds the files that `inputs` stand for. Hidden files and folders are skipped unless they are named.
+    ///
+    /// # Errors
+    /// A folder cannot be read or contains nothing to read, or a pattern is invalid or matches nothing.
+    pub fn find(inputs: &[PathBuf], read: FolderContent) -> io::Result<Self> {
+        let mut found = Self::default();
+        for input in inputs {
+            match pattern(input) {
+                _ if is_object(input) => {
+                    // Errors about an object name it already.
+                    objects(input, read, &mut found).map_err(|error| match is_machine_error(&error) {
+                        true => error,
+                        false => named(input, &error),
+                    })?;
+                }
+                Some(pattern) => {
+                    let root = root(input);
+                    for path in matching(pattern).map_err(|error| named(input, &error))? {
+                        let is_read = match path.is_dir() {
+                            true => !leaves(&root, &path, read),
+                            false => is_file_of(&root, &path, read),
+                        };
+                        if is_read {
+                            add(&path, read, &mut found)?;
+                        } else {
+                            found.passed_over += 1;
+                        }
                     }
                 }
+                None => add(input, read, &mut found)?,
             }
-            None => add(input, read, &mut found)?,
+            let of_input = &found.files[found.below.len()..];
+            let root = root(input);
+            let below = of_input.iter().map(|file| {
+                let below = file
+                    .strip_prefix(&root)
+                    .ok()
+                    .filter(|below| read == FolderContent::Pages && *below != Path::new(""));
+                below.map_or_else(|| file.file_name().unwrap_or_default().into(), Path::to_owned)
+            });
+            found.below.extend(below.collect::<Vec<_>>());
         }
-        let of_input = &found.files[found.below.len()..];
-        let root = root(input);
-        let below = of_input.iter().map(|file| {
-            let below =
-                file.strip_prefix(&root).ok().filter(|below| read == Read::Pages && *below != Path::new(""));
-            below.map_or_else(|| file.file_name().unwrap_or_default().into(), Path::to_owned)
-        });
-        found.below.extend(below.collect::<Vec<_>>());
+        Ok(found)
     }
-    Ok(found)
 }
 
 /// Returns the folder that an input is, or the part of a pattern before its first wildcard.
@@ -104,7 +108,7 @@ fn root(input: &Path) -> PathBuf {
 }
 
 /// Adds a file, or the files of a folder.
-fn add(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
+fn add(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<()> {
     if !input.is_dir() {
         found.files.push(input.to_owned());
         return Ok(());
@@ -119,14 +123,14 @@ fn add(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
 }
 
 /// Creates the error for a folder without readable files.
-fn nothing_to_read(read: Read) -> io::Error {
+fn nothing_to_read(read: FolderContent) -> io::Error {
     let endings = ENDINGS.map(|ending| format!(".{ending}")).join(", ");
     let problem = match read {
-        Read::Documents => format!(
+        FolderContent::Documents => format!(
             "there is no file to read in this folder: names must end in {endings}, with or without .gz, .zst or .lz4; \
              if its files are HTML pages, add --url-base"
         ),
-        Read::Pages => {
+        FolderContent::Pages => {
             "there is no HTML page in this folder; leave out --url-base to read files of other kinds"
                 .to_owned()
         }
@@ -136,13 +140,13 @@ fn nothing_to_read(read: Read) -> io::Error {
 
 /// Adds the objects of a store that `input` stands for.
 #[cfg(feature = "s3")]
-fn objects(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
+fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<()> {
     use super::object::listing::{Listed, Objects, listed};
     let Listed { objects, unnameable } = listed(input, MATCHING)?;
     let is_folder = matches!(objects, Objects::Below(_));
     let is_wanted = |key: &String| {
         let is_document = || is_called_document(&key.to_ascii_lowercase());
-        !is_folder || read == Read::Pages || is_document()
+        !is_folder || read == FolderContent::Pages || is_document()
     };
     found.unnameable.extend(unnameable.into_iter().filter(is_wanted));
     match objects {
@@ -170,7 +174,7 @@ fn objects(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
 }
 
 #[cfg(not(feature = "s3"))]
-fn objects(_: &Path, _: Read, _: &mut Files) -> io::Result<()> {
+fn objects(_: &Path, _: FolderContent, _: &mut FoundFiles) -> io::Result<()> {
     Err(super::location::without_stores())
 }
 
@@ -237,7 +241,7 @@ fn matching_at_any_depth(
 }
 
 /// Adds the files to read in `folder`, which is `root` or below it.
-fn walk(root: &Path, folder: &Path, read: Read, found: &mut Files) -> io::Result<()> {
+fn walk(root: &Path, folder: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -260,12 +264,12 @@ fn walk(root: &Path, folder: &Path, read: Read, found: &mut Files) -> io::Result
 
 /// Returns true if a file that was found may be read. Pipes and devices are excluded, because they may never
 /// end. A mirror of a web site comes from outside, so links that lead out of it are not followed.
-fn is_file_of(root: &Path, path: &Path, read: Read) -> bool {
+fn is_file_of(root: &Path, path: &Path, read: FolderContent) -> bool {
     path.is_file() && !leaves(root, path, read)
 }
 
 /// Returns true if `path` is in a mirror with the folder `root`, and a link on its way leads out of it.
-fn leaves(root: &Path, path: &Path, read: Read) -> bool {
+fn leaves(root: &Path, path: &Path, read: FolderContent) -> bool {
     let leads_out = || {
         // For a pattern such as `*.html`, the folder is empty.
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
@@ -275,14 +279,14 @@ fn leaves(root: &Path, path: &Path, read: Read) -> bool {
         }
     };
     let has_link = || path.ancestors().take_while(|part| *part != root).any(Path::is_symlink);
-    read == Read::Pages && has_link() && leads_out()
+    read == FolderContent::Pages && has_link() && leads_out()
 }
 
 /// Returns true if a file in a folder should be read. `name` is its name in lower case.
-fn is_read(path: &Path, name: &str, read: Read) -> io::Result<bool> {
+fn is_read(path: &Path, name: &str, read: FolderContent) -> io::Result<bool> {
     match read {
-        Read::Documents => Ok(is_called_document(name)),
-        Read::Pages => Input::open(path)?.is_page(),
+        FolderContent::Documents => Ok(is_called_document(name)),
+        FolderContent::Pages => Input::open(path)?.is_page(),
     }
 }
 
@@ -314,11 +318,13 @@ mod tests {
         for other in ["in/README.md", "in/sums.sha256", "in/.hidden.jsonl", "in/.git/x.jsonl"] {
             file(other);
         }
-        let found = files(&[named.clone(), folder.path().join("in")], Read::Documents).expect("files");
+        let found = FoundFiles::find(&[named.clone(), folder.path().join("in")], FolderContent::Documents)
+            .expect("files");
         assert_eq!((found.files, found.passed_over), (vec![named, a, b, deep], 2));
         fs::create_dir(folder.path().join("empty")).expect("a folder");
-        let error =
-            files(&[folder.path().join("empty")], Read::Documents).expect_err("nothing there").to_string();
+        let error = FoundFiles::find(&[folder.path().join("empty")], FolderContent::Documents)
+            .expect_err("nothing there")
+            .to_string();
         assert!(error.contains("empty: there is no file to read") && error.contains(".parquet"), "{error}");
     }
 
@@ -328,8 +334,10 @@ mod tests {
         let file = |name: &str| empty_file(folder.path(), name);
         let [b, a, deep, inside, odd] = ["b.gz", "a.gz", "x/y/c.gz", "x/z.gz/d.jsonl", "b[1].gz"].map(file);
         file(".hidden.gz");
-        let matches =
-            |pattern: &str| files(&[folder.path().join(pattern)], Read::Documents).map(|found| found.files);
+        let matches = |pattern: &str| {
+            FoundFiles::find(&[folder.path().join(pattern)], FolderContent::Documents)
+                .map(|found| found.files)
+        };
         assert_eq!(matches("[ab].gz").expect("files"), [a.clone(), b.clone()], "in order");
         assert_eq!(
             matches("**/*.gz").expect("files"),
@@ -364,7 +372,7 @@ mod tests {
         let pipe = folder.path().join("m/pipe.html");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
         for input in ["m", "m/*.html"] {
-            let found = files(&[folder.path().join(input)], Read::Pages).expect("files");
+            let found = FoundFiles::find(&[folder.path().join(input)], FolderContent::Pages).expect("files");
             assert_eq!(
                 (&found.files, found.passed_over),
                 (&vec![page.clone(), inside.clone()], 3),
@@ -373,7 +381,7 @@ mod tests {
         }
         // Folders of documents often contain links to the place where files are stored.
         link(&empty_file(folder.path(), "b.jsonl"), "b.jsonl");
-        let found = files(&[folder.path().join("m")], Read::Documents).expect("files");
+        let found = FoundFiles::find(&[folder.path().join("m")], FolderContent::Documents).expect("files");
         assert_eq!(found.files, [folder.path().join("m/b.jsonl")]);
     }
 
@@ -387,12 +395,15 @@ mod tests {
         for (to, name) in [("..", "x/up"), ("../..", "x/y/up"), ("../outside", "out")] {
             std::os::unix::fs::symlink(to, folder.path().join("m").join(name)).expect("a link");
         }
-        let of = |pattern: &str, read| files(&[folder.path().join(pattern)], read).expect("files").files;
-        assert_eq!(of("m/**/*.html", Read::Pages), [page.clone(), deep.clone()]);
-        assert_eq!(of("m//./**/*.html", Read::Pages), [page.clone(), deep.clone()]);
-        assert_eq!(of("**/b.html", Read::Pages), std::slice::from_ref(&deep));
-        assert_eq!(of("m/*/*/b.html", Read::Pages), [deep]);
-        let found = files(&[folder.path().join("m/*/d.html"), page], Read::Pages).expect("files");
+        let of = |pattern: &str, read| {
+            FoundFiles::find(&[folder.path().join(pattern)], read).expect("files").files
+        };
+        assert_eq!(of("m/**/*.html", FolderContent::Pages), [page.clone(), deep.clone()]);
+        assert_eq!(of("m//./**/*.html", FolderContent::Pages), [page.clone(), deep.clone()]);
+        assert_eq!(of("**/b.html", FolderContent::Pages), std::slice::from_ref(&deep));
+        assert_eq!(of("m/*/*/b.html", FolderContent::Pages), [deep]);
+        let found =
+            FoundFiles::find(&[folder.path().join("m/*/d.html"), page], FolderContent::Pages).expect("files");
         assert_eq!((found.files.len(), found.passed_over), (1, 1), "a link that leads out");
     }
 
@@ -406,14 +417,16 @@ mod tests {
             empty_file(folder.path(), other);
         }
         let all = folder.path().join("*/**/*.html");
-        let found = files(&[folder.path().join("m"), alone.clone(), all], Read::Pages).expect("files");
+        let found = FoundFiles::find(&[folder.path().join("m"), alone.clone(), all], FolderContent::Pages)
+            .expect("files");
         assert_eq!(found.files, [view, home.clone(), alone, home]);
         assert_eq!(
             found.below,
             ["a/view.php?id=3", "index.html", "alone.htm", "m/index.html"].map(PathBuf::from)
         );
         assert_eq!(found.passed_over, 3);
-        let error = files(&[folder.path().join("m")], Read::Documents).map(|found| found.files.len());
+        let error = FoundFiles::find(&[folder.path().join("m")], FolderContent::Documents)
+            .map(|found| found.files.len());
         assert_eq!(error.expect("data.json"), 1, "HTML pages are skipped among documents");
     }
 }

@@ -37,7 +37,7 @@ pub fn can_be_read_again(path: &Path) -> bool {
 
 /// The location of an input that can be read more than once.
 #[derive(Debug, Clone)]
-pub enum Location {
+pub(crate) enum Location {
     /// A file.
     File(PathBuf),
     /// An object of a store.
@@ -51,7 +51,7 @@ impl Location {
     /// # Errors
     /// There is no such object, or its store cannot be asked.
     #[cfg(feature = "s3")]
-    pub fn object(path: &Path) -> io::Result<Self> {
+    pub(crate) fn object(path: &Path) -> io::Result<Self> {
         Object::at(path).map(Self::Object)
     }
 
@@ -60,7 +60,7 @@ impl Location {
     /// # Errors
     /// The name is not valid.
     #[cfg(feature = "s3")]
-    pub fn unseen_object(path: &Path) -> io::Result<Self> {
+    pub(crate) fn unseen_object(path: &Path) -> io::Result<Self> {
         Object::unseen(path).map(Self::Object)
     }
 
@@ -84,7 +84,7 @@ impl Location {
 
     /// Size in bytes. `None` if it is unknown, or the location is not a regular file.
     #[must_use]
-    pub fn bytes(&self) -> Option<u64> {
+    pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
             Self::File(path) => {
                 path.metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len())
@@ -96,7 +96,7 @@ impl Location {
 
     /// Returns the version of an object, if it has one. `None` for files.
     #[must_use]
-    pub fn version(&self) -> Option<&str> {
+    pub(crate) fn version(&self) -> Option<&str> {
         match self {
             Self::File(_) => None,
             #[cfg(feature = "s3")]
@@ -106,7 +106,7 @@ impl Location {
 
     /// The time of the last modification of an object without a version, in seconds since 1970, if its store gives it.
     #[must_use]
-    pub fn modified(&self) -> Option<i64> {
+    pub(crate) fn modified(&self) -> Option<i64> {
         match self {
             Self::File(_) => None,
             #[cfg(feature = "s3")]
@@ -116,7 +116,7 @@ impl Location {
 
     /// Returns what a store said about an object when it was first read. `None` for files, and before that.
     #[must_use]
-    pub fn first_answer(&self) -> Option<String> {
+    pub(crate) fn first_answer(&self) -> Option<String> {
         match self {
             Self::File(_) => None,
             #[cfg(feature = "s3")]
@@ -131,7 +131,7 @@ impl Location {
     ///
     /// # Errors
     /// The operating system's error.
-    pub fn reader(&self) -> io::Result<Box<dyn Read + Send>> {
+    pub(crate) fn reader(&self) -> io::Result<Box<dyn Read + Send>> {
         match self {
             Self::File(path) => Ok(Box::new(File::open(path)?)),
             #[cfg(feature = "s3")]
@@ -143,7 +143,7 @@ impl Location {
     ///
     /// # Errors
     /// The operating system's error.
-    pub fn stamped_reader(&self) -> io::Result<(Option<Stamp>, Box<dyn Read + Send>)> {
+    pub(crate) fn stamped_reader(&self) -> io::Result<(Option<Stamp>, Box<dyn Read + Send>)> {
         match self {
             Self::File(path) => {
                 let file = File::open(path)?;
@@ -158,7 +158,7 @@ impl Location {
     ///
     /// # Errors
     /// The runtime's threads cannot be started.
-    pub fn fetch(&self, range: Range<u64>) -> io::Result<Fetch> {
+    pub(crate) fn fetch(&self, range: Range<u64>) -> io::Result<Fetch> {
         match self {
             Self::File(path) => Fetch::start_read(path.clone(), range),
             #[cfg(feature = "s3")]
@@ -170,7 +170,7 @@ impl Location {
     ///
     /// # Errors
     /// The operating system's error.
-    pub fn open(&self) -> io::Result<Stored> {
+    pub(crate) fn open(&self) -> io::Result<Stored> {
         match self {
             Self::File(path) => File::open(path).map(Stored::File),
             #[cfg(feature = "s3")]

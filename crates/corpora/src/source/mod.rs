@@ -4,32 +4,45 @@
 //! A source only splits its input into records, and reads no more of a record than the limits allow. Later
 //! stages parse the records in parallel.
 
-pub mod csv;
+pub(crate) mod csv;
 mod extension;
-pub mod fetch;
-pub mod folders;
+pub(crate) mod fetch;
+pub(crate) mod folders;
 mod frames;
 mod gzip;
-pub mod index;
-pub mod inputs;
-pub mod json_lines;
-pub mod location;
+pub(crate) mod index;
+pub(crate) mod inputs;
+pub(crate) mod json_lines;
+pub(crate) mod location;
 mod lz4;
 mod machine_error;
 #[cfg(feature = "s3")]
-pub mod object;
-pub mod open;
-pub mod originals;
+pub(crate) mod object;
+pub(crate) mod open;
+pub(crate) mod originals;
 mod other_formats;
-pub mod page_file;
-pub mod parquet;
-pub mod reading;
-pub mod rules;
+pub(crate) mod page_file;
+pub(crate) mod parquet;
+pub(crate) mod reading;
+pub(crate) mod rules;
 mod skim;
-pub mod stamp;
-pub mod warc;
-pub mod warc_folder;
+pub(crate) mod stamp;
+pub(crate) mod warc;
+pub(crate) mod warc_folder;
 mod window;
+
+pub use csv::delimiter as csv_delimiter;
+pub use folders::{FolderContent, FoundFiles};
+pub use index::WarcBase;
+pub use inputs::{InputNames, Inputs, Resumed};
+pub use json_lines::JsonLines;
+pub use location::{can_be_read_again, is_object};
+pub use open::Input;
+pub use page_file::url_below;
+pub use reading::{ReadPart, Reading, digest, digests_of_beginnings};
+pub use rules::InputRules;
+pub use warc::WarcReader;
+pub use warc_folder::WarcFolder;
 
 use std::fmt;
 use std::io;

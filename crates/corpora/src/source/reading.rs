@@ -110,7 +110,7 @@ impl Reading {
             );
         }
         // The file was read at any position, without a digest.
-        Ok(then == now && is_as_read(path, &first)?)
+        Ok(then == now && first.is_unchanged(path)?)
     }
 
     /// Returns the part that was read until now.
@@ -152,7 +152,7 @@ impl Reading {
 ///
 /// # Errors
 /// The error of the operating system or the store.
-pub fn noted(location: &Location, reading: Arc<Reading>) -> io::Result<Box<dyn Read + Send>> {
+pub(crate) fn noted(location: &Location, reading: Arc<Reading>) -> io::Result<Box<dyn Read + Send>> {
     let (stamp, inner) = location.stamped_reader()?;
     reading.begin(stamp);
     Ok(Box::new(Noted { inner, reading }))
@@ -182,7 +182,7 @@ impl Drop for Noted {
 ///
 /// # Errors
 /// The operating system's error.
-pub fn note_all(stored: &Stored, reading: &Reading) -> io::Result<()> {
+pub(crate) fn note_all(stored: &Stored, reading: &Reading) -> io::Result<()> {
     // Objects in stores are identified by their versions.
     #[cfg_attr(
         not(feature = "s3"),
@@ -209,23 +209,25 @@ pub fn note_all(stored: &Stored, reading: &Reading) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns true if the file at `path` still has the bytes of `part`, and the same size. Reads the file only
-/// if its stamp has changed.
-///
-/// # Errors
-/// The operating system's error.
-pub fn is_as_read(path: &Path, part: &ReadPart) -> io::Result<bool> {
-    let Some(before) = part.stamp else { return Ok(true) };
-    let file = std::fs::File::open(path)?;
-    let stamp = Stamp::from_metadata(&file.metadata()?);
-    if stamp == before {
-        return Ok(true);
+impl ReadPart {
+    /// Returns true if the file at `path` still has the bytes of this part, and the same size. Reads the file only
+    /// if its stamp has changed.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn is_unchanged(&self, path: &Path) -> io::Result<bool> {
+        let Some(before) = self.stamp else { return Ok(true) };
+        let file = std::fs::File::open(path)?;
+        let stamp = Stamp::from_metadata(&file.metadata()?);
+        if stamp == before {
+            return Ok(true);
+        }
+        if stamp.bytes != before.bytes {
+            return Ok(false);
+        }
+        let (digest, bytes) = digest(file.take(self.bytes))?;
+        Ok((digest, bytes) == (self.digest.clone(), self.bytes))
     }
-    if stamp.bytes != before.bytes {
-        return Ok(false);
-    }
-    let (digest, bytes) = digest(file.take(part.bytes))?;
-    Ok((digest, bytes) == (part.digest.clone(), part.bytes))
 }
 
 /// Returns the digest and the length of a whole input.
@@ -299,15 +301,15 @@ mod tests {
         fs::write(&path, "one page").expect("written");
         let time = fs::metadata(&path).expect("a file").modified().expect("a time");
         let part = read(&path);
-        assert!(is_as_read(&path, &part).expect("read"));
+        assert!(part.is_unchanged(&path).expect("read"));
         for contents in ["two page", "one page "] {
             fs::write(&path, contents).expect("written");
             fs::File::options().write(true).open(&path).expect("a file").set_modified(time).expect("set");
-            assert!(!is_as_read(&path, &part).expect("read"), "{contents}");
+            assert!(!part.is_unchanged(&path).expect("read"), "{contents}");
         }
         fs::remove_file(&path).expect("removed");
         fs::write(&path, "one page").expect("written");
-        assert!(is_as_read(&path, &part).expect("read"), "another file with the same bytes");
+        assert!(part.is_unchanged(&path).expect("read"), "another file with the same bytes");
     }
 
     #[test]

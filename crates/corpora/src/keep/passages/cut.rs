@@ -14,7 +14,7 @@ use super::repeated::sampling;
 use leitong_base::hashed::HashedSet;
 
 /// Normalises a line of a text.
-pub type Normalise = Box<dyn Fn(&str) -> String + Send + Sync>;
+pub(crate) type Normalise = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Cuts passages out of texts.
 pub struct Cutter {

@@ -4,17 +4,17 @@ use leitong_base::mix::mix;
 use leitong_fingerprint::is_unit;
 
 /// Number of letters that an ideograph or a kana counts for.
-pub const IDEOGRAPH_LETTERS: u32 = 3;
+pub(crate) const IDEOGRAPH_LETTERS: u32 = 3;
 
 /// Maximum number of letters of a word. A longer one, such as text of scripts without spaces, is cut into several.
-pub const WORD_LETTERS_MAX: u32 = 20;
+pub(crate) const WORD_LETTERS_MAX: u32 = 20;
 /// Odd multipliers for hashes.
 const LETTER_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const WORD_FACTOR: u64 = 0xff51_afd7_ed55_8ccd;
 
 /// A letter or a word of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unit {
+pub(crate) struct Unit {
     /// The byte offset of its first letter.
     pub start: usize,
     /// The byte offset after its last letter.
@@ -30,19 +30,19 @@ pub struct Unit {
 /// Returns the number of letters that `c` counts for.
 #[inline]
 #[must_use]
-pub fn weight(c: char) -> u32 {
+pub(crate) fn weight(c: char) -> u32 {
     if !c.is_ascii() && is_unit(c) { IDEOGRAPH_LETTERS } else { 1 }
 }
 
 /// Returns true for a letter or digit of any script.
 #[inline]
 #[must_use]
-pub fn is_letter(c: char) -> bool {
+pub(crate) fn is_letter(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphanumeric() } else { is_unit(c) || c.is_alphanumeric() }
 }
 
 /// Returns the letters of `text`, each as a unit.
-pub fn letters(text: &str) -> impl Iterator<Item = Unit> + '_ {
+pub(crate) fn letters(text: &str) -> impl Iterator<Item = Unit> + '_ {
     let (mut begins, mut after_dot) = (true, false);
     text.char_indices().filter_map(move |(start, c)| {
         let is_letter = is_letter(c);
@@ -61,7 +61,7 @@ pub fn letters(text: &str) -> impl Iterator<Item = Unit> + '_ {
 }
 
 /// Returns the words of `text`. An ideograph is a word.
-pub fn words(text: &str) -> impl Iterator<Item = Unit> + '_ {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = Unit> + '_ {
     let mut letters = letters(text).peekable();
     std::iter::from_fn(move || {
         let mut word = letters.next()?;
@@ -79,7 +79,7 @@ pub fn words(text: &str) -> impl Iterator<Item = Unit> + '_ {
 
 /// Returns the number of letters of `text`.
 #[must_use]
-pub fn count(text: &str) -> u32 {
+pub(crate) fn count(text: &str) -> u32 {
     text.chars().filter(|c| is_letter(*c)).map(weight).fold(0, u32::saturating_add)
 }
 

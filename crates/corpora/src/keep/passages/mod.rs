@@ -9,13 +9,13 @@
 //! disk. Texts are read in parallel, and results are taken in the order of the documents, so they do not depend on the
 //! number of threads.
 
-pub mod benchmark;
-pub mod cut;
-pub mod items;
-pub mod letters;
-pub mod pieces;
-pub mod repeated;
-pub mod sorted;
+pub(crate) mod benchmark;
+pub(crate) mod cut;
+pub(crate) mod items;
+pub(crate) mod letters;
+pub(crate) mod pieces;
+pub(crate) mod repeated;
+pub(crate) mod sorted;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +24,9 @@ use rayon::prelude::*;
 use super::Decision;
 use super::spool::{Spool, Spooled};
 use super::verify::texts::{Text, TextFile, decompressed};
-use benchmark::Benchmarks;
+pub use benchmark::Benchmarks;
+pub use cut::{Cut, Cutter};
+pub use repeated::{Counts, Search};
 
 /// Number of texts that are searched together.
 const BATCH_TEXTS: usize = 1024;
@@ -51,32 +53,34 @@ pub struct Contaminated {
     pub not_searched: u64,
 }
 
-/// Searches all documents of `spooled` for passages of `benchmarks`. Returns the decisions with what was found, written
-/// to `searched`.
-///
-/// # Errors
-/// Decisions or texts cannot be read or written.
-pub fn contaminated(
-    spooled: &mut Spooled,
-    texts: &TextFile,
-    benchmarks: &Benchmarks,
-    mut searched: Spool,
-) -> anyhow::Result<(Spooled, Contaminated)> {
-    let mut counts = Contaminated::default();
-    let make = |(): &(), text: &Text| benchmarks.find(text.side().text);
-    each_text(
-        spooled,
-        texts,
-        |_, _| Ok(Some(())),
-        make,
-        |_, mut decision, found| {
-            counts.not_searched += u64::from(found.is_none());
-            decision.benchmark = found.flatten().map(Box::new);
-            counts.documents += u64::from(decision.benchmark.is_some());
-            Ok(searched.push(&decision)?)
-        },
-    )?;
-    Ok((searched.finish()?, counts))
+impl Benchmarks {
+    /// Searches all documents of `spooled` for passages. Returns the decisions with what was found, written
+    /// to `searched`.
+    ///
+    /// # Errors
+    /// Decisions or texts cannot be read or written.
+    pub fn find_in_all(
+        &self,
+        spooled: &mut Spooled,
+        texts: &TextFile,
+        mut searched: Spool,
+    ) -> anyhow::Result<(Spooled, Contaminated)> {
+        let mut counts = Contaminated::default();
+        let make = |(): &(), text: &Text| self.find(text.side().text);
+        each_text(
+            spooled,
+            texts,
+            |_, _| Ok(Some(())),
+            make,
+            |_, mut decision, found| {
+                counts.not_searched += u64::from(found.is_none());
+                decision.benchmark = found.flatten().map(Box::new);
+                counts.documents += u64::from(decision.benchmark.is_some());
+                Ok(searched.push(&decision)?)
+            },
+        )?;
+        Ok((searched.finish()?, counts))
+    }
 }
 
 /// A document that waits to be searched.

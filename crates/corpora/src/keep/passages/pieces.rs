@@ -3,7 +3,7 @@
 //!
 //! Texts are sequences of units: letters, or words. A *run* is the shortest stretch of text that begins at a given unit
 //! and has at least `run` letters. Of the runs that begin within any `window` letters, the one with the least hash is
-//! chosen. So of a passage of at least [`Sampling::found_from`] letters that two texts share, at least one run is chosen
+//! chosen. So of a passage of at least `Sampling::found_from` letters that two texts share, at least one run is chosen
 //! in both, wherever the passage is. Cost: linear; memory: one run and one window, whatever the text has.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ const BASE: u64 = 0xd6e8_feb8_6659_fd93;
 
 /// The lengths by which pieces are chosen.
 #[derive(Debug, Clone)]
-pub struct Sampling {
+pub(crate) struct Sampling {
     run: u32,
     window: u32,
     /// True if pieces are also chosen at the start and end of each line and sentence.
@@ -28,7 +28,7 @@ pub struct Sampling {
 
 /// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The byte offset of its first letter.
     pub start: usize,
     /// The byte offset after its last letter.
@@ -40,7 +40,7 @@ pub struct Piece {
 impl Piece {
     /// Returns the byte range in the text.
     #[must_use]
-    pub fn range(self) -> Range<usize> {
+    pub(crate) fn range(self) -> Range<usize> {
         self.start..self.end
     }
 }
@@ -49,7 +49,7 @@ impl Sampling {
     /// Chooses one run of `run` letters in each window of `window` letters. In texts that repeat a few letters, of
     /// which all runs are equal, each is chosen: two texts then agree in the places of all chosen runs.
     #[must_use]
-    pub fn new(run: u32, window: u32) -> Self {
+    pub(crate) fn new(run: u32, window: u32) -> Self {
         let (run, window) = (run.max(1), window.max(1));
         let powers = std::iter::successors(Some(1), |power: &u64| Some(power.wrapping_mul(BASE)));
         Self { run, window, has_ends: false, powers: powers.take(run as usize + 1).collect() }
@@ -57,20 +57,20 @@ impl Sampling {
 
     /// Chooses runs at the start and end of each line and sentence as well, and of equal runs only one in each window.
     #[must_use]
-    pub fn with_ends(self) -> Self {
+    pub(crate) fn with_ends(self) -> Self {
         Self { has_ends: true, ..self }
     }
 
     /// Returns the number of letters from which on a shared passage has a chosen run, if no unit has more than
     /// `unit_max` letters.
-    #[must_use]
-    pub fn found_from(&self, unit_max: u32) -> u32 {
+    #[cfg(test)]
+    pub(crate) fn found_from(&self, unit_max: u32) -> u32 {
         (self.run + self.window + unit_max).saturating_sub(2)
     }
 
     /// Calls `take` with each chosen piece, until it returns false. Pieces are not quite in the order of the
     /// text: one at the start or end of a line or sentence may come before a piece that begins earlier.
-    pub fn chosen(&self, units: impl Iterator<Item = Unit>, mut take: impl FnMut(Piece) -> bool) {
+    pub(crate) fn chosen(&self, units: impl Iterator<Item = Unit>, mut take: impl FnMut(Piece) -> bool) {
         let mut window = Window::new(self);
         self.runs(units, |run, kind| match kind {
             Kind::End => take(run.piece),
@@ -80,7 +80,7 @@ impl Sampling {
     }
 
     /// Calls `take` with every run, and with all pieces at the end of lines and sentences.
-    pub fn all(&self, units: impl Iterator<Item = Unit>, mut take: impl FnMut(Piece)) {
+    pub(crate) fn all(&self, units: impl Iterator<Item = Unit>, mut take: impl FnMut(Piece)) {
         self.runs(units, |run, _| {
             take(run.piece);
             true

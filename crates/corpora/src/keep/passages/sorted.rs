@@ -16,7 +16,7 @@ use rayon::slice::ParallelSliceMut;
 const TOGETHER_MIN: usize = 64;
 
 /// A record of fixed length.
-pub trait Fixed: Copy + Ord + Send {
+pub(crate) trait Fixed: Copy + Ord + Send {
     /// Number of bytes of a record on disk.
     const BYTES: usize;
 
@@ -35,7 +35,7 @@ pub(super) fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// Collects records in any order.
-pub struct Sorter<T> {
+pub(crate) struct Sorter<T> {
     folder: PathBuf,
     budget: usize,
     buffer: Vec<T>,
@@ -49,7 +49,7 @@ pub struct Sorter<T> {
 impl<T: Fixed> Sorter<T> {
     /// Creates an empty sorter that takes about `budget` bytes of memory, and writes the rest into `folder`.
     #[must_use]
-    pub fn new(folder: &Path, budget: usize) -> Self {
+    pub(crate) fn new(folder: &Path, budget: usize) -> Self {
         let (buffer, ends, bytes) = (Vec::new(), Vec::new(), Vec::new());
         Self { folder: folder.to_owned(), budget, buffer, file: None, ends, bytes }
     }
@@ -58,7 +58,7 @@ impl<T: Fixed> Sorter<T> {
     ///
     /// # Errors
     /// A run cannot be written.
-    pub fn push(&mut self, record: T) -> anyhow::Result<()> {
+    pub(crate) fn push(&mut self, record: T) -> anyhow::Result<()> {
         if self.buffer.len() >= (self.budget / size_of::<T>()).max(TOGETHER_MIN) {
             self.end_run()?;
         }
@@ -67,8 +67,8 @@ impl<T: Fixed> Sorter<T> {
     }
 
     /// Returns the number of runs on disk.
-    #[must_use]
-    pub fn runs(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn runs(&self) -> usize {
         self.ends.len()
     }
 
@@ -103,7 +103,7 @@ impl<T: Fixed> Sorter<T> {
     ///
     /// # Errors
     /// The last run cannot be written, or the runs cannot be read.
-    pub fn finish(mut self) -> anyhow::Result<Sorted<T>> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<Sorted<T>> {
         if self.file.is_some() && !self.buffer.is_empty() {
             self.end_run()?;
         }
@@ -137,7 +137,7 @@ struct Run<T> {
 }
 
 /// Reads records in order.
-pub struct Sorted<T> {
+pub(crate) struct Sorted<T> {
     file: Option<File>,
     runs: Vec<Run<T>>,
     /// The next record of each run.
@@ -153,7 +153,7 @@ impl<T: Fixed> Sorted<T> {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn next_record(&mut self) -> anyhow::Result<Option<T>> {
+    pub(crate) fn next_record(&mut self) -> anyhow::Result<Option<T>> {
         let Some(Reverse((record, run))) = self.next.pop() else { return Ok(self.rest.pop()) };
         self.push_next_of(run)?;
         Ok(Some(record))

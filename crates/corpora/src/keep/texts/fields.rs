@@ -17,7 +17,7 @@ use leitong_text::page::mapping::pointer::{segments, to_field};
 const NAMED_MAX: usize = 20;
 
 /// The fields that every text has.
-pub const OWN: [&str; 11] = [
+pub(crate) const OWN: [&str; 11] = [
     "id",
     "url",
     "title",
@@ -62,60 +62,61 @@ impl InputField {
         Ok(Self { name: name.unwrap_or(&last).to_owned(), pointer })
     }
 
+    /// Returns the message about two fields with the same name in the output, if there are such.
+    #[must_use]
+    pub fn conflict(fields: &[Self]) -> Option<String> {
+        let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+        fields.iter().enumerate().find_map(|(at, Self { name, pointer })| {
+            let taken = OWN.contains(&name.as_str()) || annotate::FIELDS.contains(&name.as_str());
+            (taken || names[..at].contains(&name.as_str())).then(|| {
+                format!(
+                    "{pointer}: the output already has a field {name:?}; give this one another name, as in \
+                 input_{name}={pointer}"
+                )
+            })
+        })
+    }
+
+    /// Returns the message about a field that cannot be in an input, whose documents have this form: a column that is
+    /// missing, or any field if documents have none.
+    ///
+    /// # Errors
+    /// The input cannot be read.
+    pub fn missing(fields: &[Self], path: &Path, form: &Form) -> io::Result<Option<String>> {
+        let of_table = |has: &dyn Fn(&str) -> bool, names: &[String]| {
+            let field = fields.iter().find(|field| !has(&field.first()))?;
+            let shown: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
+            Some(format!(
+                "{}: there is no column {:?}; the columns are {}{}",
+                path.display(),
+                field.first(),
+                shown.join(", "),
+                if names.len() > NAMED_MAX { ", …" } else { "" }
+            ))
+        };
+        let of_other =
+            |what: &str| fields.first().map(|_| format!("{}: {what} have no fields", path.display()));
+        Ok(match form {
+            Form::Csv(form) => {
+                let names = csv::fields(&form.header, form.dialect).unwrap_or_default();
+                of_table(&|name| names.iter().any(|known| known == name), &names)
+            }
+            Form::Rows(form) => {
+                let columns = form.schema.fields();
+                let names: Vec<String> = columns.iter().map(|column| column.name().clone()).collect();
+                of_table(&|name| columns.find(name).is_some(), &names)
+            }
+            Form::Page => of_other("HTML pages"),
+            Form::Bytes if Input::open(path)?.is_warc()? => of_other("WARC records"),
+            Form::Bytes | Form::Unreadable => None,
+        })
+    }
+
     /// Returns the name of the top-level field.
     #[must_use]
     pub fn first(&self) -> String {
         first_name(&self.pointer).unwrap_or_default()
     }
-}
-
-/// Returns the message about two fields with the same name in the output, if there are such.
-#[must_use]
-pub fn conflict(fields: &[InputField]) -> Option<String> {
-    let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-    fields.iter().enumerate().find_map(|(at, InputField { name, pointer })| {
-        let taken = OWN.contains(&name.as_str()) || annotate::FIELDS.contains(&name.as_str());
-        (taken || names[..at].contains(&name.as_str())).then(|| {
-            format!(
-                "{pointer}: the output already has a field {name:?}; give this one another name, as in \
-                 input_{name}={pointer}"
-            )
-        })
-    })
-}
-
-/// Returns the message about a field that cannot be in an input, whose documents have this form: a column that is
-/// missing, or any field if documents have none.
-///
-/// # Errors
-/// The input cannot be read.
-pub fn missing(fields: &[InputField], path: &Path, form: &Form) -> io::Result<Option<String>> {
-    let of_table = |has: &dyn Fn(&str) -> bool, names: &[String]| {
-        let field = fields.iter().find(|field| !has(&field.first()))?;
-        let shown: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
-        Some(format!(
-            "{}: there is no column {:?}; the columns are {}{}",
-            path.display(),
-            field.first(),
-            shown.join(", "),
-            if names.len() > NAMED_MAX { ", …" } else { "" }
-        ))
-    };
-    let of_other = |what: &str| fields.first().map(|_| format!("{}: {what} have no fields", path.display()));
-    Ok(match form {
-        Form::Csv(form) => {
-            let names = csv::fields(&form.header, form.dialect).unwrap_or_default();
-            of_table(&|name| names.iter().any(|known| known == name), &names)
-        }
-        Form::Rows(form) => {
-            let columns = form.schema.fields();
-            let names: Vec<String> = columns.iter().map(|column| column.name().clone()).collect();
-            of_table(&|name| columns.find(name).is_some(), &names)
-        }
-        Form::Page => of_other("HTML pages"),
-        Form::Bytes if Input::open(path)?.is_warc()? => of_other("WARC records"),
-        Form::Bytes | Form::Unreadable => None,
-    })
 }
 
 /// Returns the values of `fields` in a JSON object, as JSON on one line. `None` for a field that is missing.
@@ -167,9 +168,9 @@ mod tests {
             texts.iter().map(|text| InputField::parse(text).expect("a field")).collect()
         };
         for texts in [&["/meta/url"][..], &["/a/x", "/b/x"], &["text"], &["leitong_kind"]] {
-            assert!(conflict(&fields(texts)).is_some(), "{texts:?}");
+            assert!(InputField::conflict(&fields(texts)).is_some(), "{texts:?}");
         }
-        assert_eq!(conflict(&fields(&["/a/x", "y=/b/x", "source"])), None);
+        assert_eq!(InputField::conflict(&fields(&["/a/x", "y=/b/x", "source"])), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //!
 //! Every kept document is written. One that has no text says why, and is [counted](TextCounts).
 
-pub mod fields;
+pub(crate) mod fields;
 mod records;
 mod row;
 
@@ -29,7 +29,7 @@ use crate::source::originals::Framing;
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 use crate::source::{Payload, Record};
-use fields::InputField;
+pub use fields::InputField;
 use leitong_base::record::{Credits, Reason};
 use leitong_text::extract::Extractor;
 use records::Records;

@@ -20,7 +20,7 @@ const RUN_LETTERS: u32 = 15;
 /// Number of letters that an ideograph counts for.
 const IDEOGRAPH_LETTERS: u32 = 3;
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
-pub const PASSAGE_LETTERS: u32 = 100;
+pub(crate) const PASSAGE_LETTERS: u32 = 100;
 /// Minimum number of characters of a name.
 const NAME_CHARS_MIN: usize = 3;
 /// Number of letters below which a text is short. Each fact of a short text matters.
@@ -39,7 +39,7 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A document's url and normalised text.
 #[derive(Debug, Clone, Copy)]
-pub struct Side<'a> {
+pub(crate) struct Side<'a> {
     /// The url. May be empty.
     pub url: &'a str,
     /// The normalised text.
@@ -48,7 +48,7 @@ pub struct Side<'a> {
 
 /// The text that is lost if a document is deleted and another one is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Loss {
+pub(crate) struct Loss {
     /// Number of letters of the document.
     pub letters: u32,
     /// Number of letters in its lost passages of at least [`PASSAGE_LETTERS`] letters.
@@ -62,7 +62,7 @@ pub struct Loss {
 impl Loss {
     /// Returns the share of the document that is in lost passages.
     #[must_use]
-    pub fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         f64::from(self.lost) / f64::from(self.letters.max(1))
     }
 
@@ -97,7 +97,7 @@ impl Word {
 /// Returns the text that is lost if the document with the text `text` is deleted and the one with the text
 /// `kept` is not.
 #[must_use]
-pub fn loss(text: &str, kept: &str) -> Loss {
+pub(crate) fn loss(text: &str, kept: &str) -> Loss {
     let (words, kept_words) = (words(text), words(kept));
     let mut known: HashedMap<u32> = HashedMap::default();
     known.reserve(kept_words.len());
@@ -203,7 +203,7 @@ impl Facts {
 /// Returns true if the document has numbers, versions or names for which the kept one has others. They are
 /// then probably two pages of a series. `loss` is the result of [`loss`] for them.
 #[must_use]
-pub fn facts_differ(document: Side<'_>, kept: Side<'_>, loss: &Loss) -> bool {
+pub(crate) fn facts_differ(document: Side<'_>, kept: Side<'_>, loss: &Loss) -> bool {
     let is_short = loss.letters < SHORT_LETTERS;
     match Facts::for_urls(document.url, kept.url) {
         Facts::MayChange => return false,

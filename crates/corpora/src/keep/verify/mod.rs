@@ -13,8 +13,8 @@
 //!
 //! Memory: about 60 bytes per cluster, and for each document that is kept by verification.
 
-pub mod compare;
-pub mod texts;
+pub(crate) mod compare;
+pub(crate) mod texts;
 
 use std::fmt;
 use std::io;
@@ -23,10 +23,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use self::compare::{Loss, facts_differ, loss};
-use self::texts::{KeptText, KeptTexts, Place, TableTexts, Text, TextFile, decompressed, hash_of};
+use self::texts::{KeptText, KeptTexts, Place, Text, decompressed, hash_of};
 use super::Decision;
 use super::prefer::Choice;
 use super::spool::{Spool, Spooled};
+pub use texts::{Founded, Packer, TableTexts, TextFile};
 
 /// Maximum number of kept texts of a cluster with which a document is compared, besides those that are equal.
 const COMPARED_MAX: usize = 8;

@@ -28,9 +28,7 @@ use leitong_store::snapshot::Unfinished;
 const HEAD_BYTES: usize = 16;
 /// Maximum length of a url and text. A longer one is not stored.
 const TEXT_BYTES_MAX: usize = 256 << 20;
-/// The version of the format of the file in a table's folder.
-pub const FORMAT_VERSION: u32 = 1;
-/// The first line of that file.
+/// The first line of the file in a table's folder.
 const MAGIC: &[u8] = b"leitong texts 1\n";
 /// Number of bytes before a compressed text in that file: log offset of the cluster's founder, log offset at which
 /// the run began, length.
@@ -69,7 +67,7 @@ impl Packer {
 
 /// A decompressed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
+pub(crate) struct Text {
     all: String,
     url_bytes: usize,
     /// Hash of the text without the url.
@@ -79,7 +77,7 @@ pub struct Text {
 impl Text {
     /// Returns the url and the text.
     #[must_use]
-    pub fn side(&self) -> Side<'_> {
+    pub(crate) fn side(&self) -> Side<'_> {
         let (url, text) = self.all.split_at(self.url_bytes);
         Side { url, text }
     }
@@ -87,7 +85,7 @@ impl Text {
 
 /// Decompresses a text. Returns `None` if the bytes are damaged.
 #[must_use]
-pub fn decompressed(compressed: &[u8]) -> Option<Text> {
+pub(crate) fn decompressed(compressed: &[u8]) -> Option<Text> {
     let (head, body) = compressed.split_first_chunk::<HEAD_BYTES>()?;
     let number = |at: usize| Some(u32::from_le_bytes(*head[at..].first_chunk()?) as usize);
     let (hash, bytes, url_bytes) = (hash_of(compressed)?, number(8)?, number(12)?);
@@ -101,7 +99,7 @@ pub fn decompressed(compressed: &[u8]) -> Option<Text> {
 
 /// Returns the hash of a compressed text.
 #[must_use]
-pub fn hash_of(compressed: &[u8]) -> Option<u64> {
+pub(crate) fn hash_of(compressed: &[u8]) -> Option<u64> {
     compressed.first_chunk().map(|hash| u64::from_le_bytes(*hash))
 }
 
@@ -227,6 +225,9 @@ pub struct Founded {
 }
 
 impl TableTexts {
+    /// The version of the format of the file in a table's folder.
+    pub const FORMAT_VERSION: u32 = 1;
+
     /// Opens the file in the table's folder, or creates it. Texts of expired clusters are removed once they make
     /// up half of it.
     ///

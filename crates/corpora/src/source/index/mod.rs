@@ -6,9 +6,9 @@
 //! time ([`ranges`]). If a line names no record, or a range contains none, only that line is lost.
 
 mod line;
-pub mod originals;
+pub(crate) mod originals;
 mod ranges;
-pub mod records;
+pub(crate) mod records;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

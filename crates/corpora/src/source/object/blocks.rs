@@ -167,7 +167,7 @@ impl Blocks {
 }
 
 /// A reader that starts at a given position.
-pub struct BlocksReader {
+pub(crate) struct BlocksReader {
     blocks: Arc<Blocks>,
     at: u64,
     /// The rest of the current block.
@@ -177,7 +177,7 @@ pub struct BlocksReader {
 impl BlocksReader {
     /// Creates a reader that starts at `at`.
     #[must_use]
-    pub fn new(blocks: Arc<Blocks>, at: u64) -> Self {
+    pub(crate) fn new(blocks: Arc<Blocks>, at: u64) -> Self {
         Self { blocks, at, rest: Bytes::new() }
     }
 }

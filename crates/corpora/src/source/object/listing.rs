@@ -14,7 +14,7 @@ use crate::source::fetch::wait;
 
 /// The objects that an input stands for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Listed {
+pub(crate) struct Listed {
     /// The objects that can be read.
     pub objects: Objects,
     /// Keys of objects that cannot be read, because `object_store` cannot represent them: keys with empty
@@ -24,7 +24,7 @@ pub struct Listed {
 
 /// The meaning of an input's name.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Objects {
+pub(crate) enum Objects {
     /// The object with this name.
     Object(PathBuf),
     /// The objects that match the pattern.
@@ -37,7 +37,7 @@ pub enum Objects {
 ///
 /// # Errors
 /// There is no such object, the pattern is invalid, or the store cannot be asked.
-pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
+pub(crate) fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
     let name = ObjectName::parse(input)?;
     if !name.key.is_empty() && !name.key.ends_with('/') {
         match Object::at(input) {

@@ -8,11 +8,11 @@
 //! meantime, reading fails: each request names the entity tag, and each answer is compared with the first one, since some
 //! stores ignore the request's condition or have no entity tags. Memory: a few hundred bytes per object.
 
-pub mod blocks;
+pub(crate) mod blocks;
 mod environment;
 mod failure;
 mod http;
-pub mod listing;
+pub(crate) mod listing;
 
 use std::collections::HashMap;
 use std::io;

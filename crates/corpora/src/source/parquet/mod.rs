@@ -15,9 +15,9 @@ mod costs;
 mod guard;
 mod heads;
 mod json;
-pub mod originals;
+pub(crate) mod originals;
 mod plan;
-pub mod rows;
+pub(crate) mod rows;
 mod runs;
 mod source;
 
@@ -51,7 +51,7 @@ const BATCH_ROWS_MAX: usize = 1024;
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn is_parquet(file: &Stored) -> io::Result<bool> {
+pub(crate) fn is_parquet(file: &Stored) -> io::Result<bool> {
     let mut start = [0; MAGIC.len()];
     Ok(file.read_at(&mut start, 0)? && start == *MAGIC)
 }

@@ -23,7 +23,7 @@ use super::{BATCH_BYTES, BATCH_ROWS_MAX, DECODED_BYTES_MAX, Fault, ParquetFile, 
 
 /// The next part of a file.
 #[derive(Debug)]
-pub enum Chunk {
+pub(crate) enum Chunk {
     /// Consecutive rows.
     Rows {
         /// The number of the first row, from 0.
@@ -44,15 +44,13 @@ pub enum Chunk {
     TooLarge {
         /// The numbers of the rows, from 0.
         rows: Range<u64>,
-        /// Size of the largest of them when it is decoded.
-        bytes: u64,
     },
 }
 
 impl Chunk {
     /// Returns the numbers of the rows, from 0.
     #[must_use]
-    pub fn rows(&self) -> Range<u64> {
+    pub(crate) fn rows(&self) -> Range<u64> {
         match self {
             Self::Rows { first, batch } => *first..*first + batch.num_rows() as u64,
             Self::Lost { rows, .. } | Self::TooLarge { rows, .. } => rows.clone(),
@@ -65,7 +63,7 @@ impl Chunk {
 const ROWS_OF_LONG_RUN: usize = 1 << 40;
 
 /// A reader of rows.
-pub struct Rows {
+pub(crate) struct Rows {
     file: ParquetFile,
     columns: ProjectionMask,
     row_group: usize,
@@ -90,7 +88,7 @@ impl Rows {
     /// Creates a reader for the columns with these indexes, or for all columns. A row above [`DECODED_BYTES_MAX`] is
     /// left out, unless `line_bytes_max` is more.
     #[must_use]
-    pub fn new(file: ParquetFile, columns: Option<&[usize]>, line_bytes_max: usize) -> Self {
+    pub(crate) fn new(file: ParquetFile, columns: Option<&[usize]>, line_bytes_max: usize) -> Self {
         let columns = match columns {
             None => ProjectionMask::all(),
             Some(places) => ProjectionMask::roots(file.parquet_schema(), places.iter().copied()),
@@ -112,19 +110,13 @@ impl Rows {
 
     /// Maximum size of a row when it is decoded.
     #[must_use]
-    pub fn row_bytes_max(&self) -> u64 {
+    pub(crate) fn row_bytes_max(&self) -> u64 {
         self.row_bytes_max
-    }
-
-    /// Returns the file that is read.
-    #[must_use]
-    pub fn file(&self) -> &ParquetFile {
-        &self.file
     }
 
     /// Returns the compressed size of the current row group, divided by its number of rows.
     #[must_use]
-    pub fn compressed_bytes_per_row(&self) -> u64 {
+    pub(crate) fn compressed_bytes_per_row(&self) -> u64 {
         let row_groups = self.file.metadata().row_groups();
         let Some(group) = row_groups.get(self.row_group.min(row_groups.len().saturating_sub(1))) else {
             return 0;
@@ -134,7 +126,7 @@ impl Rows {
     }
 
     /// Moves on to the row group of row `number`, from 0, if that is further ahead.
-    pub fn skip_towards(&mut self, number: u64) {
+    pub(crate) fn skip_towards(&mut self, number: u64) {
         while self.row_group < self.file.metadata().num_row_groups() && self.group_end() <= number {
             self.begin_next_group();
         }
@@ -144,7 +136,7 @@ impl Rows {
     ///
     /// # Errors
     /// The operating system's error.
-    pub fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
+    pub(crate) fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
         while self.row_group < self.file.metadata().num_row_groups() {
             if let Some(chunk) = self.ready.pop_front() {
                 return Ok(Some(chunk));
@@ -199,11 +191,11 @@ impl Rows {
     fn pass_too_large(&mut self) {
         let Some(plan) = &self.plan else { return };
         let row = |number: u64| self.group_start.saturating_add(number);
-        if let Some((rows, bytes)) =
+        if let Some((rows, _)) =
             plan.next_too_large(self.next).filter(|(rows, _)| rows.start <= self.next)
         {
             let next = rows.end;
-            self.ready.push_back(Chunk::TooLarge { rows: row(self.next)..row(next), bytes: *bytes });
+            self.ready.push_back(Chunk::TooLarge { rows: row(self.next)..row(next) });
             self.next = next;
         } else if self.next >= plan.end
             && let Some(problem) = &plan.problem
