@@ -16,7 +16,7 @@ use leitong::config::detectors::detector;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::resources::Resources;
 use leitong_text::extract::Document;
-use leitong_text::page::address::Address;
+use leitong_text::page::Address;
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 3] = ["neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fudan"];

@@ -15,8 +15,7 @@ use std::time::{Duration, Instant};
 use leitong::config::Config;
 use leitong::pipeline::cluster_stage::ClusterStage;
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
-use leitong_base::record::Place;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Place, Timestamp};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position};
 use leitong_corpora::source::{Payload, Record};
@@ -24,8 +23,7 @@ use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 use leitong_fingerprint::digest::text_digest;
 use leitong_fingerprint::secret::DigestHash;
 use leitong_text::extract::Document;
-use leitong_text::page::Body;
-use leitong_text::page::json::{self, Rules};
+use leitong_text::page::{Body, PageRules, parse_json};
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 2] = ["neardup_zh_fudan", "neardup_zh_xitu"];
@@ -80,7 +78,7 @@ fn main() {
         for (number, line) in lines.iter().enumerate() {
             let mut watch = times.watch(number);
             let page =
-                json::parse(line, Rules { page_bytes_max: 1 << 20, url_required: true }).expect("a page");
+                parse_json(line, PageRules { page_bytes_max: 1 << 20, url_required: true }).expect("a page");
             watch.lap("parse JSON");
             let Body::Text(text) = &page.body else { panic!("{page:?}") };
             let document = Document::from_text(None, text);

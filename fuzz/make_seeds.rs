@@ -11,21 +11,17 @@ use std::sync::Arc;
 use common::IDENTITY;
 use leitong::config::Config;
 use leitong_base::proto;
-use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
-    Carried, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Received, TextDigest,
-    Unreadable,
+    Carried, Cause, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Reason, Received,
+    TextDigest, Timestamp, Unreadable,
 };
-use leitong_base::record::{Cause, Reason};
-use leitong_cluster::changelog::{canonical_record, centroid_record, position_message, position_record};
-use leitong_cluster::log::entry::{Sent, encode};
-use leitong_cluster::log::watermarks::{Watermark, Watermarks};
+use leitong_cluster::changelog::{position_message, position_record};
+use leitong_cluster::log::{Sent, Watermark, Watermarks, encode_entry};
 use leitong_cluster::{
     Canonical, Centroid, ClusterRules, Clusterer, NewCanonical, NewCentroid, Position, Rank,
 };
 use leitong_fingerprint::Detector;
-use leitong_store::snapshot::changelog_snapshot::SnapshotPlace;
-use leitong_store::snapshot::{TableDir, TableSettings};
+use leitong_store::snapshot::{SnapshotPlace, TableDir, TableSettings};
 use prost::Message;
 
 fn main() {
@@ -85,13 +81,17 @@ fn entries(detector: &dyn Detector, fingerprint: &[u8]) {
         })),
     }));
     let sent = Sent { previous_offset: Some(6), timestamp_ms: Some(12), topic_id: None };
-    write("entry", "page", &encode(page(Outcome::Fingerprint(fingerprint.into())), sent, detector.name()));
+    write(
+        "entry",
+        "page",
+        &encode_entry(page(Outcome::Fingerprint(fingerprint.into())), sent, detector.name()),
+    );
     write(
         "entry",
         "undecidable",
-        &encode(page(Outcome::Undecidable(Reason::TooShort)), sent, detector.name()),
+        &encode_entry(page(Outcome::Undecidable(Reason::TooShort)), sent, detector.name()),
     );
-    write("entry", "unreadable", &encode(unreadable, sent, detector.name()));
+    write("entry", "unreadable", &encode_entry(unreadable, sent, detector.name()));
 }
 
 /// Writes the same three centroids as a changelog, as a saved table and as a local snapshot.
@@ -129,13 +129,13 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
         clusterer.restore("default", 5, &centroid).expect("in memory");
         let rank = Some(Rank::from_bytes([number as u8 + 1; 16]));
         let new = NewCentroid { number, corpus: "default".into(), fingerprint_hash: 5, centroid, rank };
-        let record = centroid_record(&new, 9, 3, &**detector);
+        let record = new.to_record(9, 3, &**detector);
         add(&record.key, record.value.as_deref());
         values.push((log_offset, record.value.expect("a centroid")));
     }
     let page = Some(("page-40".into(), "http://b/40".into()));
     let canonical = Canonical { rank: Rank::from_bytes([9; 16]), page };
-    let record = canonical_record(NewCanonical { number: 1, log_offset: 20, canonical }, 9, 3);
+    let record = NewCanonical { number: 1, log_offset: 20, canonical }.to_record(9, 3);
     add(&record.key, record.value.as_deref());
     let first = position_message(&clusterer, &IDENTITY, 0, Some(8), &watermarks).expect("in memory");
     add(b"position", position_record(&first).value.as_deref());

@@ -12,8 +12,7 @@ use leitong_base::proto::{
 use leitong_corpora::keep::TableSizes;
 use leitong_corpora::keep::verify::TableTexts;
 use leitong_store::blocks;
-use leitong_store::snapshot::FORMAT_WITH_TEXTS;
-use leitong_store::snapshot::lines::LINES_FORMAT_VERSION;
+use leitong_store::snapshot::{FORMAT_WITH_TEXTS, LINES_FORMAT_VERSION};
 
 /// A format of data that outlives the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +45,7 @@ pub(crate) const FORMATS: [Format; 11] = [
     format("worker's snapshot", one(SNAPSHOT_FORMAT_VERSION), one(SNAPSHOT_FORMAT_VERSION)),
     format("worker's table on disk", one(FORMAT_WITH_TEXTS), 1..=FORMAT_WITH_TEXTS),
     format("saved table", one(FORMAT_WITH_TEXTS), 1..=FORMAT_WITH_TEXTS),
-    format("block", one(blocks::parts::FORMAT_VERSION), one(blocks::parts::FORMAT_VERSION)),
+    format("block", one(blocks::FORMAT_VERSION), one(blocks::FORMAT_VERSION)),
     format("journal of `serve`", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format("checkpoint of `dedup`", one(checkpoint::FORMAT_VERSION), one(checkpoint::FORMAT_VERSION)),
     format("exported table", one(LINES_FORMAT_VERSION), 1..=LINES_FORMAT_VERSION),

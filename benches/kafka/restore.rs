@@ -7,9 +7,8 @@ use leitong::config::Config;
 use leitong::config::hash::cluster_hash;
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::proto;
-use leitong_cluster::changelog::{Identity, centroid_record, position_message, position_record};
-use leitong_cluster::log::identity::TopicIds;
-use leitong_cluster::log::watermarks::Watermarks;
+use leitong_cluster::changelog::{Identity, position_message, position_record};
+use leitong_cluster::log::{TopicIds, Watermarks};
 use leitong_cluster::{Centroid, ClusterRules, Clusterer, NewCentroid, Position};
 use rdkafka::producer::Producer;
 
@@ -63,7 +62,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
             centroid,
             rank: None,
         };
-        let record = centroid_record(&new, 1, 0, &**detector);
+        let record = new.to_record(1, 0, &**detector);
         topics::send(&producer, &log, &Row { value: Some(vec![0]), ..Row::default() });
         topics::send(
             &producer,

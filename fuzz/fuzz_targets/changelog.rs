@@ -10,10 +10,7 @@ mod common;
 use std::sync::{Arc, LazyLock};
 
 use common::IDENTITY;
-use leitong_cluster::changelog::restore::{Restoration, Restored};
-use leitong_cluster::changelog::{
-    POSITION_KEY, canonical_record, centroid_record, position_message, position_record,
-};
+use leitong_cluster::changelog::{POSITION_KEY, Restoration, Restored, position_message, position_record};
 use leitong_cluster::{CanonicalConfig, ClusterRules, NewCanonical, NewCentroid, Preference};
 use leitong_fingerprint::Detector;
 use libfuzzer_sys::fuzz_target;
@@ -84,11 +81,11 @@ fn check(restored: Restored) {
         let log_offset = centroid.log_offset;
         let rank = Some(canonical.rank);
         let new = NewCentroid { number, corpus: corpus.into(), fingerprint_hash, centroid, rank };
-        let record = centroid_record(&new, position.log_generation, position.log_partition, &**DETECTOR);
+        let record = new.to_record(position.log_generation, position.log_partition, &**DETECTOR);
         again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
         if canonical.page.is_some() {
             let new = NewCanonical { number, log_offset, canonical };
-            let record = canonical_record(new, position.log_generation, position.log_partition);
+            let record = new.to_record(position.log_generation, position.log_partition);
             again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
         }
     }

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use leitong::config::Config;
-use leitong_base::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
+use leitong_base::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
+use leitong_base::record::Unreadable;
 use leitong_cluster::changelog::Identity;
-use leitong_cluster::log::identity::TopicIds;
+use leitong_cluster::log::TopicIds;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::SimHash;
-use leitong_text::page::{Body, Page, passthrough};
+use leitong_text::page::{Body, Page, parse_passthrough};
 
 /// Identity under which the target `changelog` reads: its seeds are written under the same one.
 pub(crate) const IDENTITY: Identity = Identity {
@@ -30,7 +31,7 @@ pub(crate) fn detector() -> Arc<dyn Detector> {
 /// Checks that a message is short, and cannot control a terminal.
 pub(crate) fn assert_readable(message: &str) {
     assert!(!message.is_empty());
-    assert!(message.len() <= 8 * DEAD_LETTER_MESSAGE_BYTES_MAX, "{} bytes", message.len());
+    assert!(message.len() <= 8 * Unreadable::MESSAGE_BYTES_MAX, "{} bytes", message.len());
     assert!(!message.contains(char::is_control), "{message:?}");
 }
 
@@ -45,7 +46,7 @@ pub(crate) fn assert_within_limits(page: &Page, page_bytes_max: usize) {
     // Bytes that are not UTF-8 become U+FFFD, of three bytes, in texts of WARC files.
     assert!(bytes <= 3 * page_bytes_max, "{bytes} bytes of body");
     if let Some(json) = &page.passthrough {
-        let again = passthrough::parse(json).expect("a passthrough is JSON within its limits");
+        let again = parse_passthrough(json).expect("a passthrough is JSON within its limits");
         assert_eq!(&again.json, json, "it is in shape already");
         assert_eq!(again.lone_surrogates, 0);
         assert!(!json.contains(['\n', '\r']));

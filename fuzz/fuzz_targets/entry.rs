@@ -8,16 +8,15 @@ mod common;
 
 use std::sync::{Arc, LazyLock};
 
-use leitong_base::record::Reason;
-use leitong_base::record::{LogRecord, Outcome};
-use leitong_cluster::log::entry::{Sent, decode, encode};
+use leitong_base::record::{LogRecord, Outcome, Reason};
+use leitong_cluster::log::{Sent, decode_entry, encode_entry};
 use leitong_fingerprint::Detector;
 use libfuzzer_sys::fuzz_target;
 
 static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);
 
 fuzz_target!(|data: &[u8]| {
-    match decode(data, &**DETECTOR) {
+    match decode_entry(data, &**DETECTOR) {
         Ok(entry) => {
             if let LogRecord::Page(page) = &entry.record {
                 match &page.outcome {
@@ -32,8 +31,8 @@ fuzz_target!(|data: &[u8]| {
                 timestamp_ms: entry.origin.timestamp_ms,
                 topic_id: entry.origin.topic_id,
             };
-            let bytes = encode(entry.record.clone(), sent, DETECTOR.name());
-            assert_eq!(decode(&bytes, &**DETECTOR), Ok(entry), "what is written is read");
+            let bytes = encode_entry(entry.record.clone(), sent, DETECTOR.name());
+            assert_eq!(decode_entry(&bytes, &**DETECTOR), Ok(entry), "what is written is read");
         }
         Err(error) => common::assert_readable(&error.to_string()),
     }

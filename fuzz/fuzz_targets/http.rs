@@ -7,8 +7,7 @@
 mod common;
 
 use common::assert_within_limits;
-use leitong_text::page::Body;
-use leitong_text::page::warc::{WarcKind, WarcRecord};
+use leitong_text::page::{Body, WarcKind, WarcRecord};
 use libfuzzer_sys::fuzz_target;
 
 const HEADS: [&str; 8] = [

@@ -13,10 +13,8 @@ use leitong::config::InputConfig;
 use leitong::config::kafka::PagesConfig;
 use leitong::pipeline::page_message::Message;
 use leitong_base::record::Received;
-use leitong_text::page::config::PageConfig;
-use leitong_text::page::mapping::detect::Recognizer;
-use leitong_text::page::mapping::survey::Survey;
-use leitong_text::page::mapping::{Mapping, MessageOutcome, PRESETS};
+use leitong_text::page::PageConfig;
+use leitong_text::page::mapping::{Mapping, MessageOutcome, PRESETS, Recognizer, Survey};
 use libfuzzer_sys::fuzz_target;
 
 const PAGE_BYTES_MAX: usize = 2048;

@@ -12,7 +12,7 @@ use leitong::config::kafka::{PageFormat, PagesConfig, UrlFrom};
 use leitong::pipeline::page_message::Message;
 use leitong_base::proto;
 use leitong_base::record::Received;
-use leitong_text::page::config::PageConfig;
+use leitong_text::page::PageConfig;
 use leitong_text::page::mapping::{Mapping, MessageOutcome};
 use libfuzzer_sys::fuzz_target;
 use prost::Message as _;

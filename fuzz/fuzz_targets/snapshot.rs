@@ -11,8 +11,7 @@ use std::sync::{Arc, LazyLock};
 
 use leitong::config::Config;
 use leitong_fingerprint::Detector;
-use leitong_store::snapshot::changelog_snapshot::SnapshotPlace;
-use leitong_store::snapshot::{TableDir, TableSettings};
+use leitong_store::snapshot::{SnapshotPlace, TableDir, TableSettings};
 use libfuzzer_sys::fuzz_target;
 
 static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);

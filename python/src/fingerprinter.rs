@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use leitong::Page;
 use leitong::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
 use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
-use leitong_cluster::log::unplaced::Unplaced;
+use leitong_cluster::log::Unplaced;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,7 +1,8 @@
 //! Turns records made on many machines into records of the fingerprint log.
 
 use leitong::pipeline::log_source;
-use leitong_base::record::timestamp::Timestamp;
+use leitong::kafka::log_source;
+use leitong_base::record::Timestamp;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use leitong::{Body, Page};
 use leitong_base::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};

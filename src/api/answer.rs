@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::problem::Problem;
 use super::tables::{AsOf, KnownCluster};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::{Number, Relation, Verdict};
 use leitong_cluster::{CanonicalPage, Centroid, ClusterId};
 use leitong_fingerprint::{Detector, Shares, to_display};

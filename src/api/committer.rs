@@ -18,11 +18,9 @@ use super::problem::{Kind, Problem};
 use super::store::{Store, journal_head, place, unreliable};
 use crate::config::ApiConfig;
 use leitong_base::proto::JournalBatch;
-use leitong_base::record::FingerprintRecord;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::log::entry::page_message;
-use leitong_store::snapshot::journal::Journal;
-use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
+use leitong_base::record::{FingerprintRecord, Timestamp};
+use leitong_cluster::log::page_message;
+use leitong_store::snapshot::{Journal, SnapshotError, TableDir, TableSettings};
 
 /// A group with this many pages accepts no more submissions, so look-ups never wait for long.
 const GROUP_PAGES: usize = 1_000;

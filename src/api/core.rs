@@ -20,12 +20,11 @@ use crate::config::Config;
 use crate::config::load::ConfigError;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace, corpus_name};
 use crate::pipeline::page_reader::{NoPage, PageReader};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinting};
+use leitong_base::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinting, Timestamp};
 use leitong_cluster::{ClusterId, Scratch};
 use leitong_corpora::source::Payload;
 use leitong_text::page::mapping::MessageOutcome;
-use leitong_text::page::{Body, Hints, Page, id, json, wrapped};
+use leitong_text::page::{Body, Hints, Page, PageError, checked_id, checked_url, decompressed, id_from_url};
 
 /// Converter of requests to answers, shared by all threads.
 pub(crate) struct Core {
@@ -116,7 +115,7 @@ impl Core {
     /// Decompresses a body by its content codings.
     pub(super) fn decompressed(&self, body: Vec<u8>, codings: Option<&[u8]>) -> Result<Vec<u8>, Problem> {
         let max = self.body_bytes_max;
-        match wrapped::decompressed(&body, codings, max) {
+        match decompressed(&body, codings, max) {
             Ok(Cow::Owned(decompressed)) => Ok(decompressed),
             Ok(Cow::Borrowed(_)) => Ok(body),
             Err(_) => Err(Problem::new(
@@ -204,7 +203,7 @@ impl Core {
             let reader = if options.url.is_some() { &self.look_up_reader } else { self.stage.reader() };
             return named(accepted(reader.record(line))?, options);
         }
-        json::checked_url(options.url.clone()).map_err(|error| {
+        checked_url(options.url.clone()).map_err(|error| {
             let mut problem = unreadable(&error);
             problem.detail += "; pass the url as ?url=…, percent-encoded";
             problem
@@ -320,14 +319,14 @@ fn raw_page(request: &Request, page_bytes_max: usize) -> Page {
 /// Replaces url and id of the page by those in the query.
 fn named(mut page: Page, options: &Options) -> Result<Page, Problem> {
     if let Some(url) = &options.url {
-        let has_own_id = page.id != id::from_url(&page.url);
-        page.url = json::checked_url(Some(url.clone())).map_err(|error| unreadable(&error))?;
+        let has_own_id = page.id != id_from_url(&page.url);
+        page.url = checked_url(Some(url.clone())).map_err(|error| unreadable(&error))?;
         if !has_own_id {
-            page.id = id::from_url(&page.url);
+            page.id = id_from_url(&page.url);
         }
     }
     if options.id.is_some() {
-        page.id = json::checked_id(options.id.clone(), &page.url).map_err(|error| unreadable(&error))?;
+        page.id = checked_id(options.id.clone(), &page.url).map_err(|error| unreadable(&error))?;
     }
     Ok(page)
 }
@@ -345,6 +344,6 @@ fn accepted(read: Result<MessageOutcome, NoPage>) -> Result<Page, Problem> {
     }
 }
 
-fn unreadable(error: &json::PageError) -> Problem {
+fn unreadable(error: &PageError) -> Problem {
     Problem { cause: Some(error.cause().label()), ..Problem::new(Kind::UnreadablePage, error.to_string()) }
 }

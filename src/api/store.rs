@@ -16,13 +16,11 @@ use crate::pipeline::cluster_stage::ClusterStage;
 use crate::telemetry::metrics;
 use leitong_base::hashed::Seed;
 use leitong_base::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, LogRecord, Place};
-use leitong_cluster::log::entry::page_from_message;
+use leitong_base::record::{FingerprintRecord, LogRecord, Place, Timestamp};
+use leitong_cluster::log::page_from_message;
 use leitong_cluster::verdict::{Conclusion, Verdict};
 use leitong_cluster::{ClusterId, Clusterer, Position, PreviewOptions, Scratch, TableFault};
-use leitong_store::snapshot::journal::{Journal, Torn};
-use leitong_store::snapshot::{SnapshotError, TableDir, TableSettings};
+use leitong_store::snapshot::{Journal, SnapshotError, TableDir, TableSettings, Torn};
 
 /// A table, and the recent verdicts.
 pub(crate) struct Store {

@@ -7,8 +7,7 @@
 use serde::Serialize;
 
 use super::problem::Problem;
-use leitong_base::record::FingerprintRecord;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{FingerprintRecord, Timestamp};
 use leitong_cluster::verdict::Verdict;
 use leitong_cluster::{CanonicalPage, Centroid, ClusterId, Position, PreviewOptions, Scratch};
 

@@ -29,7 +29,7 @@ use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_cluster::Clusterer;
 use leitong_corpora::keep::remove_parts;
 use leitong_corpora::sink::Extents;

@@ -3,8 +3,7 @@
 
 use clap::Args;
 
-use leitong_text::page::mapping::config::FieldsConfig;
-use leitong_text::page::mapping::pointer::to_field;
+use leitong_text::page::mapping::{FieldsConfig, pointer_to_field};
 
 #[derive(Debug, Args)]
 #[group(id = "columns")]
@@ -48,7 +47,7 @@ impl Arguments {
     pub(super) fn apply(&self, fields: &mut FieldsConfig) {
         let pointer = |name: &String| match name.starts_with('/') {
             true => vec![name.clone()],
-            false => vec![to_field(name)],
+            false => vec![pointer_to_field(name)],
         };
         if self.text_column.is_some() || self.html_column.is_some() {
             for body in [

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::checkpoint::RunId;
 use leitong_base::proto::{FinishedRun, WrittenOutput};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_base::terminal;
 use leitong_corpora::sink::Counts;
 use leitong_corpora::source::{Input, Reading, digest, digests_of_beginnings, is_object};

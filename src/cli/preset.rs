@@ -14,10 +14,9 @@ use crate::config::Config;
 #[cfg(feature = "kafka")]
 use crate::kafka::sample;
 use leitong_corpora::source::{Payload, Source};
-use leitong_text::page::mapping::PRESETS;
-use leitong_text::page::mapping::survey::{Sample, Survey};
+use leitong_text::page::mapping::{PRESETS, Sample, Survey};
 #[cfg(feature = "kafka")]
-use leitong_text::page::wrapped::{decompressed, without_schema_head};
+use leitong_text::page::{decompressed, without_schema_head};
 
 /// Number of messages that are examined.
 const SAMPLES_MAX: usize = 200;

@@ -14,7 +14,7 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::worker::replay::{Start, replay};
 use leitong_base::terminal;
 use leitong_cluster::Position;
-use leitong_cluster::log::watermarks::Watermarks;
+use leitong_cluster::log::Watermarks;
 use leitong_corpora::sink::{Counts, DeadLetters, FileSink, WholeLines};
 use leitong_store::snapshot::{TableDir, TableSettings};
 

@@ -14,11 +14,10 @@ use super::settings::{self, wrong};
 use crate::kafka::received::Received;
 use crate::kafka::tail::{Start, Tail};
 use crate::tap::{Choice, DEAD_LETTER, Filter, Tapped, UNREADABLE, line};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{Cause, Reason};
+use leitong_base::record::{Cause, Reason, Timestamp};
 use leitong_base::terminal;
 use leitong_cluster::verdict;
-use leitong_text::page::host::host;
+use leitong_text::page::host;
 
 /// Wait for new messages before the topics and Ctrl-C are checked again.
 const WAIT: Duration = Duration::from_millis(100);

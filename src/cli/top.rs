@@ -14,7 +14,7 @@ use super::interrupt::Interrupt;
 use super::settings::{self, wrong};
 use crate::console::frame::{Answer, Seen, frame};
 use ask::Port;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use screen::Screen;
 
 /// Limit on admin ports, since each is asked by a thread of its own.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leitong_cluster::changelog::Identity;
-use leitong_cluster::log::identity::TopicIds;
+use leitong_cluster::log::TopicIds;
 use leitong_fingerprint::Detector;
 use leitong_store::blocks::StoreOptions;
 use leitong_store::snapshot::{SnapshotError, TableSettings};

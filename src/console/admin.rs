@@ -19,7 +19,7 @@ use super::render::live as rendered;
 use crate::api::site::Site;
 use crate::telemetry::health::Health;
 use crate::telemetry::{tally, templates};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 
 /// Path of the console on the port.
 const BASE: &str = "/console/";

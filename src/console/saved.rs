@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use leitong_base::proto;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_cluster::ClusterId;
 use leitong_store::snapshot;
 

@@ -25,8 +25,7 @@ use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::identity::TopicWatch;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
-use leitong_cluster::log::identity::{Replaced, TopicIds};
-use leitong_cluster::log::losses::{Losses, Lost};
+use leitong_cluster::log::{Losses, Lost, Replaced, TopicIds};
 
 /// Longest wait for the records in flight of a revoked partition. The next owner sends later ones again.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(5);

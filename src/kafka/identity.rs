@@ -20,7 +20,7 @@ use super::topic_id::{Described, describe};
 use crate::backoff::backoff;
 use crate::config::kafka::KafkaConfig;
 use crate::kafka::events::ClientEvents;
-use leitong_cluster::log::identity::{Replaced, TopicId, TopicIds};
+use leitong_cluster::log::{Replaced, TopicId, TopicIds};
 
 /// Interval at which brokers are asked.
 const INTERVAL: Duration = Duration::from_secs(3);

@@ -25,10 +25,8 @@ use crate::pipeline::marks::now;
 use crate::pipeline::page_message::Message;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::traces::{self, context::TraceContext};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{Place, Received};
-use leitong_cluster::log::identity::TopicId;
-use leitong_cluster::log::session::AssignmentId;
+use leitong_base::record::{Place, Received, Timestamp};
+use leitong_cluster::log::{AssignmentId, TopicId};
 
 /// A record that was read under an assignment.
 pub(crate) struct Assigned<'a> {

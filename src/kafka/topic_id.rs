@@ -16,7 +16,7 @@ use rdkafka::ClientContext;
 use rdkafka::bindings as sys;
 use rdkafka::client::Client;
 
-use leitong_cluster::log::identity::TopicId;
+use leitong_cluster::log::TopicId;
 
 /// A broker's answer about one topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

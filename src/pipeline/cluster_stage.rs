@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, LogRecord};
+use leitong_base::record::{FingerprintRecord, LogRecord, Timestamp};
 use leitong_cluster::verdict::{Conclusion, Judge, Verdict};
 use leitong_cluster::{
     CanonicalPage, ClusterId, Clusterer, Decision, Preview, PreviewOptions, Scratch, TableFault,

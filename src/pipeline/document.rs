@@ -7,15 +7,13 @@
 use std::borrow::Cow;
 
 use super::marks::{Marks, Step};
-use leitong_base::record::Reason;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Reason, Timestamp};
 use leitong_base::work::{TooMuchWork, Work};
 use leitong_text::decode::{self, DecodeError, Decoded};
 use leitong_text::extract::{
     Document, ExtractConfig, ExtractError, Extractor, Known, PageBlock, PageKind, Paragraph, Syntax,
 };
-use leitong_text::page::address::Address;
-use leitong_text::page::{Body, Page};
+use leitong_text::page::{Address, Body, Page};
 
 /// Steps of work per byte that is decoded, or divided into lines.
 const BYTE_STEPS: u64 = 10;

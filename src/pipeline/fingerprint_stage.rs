@@ -23,10 +23,9 @@ use leitong_base::limits::{
 };
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
-    Carried, Credits, FingerprintRecord, HEADERS_LEFT_OUT, LogRecord, Outcome, Place, Received, TextDigest,
-    Unreadable,
+    Carried, Cause, Credits, FingerprintRecord, HEADERS_LEFT_OUT, LogRecord, Outcome, Place, Reason,
+    Received, TextDigest, Timestamp, Unreadable,
 };
-use leitong_base::record::{Cause, Reason};
 use leitong_base::work::{TooMuchWork, Work};
 use leitong_corpora::keep::verify::Packer;
 use leitong_corpora::source::Record;
@@ -34,10 +33,8 @@ use leitong_fingerprint::Detector;
 use leitong_fingerprint::digest::{letters, text_digest};
 use leitong_fingerprint::secret::DigestHash;
 use leitong_text::extract::{Document, Extractor};
-use leitong_text::page::host::host;
-use leitong_text::page::json::PageError;
 use leitong_text::page::mapping::{MessageOutcome, Skip};
-use leitong_text::page::{Body, Page, Repaired};
+use leitong_text::page::{Body, Page, PageError, Repaired, host};
 use leitong_text::segment::{Segmenter, Terms};
 
 /// Size of a page after which its buffers are freed. They can be 60 times as large. Compared with processing
@@ -282,14 +279,14 @@ impl FingerprintStage {
                 return false;
             }
             let own = name.len() + value.as_ref().map_or(0, Vec::len);
-            let fits = bytes + own <= CARRIED_HEADERS_BYTES_MAX;
+            let fits = bytes + own <= Carried::HEADERS_BYTES_MAX;
             bytes += if fits { own } else { 0 };
             fits
         });
         let headers = headers.cloned().collect();
         let key = match config.key {
             VerdictKey::PageId => None,
-            VerdictKey::PageKey => received.key.clone().filter(|key| key.len() <= CARRIED_KEY_BYTES_MAX),
+            VerdictKey::PageKey => received.key.clone().filter(|key| key.len() <= Carried::KEY_BYTES_MAX),
         };
         Carried::new(key, headers)
     }
@@ -301,7 +298,7 @@ impl FingerprintStage {
         let raw_bytes = value.map_or(0, <[u8]>::len);
         let value_max = self.config.kafka.dead_letters.value_bytes_max;
         let mut explanation = bounded(&error.to_string());
-        if received.bytes() > DEAD_LETTER_HEADERS_BYTES_MAX {
+        if received.bytes() > Unreadable::HEADERS_BYTES_MAX {
             let bytes = received.bytes();
             explanation += &format!("; its key and headers of {bytes} bytes are omitted");
             // In a header, it passes through the log to the cluster stage, which writes the dead letter.
@@ -468,7 +465,11 @@ pub(crate) fn corpus_name(value: &[u8]) -> String {
 
 /// Returns the name of a corpus. A long name is replaced by its digest, because every centroid contains it.
 fn bounded_corpus(name: String) -> String {
-    if name.len() > CORPUS_BYTES_MAX { format!("{:032x}", xxh3_128(name.as_bytes())) } else { name }
+    if name.len() > FingerprintRecord::CORPUS_BYTES_MAX {
+        format!("{:032x}", xxh3_128(name.as_bytes()))
+    } else {
+        name
+    }
 }
 
 #[cfg(test)]
@@ -478,8 +479,7 @@ mod tests {
 
     use super::*;
     use leitong_base::record::Received;
-    use leitong_text::page::Body;
-    use leitong_text::page::json::{self, Rules};
+    use leitong_text::page::{Body, PageRules, parse_json};
 
     static STAGE: LazyLock<FingerprintStage> =
         LazyLock::new(|| FingerprintStage::new(Config::default()).expect("defaults"));
@@ -534,7 +534,7 @@ mod tests {
         let page = crate::config::PageConfig { work_max: 1_000_000, ..config.page.clone() };
         let stage = FingerprintStage::new(Config { page, ..config }).expect("right settings");
         let outcome = |body: Body| {
-            let page = Page { body, ..json::parse(br#"{"url": "http://x/"}"#, RULES).expect("a page") };
+            let page = Page { body, ..parse_json(br#"{"url": "http://x/"}"#, RULES).expect("a page") };
             let mut workspace = stage.workspace();
             match stage.process_page(place(), page, &mut workspace).record {
                 Ok(LogRecord::Page(page)) => page.outcome,
@@ -550,5 +550,5 @@ mod tests {
         assert!(matches!(outcome(Body::Text(short)), Outcome::Fingerprint(_)));
     }
 
-    const RULES: Rules = Rules { page_bytes_max: 1 << 20, url_required: true };
+    const RULES: PageRules = PageRules { page_bytes_max: 1 << 20, url_required: true };
 }

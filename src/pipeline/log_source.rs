@@ -14,11 +14,8 @@
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
-
-use leitong_base::record::Place;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::log::entry::{EntryError, Sent};
-use leitong_cluster::log::unplaced::Unplaced;
+use leitong_base::record::{Place, Timestamp};
+use leitong_cluster::log::{EntryError, Sent, Unplaced};
 
 /// Limit on the number of log partitions, above any useful number.
 pub const LOG_PARTITIONS_MAX: u32 = 10_000;
@@ -80,8 +77,7 @@ mod tests {
     use crate::config::Config;
     use crate::pipeline::fingerprint_stage::FingerprintStage;
     use leitong_base::record::LogRecord;
-    use leitong_cluster::log::entry::{Entry, decode};
-    use leitong_cluster::log::watermarks::{Admission, Watermarks};
+    use leitong_cluster::log::{Admission, Entry, Watermarks, decode_entry};
     use leitong_text::page::Page;
 
     const TIME: i64 = 1_700_000_000_000;
@@ -110,7 +106,7 @@ mod tests {
         let mut watermarks = vec![Watermarks::default(); 4];
         let mut accepted = vec![Vec::new(); 4];
         for (at, (partition, bytes)) in log.iter().enumerate() {
-            let Entry { record, origin } = decode(bytes, &**stage.detector()).expect("a record");
+            let Entry { record, origin } = decode_entry(bytes, &**stage.detector()).expect("a record");
             let LogRecord::Page(page) = record else { panic!("a page") };
             assert_eq!(page.log_time, Timestamp::from_ms(TIME));
             let partition = *partition as usize;

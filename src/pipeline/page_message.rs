@@ -10,12 +10,11 @@ use std::io::BufReader;
 use crate::config::kafka::{PageFormat, PagesConfig, UrlFrom};
 use leitong_base::record::{Cause, Received};
 use leitong_corpora::source::{Payload, Source, WarcReader};
-use leitong_text::page::config::PageConfig;
-use leitong_text::page::json::{PageError, Rules, checked_url};
-use leitong_text::page::mapping::preset::Framing;
-use leitong_text::page::mapping::{self, Mapping, MessageOutcome, Reading, Skip};
-use leitong_text::page::wrapped::{DecompressError, decompressed, without_schema_head};
-use leitong_text::page::{Body, Hints, Page, protobuf};
+use leitong_text::page::mapping::{self, Framing, Mapping, MessageOutcome, Reading, Skip};
+use leitong_text::page::{
+    Body, DecompressError, Hints, Page, PageConfig, PageError, PageRules, checked_url, decompressed,
+    parse_protobuf, without_schema_head,
+};
 
 /// A message as received.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +62,7 @@ impl Message<'_> {
                 cut_from: None,
                 made_up_url: None,
             };
-            let rules = Rules { page_bytes_max: limits.bytes_max, url_required: true };
+            let rules = PageRules { page_bytes_max: limits.bytes_max, url_required: true };
             let reading = mapping.read(&message, rules);
             *hits = reading.hits;
             reading.outcome
@@ -80,7 +79,7 @@ impl Message<'_> {
             PageFormat::Json => json(hits),
             PageFormat::Protobuf => {
                 let url = if config.url_from == UrlFrom::Key { Some(self.url()?) } else { None };
-                Ok(mapping.filtered(protobuf::parse(&decompressed()?, url, limits.bytes_max)?))
+                Ok(mapping.filtered(parse_protobuf(&decompressed()?, url, limits.bytes_max)?))
             }
             PageFormat::Html => Ok(mapping.filtered(self.body(value, codings, limits)?)),
         }

@@ -15,14 +15,11 @@ use crate::config::Config;
 use crate::config::kafka::PagesConfig;
 use crate::config::load::ConfigError;
 use leitong_base::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX};
-use leitong_base::record::{Cause, Place};
+use leitong_base::record::{Cause, Place, Unreadable};
 use leitong_base::terminal::escape;
 use leitong_corpora::source::{Payload, WarcFolder, csv_delimiter};
-use leitong_text::page::config::PageConfig;
-use leitong_text::page::json::{PageError, Rules};
-use leitong_text::page::mapping::detect::Recognizer;
-use leitong_text::page::mapping::{self, Mapping, MessageOutcome, PRESETS, Reading, Skip};
-use leitong_text::page::{Body, Page, made_up};
+use leitong_text::page::mapping::{self, Mapping, MessageOutcome, PRESETS, Reading, Recognizer, Skip};
+use leitong_text::page::{Body, Page, PageConfig, PageError, PageRules, made_up_url};
 
 /// Number of messages after which pointers that never matched are reported.
 const TELL_AFTER_MESSAGES: u64 = 1_000;
@@ -31,7 +28,7 @@ const TELL_AFTER_MESSAGES: u64 = 1_000;
 #[derive(Debug)]
 pub struct PageReader {
     mapping: Mapping,
-    rules: Rules,
+    rules: PageRules,
     limits: PageConfig,
     pages: PagesConfig,
     /// True if a message without a value withdraws a page.
@@ -71,7 +68,7 @@ impl PageReader {
         let mapping = Mapping::new(&config.input).map_err(|faults| ConfigError::Faults { faults })?;
         Ok(Self {
             mapping,
-            rules: Rules { page_bytes_max: config.page.bytes_max, url_required },
+            rules: PageRules { page_bytes_max: config.page.bytes_max, url_required },
             limits: config.page.clone(),
             pages: config.kafka.pages.clone(),
             withdraws: config.recrawls.enabled,
@@ -114,7 +111,7 @@ impl PageReader {
         // Sources of tables make urls for their rows, because they know the columns.
         let made_up = match place {
             Place::Line { input, line } if self.may_make_up && csv_delimiter(input).is_none() => {
-                Some(made_up::url(input, *line))
+                Some(made_up_url(input, *line))
             }
             _ => None,
         };
@@ -125,7 +122,7 @@ impl PageReader {
         let no_page = |cause, message: String, raw: &[u8], raw_bytes: u64| NoPage {
             cause,
             message: bounded(&message),
-            raw: raw[..raw.len().min(DEAD_LETTER_RAW_BYTES_MAX)].to_vec(),
+            raw: raw[..raw.len().min(Unreadable::RAW_BYTES_MAX)].to_vec(),
             raw_bytes,
         };
         let (taken, raw, raw_bytes) = match payload {
@@ -271,8 +268,8 @@ impl PageReader {
 pub(super) fn bounded(explanation: &str) -> String {
     let mut explanation = escape(explanation).into_owned();
     let bytes = explanation.len();
-    if bytes > DEAD_LETTER_MESSAGE_BYTES_MAX {
-        explanation.truncate(explanation.floor_char_boundary(DEAD_LETTER_MESSAGE_BYTES_MAX));
+    if bytes > Unreadable::MESSAGE_BYTES_MAX {
+        explanation.truncate(explanation.floor_char_boundary(Unreadable::MESSAGE_BYTES_MAX));
         explanation += &format!("… ({bytes} bytes in all)");
     }
     explanation

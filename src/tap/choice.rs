@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::message::{DEAD_LETTER, Tapped, UNREADABLE};
 use crate::kafka::received::Received;
 use leitong_cluster::verdict::Kind;
-use leitong_text::page::host::host;
+use leitong_text::page::host;
 
 /// Conditions on a message to be shown: for each list that is not empty, it must have one of its values.
 #[derive(Debug, Clone, Default)]

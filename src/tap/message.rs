@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::kafka::received::Received;
 use leitong_base::proto::{self, FORMAT_VERSION, source};
-use leitong_base::record::Reason;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Reason, Timestamp};
 use leitong_base::terminal::is_control;
 use leitong_cluster::verdict::{Kind, LeftCluster, Number};
 use leitong_cluster::{ClusterId, RecrawlOutcome};

@@ -7,12 +7,10 @@ use std::time::Duration;
 use metrics::{counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{Cause, Reason};
+use leitong_base::record::{Cause, Reason, Timestamp};
 use leitong_cluster::RecrawlOutcome;
-use leitong_cluster::log::watermarks::Admission;
-use leitong_cluster::verdict::Conclusion;
-use leitong_cluster::verdict::Kind;
+use leitong_cluster::log::Admission;
+use leitong_cluster::verdict::{Conclusion, Kind};
 use leitong_text::page::mapping::Skip;
 
 /// A metric, for the documentation and the scrape.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use leitong_cluster::verdict::{Conclusion, Kind};
-use leitong_text::page::host::host;
+use leitong_text::page::host;
 
 /// Number of names that are kept of each kind.
 const NAMES_MAX: usize = 256;

@@ -22,11 +22,8 @@ use crate::telemetry::{metrics, traces};
 use crate::verdict_message::log_origin::LogOrigin;
 use crate::worker::log_partition::{Accepted, LogPartition};
 use crate::worker::outputs::Outputs;
-use leitong_base::record::LogRecord;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::log::LogPlace;
-use leitong_cluster::log::entry::{self, Entry, EntryError};
-use leitong_cluster::log::watermarks::Origin;
+use leitong_base::record::{LogRecord, Timestamp};
+use leitong_cluster::log::{Entry, EntryError, LogPlace, Origin, decode_entry};
 
 /// Maximum number of bytes of log records in one transaction. Records may be large, because input that is not
 /// a page is kept whole.
@@ -129,7 +126,7 @@ impl<'a, W: World> LogDecider<'a, W> {
     /// Decodes a record of the log.
     fn read(&self, message: &impl Message) -> Result<(LogPlace, Result<Entry, EntryError>), Trouble> {
         let (at, role) = (place(message), &self.owned.role);
-        let entry = entry::decode(message.payload().unwrap_or_default(), &*role.detector);
+        let entry = decode_entry(message.payload().unwrap_or_default(), &*role.detector);
         match &entry {
             Err(error @ EntryError::TooNew { .. }) => {
                 let topic = &self.owned.config().kafka.topics.fingerprints;

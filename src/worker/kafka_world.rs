@@ -18,10 +18,10 @@ use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::topics::Topics;
 use crate::kafka::transactions::KafkaTransactions;
 use leitong_base::hashed::Seed;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::log::identity::{Replaced, TopicIds};
+use leitong_base::record::Timestamp;
+use leitong_cluster::log::{Replaced, TopicIds};
 use leitong_store::blocks::{Folder, StoreOptions};
-use leitong_store::snapshot::changelog_snapshot::SnapshotPlace;
+use leitong_store::snapshot::SnapshotPlace;
 
 /// Advice for a table on disk that cannot be read.
 const DISK_ADVICE: &str =

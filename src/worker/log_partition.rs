@@ -20,16 +20,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::shared_stage::{SharedStage, StageReader};
 use crate::pipeline::cluster_stage::ClusterStage;
 use leitong_base::proto;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{Cause, LogRecord, Place, Unreadable};
-use leitong_cluster::changelog::restore::Restored;
+use leitong_base::record::{Cause, LogRecord, Place, Timestamp, Unreadable};
 use leitong_cluster::changelog::{
-    ChangelogRecord, Identity, canonical_record, centroid_record, crawl_record, position_message,
-    position_record, text_records,
+    ChangelogRecord, Identity, Restored, position_message, position_record, text_records,
 };
-use leitong_cluster::log::LogPlace;
-use leitong_cluster::log::entry::{Entry, EntryError};
-use leitong_cluster::log::watermarks::{Admission, Origin, Watermarks};
+use leitong_cluster::log::{Admission, Entry, EntryError, LogPlace, Origin, Watermarks};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, TableFault};
 use leitong_fingerprint::Detector;
@@ -249,17 +244,15 @@ impl LogPartition {
         let detector = &*self.detector;
         let mut records: Vec<ChangelogRecord> = founded
             .iter()
-            .map(|new| centroid_record(new, position.log_generation, position.log_partition, detector))
+            .map(|new| new.to_record(position.log_generation, position.log_partition, detector))
             .collect();
         records.extend(
-            canonicals
-                .into_iter()
-                .map(|new| canonical_record(new, position.log_generation, position.log_partition)),
+            canonicals.into_iter().map(|new| new.to_record(position.log_generation, position.log_partition)),
         );
         records.extend(
             crawls
                 .into_iter()
-                .map(|change| crawl_record(change, position.log_generation, position.log_partition)),
+                .map(|change| change.to_record(position.log_generation, position.log_partition)),
         );
         records.extend(text_records(&texts, end, position.log_generation, position.log_partition));
         records.push(position_record(&last));
@@ -286,16 +279,14 @@ impl LogPartition {
 mod tests {
     use super::*;
     use crate::config::{Config, ExpiryConfig};
-    use leitong_base::record::Reason;
-    use leitong_base::record::{FingerprintRecord, Outcome, TextDigest};
+    use leitong_base::record::{FingerprintRecord, Outcome, Reason, TextDigest};
     use leitong_cluster::changelog::POSITION_KEY;
-    use leitong_cluster::log::identity::TopicIds;
+    use leitong_cluster::log::TopicIds;
     use leitong_cluster::{ClusterRules, OldCentroids, Position};
     use leitong_fingerprint::Detector;
     use leitong_fingerprint::detectors::simhash::SimHash;
     use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
-    use leitong_store::blocks::sim::SimFolder;
-    use leitong_store::blocks::{BlockStore, Manifest, StoreOptions};
+    use leitong_store::blocks::{BlockStore, Manifest, SimFolder, StoreOptions};
 
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -407,7 +398,7 @@ mod tests {
     /// Returns the texts in a changelog record, with their sequences.
     fn texts_of(record: &ChangelogRecord) -> Option<Vec<(u64, leitong_cluster::SeenText)>> {
         let message = <proto::Centroid as prost::Message>::decode(record.value.as_deref()?).ok()?.texts?;
-        let texts = leitong_cluster::changelog::texts::from_message(&message).expect("texts");
+        let texts = leitong_cluster::SeenText::from_message(&message).expect("texts");
         Some((message.first..).zip(texts).collect())
     }
 

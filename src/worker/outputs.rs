@@ -15,10 +15,9 @@ use crate::verdict_message::cloud_events;
 use crate::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
 use crate::verdict_message::verdict_headers;
 use crate::worker::registry::{KeptVerdict, TableRegistry};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
-use leitong_cluster::verdict::Conclusion;
-use leitong_cluster::verdict::Verdict;
+use leitong_cluster::verdict::{Conclusion, Verdict};
 
 /// The records of a transaction, or of a part of it.
 #[derive(Default)]

@@ -53,7 +53,7 @@ use crate::telemetry::metrics;
 use crate::worker::log_partition::LogPartition;
 use crate::worker::outputs::Outputs;
 use leitong_cluster::TableFault;
-use leitong_cluster::changelog::restore::Restoration;
+use leitong_cluster::changelog::Restoration;
 
 /// Pause before a failed attempt is repeated.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);

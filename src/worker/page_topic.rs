@@ -21,7 +21,7 @@ use crate::kafka::page_session::Shared;
 use crate::kafka::pages::{Assigned, PageConsumer};
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
-use leitong_cluster::log::identity::{Replaced, Which};
+use leitong_cluster::log::{Replaced, Which};
 
 /// Interval between commits of offsets.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);

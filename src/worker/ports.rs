@@ -18,8 +18,8 @@ use super::stop::Stop;
 use crate::kafka::client::ClientError;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader, TransactionClient};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::log::identity::{Replaced, TopicIds};
+use leitong_base::record::Timestamp;
+use leitong_cluster::log::{Replaced, TopicIds};
 use leitong_store::blocks::{Files, StoreOptions};
 
 /// The folder of a partition's table on disk. The lock on it is released with its files.

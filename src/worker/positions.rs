@@ -7,8 +7,8 @@ use crate::config::Config;
 use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::ports::{Reader, Record};
 use leitong_base::proto;
-use leitong_cluster::changelog::{POSITION_KEY, topic_ids};
-use leitong_cluster::log::identity::{TopicId, TopicIds};
+use leitong_cluster::changelog::POSITION_KEY;
+use leitong_cluster::log::{TopicId, TopicIds};
 
 /// Number of offsets before the end of the changelog that are read first. The position record is the last
 /// record of each transaction, followed only by the transaction marker. If it is farther away, the records
@@ -62,7 +62,7 @@ pub(super) fn known_ids(config: &Config, log_partitions: u32) -> anyhow::Result<
     let mut known = TopicIds::default();
     for partition in 0..log_partitions {
         if let Some(position) = last(config, partition)? {
-            known = known.or(topic_ids(&position)).or(TopicIds {
+            known = known.or(TopicIds::from_position(&position)).or(TopicIds {
                 pages: page_topic(&position, &config.kafka.topics.pages, config.kafka.epoch),
                 ..TopicIds::default()
             });

@@ -26,7 +26,7 @@ use crate::verdict_message::log_origin::LogOrigin;
 use crate::worker::log_partition::LogPartition;
 use crate::worker::shared_stage::StageReader;
 use leitong_cluster::TableFault;
-use leitong_cluster::changelog::restore::{Restoration, RestoreError};
+use leitong_cluster::changelog::{Restoration, RestoreError};
 use leitong_cluster::verdict::Verdict;
 
 /// The tables of one process.

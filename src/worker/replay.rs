@@ -15,11 +15,10 @@ use crate::kafka::partition_reader::{PartitionReader, place};
 use crate::kafka::ports::{Reader, Step};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::worker::log_partition::{Accepted, Decided, LogPartition};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::changelog::restore::Restored;
-use leitong_cluster::log::LogPlace;
 use leitong_cluster::log::entry::{self, Entry, EntryError};
-use leitong_cluster::log::watermarks::Watermarks;
+use leitong_base::record::Timestamp;
+use leitong_cluster::changelog::Restored;
+use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks, decode_entry};
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::sink::Sink;
 use leitong_store::snapshot::TableSettings;
@@ -141,7 +140,7 @@ pub(crate) fn replay(
         match reader.next(Duration::from_secs(1))? {
             Step::Record(message) if place(&message).offset < end => {
                 let at = place(&message);
-                let entry = entry::decode(message.payload().unwrap_or_default(), &**detector);
+                let entry = decode_entry(message.payload().unwrap_or_default(), &**detector);
                 if let Err(error @ EntryError::TooNew { .. }) = &entry {
                     anyhow::bail!("{}@{}: {error}", reader.name(), at.offset);
                 }

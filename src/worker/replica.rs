@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use super::disk::DiskTable;
 use crate::kafka::ports::Record;
-use leitong_cluster::changelog::POSITION_KEY;
-use leitong_cluster::changelog::restore::{Restoration, RestoreError};
+use leitong_cluster::changelog::{POSITION_KEY, Restoration, RestoreError};
 
 /// A table that follows the changelog.
 pub(crate) struct TableReplica {

@@ -21,9 +21,7 @@ use crate::kafka::ports::{Reader, Record};
 use crate::telemetry::metrics;
 use leitong_base::proto;
 use leitong_cluster::changelog::{POSITION_KEY, cluster_of};
-use leitong_store::snapshot::changelog_snapshot::{
-    ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable,
-};
+use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
 
 /// Age at which a snapshot is rewritten even if nothing was added, to show that snapshots are still made.
 const UNCHANGED_AGE_MS: i64 = 60 * 60 * 1000;

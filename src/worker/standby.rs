@@ -17,8 +17,7 @@ use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::ports::{Reader, Record, Step};
 use crate::telemetry::metrics;
-use leitong_cluster::changelog::POSITION_KEY;
-use leitong_cluster::changelog::restore::RestoreError;
+use leitong_cluster::changelog::{POSITION_KEY, RestoreError};
 
 /// Pause before an inconsistent changelog is followed again.
 const UNFIT_PAUSE: Duration = Duration::from_secs(30);

@@ -11,7 +11,6 @@ use crate::config::Config;
 use crate::kafka::identity::TopicWatch;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::proto::CHANGELOG_FORMAT_VERSION_MAX;
-use leitong_cluster::changelog::restore::check_identity;
 
 /// Refuses settings that the tables were not made with.
 ///
@@ -31,7 +30,8 @@ pub(super) fn refuse_another(
         }
         let settings = (&**stage.detector(), stage.fingerprint_hash());
         let identity = config.table_identity(settings, (partition, log_partitions), topics.ids());
-        check_identity(&found, &identity, accepted.cluster_hash)
+        identity
+            .check(&found, accepted.cluster_hash)
             .map_err(|error| anyhow::anyhow!("log partition {partition}: {error}"))?;
         let same_corpus = found.corpus_hash.is_none_or(|hash| hash == identity.corpus_hash);
         ensure!(

@@ -20,9 +20,8 @@ use crate::api::tables::{AsOf, HeldAs, KnownCluster, LookedUp, Tables};
 use crate::pipeline::cluster_stage::TableView;
 use crate::pipeline::log_source::log_partition;
 use crate::telemetry::metrics;
-use leitong_base::record::FingerprintRecord;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::changelog::restore::Restoration;
+use leitong_base::record::{FingerprintRecord, Timestamp};
+use leitong_cluster::changelog::Restoration;
 use leitong_cluster::{ClusterId, Clusterer, PreviewOptions, Scratch, TableFault};
 
 /// The tables of one worker.

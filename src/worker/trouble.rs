@@ -1,7 +1,7 @@
 //! The reasons why an owner does not serve its partition. Each says what has to happen next.
 
 use leitong_cluster::TableFault;
-use leitong_cluster::log::identity::Replaced;
+use leitong_cluster::log::Replaced;
 use thiserror::Error;
 
 use super::transaction::TransactionError;

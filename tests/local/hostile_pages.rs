@@ -11,8 +11,7 @@ use leitong::config::{Config, PageConfig};
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::random::Random;
 use leitong_base::record::{LogRecord, Outcome, Place, Reason};
-use leitong_text::page::json::{self, Rules};
-use leitong_text::page::{Body, Page};
+use leitong_text::page::{Body, Page, PageRules, parse_json};
 
 use crate::common::wait::cpu_time;
 
@@ -42,8 +41,8 @@ fn repeated(pattern: &str, bytes: usize) -> String {
 }
 
 fn page(body: Body) -> Page {
-    let rules = Rules { page_bytes_max: 1 << 30, url_required: true };
-    Page { body, ..json::parse(br#"{"url": "http://hostile.example/"}"#, rules).expect("a page") }
+    let rules = PageRules { page_bytes_max: 1 << 30, url_required: true };
+    Page { body, ..parse_json(br#"{"url": "http://hostile.example/"}"#, rules).expect("a page") }
 }
 
 fn process(half: &FingerprintStage, body: Body) -> (Outcome, u64) {

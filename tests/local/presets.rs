@@ -15,10 +15,8 @@ use leitong::pipeline::page_message::Message;
 use leitong::pipeline::page_reader::PageReader;
 use leitong_base::record::{Place, Received};
 use leitong_corpora::source::Payload;
-use leitong_text::page::json::PageError;
-use leitong_text::page::mapping::preset::Preset;
-use leitong_text::page::mapping::{MessageOutcome, PRESETS};
-use leitong_text::page::{Body, Page};
+use leitong_text::page::mapping::{MessageOutcome, PRESETS, Preset};
+use leitong_text::page::{Body, Page, PageError};
 use serde_json::{Value, json};
 
 use crate::common::{self, gzip, run, run_with_input, write};
@@ -89,7 +87,7 @@ fn shown(page: &Page) -> String {
         other => format!("{other:?}"),
     };
     let mut line = format!("page {}", page.url);
-    if page.id != leitong_text::page::id::from_url(&page.url) {
+    if page.id != leitong_text::page::id_from_url(&page.url) {
         let _ = write!(line, " id={}", page.id);
     }
     for (name, value) in [
@@ -170,7 +168,7 @@ fn every_message_has_its_recorded_outcome() {
 /// The first sample of each preset is in its crawler's own format.
 #[test]
 fn every_preset_recognises_its_own_messages() {
-    use leitong_text::page::mapping::detect::Recognizer;
+    use leitong_text::page::mapping::Recognizer;
     let recognizer = Recognizer::default();
     for Preset { name, .. } in PRESETS {
         let text = std::fs::read_to_string(samples(name)).expect("samples");

@@ -6,8 +6,7 @@
 use leitong::config::Config;
 use leitong::pipeline::document;
 use leitong::{Credits, Deduplicator};
-use leitong_base::limits;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Credits, Timestamp};
 use leitong_base::work::Work;
 use leitong_text::extract::Extractor;
 use leitong_text::page::Page;
@@ -213,13 +212,13 @@ fn hostile_lengths_stay_within_the_limits() {
     );
     let found = credits(&html);
     let fits = |value: &Option<String>, most: usize| value.as_ref().is_none_or(|value| value.len() <= most);
-    assert!(fits(&found.publisher, limits::PUBLISHER_BYTES_MAX), "{found:?}");
-    assert!(fits(&found.credit_line, limits::CREDIT_LINE_BYTES_MAX), "{found:?}");
-    assert!(fits(&found.canonical_link, limits::CANONICAL_LINK_BYTES_MAX), "{found:?}");
-    assert!(fits(&found.site_name, limits::SITE_NAME_BYTES_MAX), "{found:?}");
-    assert!(fits(&found.language, limits::LANGUAGE_BYTES_MAX), "{found:?}");
-    assert!(found.authors.len() <= limits::AUTHORS_MAX, "{found:?}");
-    assert!(found.authors.iter().all(|name| name.len() <= limits::AUTHOR_BYTES_MAX), "{found:?}");
+    assert!(fits(&found.publisher, Credits::PUBLISHER_BYTES_MAX), "{found:?}");
+    assert!(fits(&found.credit_line, Credits::CREDIT_LINE_BYTES_MAX), "{found:?}");
+    assert!(fits(&found.canonical_link, Credits::CANONICAL_LINK_BYTES_MAX), "{found:?}");
+    assert!(fits(&found.site_name, Credits::SITE_NAME_BYTES_MAX), "{found:?}");
+    assert!(fits(&found.language, Credits::LANGUAGE_BYTES_MAX), "{found:?}");
+    assert!(found.authors.len() <= Credits::AUTHORS_MAX, "{found:?}");
+    assert!(found.authors.iter().all(|name| name.len() <= Credits::AUTHOR_BYTES_MAX), "{found:?}");
 }
 
 #[test]

@@ -9,14 +9,10 @@ use super::brokers::{Brokers, Status, Topic};
 use crate::config::Config;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::worker::log_partition::{Accepted, LogPartition};
-use leitong_base::record::Place;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::changelog::Identity;
-use leitong_cluster::changelog::restore::Restored;
-use leitong_cluster::log::LogPlace;
 use leitong_cluster::log::entry;
-use leitong_cluster::log::identity::TopicIds;
-use leitong_cluster::log::watermarks::Watermarks;
+use leitong_base::record::{Place, Timestamp};
+use leitong_cluster::changelog::{Identity, Restored};
+use leitong_cluster::log::{LogPlace, TopicIds, Watermarks, decode_entry};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{
     CanonicalConfig, ClusterRules, Clusterer, ExpiryConfig, Position, Preference, RecrawlsConfig,
@@ -147,7 +143,7 @@ fn replay(
     let mut outcomes = BTreeMap::new();
     for record in &brokers.partition(Topic::Log, log_partition).records {
         let place = LogPlace { offset: record.offset, timestamp_ms: Some(record.timestamp_ms) };
-        let entry = entry::decode(record.value.as_deref().unwrap_or_default(), &*detector());
+        let entry = decode_entry(record.value.as_deref().unwrap_or_default(), &*detector());
         for accepted in state.take_batch(vec![(place, entry)], 0, now).expect("in memory").accepted {
             let Accepted::Concluded(conclusion) = accepted else { continue };
             let (place, outcome) = match conclusion {

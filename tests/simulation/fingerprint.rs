@@ -14,10 +14,9 @@ use crate::graph::one_thread::OneThread;
 use crate::graph::{Flow, graph};
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
-    Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Unreadable,
+    Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Timestamp, Unreadable,
 };
-use leitong_cluster::log::entry::{self, Sent};
-use leitong_cluster::log::session::{AssignmentId, Session, Ticket};
+use leitong_cluster::log::{AssignmentId, Sent, Session, Ticket, encode_entry};
 
 use super::brokers::{Brokers, Status, Stored, Topic};
 use super::{Mistake, Rng, Time};
@@ -126,7 +125,7 @@ impl Sending {
         // Crawlers' clocks differ, so timestamps are not monotonic.
         let timestamp_ms = Some((offset * 10 + offset * 7 % 31) as i64);
         let sent = Sent { previous_offset, timestamp_ms, topic_id: None };
-        let bytes = entry::encode(record, sent, "simhash");
+        let bytes = encode_entry(record, sent, "simhash");
         self.in_flight[log_partition].push_back((bytes, ticket));
     }
 }

@@ -12,10 +12,8 @@ use crate::worker::log_partition::LogPartition;
 use crate::worker::ports::World;
 use crate::worker::role::ClusterRole;
 use crate::worker::tables::WorkerTables;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, LogRecord};
-use leitong_cluster::log::LogPlace;
-use leitong_cluster::log::entry;
+use leitong_base::record::{FingerprintRecord, LogRecord, Timestamp};
+use leitong_cluster::log::{LogPlace, decode_entry};
 use leitong_cluster::verdict::Verdict;
 use leitong_cluster::{ClusterRules, PreviewOptions, Scratch};
 
@@ -60,7 +58,7 @@ impl LookUps {
         let partition = self.rng.below(u64::from(log_partitions)) as u32;
         let records = &brokers.partition(Topic::Log, partition).records;
         let record = records.get(self.rng.index(records.len().max(1)))?;
-        match entry::decode(record.value.as_deref().unwrap_or_default(), &*checks::detector()).ok()?.record {
+        match decode_entry(record.value.as_deref().unwrap_or_default(), &*checks::detector()).ok()?.record {
             LogRecord::Page(page) => {
                 Some((process, partition, FingerprintRecord { page_id: "asked".to_owned(), ..*page }))
             }
@@ -99,7 +97,7 @@ impl LookUps {
                     };
                     let place = LogPlace { offset: record.offset, timestamp_ms: Some(record.timestamp_ms) };
                     let entry =
-                        entry::decode(record.value.as_deref().unwrap_or_default(), &*checks::detector());
+                        decode_entry(record.value.as_deref().unwrap_or_default(), &*checks::detector());
                     state.take_batch(vec![(place, entry)], 0, answer.now).expect("in memory");
                 }
                 answer.compare(&state)?;

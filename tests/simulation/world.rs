@@ -16,11 +16,10 @@ use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader as _, Record, Step};
 use crate::worker::ports::{TableFolder, World};
 use crate::worker::stop::Stop;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::POSITION_KEY;
-use leitong_cluster::log::identity::{Replaced, TopicIds};
-use leitong_store::blocks::StoreOptions;
-use leitong_store::blocks::sim::SimFolder;
+use leitong_cluster::log::{Replaced, TopicIds};
+use leitong_store::blocks::{SimFolder, StoreOptions};
 
 /// Start of the simulated clocks.
 pub(crate) const EPOCH_MS: i64 = 1_700_000_000_000;

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
-use crate::limits::LOG_LINE_BYTES_MAX;
+/// Maximum length of one line in the log on standard error. Longer lines are truncated.
+const LOG_LINE_BYTES_MAX: usize = 4 * 1024;
 
 /// Escapes every control character, including line ends, so `text` stays on one line.
 #[must_use]

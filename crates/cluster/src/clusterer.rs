@@ -16,13 +16,13 @@ use super::seen::{NewText, text_key};
 use super::table::{Centroid, NearCentroid, Query, Scratch, Table, TableBytes, is_in_full};
 use super::tiers::Tiers;
 use super::{Bounds, CanonicalPage, ClusterId, ClusterRules, Decision, ExpiryConfig};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, Outcome, Reason};
+use leitong_base::record::{FingerprintRecord, Outcome, Reason, Timestamp};
 use leitong_fingerprint::Detector;
 
 pub use merge::{Merged, SavedCentroid};
 pub use preview::{Preview, PreviewOptions};
-pub use recrawl::{Left, Recrawl, RecrawlOutcome, WhatIsLeft};
+pub use recrawl::RecrawlOutcome;
+pub(crate) use recrawl::{Left, Recrawl, WhatIsLeft};
 use texts::FoundFor;
 
 /// Maximum number of centroids removed for their age at one record. It is more than one record can found, so

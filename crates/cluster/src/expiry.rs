@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 
 /// How long a cluster's centroid is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

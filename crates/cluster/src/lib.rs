@@ -68,18 +68,20 @@ use serde::{Serialize, Serializer};
 pub use articles::ArticlePage;
 pub use canonical::{Canonical, CanonicalConfig, NewCanonical, Preference, Rank};
 pub use clusterer::{
-    Clusterer, Left, Merged, NewCentroid, Position, Preview, PreviewOptions, Recrawl, RecrawlOutcome,
-    SavedCentroid, WhatIsLeft,
+    Clusterer, Merged, NewCentroid, Position, Preview, PreviewOptions, RecrawlOutcome, SavedCentroid,
 };
+pub(crate) use clusterer::{Left, Recrawl, WhatIsLeft};
 pub use expiry::{Bounds, ExpiryConfig};
 pub use fault::TableFault;
 pub use index::HITS_MAX;
 pub use old::{Founding, Handed, OldCentroids};
-pub use recrawls::{Change, Crawl, CrawlChange, RecrawlsConfig};
+pub(crate) use recrawls::{Change, Crawl};
+pub use recrawls::{CrawlChange, RecrawlsConfig};
 pub use rules::ClusterRules;
-pub use seen::{NewText, SeenFrom, SeenText, SeenTexts, TextBounds, text_key};
+pub(crate) use seen::NewText;
+pub use seen::{SeenText, SeenTexts, TextBounds, text_key};
 pub use table::is_in_full;
-pub use table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratch, TableBytes};
+pub use table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratch};
 
 /// The decision on one record.
 #[derive(Debug, Clone, PartialEq)]

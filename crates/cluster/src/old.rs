@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, SeenTexts, TableFault};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 
 /// A centroid that leaves memory, with its corpus.
 #[derive(Debug, Clone, PartialEq)]

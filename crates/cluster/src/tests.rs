@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::table::TableBytes;
 use super::{
     Bounds, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Merged, Position,
-    Preference, PreviewOptions, SavedCentroid, Scratch, SeenText, TableBytes,
+    Preference, PreviewOptions, SavedCentroid, Scratch, SeenText,
 };
 use crate::ExpiryConfig;
-use leitong_base::record::Reason;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, Outcome, Place, TextDigest};
+use leitong_base::record::{FingerprintRecord, Outcome, Place, Reason, TextDigest, Timestamp};
 use leitong_fingerprint::detectors::simhash::Candidates;
 use leitong_fingerprint::detectors::simhash::Confirm;
 use leitong_fingerprint::detectors::simhash::SimHash;

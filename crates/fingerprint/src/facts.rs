@@ -93,8 +93,7 @@ pub fn words_with_digits<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
 mod tests {
     use super::*;
     use leitong_text::extract::Document;
-    use leitong_text::segment::SegmentConfig;
-    use leitong_text::segment::{Lexicons, Segmenter};
+    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
 
     /// Returns the facts of two texts.
     fn facts_of(texts: [&str; 2]) -> [Facts; 2] {

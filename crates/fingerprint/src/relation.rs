@@ -81,8 +81,7 @@ mod tests {
     use crate::detectors::simhash::SimHash;
     use crate::detectors::simhash::SimHashConfig;
     use leitong_text::extract::Document;
-    use leitong_text::segment::SegmentConfig;
-    use leitong_text::segment::{Lexicons, Segmenter, Terms};
+    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
 
     /// Builds sentences that are all different.
     fn sentences(range: std::ops::Range<u32>) -> String {

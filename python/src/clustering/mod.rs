@@ -19,9 +19,8 @@ use std::sync::Arc;
 
 use leitong::Config;
 use leitong::config::{Candidates, detectors, hash, load};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, Outcome, Place};
-use leitong_cluster::log::unplaced::Unplaced;
+use leitong_base::record::{FingerprintRecord, Outcome, Place, Timestamp};
+use leitong_cluster::log::Unplaced;
 use leitong_cluster::verdict::Judge;
 use leitong_cluster::{CanonicalPage, ClusterId, Decision, text_key};
 use pyo3::exceptions::PyValueError;

@@ -8,8 +8,9 @@ use clap::Args;
 use crate::cli::outputs::refuse_overwriting;
 use leitong_base::proto;
 use leitong_corpora::sink::WholeLines;
-use leitong_store::snapshot::lines::{CentroidLine, CrawlLine, Head, TextLine};
-use leitong_store::snapshot::{Saved, SnapshotError, inspect_all};
+use leitong_store::snapshot::{
+    CentroidLine, CrawlLine, LinesHead, Saved, SnapshotError, TextLine, inspect_all,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -41,7 +42,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         if failed.is_some() {
             return;
         }
-        let head = (*all && !std::mem::replace(&mut begun, true)).then(|| Head::new(position));
+        let head = (*all && !std::mem::replace(&mut begun, true)).then(|| LinesHead::new(position));
         let pushed = head.map_or(Ok(()), |head| lines.push(&head)).and_then(|()| match saved {
             Saved::Centroid(centroid) => lines.push(&CentroidLine::new(position, centroid)),
             Saved::Crawl(crawl) if *all => lines.push(&CrawlLine::new(crawl)),
@@ -58,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let position = super::there_is(position, folder)?;
     if *all && !begun {
-        lines.push(&Head::new(&position)).with_context(cannot)?;
+        lines.push(&LinesHead::new(&position)).with_context(cannot)?;
     }
     lines.flush().with_context(cannot)
 }

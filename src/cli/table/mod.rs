@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::documents;
 use leitong_base::proto;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_store::snapshot::{inspect, unexpired, verify};
 
 /// Number of corpora that `info` lists by name.

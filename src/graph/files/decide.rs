@@ -8,8 +8,7 @@ use crate::graph::ends::SinkEnd;
 use crate::graph::queue::Sender;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::Fingerprinted;
-use leitong_base::record::Place;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Place, Timestamp};
 use leitong_corpora::sink::Milestone;
 
 /// Runs the cluster stage on batches.

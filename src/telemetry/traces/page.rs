@@ -14,7 +14,7 @@ use super::spans::{self, Operation, Time};
 use crate::pipeline::marks::{Marks, now};
 use leitong_base::proto::otlp::{KeyValue, Span, span};
 use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
-use leitong_cluster::log::watermarks::Origin;
+use leitong_cluster::log::Origin;
 use leitong_cluster::verdict::Conclusion;
 use leitong_text::page::mapping::Skip;
 

@@ -14,9 +14,8 @@ use crate::worker::replica::TableReplica;
 use crate::worker::restore::{LOOK_AGAIN, STALE_LEADER};
 use crate::worker::role::ClusterRole;
 use leitong_base::proto;
-use leitong_cluster::changelog::restore::Restoration;
-use leitong_store::snapshot::changelog_blocks::{ChangelogBlocks, OpenBlocks};
-use leitong_store::snapshot::changelog_snapshot::{Unusable, Wanted};
+use leitong_cluster::changelog::Restoration;
+use leitong_store::snapshot::{ChangelogBlocks, OpenBlocks, Unusable, Wanted};
 
 impl<W: World> ClusterRole<W> {
     /// Returns the table in the blocks of `log_partition`, if there are usable blocks. Sets unusable blocks

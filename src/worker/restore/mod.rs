@@ -32,8 +32,8 @@ use crate::pipeline::cluster_stage::ClusterStage;
 use crate::telemetry::metrics;
 use crate::worker::log_partition::LogPartition;
 use crate::worker::restore::resume::{Known, next_offset};
-use leitong_cluster::changelog::restore::RestoreError;
-use leitong_cluster::changelog::topic_ids;
+use leitong_cluster::changelog::RestoreError;
+use leitong_cluster::log::TopicIds;
 use source::Source;
 pub(crate) use source::beginning;
 
@@ -269,7 +269,7 @@ impl<'a, W: World> Restorer<'a, W> {
         let TableReplica { restoration, disk, next_offset: changelog_next, .. } = table;
         let identity = self.owned.role.identity(self.owned.partition);
         let corpus_hash = restoration.position().and_then(|position| position.corpus_hash);
-        let topic_ids = restoration.position().map(topic_ids);
+        let topic_ids = restoration.position().map(TopicIds::from_position);
         let position = restoration.position().map(|position| position.next_log_offset);
         let mut restored = match restoration.finish(&identity, self.owned.role.accepted.cluster_hash) {
             Ok(restored) => restored,

@@ -20,8 +20,8 @@ use crate::worker::replica::TableReplica;
 use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
 use leitong_base::proto;
-use leitong_cluster::changelog::restore::Restoration;
-use leitong_store::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
+use leitong_cluster::changelog::Restoration;
+use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 
 /// The source that a restore starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ mod place;
 mod publication_time;
 mod reason;
 mod received;
-pub mod timestamp;
+mod timestamp;
 mod unreadable;
 
 pub use cause::Cause;
@@ -20,7 +20,7 @@ pub use place::Place;
 pub use publication_time::PublicationTime;
 pub use reason::Reason;
 pub use received::{Carried, HEADERS_LEFT_OUT, Received};
-use timestamp::Timestamp;
+pub use timestamp::Timestamp;
 pub use unreadable::Unreadable;
 
 /// The content of the fingerprint log at one offset.
@@ -65,6 +65,9 @@ pub struct FingerprintRecord {
 }
 
 impl FingerprintRecord {
+    /// Maximum length of a corpus name. A longer name is replaced by its digest.
+    pub const CORPUS_BYTES_MAX: usize = 256;
+
     /// Creates a record for measurements, with a fingerprint only. `number` determines its place, page id and
     /// text digest. Without a fingerprint, the page is undecidable.
     #[must_use]

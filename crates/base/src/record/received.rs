@@ -46,6 +46,13 @@ pub struct Carried {
 }
 
 impl Carried {
+    /// Maximum length of a page message's key for it to become the verdict's key. Otherwise the page id is the
+    /// verdict's key.
+    pub const KEY_BYTES_MAX: usize = crate::limits::URL_BYTES_MAX;
+    /// Maximum length of the headers (names and values) that are copied from a page message to its verdict.
+    /// Headers that do not fit are left out.
+    pub const HEADERS_BYTES_MAX: usize = 4 * 1024;
+
     /// Returns `None` if there is nothing to copy.
     #[must_use]
     pub fn new(key: Option<Vec<u8>>, headers: Vec<(String, Option<Vec<u8>>)>) -> Option<Box<Self>> {

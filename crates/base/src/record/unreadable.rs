@@ -32,3 +32,14 @@ fn lossy<S: Serializer>(raw: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S
         None => serializer.serialize_none(),
     }
 }
+
+impl Unreadable {
+    /// Maximum length of the explanation in a dead letter. Without a limit it could be of any length, because it
+    /// may quote the input.
+    pub const MESSAGE_BYTES_MAX: usize = 1024;
+    /// Maximum number of bytes of an unreadable record that its dead letter quotes.
+    pub const RAW_BYTES_MAX: usize = 1024;
+    /// Maximum length of the key and headers that a dead letter keeps; the rest is left out. This fits into the
+    /// space that `kafka.dead_letters.value_bytes_max` must leave in a message.
+    pub const HEADERS_BYTES_MAX: usize = 128 * 1024;
+}

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use leitong_base::record::{Credits, FingerprintRecord, TextDigest};
-use leitong_text::page::host::host;
+use leitong_text::page::host;
 
 /// The rules that choose the canonical page of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

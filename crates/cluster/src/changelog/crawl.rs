@@ -15,76 +15,84 @@ use leitong_fingerprint::Detector;
 /// still compacted.
 pub(super) const SUFFIXES: [&[u8]; 2] = [b"/crawl", b"/ended"];
 
-/// Returns the record of a change of the known crawls.
-#[must_use]
-pub fn crawl_record(change: CrawlChange, log_generation: u32, log_partition: u32) -> ChangelogRecord {
-    let id = ClusterId { log_generation, log_partition, log_offset: change.log_offset }.to_bytes();
-    let suffix = SUFFIXES[usize::from(change.what == Change::Ended)];
-    ChangelogRecord { key: [&id, suffix].concat(), value: Some(to_message(change).encode_to_vec()) }
-}
+impl CrawlChange {
+    /// Returns the record of the change.
+    #[must_use]
+    pub fn to_record(self, log_generation: u32, log_partition: u32) -> ChangelogRecord {
+        let id = ClusterId { log_generation, log_partition, log_offset: self.log_offset }.to_bytes();
+        let suffix = SUFFIXES[usize::from(self.what == Change::Ended)];
+        ChangelogRecord { key: [&id, suffix].concat(), value: Some(self.to_message().encode_to_vec()) }
+    }
 
-/// Returns the message of a change.
-pub fn to_message(change: CrawlChange) -> proto::Centroid {
-    let CrawlChange { log_offset, cluster, what } = change;
-    let mut message = proto::Centroid {
-        format_version: CHANGELOG_CRAWLS_FORMAT_VERSION,
-        log_offset,
-        number: Some(cluster),
-        ..proto::Centroid::default()
-    };
-    let bytes = |value: u128| value.to_be_bytes().to_vec().into();
-    match what {
-        Change::Crawled(crawl) => {
-            message.crawl = Some(proto::Crawl {
+    /// Returns the message of the change.
+    #[must_use]
+    pub fn to_message(self) -> proto::Centroid {
+        let Self { log_offset, cluster, what } = self;
+        let mut message = proto::Centroid {
+            format_version: CHANGELOG_CRAWLS_FORMAT_VERSION,
+            log_offset,
+            number: Some(cluster),
+            ..proto::Centroid::default()
+        };
+        let bytes = |value: u128| value.to_be_bytes().to_vec().into();
+        match what {
+            Change::Crawled(crawl) => {
+                message.crawl = Some(proto::Crawl {
+                    sequence: crawl.sequence,
+                    key: bytes(crawl.key),
+                    page_id: crawl.page_id.into(),
+                    url: crawl.url.into(),
+                    text_digest: bytes(crawl.text_digest),
+                    fingerprint_hash: crawl.fingerprint_hash,
+                    fingerprint: crawl.fingerprint.into_vec().into(),
+                    rank: crawl.rank.to_bytes().to_vec().into(),
+                });
+            }
+            Change::Withdrawn(key) => message.withdrawn_key = Some(bytes(key)),
+            Change::Ended => message.ended = Some(true),
+        }
+        message
+    }
+
+    /// Decodes the change in a message. Returns `None` if the message is a centroid.
+    ///
+    /// # Errors
+    /// A description of what is invalid.
+    pub fn from_message(
+        message: &mut proto::Centroid,
+        detector: &dyn Detector,
+    ) -> Result<Option<Self>, String> {
+        let at = message.log_offset;
+        let number = |bytes: &[u8]| {
+            bytes
+                .try_into()
+                .map(u128::from_be_bytes)
+                .map_err(|_| wrong(at, "a value that is not 16 bytes long"))
+        };
+        let what = if let Some(crawl) = message.crawl.take() {
+            if !detector.is_fingerprint(&crawl.fingerprint) {
+                return Err(wrong(at, &format!("no fingerprint of the detector {}", detector.name())));
+            }
+            Change::Crawled(Box::new(Crawl {
                 sequence: crawl.sequence,
-                key: bytes(crawl.key),
+                key: number(&crawl.key)?,
                 page_id: crawl.page_id.into(),
                 url: crawl.url.into(),
-                text_digest: bytes(crawl.text_digest),
+                text_digest: number(&crawl.text_digest)?,
                 fingerprint_hash: crawl.fingerprint_hash,
-                fingerprint: crawl.fingerprint.into_vec().into(),
-                rank: crawl.rank.to_bytes().to_vec().into(),
-            });
-        }
-        Change::Withdrawn(key) => message.withdrawn_key = Some(bytes(key)),
-        Change::Ended => message.ended = Some(true),
+                fingerprint: Box::from(&*crawl.fingerprint),
+                rank: Rank::from_bytes(number(&crawl.rank)?.to_be_bytes()),
+            }))
+        } else if let Some(key) = &message.withdrawn_key {
+            Change::Withdrawn(number(key)?)
+        } else if message.ended == Some(true) {
+            Change::Ended
+        } else {
+            return Ok(None);
+        };
+        let cluster = message.number.ok_or_else(|| wrong(at, "no cluster number"))?;
+        Ok(Some(Self { log_offset: at, cluster, what }))
     }
-    message
-}
-
-/// Decodes the change in a message. Returns `None` if the message is a centroid, or a description of the
-/// error if it is invalid.
-pub fn from_message(
-    message: &mut proto::Centroid,
-    detector: &dyn Detector,
-) -> Result<Option<CrawlChange>, String> {
-    let at = message.log_offset;
-    let number = |bytes: &[u8]| {
-        bytes.try_into().map(u128::from_be_bytes).map_err(|_| wrong(at, "a value that is not 16 bytes long"))
-    };
-    let what = if let Some(crawl) = message.crawl.take() {
-        if !detector.is_fingerprint(&crawl.fingerprint) {
-            return Err(wrong(at, &format!("no fingerprint of the detector {}", detector.name())));
-        }
-        Change::Crawled(Box::new(Crawl {
-            sequence: crawl.sequence,
-            key: number(&crawl.key)?,
-            page_id: crawl.page_id.into(),
-            url: crawl.url.into(),
-            text_digest: number(&crawl.text_digest)?,
-            fingerprint_hash: crawl.fingerprint_hash,
-            fingerprint: Box::from(&*crawl.fingerprint),
-            rank: Rank::from_bytes(number(&crawl.rank)?.to_be_bytes()),
-        }))
-    } else if let Some(key) = &message.withdrawn_key {
-        Change::Withdrawn(number(key)?)
-    } else if message.ended == Some(true) {
-        Change::Ended
-    } else {
-        return Ok(None);
-    };
-    let cluster = message.number.ok_or_else(|| wrong(at, "no cluster number"))?;
-    Ok(Some(CrawlChange { log_offset: at, cluster, what }))
 }
 
 fn wrong(at: u64, what: &str) -> String {

@@ -105,9 +105,9 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool))
         let crawls = clusterer.take_crawl_changes();
         let position =
             position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default()).expect("in memory");
-        let written = new.iter().map(|new| centroid_record(new, 9, 0, &Equal));
-        let written = written.chain(canonicals.into_iter().map(|new| canonical_record(new, 9, 0)));
-        let written = written.chain(crawls.into_iter().map(|change| crawl_record(change, 9, 0)));
+        let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
+        let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
+        let written = written.chain(crawls.into_iter().map(|change| change.to_record(9, 0)));
         let texts = clusterer.take_new_texts();
         let written = written.chain(text_records(&texts, clusterer.founded(), 9, 0));
         for record in written.chain([position_record(&position)]) {

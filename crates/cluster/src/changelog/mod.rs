@@ -11,28 +11,28 @@
 //! may delete all records before the first of these. Up to format version 1, the topic was compacted,
 //! centroids had no numbers, and tombstones removed the oldest centroid.
 
-pub mod centroid;
-pub mod crawl;
+mod centroid;
+mod crawl;
 #[cfg(test)]
 mod crawl_tests;
-pub mod restore;
+pub(crate) mod restore;
 #[cfg(test)]
 pub(crate) mod tests;
-pub mod texts;
+mod texts;
 
 use prost::Message;
 
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::Watermarks;
 use crate::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid, TableFault, TextBounds};
-pub use crawl::crawl_record;
 use leitong_base::proto::{
     self, CHANGELOG_CANONICAL_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION, CHANGELOG_TEXTS_FORMAT_VERSION,
     FORMAT_VERSION,
 };
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
-pub use texts::text_records;
+pub use restore::{NUMBER_MAX, Restoration, RestoreError, Restored};
+pub use texts::{TEXTS_AT_ONCE, text_records};
 
 /// Key of the position record. All other keys begin with a cluster id of 16 bytes.
 pub const POSITION_KEY: &[u8] = b"position";
@@ -80,41 +80,47 @@ pub struct Identity {
     pub topic_ids: TopicIds,
 }
 
-/// Returns the record of a centroid in a table of the log `log_generation`.
-#[must_use]
-pub fn centroid_record(
-    founded: &NewCentroid,
-    log_generation: u32,
-    log_partition: u32,
-    detector: &dyn Detector,
-) -> ChangelogRecord {
-    let NewCentroid { number, corpus, fingerprint_hash, centroid, rank } = founded;
-    let mut message = proto::Centroid {
-        format_version: match rank {
-            Some(_) => CHANGELOG_CANONICAL_FORMAT_VERSION,
-            None => CHANGELOG_FORMAT_VERSION,
-        },
-        number: Some(*number),
-        ..centroid::to_message(corpus, *fingerprint_hash, centroid, detector)
-    };
-    centroid::set_canonical(&mut message, rank.map(|rank| Canonical { rank, page: None }));
-    let key = ClusterId { log_generation, log_partition, log_offset: centroid.log_offset };
-    ChangelogRecord { key: key.to_bytes().to_vec(), value: Some(message.encode_to_vec()) }
+impl NewCentroid {
+    /// Returns the record of the centroid in a table of the log `log_generation`.
+    #[must_use]
+    pub fn to_record(
+        &self,
+        log_generation: u32,
+        log_partition: u32,
+        detector: &dyn Detector,
+    ) -> ChangelogRecord {
+        let Self { number, corpus, fingerprint_hash, centroid, rank } = self;
+        let mut message = proto::Centroid {
+            format_version: match rank {
+                Some(_) => CHANGELOG_CANONICAL_FORMAT_VERSION,
+                None => CHANGELOG_FORMAT_VERSION,
+            },
+            number: Some(*number),
+            ..centroid.to_message(corpus, *fingerprint_hash, detector.name())
+        };
+        if let Some(rank) = *rank {
+            Canonical { rank, page: None }.add_to(&mut message);
+        }
+        let key = ClusterId { log_generation, log_partition, log_offset: centroid.log_offset };
+        ChangelogRecord { key: key.to_bytes().to_vec(), value: Some(message.encode_to_vec()) }
+    }
 }
 
-/// Returns the record of a new canonical page.
-#[must_use]
-pub fn canonical_record(new: NewCanonical, log_generation: u32, log_partition: u32) -> ChangelogRecord {
-    let NewCanonical { number, log_offset, canonical } = new;
-    let mut message = proto::Centroid {
-        format_version: CHANGELOG_CANONICAL_FORMAT_VERSION,
-        log_offset,
-        number: Some(number),
-        ..proto::Centroid::default()
-    };
-    centroid::set_canonical(&mut message, Some(canonical));
-    let id = ClusterId { log_generation, log_partition, log_offset }.to_bytes();
-    ChangelogRecord { key: [&id, CANONICAL_SUFFIX].concat(), value: Some(message.encode_to_vec()) }
+impl NewCanonical {
+    /// Returns the record of the new canonical page.
+    #[must_use]
+    pub fn to_record(self, log_generation: u32, log_partition: u32) -> ChangelogRecord {
+        let Self { number, log_offset, canonical } = self;
+        let mut message = proto::Centroid {
+            format_version: CHANGELOG_CANONICAL_FORMAT_VERSION,
+            log_offset,
+            number: Some(number),
+            ..proto::Centroid::default()
+        };
+        canonical.add_to(&mut message);
+        let id = ClusterId { log_generation, log_partition, log_offset }.to_bytes();
+        ChangelogRecord { key: [&id, CANONICAL_SUFFIX].concat(), value: Some(message.encode_to_vec()) }
+    }
 }
 
 /// Returns the position record with this message.
@@ -204,26 +210,32 @@ pub fn table_message(
     })
 }
 
-/// Returns the expiry bounds in a position record.
-#[must_use]
-pub fn bounds(position: &proto::Position) -> Bounds {
-    let dead_before = position.dead_before_ms.and_then(Timestamp::from_ms);
-    Bounds { dead_below: position.dead_below, dead_before }
+impl Bounds {
+    /// Returns the expiry bounds in a position record.
+    #[must_use]
+    pub fn from_position(position: &proto::Position) -> Self {
+        let dead_before = position.dead_before_ms.and_then(Timestamp::from_ms);
+        Self { dead_below: position.dead_below, dead_before }
+    }
 }
 
-/// Returns the bounds of texts in a position record, or `None` if an older version wrote it.
-#[must_use]
-pub fn text_bounds(position: &proto::Position) -> Option<TextBounds> {
-    let (dead_below, needed_from) = (position.texts_dead_below, position.texts_needed_from);
-    position.texts.map(|counted| TextBounds { counted, dead_below, needed_from })
+impl TextBounds {
+    /// Returns the bounds of texts in a position record, or `None` if an older version wrote it.
+    #[must_use]
+    pub fn from_position(position: &proto::Position) -> Option<Self> {
+        let (dead_below, needed_from) = (position.texts_dead_below, position.texts_needed_from);
+        position.texts.map(|counted| Self { counted, dead_below, needed_from })
+    }
 }
 
-/// Returns the ids of log and changelog in a position record.
-#[must_use]
-pub fn topic_ids(position: &proto::Position) -> TopicIds {
-    let id =
-        |bytes: &Option<prost::bytes::Bytes>| bytes.as_ref().and_then(|bytes| TopicId::from_bytes(bytes));
-    TopicIds { pages: None, log: id(&position.log_topic_id), changelog: id(&position.changelog_topic_id) }
+impl TopicIds {
+    /// Returns the ids of log and changelog in a position record.
+    #[must_use]
+    pub fn from_position(position: &proto::Position) -> Self {
+        let id =
+            |bytes: &Option<prost::bytes::Bytes>| bytes.as_ref().and_then(|bytes| TopicId::from_bytes(bytes));
+        Self { pages: None, log: id(&position.log_topic_id), changelog: id(&position.changelog_topic_id) }
+    }
 }
 
 fn id_bytes(id: Option<TopicId>) -> Option<prost::bytes::Bytes> {

@@ -9,13 +9,15 @@ use std::sync::Arc;
 use prost::Message;
 use thiserror::Error;
 
-use super::{Identity, POSITION_KEY, bounds, cluster_of, text_bounds, topic_ids};
-use super::{centroid, crawl, texts};
-use crate::log::identity::{Replaced, TopicId};
+use super::{Identity, POSITION_KEY, cluster_of, texts};
+use crate::log::identity::{Replaced, TopicId, TopicIds};
 use crate::log::watermarks::{Watermark, Watermarks};
-use crate::{Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position, TableFault};
+use crate::{
+    Bounds, Canonical, Centroid, Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position, SeenText,
+    TableFault, TextBounds,
+};
 use leitong_base::proto::{self, CHANGELOG_FORMAT_VERSION_MAX};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 
 /// Maximum number of a centroid. It is far above any number that will ever be reached, so counting on from a
@@ -281,7 +283,7 @@ impl Restoration {
         let mut message = decoded(value)?;
         known(message.format_version)?;
         if let Some(change) =
-            crawl::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?
+            CrawlChange::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?
         {
             return self.take_crawl(change);
         }
@@ -289,7 +291,7 @@ impl Restoration {
             return self.take_canonical(&message);
         }
         let centroid =
-            centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
+            Centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
         if message.number > Some(NUMBER_MAX) {
             return Err(RestoreError::Damaged(format!("centroid {log_offset} has an invalid number")));
         }
@@ -309,14 +311,14 @@ impl Restoration {
         }
         self.newest = Some(log_offset);
         self.clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid)?;
-        let canonical = centroid::canonical_of(&message).map_err(RestoreError::Damaged)?;
+        let canonical = Canonical::from_message(&message).map_err(RestoreError::Damaged)?;
         self.clusterer.restore_canonical(self.clusterer.founded() - 1, canonical);
         Ok(())
     }
 
     /// Sets another canonical page for the cluster of an earlier centroid.
     fn take_canonical(&mut self, message: &proto::Centroid) -> Result<(), RestoreError> {
-        let canonical = centroid::canonical_of(message).map_err(RestoreError::Damaged)?;
+        let canonical = Canonical::from_message(message).map_err(RestoreError::Damaged)?;
         let at = message.log_offset;
         match message.number {
             Some(number) if number < self.clusterer.founded() => {
@@ -351,7 +353,7 @@ impl Restoration {
         known(message.format_version)?;
         let wrong = |what: &str| RestoreError::Damaged(format!("the texts up to {log_offset} {what}"));
         let texts = message.texts.ok_or_else(|| wrong("are missing"))?;
-        let seen = texts::from_message(&texts).map_err(RestoreError::Damaged)?;
+        let seen = SeenText::from_message(&texts).map_err(RestoreError::Damaged)?;
         let end = self.clusterer.founded();
         if texts.first > NUMBER_MAX || seen.iter().any(|text| text.cluster >= end) {
             return Err(wrong("have an invalid number"));
@@ -404,7 +406,7 @@ impl Restoration {
             self.numbered = true;
             self.clusterer.forget_below(founded - position.centroid_count);
         }
-        if let Some(bounds) = text_bounds(&position) {
+        if let Some(bounds) = TextBounds::from_position(&position) {
             if bounds.counted > NUMBER_MAX || bounds.dead_below > bounds.counted {
                 return damaged("a position record with an invalid number of texts".to_owned());
             }
@@ -471,7 +473,7 @@ impl Restoration {
             };
         };
         // Checked first, because it may be the cause of other mismatches.
-        topic_ids(&saved).verify(&identity.topic_ids)?;
+        TopicIds::from_position(&saved).verify(&identity.topic_ids)?;
         if let Some((number, _)) = self.joint {
             return Err(RestoreError::OtherTable { number });
         }
@@ -486,7 +488,7 @@ impl Restoration {
             }
             let first = founded.saturating_sub(saved.centroid_count);
             clusterer.forget_below(first);
-            if text_bounds(&saved).is_some_and(|bounds| !clusterer.has_all_texts(bounds)) {
+            if TextBounds::from_position(&saved).is_some_and(|bounds| !clusterer.has_all_texts(bounds)) {
                 return Err(RestoreError::Damaged(
                     "texts of pages that joined clusters are missing".to_owned(),
                 ));
@@ -518,20 +520,20 @@ impl Restoration {
         if self.log_generation.is_some_and(|generation| generation != saved.log_generation) {
             return Err(other_log());
         }
-        check_identity(&saved, identity, accepted)?;
+        identity.check(&saved, accepted)?;
         let same_settings = saved.cluster_hash == identity.cluster_hash;
         let cluster_hash_since = if same_settings { saved.cluster_hash_since } else { saved.next_log_offset };
         stand_at(&mut clusterer, &saved);
         // If other settings were accepted, they apply from here on.
         clusterer.evict_expired()?;
-        let watermarks = watermarks(&saved);
+        let watermarks = Watermarks::from_position(&saved);
         Ok(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id })
     }
 }
 
 /// Sets bounds and position of a table to those of the position record `saved`.
 fn stand_at(clusterer: &mut Clusterer, saved: &proto::Position) {
-    clusterer.restore_bounds(bounds(saved));
+    clusterer.restore_bounds(Bounds::from_position(saved));
     clusterer.set_position(Position {
         log_generation: saved.log_generation,
         log_partition: saved.log_partition,
@@ -540,58 +542,58 @@ fn stand_at(clusterer: &mut Clusterer, saved: &proto::Position) {
     });
 }
 
-/// Checks that the table of the position record `saved` belongs to `identity`, or to other settings that are
-/// `accepted`.
-///
-/// # Errors
-/// [`RestoreError`] if it does not.
-pub fn check_identity(
-    saved: &proto::Position,
-    identity: &Identity,
-    accepted: Option<u64>,
-) -> Result<(), RestoreError> {
-    if saved.log_partition != identity.log_partition {
-        return Err(other_log());
-    }
-    if saved.log_partition_count != identity.log_partition_count {
-        let (found, wanted) = (saved.log_partition_count, identity.log_partition_count);
-        return Err(RestoreError::PartitionCount { found, wanted });
-    }
-    if saved.app_hash.is_some_and(|found| found != identity.app_hash) {
-        return Err(RestoreError::OtherApp);
-    }
-    let (found, wanted, at) = (saved.cluster_hash, identity.cluster_hash, saved.next_log_offset);
-    if found != wanted && accepted != Some(wanted) {
-        return Err(RestoreError::ClusterHash { found, wanted, at });
-    }
-    Ok(())
-}
-
 fn decoded(value: &[u8]) -> Result<proto::Centroid, RestoreError> {
     proto::Centroid::decode(value)
         .map_err(|error| RestoreError::Damaged(format!("a centroid is broken: {error}")))
 }
 
-fn other_log() -> RestoreError {
-    RestoreError::Damaged("it belongs to another log or partition".to_owned())
+impl Watermarks {
+    /// Returns the watermarks in a position record.
+    #[must_use]
+    pub fn from_position(position: &proto::Position) -> Self {
+        let mut watermarks = Self::default();
+        watermarks.restore_gaps_accepted_before(position.gaps_accepted_before);
+        for saved in &position.watermarks {
+            let watermark = Watermark {
+                epoch: saved.epoch,
+                offset: saved.offset,
+                newest_timestamp_ms: saved.newest_timestamp_ms,
+                gap_accepted: saved.gap_accepted,
+                topic_id: saved.topic_id.as_ref().and_then(|id| TopicId::from_bytes(id)),
+            };
+            watermarks.restore(&saved.topic, saved.partition, watermark);
+        }
+        watermarks
+    }
 }
 
-/// Returns the watermarks in a position record.
-#[must_use]
-pub fn watermarks(position: &proto::Position) -> Watermarks {
-    let mut watermarks = Watermarks::default();
-    watermarks.restore_gaps_accepted_before(position.gaps_accepted_before);
-    for saved in &position.watermarks {
-        let watermark = Watermark {
-            epoch: saved.epoch,
-            offset: saved.offset,
-            newest_timestamp_ms: saved.newest_timestamp_ms,
-            gap_accepted: saved.gap_accepted,
-            topic_id: saved.topic_id.as_ref().and_then(|id| TopicId::from_bytes(id)),
-        };
-        watermarks.restore(&saved.topic, saved.partition, watermark);
+impl Identity {
+    /// Checks that the table of the position record `saved` has this identity, or to other settings that are
+    /// `accepted`.
+    ///
+    /// # Errors
+    /// [`RestoreError`] if it does not.
+    pub fn check(&self, saved: &proto::Position, accepted: Option<u64>) -> Result<(), RestoreError> {
+        if saved.log_partition != self.log_partition {
+            return Err(other_log());
+        }
+        if saved.log_partition_count != self.log_partition_count {
+            let (found, wanted) = (saved.log_partition_count, self.log_partition_count);
+            return Err(RestoreError::PartitionCount { found, wanted });
+        }
+        if saved.app_hash.is_some_and(|found| found != self.app_hash) {
+            return Err(RestoreError::OtherApp);
+        }
+        let (found, wanted, at) = (saved.cluster_hash, self.cluster_hash, saved.next_log_offset);
+        if found != wanted && accepted != Some(wanted) {
+            return Err(RestoreError::ClusterHash { found, wanted, at });
+        }
+        Ok(())
     }
-    watermarks
+}
+
+fn other_log() -> RestoreError {
+    RestoreError::Damaged("it belongs to another log or partition".to_owned())
 }
 
 fn known(format_version: u32) -> Result<(), RestoreError> {

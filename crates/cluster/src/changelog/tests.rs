@@ -275,8 +275,8 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verd
         let position =
             position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default()).expect("in memory");
         let canonicals = clusterer.take_new_canonicals();
-        let written = new.iter().map(|new| centroid_record(new, 9, 0, &Equal));
-        let written = written.chain(canonicals.into_iter().map(|new| canonical_record(new, 9, 0)));
+        let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
+        let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
         let texts = clusterer.take_new_texts();
         let written = written.chain(text_records(&texts, clusterer.founded(), 9, 0));
         for record in written.chain([position_record(&position)]) {
@@ -390,7 +390,7 @@ fn a_text_takes_some_twenty_bytes() {
     let bytes = records[0].key.len() + records[0].value.as_ref().map_or(0, Vec::len);
     assert!((18..22).contains(&(bytes / texts.len())), "{} bytes a text", bytes / texts.len());
     let message = proto::Centroid::decode(records[0].value.as_deref().expect("a value")).expect("texts");
-    let read = texts::from_message(&message.texts.expect("texts")).expect("whole");
+    let read = SeenText::from_message(&message.texts.expect("texts")).expect("whole");
     assert!(read.iter().eq(texts.iter().map(|new| &new.text)));
 }
 
@@ -471,7 +471,7 @@ proptest! {
             outcomes.push(outcome(&clusterer.decide(Some(&record(step))).expect("in memory")));
             let new = clusterer.take_new();
             let position = position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default()).expect("in memory");
-            let written = new.iter().map(|new| centroid_record(new, 9, 0, &Equal));
+            let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
             let records: Vec<_> = written.chain([position_record(&position)]).collect();
             older.extend(records.into_iter().map(|record| (0, record)));
             if matches!(step.act, Act::Restore(_)) {

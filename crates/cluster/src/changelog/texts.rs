@@ -14,7 +14,7 @@ use leitong_base::proto::{self, CHANGELOG_TEXTS_FORMAT_VERSION};
 /// Suffix of the key, after the log offset of the last page.
 pub(super) const SUFFIX: &[u8] = b"/texts";
 /// Maximum number of texts in one message: about 20 KB.
-pub const AT_ONCE: usize = 1_024;
+pub const TEXTS_AT_ONCE: usize = 1_024;
 
 /// Returns the records of consecutive texts. `founded` is the number of centroids founded so far.
 pub fn text_records(
@@ -23,12 +23,12 @@ pub fn text_records(
     log_generation: u32,
     log_partition: u32,
 ) -> impl Iterator<Item = ChangelogRecord> {
-    new.chunks(AT_ONCE).filter_map(move |some| {
+    new.chunks(TEXTS_AT_ONCE).filter_map(move |some| {
         let (first, last) = (some.first()?, some.last()?);
         let message = proto::Centroid {
             format_version: CHANGELOG_TEXTS_FORMAT_VERSION,
             log_offset: last.log_offset,
-            texts: Some(to_message(first.sequence, some.iter().map(|new| new.text), founded)),
+            texts: Some(SeenText::to_message(first.sequence, some.iter().map(|new| new.text), founded)),
             ..proto::Centroid::default()
         };
         let id = ClusterId { log_generation, log_partition, log_offset: last.log_offset }.to_bytes();
@@ -36,26 +36,33 @@ pub fn text_records(
     })
 }
 
-/// Returns the message of texts, the first of which has the sequence `first`.
-pub fn to_message(first: u64, texts: impl Iterator<Item = SeenText>, founded: u64) -> proto::Texts {
-    let (mut keys, mut since) = (Vec::new(), Vec::new());
-    for SeenText { key, cluster } in texts {
-        keys.extend(key.to_be_bytes());
-        since.push(founded.saturating_sub(cluster));
+impl SeenText {
+    /// Returns the message of texts, the first of which has the sequence `first`.
+    #[must_use]
+    pub fn to_message(first: u64, texts: impl Iterator<Item = Self>, founded: u64) -> proto::Texts {
+        let (mut keys, mut since) = (Vec::new(), Vec::new());
+        for Self { key, cluster } in texts {
+            keys.extend(key.to_be_bytes());
+            since.push(founded.saturating_sub(cluster));
+        }
+        proto::Texts { first, keys: keys.into(), founded, since }
     }
-    proto::Texts { first, keys: keys.into(), founded, since }
-}
 
-/// Decodes the texts of a message. Returns a description of the error if they are invalid.
-pub fn from_message(message: &proto::Texts) -> Result<Vec<SeenText>, String> {
-    let (keys, rest) = message.keys.as_chunks::<16>();
-    if !rest.is_empty() || keys.len() != message.since.len() {
-        return Err(format!("texts from {} on are incomplete", message.first));
+    /// Decodes the texts of a message.
+    ///
+    /// # Errors
+    /// A description of what is invalid.
+    pub fn from_message(message: &proto::Texts) -> Result<Vec<Self>, String> {
+        let (keys, rest) = message.keys.as_chunks::<16>();
+        if !rest.is_empty() || keys.len() != message.since.len() {
+            return Err(format!("texts from {} on are incomplete", message.first));
+        }
+        let text = |(key, since): (&[u8; 16], &u64)| {
+            let cluster = message.founded.checked_sub(*since).filter(|_| *since > 0);
+            let cluster =
+                cluster.ok_or_else(|| format!("texts from {} on are in no cluster", message.first))?;
+            Ok(Self { key: u128::from_be_bytes(*key), cluster })
+        };
+        keys.iter().zip(&message.since).map(text).collect()
     }
-    let text = |(key, since): (&[u8; 16], &u64)| {
-        let cluster = message.founded.checked_sub(*since).filter(|_| *since > 0);
-        let cluster = cluster.ok_or_else(|| format!("texts from {} on are in no cluster", message.first))?;
-        Ok(SeenText { key: u128::from_be_bytes(*key), cluster })
-    };
-    keys.iter().zip(&message.since).map(text).collect()
 }

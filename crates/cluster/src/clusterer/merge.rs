@@ -12,7 +12,7 @@ use super::{Clusterer, Unexpired};
 use crate::seen::{SeenText, text_key};
 use crate::table::{Centroid, Query};
 use crate::{Canonical, ClusterId, TableFault};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 
 /// A centroid of a saved table, with its future place in this table's log.
 #[derive(Debug, Clone, PartialEq)]

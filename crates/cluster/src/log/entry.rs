@@ -11,12 +11,10 @@ use thiserror::Error;
 use super::identity::TopicId;
 use super::watermarks::Origin;
 use leitong_base::proto::{self, FORMAT_VERSION, fingerprint_record, source};
-use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
-    Carried, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Received, TextDigest,
-    Unreadable,
+    Carried, Cause, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Reason, Received,
+    TextDigest, Timestamp, Unreadable,
 };
-use leitong_base::record::{Cause, Reason};
 use leitong_fingerprint::Detector;
 
 /// A record of the log, with the place that it comes from.

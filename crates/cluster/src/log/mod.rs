@@ -8,12 +8,21 @@
 //! Pure: no clock, no broker. The simulation in `tests/simulation` runs these types through crashes, zombie
 //! processes, and lost and repeated deliveries.
 
-pub mod entry;
-pub mod identity;
-pub mod losses;
-pub mod session;
-pub mod unplaced;
-pub mod watermarks;
+pub(crate) mod entry;
+pub(crate) mod identity;
+pub(crate) mod losses;
+pub(crate) mod session;
+pub(crate) mod unplaced;
+pub(crate) mod watermarks;
+
+pub use entry::{
+    Entry, EntryError, Sent, decode as decode_entry, encode as encode_entry, page_from_message, page_message,
+};
+pub use identity::{Replaced, TopicId, TopicIds, Which};
+pub use losses::{Losses, Lost};
+pub use session::{AssignmentId, Session, Ticket};
+pub use unplaced::Unplaced;
+pub use watermarks::{Admission, Origin, Watermark, Watermarks};
 
 /// The place of a record in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

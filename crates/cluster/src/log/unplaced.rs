@@ -9,8 +9,7 @@ use prost::Message;
 
 use super::entry::{EntryError, Sent, page_from_message, page_message, source_message};
 use leitong_base::proto::{self, FORMAT_VERSION, fingerprint_record};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, Place};
+use leitong_base::record::{FingerprintRecord, Place, Timestamp};
 use leitong_fingerprint::Detector;
 
 /// A page's record without the place where the page was read.

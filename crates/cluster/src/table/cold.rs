@@ -11,7 +11,7 @@ use std::ops::Range;
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::Centroid;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_base::varint::{push_varint, take_varint};
 
 /// Centroids in a block.

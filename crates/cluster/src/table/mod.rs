@@ -28,7 +28,7 @@ use super::seen::text_key;
 use cold::{Cold, ColdCentroid, Unpacker};
 use corpora::{Corpora, CorpusId};
 use hot::Hot;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_fingerprint::{Comparison, Detector, LookUp};
 pub use nearest::NearestCentroids;
 

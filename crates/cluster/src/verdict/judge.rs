@@ -4,10 +4,9 @@ use serde_json::value::RawValue;
 
 use super::{Kind, Number, RecrawlNote, Relation, Verdict};
 use crate::{Decision, Recrawl};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, Outcome};
+use leitong_base::record::{FingerprintRecord, Outcome, Timestamp};
 use leitong_fingerprint::{Detector, Shares, to_display};
-use leitong_text::page::{id, made_up, passthrough};
+use leitong_text::page::{id_from_url, is_made_up_url, parse_passthrough};
 
 /// The context of a decision, which becomes part of each verdict.
 pub struct Judge<'a> {
@@ -26,7 +25,7 @@ pub struct Judge<'a> {
 /// Reads the passthrough JSON of a log record again, and normalises it: older versions wrote line feeds and
 /// unlimited nesting to the log.
 fn raw_json(json: &str) -> Option<Box<RawValue>> {
-    RawValue::from_string(passthrough::parse(json).ok()?.json).ok()
+    RawValue::from_string(parse_passthrough(json).ok()?.json).ok()
 }
 
 /// Sets the fields that say how the two texts relate.
@@ -39,8 +38,8 @@ fn relate(verdict: &mut Verdict, relation: Option<Relation>, shares: Option<Shar
 /// Returns true if the canonical page is an earlier crawl of the same page: it has the same id or url.
 /// Generated addresses, and ids derived from them, are ignored.
 fn is_same_page(verdict: &Verdict, canonical_id: &str, canonical_url: &str) -> bool {
-    if made_up::is_made_up(&verdict.url) {
-        return verdict.page_id == canonical_id && verdict.page_id != id::from_url(&verdict.url);
+    if is_made_up_url(&verdict.url) {
+        return verdict.page_id == canonical_id && verdict.page_id != id_from_url(&verdict.url);
     }
     verdict.page_id == canonical_id || verdict.url == canonical_url
 }

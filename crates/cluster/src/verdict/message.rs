@@ -6,8 +6,7 @@ use super::{Kind, Relation, Verdict};
 use crate::ClusterId;
 use crate::log::entry::{Sent, credits_message, source_message};
 use leitong_base::proto::{self, FORMAT_VERSION};
-use leitong_base::record::Reason;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Reason, Timestamp};
 
 impl Verdict {
     /// Encodes the verdict as a `leitong.v1.Verdict`.

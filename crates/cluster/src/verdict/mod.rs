@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::ClusterId;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{Carried, Credits, Place, Reason};
+use leitong_base::record::{Carried, Credits, Place, Reason, Timestamp};
 
 pub use conclusion::Conclusion;
 pub use judge::Judge;

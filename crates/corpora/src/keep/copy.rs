@@ -582,8 +582,8 @@ impl Ranker {
 
 #[cfg(test)]
 mod tests {
-    use leitong_text::page::config::PageConfig;
-    use leitong_text::page::mapping::config::InputConfig;
+    use leitong_text::page::PageConfig;
+    use leitong_text::page::mapping::InputConfig;
 
     use super::*;
 

@@ -7,9 +7,8 @@ use std::str::FromStr;
 use serde_json::value::RawValue;
 
 use super::Decision;
-use leitong_text::page::host::host;
-use leitong_text::page::mapping::first_name;
-use leitong_text::page::mapping::pointer::segments;
+use leitong_text::page::host;
+use leitong_text::page::mapping::{first_name, segments};
 
 /// Maximum number of characters of a value. What differs only after that counts as the same value.
 const VALUE_CHARS_MAX: usize = 500;

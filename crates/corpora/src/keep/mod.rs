@@ -44,7 +44,7 @@ pub mod verify;
 
 use serde::{Deserialize, Serialize};
 
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::{Kind, Verdict};
 
 pub use accounts::AccountsReport;

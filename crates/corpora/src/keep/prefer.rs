@@ -258,7 +258,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use leitong_text::page::host::host;
+    use leitong_text::page::host;
 
     /// Creates document `number` of the cluster founded by `founder`, on one of three hosts.
     fn decision(number: u64, founder: u64, text_chars: u32) -> Decision {

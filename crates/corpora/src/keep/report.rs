@@ -15,7 +15,7 @@ use super::spool::Spooled;
 use super::verify::{Check, Counts};
 use super::{Copied, Decision};
 use leitong_cluster::verdict::Kind;
-use leitong_text::page::host::host;
+use leitong_text::page::host;
 
 /// Maximum number of clusters or hosts that are listed.
 const NAMED_MAX: usize = 20;

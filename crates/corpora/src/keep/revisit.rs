@@ -17,7 +17,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use super::referents::Referent;
-use leitong_text::page::http_head::Head;
+use leitong_text::page::HttpHead;
 
 /// The profile of records whose payload equals that of the record they refer to.
 pub(crate) const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
@@ -67,7 +67,7 @@ impl<'a> Response<'a> {
                 }
             }
         }
-        let (http_head, payload) = block.split_at(Head::parse_final(block).map_or(0, |head| head.bytes));
+        let (http_head, payload) = block.split_at(HttpHead::parse_final(block).map_or(0, |head| head.bytes));
         let response = Self { fields, http_head, payload };
         let is_response =
             response.field("WARC-Type").is_some_and(|kind| kind.eq_ignore_ascii_case("response"));

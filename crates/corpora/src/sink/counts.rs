@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use leitong_base::record::{Cause, Reason};
-use leitong_cluster::verdict::Conclusion;
-use leitong_cluster::verdict::Kind;
+use leitong_cluster::verdict::{Conclusion, Kind};
 use leitong_text::page::Repaired;
 use leitong_text::page::mapping::Skip;
 

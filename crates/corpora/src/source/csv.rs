@@ -19,10 +19,8 @@ use serde_json::value::RawValue;
 use super::rules::{InputRules, truth};
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
-use leitong_text::page::config::PageConfig;
-use leitong_text::page::field::Field;
-use leitong_text::page::made_up;
 use leitong_text::page::mapping::WITHDRAWN;
+use leitong_text::page::{Field, PageConfig, made_up_url};
 
 /// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
@@ -285,7 +283,7 @@ impl<R: Read> CsvRows<R> {
                 fields.len()
             ));
         }
-        let url = self.url_field.as_ref().map(|field| (field, made_up::url(&self.input, line)));
+        let url = self.url_field.as_ref().map(|field| (field, made_up_url(&self.input, line)));
         let url = url.iter().map(|(field, url)| (field.as_str(), url.as_str()));
         let columns = self.columns.iter().map(|(at, name)| (name.as_str(), fields[*at].as_str()));
         let mut json = vec![b'{'];
@@ -639,11 +637,9 @@ mod tests {
     /// The first of two columns with one name was read, and texts in the second were lost in silence.
     #[test]
     fn two_columns_with_one_name_are_refused() {
-        let rules = InputRules::new(
-            &PageConfig::default(),
-            &leitong_text::page::mapping::config::InputConfig::default(),
-        )
-        .expect("rules");
+        let rules =
+            InputRules::new(&PageConfig::default(), &leitong_text::page::mapping::InputConfig::default())
+                .expect("rules");
         let first = |text: &'static str| {
             let dialect = Dialect { delimiter: b',', quotes: true };
             let reader = BufReader::new(text.as_bytes());

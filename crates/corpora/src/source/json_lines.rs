@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::skim::Skim;
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
-use leitong_text::page::config::PageConfig;
+use leitong_text::page::PageConfig;
 
 /// A source that reads JSON lines.
 pub struct JsonLines<R> {

@@ -53,7 +53,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 
 use leitong_base::record::{Cause, Place};
-use leitong_text::page::warc::WarcRecord;
+use leitong_text::page::WarcRecord;
 
 /// The progress of reading the inputs, for display.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use super::index::originals::IndexedOriginals;
 use super::parquet::originals::RowOriginals;
 use super::{Payload, Source};
 use leitong_base::record::Place;
-use leitong_text::page::config::PageConfig;
+use leitong_text::page::PageConfig;
 
 /// Number of bytes that may be read ahead, plus the header of a WARC record.
 const READ_AHEAD_BYTES: usize = 8 << 20;

@@ -11,8 +11,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use super::{Payload, Record, Skipped, Source, framing_error};
 use leitong_base::record::Place;
-use leitong_text::page::config::PageConfig;
-use leitong_text::page::warc::{WarcKind, WarcRecord};
+use leitong_text::page::{PageConfig, WarcKind, WarcRecord};
 
 /// File extensions of HTML pages, without those for compression.
 const ENDINGS: [&str; 3] = ["html", "htm", "xhtml"];

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use super::index::WarcBase;
-use leitong_text::page::config::PageConfig;
-use leitong_text::page::mapping::config::InputConfig;
-use leitong_text::page::mapping::pointer::to_field;
-use leitong_text::page::mapping::{Mapping, first_name};
+use leitong_text::page::PageConfig;
+use leitong_text::page::mapping::{InputConfig, Mapping, first_name, pointer_to_field};
 
 /// The part of the configuration that sources need. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -57,7 +55,7 @@ impl InputRules {
     /// Returns true if the configuration itself names the top-level field `name`.
     #[must_use]
     pub fn names(&self, name: &str) -> bool {
-        self.named.contains(&to_field(name))
+        self.named.contains(&pointer_to_field(name))
     }
 }
 

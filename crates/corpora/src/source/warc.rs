@@ -21,10 +21,8 @@ use std::sync::Arc;
 use super::page_file::begins_page;
 use super::window::Window;
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
-use leitong_base::record::Place;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_text::page::config::PageConfig;
-use leitong_text::page::warc::{WarcKind, WarcRecord};
+use leitong_base::record::{Place, Timestamp};
+use leitong_text::page::{PageConfig, WarcKind, WarcRecord};
 
 /// Maximum size of a record's header.
 const HEAD_BYTES_MAX: usize = 64 * 1024;

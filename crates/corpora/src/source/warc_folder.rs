@@ -14,9 +14,7 @@ use super::fetch::open_regular;
 use super::warc::WarcReader;
 use super::{Payload, Source};
 use leitong_base::record::Place;
-use leitong_text::page::InWarc;
-use leitong_text::page::config::PageConfig;
-use leitong_text::page::warc::WarcRecord;
+use leitong_text::page::{InWarc, PageConfig, WarcRecord};
 
 /// Size of a read.
 const BUFFER_BYTES: usize = 64 * 1024;

@@ -394,8 +394,7 @@ pub(super) fn shared_terms(a: &TermVector, b: &TermVector) -> Value {
 mod tests {
     use super::*;
     use leitong_text::extract::Document;
-    use leitong_text::segment::SegmentConfig;
-    use leitong_text::segment::{Lexicons, Segmenter};
+    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
 
     fn terms(text: &str) -> Terms {
         let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("defaults");

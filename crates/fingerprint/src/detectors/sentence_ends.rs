@@ -18,8 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::resources::Resources;
 use crate::secret::{Purpose, TextHash};
 use crate::{Comparison, Detector, basis_points, hash_set, to_display};
-use leitong_text::segment::Terms;
-use leitong_text::segment::sentences::sentences;
+use leitong_text::segment::{Terms, sentences};
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.

@@ -79,8 +79,7 @@ mod tests {
     use super::*;
     use crate::idf::IdfTable;
     use leitong_text::extract::Document;
-    use leitong_text::segment::SegmentConfig;
-    use leitong_text::segment::{Lexicons, Segmenter};
+    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
 
     #[test]
     fn counts_documents_and_not_occurrences() {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use leitong_base::random::Random;
-use leitong_text::segment::sentences::sentences;
+use leitong_text::segment::sentences;
 
 /// A text as paragraphs of sentences.
 pub(super) struct Body {

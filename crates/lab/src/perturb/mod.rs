@@ -18,7 +18,7 @@ pub use self::copies::copies;
 use self::synonyms::Synonyms;
 pub use self::synonyms::SynonymsError;
 use leitong_base::random::Random;
-use leitong_text::segment::sentences::sentences;
+use leitong_text::segment::sentences;
 
 /// Generator of changed texts.
 pub(crate) struct Perturber<'a> {

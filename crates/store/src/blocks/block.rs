@@ -22,7 +22,7 @@ use zstd::bulk::Compressor;
 use super::BlockError;
 use super::files::Files;
 use super::parts::{Footer, Kind, PLACES, PartReader, PartWriter, SUM_BYTES};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_base::varint::{push_varint, take_varint};
 use leitong_cluster::{Centroid, SeenText, SeenTexts};
 

@@ -7,8 +7,7 @@ use super::StoreOptions;
 use super::sim::SimFolder;
 use super::tests::{OnDisk, coloured, filled, tiny};
 use crate::wait::{HANG_LIMIT, wait_until};
-use leitong_cluster::ExpiryConfig;
-use leitong_cluster::OldCentroids;
+use leitong_cluster::{ExpiryConfig, OldCentroids};
 
 /// Returns the options of a store that only checks, as fast as it can.
 fn checking() -> StoreOptions {

@@ -15,7 +15,7 @@ use crate::snapshot::{SnapshotError, TableDir, TableSettings, changelog_blocks};
 use leitong_base::proto;
 use leitong_base::record::FingerprintRecord;
 use leitong_cluster::changelog::position_message;
-use leitong_cluster::log::watermarks::Watermarks;
+use leitong_cluster::log::Watermarks;
 use leitong_cluster::{ClusterRules, Clusterer, Decision, ExpiryConfig, PreviewOptions, Scratch, TableFault};
 use leitong_fingerprint::Detector;
 

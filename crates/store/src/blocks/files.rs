@@ -85,7 +85,7 @@ pub trait Input: Send + Sync {
 ///
 /// # Errors
 /// The operating system's error.
-pub fn create_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
     }

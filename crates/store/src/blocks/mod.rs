@@ -35,12 +35,12 @@ mod keys;
 mod look_up;
 mod manifest;
 mod merge;
-pub mod parts;
+pub(crate) mod parts;
 mod reads;
 mod run;
 mod seal;
 mod shared;
-pub mod sim;
+pub(crate) mod sim;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -50,9 +50,11 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub use files::{Files, Folder, Input, Output, create_folder};
+pub(crate) use files::create_folder;
+pub use files::{Files, Folder, Input, Output};
 pub use manifest::Manifest;
-pub use reads::Counted;
+pub use parts::FORMAT_VERSION;
+pub use sim::SimFolder;
 pub use store::{BlockStore, check_keys};
 
 /// Settings of a store. No decision depends on them.

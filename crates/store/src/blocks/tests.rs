@@ -8,12 +8,10 @@ use super::files::{Files, Folder};
 use super::sim::SimFolder;
 use super::{BlockStore, Manifest, StoreOptions};
 use leitong_base::random::Random;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_base::record::{FingerprintRecord, Outcome};
-use leitong_cluster::ExpiryConfig;
+use leitong_base::record::{FingerprintRecord, Outcome, Timestamp};
 use leitong_cluster::{
-    ArticlePage, Bounds, Centroid, ClusterRules, Clusterer, Decision, OldCentroids, Position, PreviewOptions,
-    Scratch, SeenTexts, TableFault, TextBounds,
+    ArticlePage, Bounds, Centroid, ClusterRules, Clusterer, Decision, ExpiryConfig, OldCentroids, Position,
+    PreviewOptions, Scratch, SeenTexts, TableFault, TextBounds,
 };
 use leitong_fingerprint::detectors::simhash::Candidates;
 use leitong_fingerprint::detectors::simhash::SimHash;
@@ -23,8 +21,7 @@ use leitong_fingerprint::detectors::with_defaults;
 use leitong_fingerprint::resources::Resources;
 use leitong_fingerprint::{Comparison, Detector, LookUp, SecondKey};
 use leitong_text::extract::Document;
-use leitong_text::segment::SegmentConfig;
-use leitong_text::segment::{Lexicons, Segmenter, Terms};
+use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
 
 /// A fingerprint is a key, a place on a line of 2,000, and a colour. Fingerprints with the same key and
 /// colour are near if they are at most 3 apart, and related if at most 6 apart. Look-ups compare everything

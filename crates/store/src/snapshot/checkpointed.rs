@@ -19,7 +19,7 @@ use super::file::{FILE_NAME, TableDir, TableSettings, at, new_table_id};
 use super::folder::Unfinished;
 use crate::blocks::{BlockStore, create_folder};
 use leitong_cluster::Clusterer;
-use leitong_cluster::log::watermarks::Watermarks;
+use leitong_cluster::log::Watermarks;
 
 /// Name of the mark in the table's folder, and of its copy in the folder of checkpoints.
 const MARK: &str = "checkpoint.mark";

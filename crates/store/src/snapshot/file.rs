@@ -17,14 +17,13 @@ use super::{SnapshotError, recent};
 use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 use leitong_base::hashed::Seed;
 use leitong_base::proto::{self, Blocks, Stretch};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::changelog::centroid::{canonical_of, from_message, set_canonical, to_message};
-use leitong_cluster::changelog::restore::{NUMBER_MAX, watermarks};
-use leitong_cluster::changelog::{Identity, bounds, table_message, text_bounds};
-use leitong_cluster::changelog::{crawl, texts};
-use leitong_cluster::log::identity::TopicIds;
-use leitong_cluster::log::watermarks::Watermarks;
-use leitong_cluster::{ArticlePage, ClusterRules, Clusterer, OldCentroids, Position, SeenTexts, TableFault};
+use leitong_base::record::Timestamp;
+use leitong_cluster::changelog::{Identity, NUMBER_MAX, TEXTS_AT_ONCE, table_message};
+use leitong_cluster::log::{TopicIds, Watermarks};
+use leitong_cluster::{
+    ArticlePage, Bounds, Canonical, Centroid, ClusterRules, Clusterer, CrawlChange, OldCentroids, Position,
+    SeenText, SeenTexts, TableFault, TextBounds,
+};
 use leitong_fingerprint::Detector;
 
 /// The newest format version of saved tables. Version 2 added blocks, 3 the crawls of urls, and 4 the texts
@@ -149,14 +148,15 @@ impl TableDir {
         reader.articles(&saved, |page| clusterer.restore_article(page))?;
         for _ in 0..saved.centroid_count {
             let mut message: proto::Centroid = reader.message()?;
-            let centroid = from_message(&mut message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
+            let centroid =
+                Centroid::from_message(&mut message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
             clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid)?;
-            let canonical = canonical_of(&message).map_err(|problem| reader.damaged(&problem))?;
+            let canonical = Canonical::from_message(&message).map_err(|problem| reader.damaged(&problem))?;
             clusterer.restore_canonical(clusterer.founded() - 1, canonical);
         }
         let founded = clusterer.founded();
         reader.crawls(&saved, |reader, mut message| {
-            let change = crawl::from_message(&mut message, &*settings.detector);
+            let change = CrawlChange::from_message(&mut message, &*settings.detector);
             let change = change.map_err(|problem| reader.damaged(&problem))?;
             let change = change.filter(|change| change.cluster < founded);
             clusterer.restore_crawl(change.ok_or_else(|| reader.damaged("a crawl is in no cluster"))?);
@@ -172,19 +172,19 @@ impl TableDir {
             clusterer.restore_texts(first, texts.into_iter());
             Ok(())
         })?;
-        if let Some(texts) = text_bounds(&saved).filter(|texts| texts.counted <= NUMBER_MAX) {
+        if let Some(texts) = TextBounds::from_position(&saved).filter(|texts| texts.counted <= NUMBER_MAX) {
             clusterer.restore_text_bounds(texts);
             if !clusterer.has_all_texts(texts) {
                 return Err(reader.damaged("texts are missing"));
             }
         }
         reader.check_hash()?;
-        let mut bounds = bounds(&saved);
+        let mut bounds = Bounds::from_position(&saved);
         // Newly created blocks number their centroids from 0, instead of from the saved number.
         let skipped = saved.founded.unwrap_or_default().saturating_sub(clusterer.founded());
         bounds.dead_below = bounds.dead_below.saturating_sub(skipped);
         clusterer.restore_bounds(bounds);
-        Ok(Some((clusterer, watermarks(&saved))))
+        Ok(Some((clusterer, Watermarks::from_position(&saved))))
     }
 
     /// Loads the saved table, or creates an empty one.
@@ -521,19 +521,21 @@ fn write(
     write_head(&mut writer, position, clusterer)?;
     let first = clusterer.founded() - position.centroid_count;
     for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(clusterer.centroids()) {
-        let mut message = to_message(corpus, fingerprint_hash, &centroid, detector);
-        set_canonical(&mut message, clusterer.canonical(number));
+        let mut message = centroid.to_message(corpus, fingerprint_hash, detector.name());
+        if let Some(canonical) = clusterer.canonical(number) {
+            canonical.add_to(&mut message);
+        }
         writer.all(&message.encode_length_delimited_to_vec())?;
     }
     for change in clusterer.crawl_changes().1 {
-        writer.all(&crawl::to_message(change).encode_length_delimited_to_vec())?;
+        writer.all(&change.to_message().encode_length_delimited_to_vec())?;
     }
     let blocks_end = position.blocks.as_ref().map_or(0, |blocks| blocks.end);
     let (from, seen) = clusterer.seen_texts(blocks_end);
     let (mut seen, mut sequence) = (seen.peekable(), from.first);
     while seen.peek().is_some() {
-        let some = seen.by_ref().take(texts::AT_ONCE);
-        let message = texts::to_message(sequence, some, clusterer.founded());
+        let some = seen.by_ref().take(TEXTS_AT_ONCE);
+        let message = SeenText::to_message(sequence, some, clusterer.founded());
         sequence += message.since.len() as u64;
         writer.all(&message.encode_length_delimited_to_vec())?;
     }
@@ -685,7 +687,7 @@ impl Reader<'_> {
         let mut left = saved.text_count;
         while left > 0 {
             let message: proto::Texts = self.message()?;
-            let texts = texts::from_message(&message).map_err(|problem| self.damaged(&problem))?;
+            let texts = SeenText::from_message(&message).map_err(|problem| self.damaged(&problem))?;
             let count = texts.len() as u64;
             if count == 0 || count > left {
                 return Err(self.damaged("a message has an invalid number of texts"));

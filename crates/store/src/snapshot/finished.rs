@@ -9,7 +9,7 @@ use super::file::{FILE_NAME, TableDir, begin_verified};
 use leitong_base::proto::FinishedRun;
 
 /// Maximum number of listed runs. Older ones are dropped.
-pub const RUNS_MAX: usize = 64;
+pub(crate) const RUNS_MAX: usize = 64;
 
 impl TableDir {
     /// Reads the runs that the saved table has finished, the oldest first. The next saved table lists them as well.

@@ -11,9 +11,8 @@ use serde::de::DeserializeOwned;
 
 use super::SnapshotError;
 use super::file::{TableDir, TableSettings, TableWriter, at, check_usable};
-use super::lines::{CentroidLine, CrawlLine, Head, LINES_FORMAT_VERSION, TextLine};
-use leitong_cluster::changelog::centroid::{canonical_of, from_message};
-use leitong_cluster::changelog::{crawl, texts};
+use super::lines::{CentroidLine, CrawlLine, LINES_FORMAT_VERSION, LinesHead, TextLine};
+use leitong_cluster::{Canonical, Centroid, CrawlChange, SeenText};
 
 /// Maximum number of bytes of one line, far above that of any centroid.
 const LINE_BYTES_MAX: u64 = 4 << 20;
@@ -43,7 +42,7 @@ fn write_file(
     folder: &Path,
     settings: &TableSettings,
 ) -> Result<(), SnapshotError> {
-    let head: Head = lines.next("the description of the table")?;
+    let head: LinesHead = lines.next("the description of the table")?;
     if head.table_format_version > LINES_FORMAT_VERSION {
         return Err(SnapshotError::TooNew {
             path: lines.input.to_owned(),
@@ -57,14 +56,15 @@ fn write_file(
     let mut writer = TableWriter::create(folder, &position).map_err(&cannot)?;
     for _ in 0..position.centroid_count {
         let message = lines.next::<CentroidLine>("a centroid")?.into_message();
-        canonical_of(&message).map_err(|problem| lines.wrong(problem))?;
+        Canonical::from_message(&message).map_err(|problem| lines.wrong(problem))?;
         writer.push(&message).map_err(&cannot)?;
-        from_message(&mut { message }, &*settings.detector).map_err(|problem| lines.wrong(problem))?;
+        Centroid::from_message(&mut { message }, &*settings.detector)
+            .map_err(|problem| lines.wrong(problem))?;
     }
     for _ in 0..position.crawl_change_count {
         let message = lines.next::<CrawlLine>("a crawl")?.into_message();
         writer.push(&message).map_err(&cannot)?;
-        let change = crawl::from_message(&mut { message }, &*settings.detector);
+        let change = CrawlChange::from_message(&mut { message }, &*settings.detector);
         if change.map_err(|problem| lines.wrong(problem))?.is_none() {
             return Err(lines.wrong("it does not describe a crawl".to_owned()));
         }
@@ -74,7 +74,7 @@ fn write_file(
         let line = lines.next::<TextLine>("a text")?;
         let text = line.text().filter(|text| text.cluster < founded);
         let text = text.ok_or_else(|| lines.wrong("it has no valid text_key or cluster".to_owned()))?;
-        let message = texts::to_message(line.sequence, std::iter::once(text), founded);
+        let message = SeenText::to_message(line.sequence, std::iter::once(text), founded);
         writer.push(&message).map_err(&cannot)?;
     }
     if lines.read()? {

@@ -10,7 +10,6 @@ use super::file::{FILE_NAME, JOURNAL_NAME, RECENT_NAME, at, begin, manifest_of};
 use super::{SnapshotError, recent};
 use crate::blocks::Folder;
 use leitong_base::proto;
-use leitong_cluster::changelog::centroid::message_of;
 use leitong_cluster::{ClusterId, SeenTexts};
 
 /// An item of a saved table.
@@ -72,7 +71,7 @@ pub fn inspect_all(
     if let Some(blocks) = &saved.blocks {
         let files = Folder::open(folder).map_err(at(folder))?;
         manifest_of(blocks).read_all(&files, |corpus, fingerprint_hash, centroid| {
-            take(&saved, Saved::Centroid(message_of(corpus, fingerprint_hash, centroid, &blocks.detector)));
+            take(&saved, Saved::Centroid(centroid.to_message(corpus, fingerprint_hash, &blocks.detector)));
         })?;
         // If few centroids are kept, some may have expired before they were in a block.
         expired = blocks.first.saturating_sub(blocks.end);

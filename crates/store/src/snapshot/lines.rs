@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::file::{FORMAT_WITH_TEXTS, unexpired};
 use super::inspect::cluster_id;
 use leitong_base::proto::{self, CHANGELOG_CRAWLS_FORMAT_VERSION, FORMAT_VERSION};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_cluster::{ClusterId, SeenText};
 
 /// The format version of these lines. A reader refuses newer ones.
@@ -22,7 +22,7 @@ pub const LINES_FORMAT_VERSION: u32 = 2;
 
 /// Bytes, written as hex digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hex(pub Bytes);
+pub(crate) struct Hex(pub Bytes);
 
 impl Serialize for Hex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Hex {
 
 /// A hash, written as in verdicts: sixteen hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hash(pub u64);
+pub(crate) struct Hash(pub u64);
 
 impl Serialize for Hash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Hash {
 
 /// The first line, which describes the table.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Head {
+pub struct LinesHead {
     /// [`LINES_FORMAT_VERSION`].
     pub table_format_version: u32,
     /// Number of lines of centroids that follow.
@@ -137,7 +137,7 @@ struct WatermarkLine {
     topic_id: Option<Hex>,
 }
 
-impl Head {
+impl LinesHead {
     /// Creates the first line of a table with this `position`.
     #[must_use]
     pub fn new(position: &proto::Position) -> Self {

@@ -8,12 +8,14 @@
 use std::path::Path;
 
 use super::file::{FILE_NAME, TableDir, TableSettings, begin, check_usable, position_of};
-use super::{RUNS_MAX, Saved, SnapshotError, inspect_all, unexpired};
+use super::finished::RUNS_MAX;
+use super::{Saved, SnapshotError, inspect_all, unexpired};
 use leitong_base::proto;
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::changelog::centroid::{canonical_of, from_message};
-use leitong_cluster::changelog::{bounds, text_bounds};
-use leitong_cluster::{ClusterId, Clusterer, Merged, SavedCentroid, SeenText, SeenTexts, TableFault};
+use leitong_base::record::Timestamp;
+use leitong_cluster::{
+    Bounds, Canonical, Centroid, ClusterId, Clusterer, Merged, SavedCentroid, SeenText, SeenTexts,
+    TableFault, TextBounds,
+};
 
 /// Number of centroids that are looked up together.
 const BATCH: usize = 1_024;
@@ -110,11 +112,11 @@ impl<'a> Merge<'a> {
         }
         self.merge(&saved, start.next_log_offset, &mut batch, &mut each)?;
         if is_first {
-            self.clusterer.restore_bounds(bounds(&saved));
+            self.clusterer.restore_bounds(Bounds::from_position(&saved));
             for SeenTexts { first, texts } in seen {
                 self.clusterer.restore_texts(first, texts.into_iter());
             }
-            let bounds = text_bounds(&saved).unwrap_or_default();
+            let bounds = TextBounds::from_position(&saved).unwrap_or_default();
             self.clusterer.restore_text_bounds(bounds);
             if !self.clusterer.has_all_texts(bounds) {
                 return Err(damaged("texts are missing".to_owned()));
@@ -162,8 +164,8 @@ impl<'a> Merge<'a> {
         if message.log_offset >= saved.next_log_offset {
             return Err(format!("centroid {} is after the end of its log", message.log_offset));
         }
-        let canonical = canonical_of(&message)?;
-        let mut centroid = from_message(&mut message, &*self.settings.detector)?;
+        let canonical = Canonical::from_message(&message)?;
+        let mut centroid = Centroid::from_message(&mut message, &*self.settings.detector)?;
         // In a block, the time of centroids founded before any page had a time is the first known time.
         let first_time = || saved.blocks.as_ref()?.first_time_ms.and_then(Timestamp::from_ms);
         centroid.log_time = centroid.log_time.or_else(first_time);

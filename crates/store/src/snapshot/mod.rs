@@ -13,8 +13,8 @@
 //! `serve` has two more files: pages that are not yet part of the saved table ([`journal`]), and the recent
 //! verdicts ([`recent`]).
 
-pub mod changelog_blocks;
-pub mod changelog_snapshot;
+pub(crate) mod changelog_blocks;
+pub(crate) mod changelog_snapshot;
 mod checkpointed;
 mod checksummed;
 mod compact;
@@ -23,8 +23,8 @@ mod finished;
 mod folder;
 mod import;
 mod inspect;
-pub mod journal;
-pub mod lines;
+pub(crate) mod journal;
+pub(crate) mod lines;
 mod merge;
 mod recent;
 
@@ -33,15 +33,18 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::blocks::{ADVICE, BlockError};
+pub use changelog_blocks::{ChangelogBlocks, OpenBlocks, forget as forget_blocks, save as save_blocks};
+pub use changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable, Wanted};
 pub use checkpointed::forget_mark;
 pub use compact::{Compacted, has_blocks};
 pub use file::{FORMAT_WITH_TEXTS, unexpired};
 pub use file::{TableDir, TableSettings};
-pub use finished::RUNS_MAX;
 pub use folder::{Unfinished, sync_parent};
 pub use import::import;
-pub use inspect::{CompanionFiles, Saved, cluster_id, companion_files, inspect, inspect_all, verify};
+pub use inspect::{Saved, cluster_id, companion_files, inspect, inspect_all, verify};
+pub use journal::{Journal, Torn};
 use leitong_cluster::TableFault;
+pub use lines::{CentroidLine, CrawlLine, LINES_FORMAT_VERSION, LinesHead, TextLine};
 pub use merge::Merge;
 
 /// Returns an error of blocks that have no other copy, with advice.

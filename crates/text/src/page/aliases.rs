@@ -2,17 +2,17 @@
 //! precedence. A value of the wrong type under an alternative name is ignored, because the name may mean
 //! something else there.
 
-use super::body::Form;
+use super::body::BodyForm;
 use super::field::Field;
 
 /// The alternative names of each field, most likely first.
 pub(super) const ALIASES: [(Field, &[&str]); 10] = [
     (Field::Id, &["page_id", "doc_id", "_id"]),
     (Field::Url, &["uri", "page_url", "response_url", "target_uri", "link"]),
-    (Field::Body(Form::Html), &["raw_html", "html_content", "page_source", "rawHtml"]),
-    (Field::Body(Form::Mixed), &["body", "raw_content"]),
-    (Field::Body(Form::Base64), &["body_b64", "body_base64", "html_base64"]),
-    (Field::Body(Form::Content), &["content"]),
+    (Field::Body(BodyForm::Html), &["raw_html", "html_content", "page_source", "rawHtml"]),
+    (Field::Body(BodyForm::Mixed), &["body", "raw_content"]),
+    (Field::Body(BodyForm::Base64), &["body_b64", "body_base64", "html_base64"]),
+    (Field::Body(BodyForm::Content), &["content"]),
     (Field::Charset, &["encoding"]),
     (Field::ContentType, &["contentType", "content-type", "mime_type", "mimetype"]),
     (Field::Status, &["status_code", "statusCode", "http_status", "httpStatusCode"]),

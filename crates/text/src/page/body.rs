@@ -13,7 +13,7 @@ use super::error::PageError;
 
 /// The format of a body string, in rising order of precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
+pub enum BodyForm {
     /// HTML if it begins with `<`, otherwise the main text.
     Content,
     /// HTML or other text as fetched, or the Base64 of bytes that are not UTF-8.
@@ -29,7 +29,7 @@ pub enum Form {
 /// A body string and its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GivenBody {
-    pub(super) form: Form,
+    pub(super) form: BodyForm,
     pub(super) text: String,
 }
 
@@ -41,19 +41,19 @@ impl GivenBody {
         };
         let text = self.text;
         Ok(match self.form {
-            Form::Text => bounded(text, Body::Text),
-            Form::Html => bounded(text, Body::Html),
-            Form::Content if begins_as_markup(&text) => bounded(text, Body::Html),
-            Form::Content => bounded(text, Body::Text),
-            Form::Mixed if !may_be_base64(&text) => bounded(text, Body::Html),
-            Form::Mixed => match decode_base64(&text) {
+            BodyForm::Text => bounded(text, Body::Text),
+            BodyForm::Html => bounded(text, Body::Html),
+            BodyForm::Content if begins_as_markup(&text) => bounded(text, Body::Html),
+            BodyForm::Content => bounded(text, Body::Text),
+            BodyForm::Mixed if !may_be_base64(&text) => bounded(text, Body::Html),
+            BodyForm::Mixed => match decode_base64(&text) {
                 Ok(bytes) => Self::bytes(bytes, page_bytes_max),
                 Err(_) => bounded(text, Body::Html),
             },
-            Form::Base64 if text.len() / 4 * 3 > page_bytes_max.saturating_add(3) => {
+            BodyForm::Base64 if text.len() / 4 * 3 > page_bytes_max.saturating_add(3) => {
                 Body::TooLarge((text.len() / 4 * 3) as u64)
             }
-            Form::Base64 => Self::bytes(decode_base64(&text)?, page_bytes_max),
+            BodyForm::Base64 => Self::bytes(decode_base64(&text)?, page_bytes_max),
         })
     }
 
@@ -107,32 +107,32 @@ fn decode_base64(base64: &str) -> Result<Vec<u8>, PageError> {
 mod tests {
     use super::*;
 
-    fn body(form: Form, text: &str) -> Body {
+    fn body(form: BodyForm, text: &str) -> Body {
         GivenBody { form, text: text.to_owned() }.into_body(1000).expect("a body")
     }
 
     #[test]
     fn the_format_of_a_body_is_recognised_by_its_characters() {
         let html = |text: &str| Body::Html(text.to_owned());
-        assert_eq!(body(Form::Mixed, "<p>你好"), html("<p>你好"));
-        assert_eq!(body(Form::Mixed, "PHA+xOM8L3A+"), Body::HtmlBytes(b"<p>\xc4\xe3</p>".to_vec()));
+        assert_eq!(body(BodyForm::Mixed, "<p>你好"), html("<p>你好"));
+        assert_eq!(body(BodyForm::Mixed, "PHA+xOM8L3A+"), Body::HtmlBytes(b"<p>\xc4\xe3</p>".to_vec()));
         let broken = "PHA+\nxOM8\nL3A+\n";
-        assert_eq!(body(Form::Mixed, broken), Body::HtmlBytes(b"<p>\xc4\xe3</p>".to_vec()));
-        assert_eq!(body(Form::Mixed, &broken.replace('\n', "\r\n")), body(Form::Mixed, broken));
+        assert_eq!(body(BodyForm::Mixed, broken), Body::HtmlBytes(b"<p>\xc4\xe3</p>".to_vec()));
+        assert_eq!(body(BodyForm::Mixed, &broken.replace('\n', "\r\n")), body(BodyForm::Mixed, broken));
         for text in ["", "two words", "a list\nof words", "word\nlonger", "你好", "a===", "-_-_"] {
-            assert_eq!(body(Form::Mixed, text), html(text), "{text:?}");
+            assert_eq!(body(BodyForm::Mixed, text), html(text), "{text:?}");
         }
-        assert_eq!(body(Form::Content, "\u{feff} <html>"), html("\u{feff} <html>"));
-        assert_eq!(body(Form::Content, "a < b"), Body::Text("a < b".to_owned()));
+        assert_eq!(body(BodyForm::Content, "\u{feff} <html>"), html("\u{feff} <html>"));
+        assert_eq!(body(BodyForm::Content, "a < b"), Body::Text("a < b".to_owned()));
     }
 
     #[test]
     fn bodies_are_bounded() {
         let long = "x".repeat(1001);
-        for form in [Form::Text, Form::Html, Form::Content] {
+        for form in [BodyForm::Text, BodyForm::Html, BodyForm::Content] {
             assert_eq!(body(form, &long), Body::TooLarge(1001));
         }
-        assert_eq!(body(Form::Mixed, &"PHA+".repeat(400)), Body::TooLarge(1200));
-        assert_eq!(body(Form::Base64, &"PHA+".repeat(400)), Body::TooLarge(1200));
+        assert_eq!(body(BodyForm::Mixed, &"PHA+".repeat(400)), Body::TooLarge(1200));
+        assert_eq!(body(BodyForm::Base64, &"PHA+".repeat(400)), Body::TooLarge(1200));
     }
 }

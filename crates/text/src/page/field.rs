@@ -1,6 +1,6 @@
 //! The fields of a page that a message may have.
 
-use super::body::Form;
+use super::body::BodyForm;
 
 /// A field of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Field {
     /// The page's url.
     Url,
     /// The page's body in this format.
-    Body(Form),
+    Body(BodyForm),
     /// The WARC file that contains the body.
     WarcFile,
     /// The offset of the body's record in the WARC file.
@@ -34,11 +34,11 @@ impl Field {
         match self {
             Self::Id => "id",
             Self::Url => "url",
-            Self::Body(Form::Content) => "content",
-            Self::Body(Form::Mixed) => "body",
-            Self::Body(Form::Base64) => "html_b64",
-            Self::Body(Form::Html) => "html",
-            Self::Body(Form::Text) => "text",
+            Self::Body(BodyForm::Content) => "content",
+            Self::Body(BodyForm::Mixed) => "body",
+            Self::Body(BodyForm::Base64) => "html_b64",
+            Self::Body(BodyForm::Html) => "html",
+            Self::Body(BodyForm::Text) => "text",
             Self::WarcFile => "warc_file",
             Self::WarcOffset => "warc_offset",
             Self::Title => "title",

@@ -1,4 +1,4 @@
-//! Parses an archived HTTP response: status, content type and decompressed body. [`Head`] parses the header.
+//! Parses an archived HTTP response: status, content type and decompressed body. [`HttpHead`] parses the header.
 //!
 //! Archives differ in what they keep. Some store the body as it was transferred; others undo chunking or
 //! compression but keep the original headers. So a header is trusted only if the bytes agree with it.
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use super::chunks;
-use super::http_head::Head;
+use super::http_head::HttpHead;
 
 /// The parts of a response that are needed.
 #[derive(Debug, PartialEq)]
@@ -49,7 +49,7 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 /// Parses a response whose decompressed body may have up to `body_bytes_max` bytes. A response without a head
 /// is taken as a body.
 pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
-    let Some(head) = Head::parse_final(response) else {
+    let Some(head) = HttpHead::parse_final(response) else {
         let body = bounded(response.into(), body_bytes_max);
         return Response { status: None, content_type: None, body, breaks_off: false };
     };

@@ -15,7 +15,7 @@ const PROTOCOLS: [&str; 8] = ["http", "https", "icy", "spdy", "quic", "h2", "h2c
 
 /// A head, up to and including the blank line that ends it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct HttpHead {
     /// Size of the head, including interim responses and blank lines before it.
     pub bytes: usize,
     /// Status code, if the status line has one.
@@ -30,7 +30,7 @@ pub struct Head {
     opens_tunnel: bool,
 }
 
-impl Head {
+impl HttpHead {
     /// Parses the head of the final response, after any interim responses (100, 103). Returns `None` if
     /// `response` does not begin with a status line.
     pub fn parse_final(response: &[u8]) -> Option<Self> {
@@ -170,7 +170,7 @@ mod tests {
 
     fn parsed(head: &str) -> (Option<u32>, Option<String>, String) {
         let response = format!("{head}<p>body");
-        let head = Head::parse_final(response.as_bytes()).expect("a head");
+        let head = HttpHead::parse_final(response.as_bytes()).expect("a head");
         (head.status, head.content_type, response[head.bytes..].to_owned())
     }
 
@@ -256,9 +256,9 @@ mod tests {
     fn input_without_a_status_line_has_no_head() {
         for body in ["", "\r\n", "<p>HTTP/1.1 200 OK", "http is a protocol\n\n", "h2 and h3\n\n", "Icy winds"]
         {
-            assert_eq!(Head::parse_final(body.as_bytes()), None, "{body:?}");
+            assert_eq!(HttpHead::parse_final(body.as_bytes()), None, "{body:?}");
         }
-        let head = Head::parse_final(b"HTTP/2 301\r\nLocation: /x").expect("a head without an end");
+        let head = HttpHead::parse_final(b"HTTP/2 301\r\nLocation: /x").expect("a head without an end");
         assert_eq!((head.status, head.bytes), (Some(301), 24));
     }
 

@@ -4,7 +4,7 @@
 //! passthrough`. Other fields are ignored, `null` counts as absent, and the last of a repeated field is used.
 //! If several bodies are given, `text` takes precedence over `html`, and `html` over `html_b64`. Common
 //! variants are accepted: an `id` may be a number, a `status` a string, and dates may have any format that
-//! [`Timestamp::from_text`](leitong_base::record::timestamp::Timestamp::from_text) reads. If a field is missing, its
+//! [`Timestamp::from_text`](leitong_base::record::Timestamp::from_text) reads. If a field is missing, its
 //! [alternative names](aliases) are tried.
 //!
 //! Crawlers write lone surrogates in strings (`"\ud800"`). Each becomes U+FFFD and is counted. This is why
@@ -18,8 +18,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::aliases;
-use super::body::{Form, GivenBody};
-pub use super::error::PageError;
+use super::body::{BodyForm, GivenBody};
+pub(crate) use super::error::PageError;
 use super::field::Field;
 use super::scalars::{Scalar, Status, Text, timestamp_from_json};
 use super::{Body, Hints, Page, Repaired, id, passthrough};
@@ -27,7 +27,7 @@ use leitong_base::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
 
 /// The requirements for a JSON page.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules {
+pub struct PageRules {
     /// Maximum size of a body. A larger one becomes [`Body::TooLarge`].
     pub page_bytes_max: usize,
     /// True if the page needs a url. Every verdict needs one; inspecting a single page does not.
@@ -38,13 +38,13 @@ pub struct Rules {
 ///
 /// # Errors
 /// [`PageError`] if no page can be read.
-pub fn parse(json: &[u8], rules: Rules) -> Result<Page, PageError> {
+pub fn parse(json: &[u8], rules: PageRules) -> Result<Page, PageError> {
     parse_given(json, Given::default(), rules)
 }
 
 /// Information about a page from outside of its JSON object.
 #[derive(Debug, Clone, Default)]
-pub struct Given<'a> {
+pub(crate) struct Given<'a> {
     /// A url that replaces the url in the object.
     pub url: Option<String>,
     /// A generated address, for a document that has a body but no url.
@@ -55,7 +55,7 @@ pub struct Given<'a> {
 ///
 /// # Errors
 /// [`PageError`] if no page can be read.
-pub fn parse_given(json: &[u8], given: Given<'_>, rules: Rules) -> Result<Page, PageError> {
+pub(crate) fn parse_given(json: &[u8], given: Given<'_>, rules: PageRules) -> Result<Page, PageError> {
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     let json = simdutf8::compat::from_utf8(json).map_err(|e| PageError::NotUtf8 { at: e.valid_up_to() })?;
     let field = Cell::new("");
@@ -73,7 +73,7 @@ pub fn parse_given(json: &[u8], given: Given<'_>, rules: Rules) -> Result<Page, 
 ///
 /// # Errors
 /// [`PageError`] if no page can be read.
-pub fn parse_head(json: impl Read, made_up_url: Option<&str>) -> Result<Page, PageError> {
+pub(crate) fn parse_head(json: impl Read, made_up_url: Option<&str>) -> Result<Page, PageError> {
     let field = Cell::new("");
     let mut deserializer = serde_json::Deserializer::from_reader(json);
     let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
@@ -81,7 +81,7 @@ pub fn parse_head(json: impl Read, made_up_url: Option<&str>) -> Result<Page, Pa
     let mut fields = fields.map_err(|error| explain(&error, false, field.get()))?;
     fields.make_up_url(made_up_url);
     fields.body = None;
-    fields.into_page(Rules { page_bytes_max: usize::MAX, url_required: true })
+    fields.into_page(PageRules { page_bytes_max: usize::MAX, url_required: true })
 }
 
 /// Converts serde's error. Its wording of type errors is good, but it does not name the field.
@@ -128,7 +128,7 @@ impl Fields {
         }
     }
 
-    fn into_page(self, rules: Rules) -> Result<Page, PageError> {
+    fn into_page(self, rules: PageRules) -> Result<Page, PageError> {
         let url = match self.url {
             url if !rules.url_required && url.as_ref().is_none_or(String::is_empty) => String::new(),
             url => checked_url(url)?,
@@ -227,13 +227,18 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 "charset" => fields.charset = string("charset", &mut map)?,
                 "content_type" => fields.content_type = string("content_type", &mut map)?,
                 "text" => {
-                    fields.offer(string("text", &mut map)?.map(|text| GivenBody { form: Form::Text, text }));
+                    fields.offer(
+                        string("text", &mut map)?.map(|text| GivenBody { form: BodyForm::Text, text }),
+                    );
                 }
                 "html" => {
-                    fields.offer(string("html", &mut map)?.map(|text| GivenBody { form: Form::Html, text }));
+                    fields.offer(
+                        string("html", &mut map)?.map(|text| GivenBody { form: BodyForm::Html, text }),
+                    );
                 }
-                "html_b64" => fields
-                    .offer(string("html_b64", &mut map)?.map(|text| GivenBody { form: Form::Base64, text })),
+                "html_b64" => fields.offer(
+                    string("html_b64", &mut map)?.map(|text| GivenBody { form: BodyForm::Base64, text }),
+                ),
                 "status" => {
                     self.field.set("status");
                     fields.status = map.next_value::<Option<Status>>()?.map(|Status(status)| status);
@@ -318,10 +323,10 @@ fn not_null(value: Box<RawValue>) -> Option<Box<RawValue>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leitong_base::record::timestamp::Timestamp;
+    use leitong_base::record::Timestamp;
 
     fn page(json: &str) -> Page {
-        parse(json.as_bytes(), Rules { page_bytes_max: 1000, url_required: true }).expect("a page")
+        parse(json.as_bytes(), PageRules { page_bytes_max: 1000, url_required: true }).expect("a page")
     }
 
     #[test]

@@ -3,28 +3,43 @@
 //! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`]. Code that creates a
 //! [`Page`] applies the limits in [`leitong_base::limits`], so later stages need not check them.
 
-pub mod address;
+pub(crate) mod address;
 mod aliases;
-pub mod body;
+pub(crate) mod body;
 mod chunks;
-pub mod config;
+pub(crate) mod config;
 mod error;
-pub mod field;
-pub mod host;
+pub(crate) mod field;
+pub(crate) mod host;
 mod http;
-pub mod http_head;
-pub mod id;
-pub mod json;
-pub mod made_up;
+pub(crate) mod http_head;
+pub(crate) mod id;
+pub(crate) mod json;
+pub(crate) mod made_up;
 pub mod mapping;
-pub mod page_number;
-pub mod passthrough;
-pub mod protobuf;
+pub(crate) mod page_number;
+pub(crate) mod passthrough;
+pub(crate) mod protobuf;
 mod scalars;
-pub mod warc;
-pub mod wrapped;
+pub(crate) mod warc;
+pub(crate) mod wrapped;
 
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
+
+pub use address::Address;
+pub use body::BodyForm;
+pub use config::{CorpusBy, CorpusConfig, PageConfig};
+pub use error::PageError;
+pub use field::Field;
+pub use host::host;
+pub use http_head::HttpHead;
+pub use id::from_url as id_from_url;
+pub use json::{PageRules, checked_id, checked_url, parse as parse_json};
+pub use made_up::{is_made_up as is_made_up_url, url as made_up_url};
+pub use passthrough::parse as parse_passthrough;
+pub use protobuf::parse as parse_protobuf;
+pub use warc::{WarcKind, WarcRecord};
+pub use wrapped::{DecompressError, decompressed, without_schema_head};
 
 /// One page, ready to be decoded.
 #[derive(Debug, Clone, PartialEq)]

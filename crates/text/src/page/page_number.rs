@@ -35,7 +35,7 @@ const ENDING_CHARS_MAX: usize = 5;
 
 /// One interpretation of a url.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// The url of the first page without scheme and fragment. It is the same for all pages of an article.
     pub article: String,
     /// The page number, or 0 if the url has none.
@@ -47,7 +47,7 @@ pub struct Reading {
 
 /// Returns all readings of a url. Empty if the url has no host.
 #[must_use]
-pub fn readings(url: &Url) -> Vec<Reading> {
+pub(crate) fn readings(url: &Url) -> Vec<Reading> {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_lowercase();
     if host.is_empty() {
         return Vec::new();

@@ -7,7 +7,7 @@ use super::json::{checked_id, checked_url};
 use super::passthrough::{self, Unfit};
 use super::{Body, Hints, Page, Repaired};
 use leitong_base::proto::{self, page};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 
 /// Reads a page from a protobuf message. `url` replaces the url in the message. A body above `page_bytes_max`
 /// bytes becomes [`Body::TooLarge`].

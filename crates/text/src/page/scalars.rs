@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Unexpected, Visitor};
 use serde_json::value::RawValue;
 
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 
 /// Reads a date from a string, or from a number of seconds or milliseconds since 1970.
 pub(super) fn timestamp_from_json(value: &RawValue) -> Option<Timestamp> {

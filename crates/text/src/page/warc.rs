@@ -4,7 +4,7 @@ use super::error::PageError;
 use super::http::BodyError;
 use super::{Body, Hints, Page, Repaired, http};
 use leitong_base::limits::URL_BYTES_MAX;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 
 /// A record with a page, as the source has read it from a file.
 #[derive(Debug, Clone, PartialEq)]

@@ -15,7 +15,7 @@ mod fold;
 mod normalize;
 mod runs;
 mod script;
-pub mod sentences;
+pub(crate) mod sentences;
 mod stop_words;
 mod vocabulary;
 mod words;
@@ -27,6 +27,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use config::SegmentConfig;
 pub use runs::{is_ideographic, is_punctuation};
+pub use sentences::sentences;
 pub use vocabulary::DistinctTerm;
 use vocabulary::Vocabulary;
 use words::{DictionaryError, WordSegmenter, Workspace};

@@ -18,7 +18,7 @@ use super::letters::{count, is_letter, letters, weight};
 use super::pieces::{Piece, Sampling};
 use crate::keep::verify::shortened;
 use leitong_base::hashed::HashedMap;
-use leitong_text::page::mapping::pointer::to_field;
+use leitong_text::page::mapping::pointer_to_field;
 
 /// Memory per piece, in bytes.
 const PIECE_BYTES: usize = 48;
@@ -132,7 +132,7 @@ impl Benchmarks {
             }
             Value::Object(fields) => {
                 for (name, value) in fields {
-                    pointer.push_str(&to_field(name));
+                    pointer.push_str(&pointer_to_field(name));
                     self.add_at(item, value, pointer, normalised)?;
                     pointer.truncate(length);
                 }

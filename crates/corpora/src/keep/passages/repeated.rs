@@ -34,7 +34,7 @@ use crate::keep::verify::texts::{Place, Text, TextFile, decompressed};
 use crate::sink::whole_lines::WholeLines;
 use leitong_base::hashed::{HashedMap, HashedSet};
 use leitong_base::mix::mix;
-use leitong_text::page::address::Address;
+use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of the hash of a frequent piece in memory.

@@ -10,8 +10,7 @@ use crate::keep::annotate;
 use crate::keep::forms::Form;
 use crate::source::csv;
 use crate::source::open::Input;
-use leitong_text::page::mapping::first_name;
-use leitong_text::page::mapping::pointer::{segments, to_field};
+use leitong_text::page::mapping::{first_name, pointer_to_field, segments};
 
 /// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
@@ -56,7 +55,7 @@ impl InputField {
         }
         let pointer = match field.starts_with('/') {
             true => field.to_owned(),
-            false => to_field(field),
+            false => pointer_to_field(field),
         };
         let last = segments(&pointer).last().unwrap_or_default();
         Ok(Self { name: name.unwrap_or(&last).to_owned(), pointer })

@@ -16,8 +16,7 @@ use super::{Text, Written};
 use crate::keep::annotate::Annotation;
 use crate::keep::forms::TableForm;
 use crate::source::parquet::originals::Row;
-use leitong_base::record::Reason;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Reason, Timestamp};
 
 /// The fields of a text, in the order of [`OWN`].
 #[derive(Serialize)]

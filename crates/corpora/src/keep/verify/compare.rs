@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use leitong_base::hashed::HashedMap;
 use leitong_fingerprint::idf::is_common;
 use leitong_fingerprint::{is_unit, words_with_digits};
-use leitong_text::page::address::Address;
+use leitong_text::page::Address;
 
 /// Minimum number of letters in a run that two texts have in common: five ideographs, or about three words.
 const RUN_LETTERS: u32 = 15;

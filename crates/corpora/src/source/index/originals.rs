@@ -8,7 +8,7 @@ use super::ranges::{Range, Ranges};
 use crate::source::originals::{Framing, Original, RecordOriginals};
 use crate::source::rules::InputRules;
 use crate::source::warc::WarcReader;
-use leitong_text::page::config::PageConfig;
+use leitong_text::page::PageConfig;
 
 /// The records of one index, numbered by their lines.
 pub struct IndexedOriginals {

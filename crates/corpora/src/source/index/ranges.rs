@@ -16,7 +16,7 @@ use crate::source::fetch::Fetch;
 use crate::source::rules::InputRules;
 use crate::source::warc::RECORD_HEADS_MAX;
 use crate::source::{FramingError, framing_error};
-use leitong_text::page::config::PageConfig;
+use leitong_text::page::PageConfig;
 use leitong_text::page::mapping::Mapping;
 
 /// Maximum number of pending ranges.

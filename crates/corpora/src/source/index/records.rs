@@ -9,7 +9,7 @@ use crate::source::rules::InputRules;
 use crate::source::warc::WarcReader;
 use crate::source::{FramingError, Payload, Record, Skipped, Source, WarcTypes, fill};
 use leitong_base::record::Place;
-use leitong_text::page::config::PageConfig;
+use leitong_text::page::PageConfig;
 
 /// The records of one index, numbered by their lines.
 pub(in crate::source) struct IndexedRecords {

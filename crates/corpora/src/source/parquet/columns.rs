@@ -10,9 +10,8 @@ use arrow_schema::{DataType, Field as Column, Fields};
 use super::json::JsonWriter;
 use crate::source::rules::{InputRules, truth};
 use leitong_base::limits::URL_BYTES_MAX;
-use leitong_text::page::body::Form;
-use leitong_text::page::field::Field;
 use leitong_text::page::mapping::WITHDRAWN;
+use leitong_text::page::{BodyForm, Field};
 
 /// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
@@ -59,7 +58,8 @@ impl Columns {
             fields.iter().filter(|(_, known)| known == name).map(|(field, _)| *field).collect()
         };
         let is_named = |field: Field, name: &str| {
-            let is_own = field.name() == name && !matches!(field, Field::Body(Form::Content | Form::Mixed));
+            let is_own =
+                field.name() == name && !matches!(field, Field::Body(BodyForm::Content | BodyForm::Mixed));
             is_own || rules.names(name)
         };
         for (field, name) in &fields {
@@ -89,7 +89,9 @@ impl Columns {
             let Some((at, column)) = columns.find(name) else { continue };
             let read_as = fields_of(name);
             let in_base64 = is_bytes(column.data_type())
-                && read_as.iter().any(|field| matches!(field, Field::Body(Form::Base64 | Form::Mixed)));
+                && read_as
+                    .iter()
+                    .any(|field| matches!(field, Field::Body(BodyForm::Base64 | BodyForm::Mixed)));
             let misfit = read_as.iter().find(|field| !fits(**field, column.data_type())).copied();
             if let Some(field) = misfit.filter(|field| is_named(*field, name)) {
                 return Err(format!(
@@ -234,7 +236,7 @@ fn expected(field: Field) -> &'static str {
         Field::Id => "strings or whole numbers",
         Field::Status | Field::WarcOffset => "whole numbers",
         Field::FetchedAt => "timestamps, days, strings or numbers",
-        Field::Body(Form::Base64 | Form::Mixed) => "strings or bytes",
+        Field::Body(BodyForm::Base64 | BodyForm::Mixed) => "strings or bytes",
         _ => "strings",
     }
 }

@@ -191,9 +191,7 @@ impl Rows {
     fn pass_too_large(&mut self) {
         let Some(plan) = &self.plan else { return };
         let row = |number: u64| self.group_start.saturating_add(number);
-        if let Some((rows, _)) =
-            plan.next_too_large(self.next).filter(|(rows, _)| rows.start <= self.next)
-        {
+        if let Some((rows, _)) = plan.next_too_large(self.next).filter(|(rows, _)| rows.start <= self.next) {
             let next = rows.end;
             self.ready.push_back(Chunk::TooLarge { rows: row(self.next)..row(next) });
             self.next = next;

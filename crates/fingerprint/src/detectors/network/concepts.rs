@@ -105,8 +105,7 @@ mod tests {
     use super::*;
     use crate::resources::ConceptFile;
     use leitong_text::extract::Document;
-    use leitong_text::segment::SegmentConfig;
-    use leitong_text::segment::{Lexicons, Segmenter};
+    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
 
     #[test]
     fn synonyms_are_one_concept() {

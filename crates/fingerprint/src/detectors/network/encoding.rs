@@ -79,9 +79,7 @@ mod tests {
     use crate::detectors::network::{Network, WordNetworkConfig};
     use crate::resources::Resources;
     use leitong_text::extract::Document;
-    use leitong_text::segment::SegmentConfig;
-    use leitong_text::segment::Terms;
-    use leitong_text::segment::{Lexicons, Segmenter};
+    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
 
     #[test]
     fn frequencies_are_read_past_the_positions() {

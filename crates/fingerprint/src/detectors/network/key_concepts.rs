@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use super::concepts::Concepts;
 use super::config::GraphConfig;
 use super::graph::{Graph, NodeSet, Paths};
-use leitong_text::segment::Terms;
-use leitong_text::segment::sentences::sentences;
+use leitong_text::segment::{Terms, sentences};
 
 /// Returns the key concepts of a text. The concept whose removal lengthens paths most comes first.
 pub(super) fn select(terms: &Terms, concepts: &Concepts, config: &GraphConfig) -> Vec<u32> {

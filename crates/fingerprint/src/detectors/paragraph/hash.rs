@@ -14,8 +14,7 @@ use super::config::{Bits, HashedTerms, ParagraphConfig};
 use crate::idf::IdfTable;
 use crate::secret::TextHash;
 use crate::signed_votes::SignedVotes;
-use leitong_text::segment::sentences::sentences;
-use leitong_text::segment::{ParagraphTerms, Terms};
+use leitong_text::segment::{ParagraphTerms, Terms, sentences};
 
 const ONE: u64 = 10_000;
 

@@ -2,7 +2,7 @@
 //! one paged article. An address takes eight bytes per page.
 
 use crate::secret::TextHash;
-use leitong_text::page::address::Address;
+use leitong_text::page::Address;
 
 /// Bytes of an address: 16 bits each of the hashes of site and name, and 32 of the paged article's,
 /// big-endian. Unknown parts are zero.

@@ -215,8 +215,7 @@ mod tests {
     use crate::Detector;
     use crate::detectors::simhash::SimHashConfig;
     use leitong_text::extract::Document;
-    use leitong_text::segment::SegmentConfig;
-    use leitong_text::segment::{Segmenter, Terms};
+    use leitong_text::segment::{SegmentConfig, Segmenter, Terms};
 
     #[test]
     fn short_texts_of_one_site_need_more_matches() {
@@ -366,7 +365,7 @@ mod tests {
         let near = |urls: [&str; 2], texts: [&str; 2]| {
             let [a, b] = [0, 1].map(|i| {
                 let (mut terms, mut document) = (Terms::default(), Document::from_text(None, texts[i]));
-                document.address = leitong_text::page::address::Address::from_url(urls[i]);
+                document.address = leitong_text::page::Address::from_url(urls[i]);
                 segmenter.segment(&document, &mut terms);
                 detector.fingerprint(&terms).expect("long enough")
             });

@@ -10,7 +10,7 @@
 //!
 //! Invariants: the file names only committed centroids, because it is written when all of the table is
 //! committed. The tail of the changelog contains the youngest centroid in a block again, which shows that
-//! both fit ([`Restoration::of_old`](leitong_cluster::changelog::restore::Restoration::of_old)). A file that
+//! both fit ([`Restoration::of_old`](leitong_cluster::changelog::Restoration::of_old)). A file that
 //! does not fit is not used, which costs only time. Memory: the indexes and the articles.
 
 #[cfg(test)]
@@ -25,7 +25,7 @@ use super::checksummed::{ChecksummedReader, ChecksummedWriter, Sequential};
 use super::file::{FILE_NAME, FORMAT_WITH_TEXTS, at, blocks_of, manifest_of, read_head, write_head};
 use crate::blocks::{BlockStore, Files, StoreOptions};
 use leitong_base::proto;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_cluster::{ArticlePage, Clusterer, ExpiryConfig, OldCentroids, Position};
 use leitong_fingerprint::Detector;
 

@@ -10,12 +10,11 @@ use super::*;
 use crate::blocks::Manifest;
 use crate::blocks::sim::SimFolder;
 use leitong_base::record::{FingerprintRecord, TextDigest};
-use leitong_cluster::changelog::restore::{Restoration, RestoreError};
 use leitong_cluster::changelog::{
-    ChangelogRecord, Identity, POSITION_KEY, centroid_record, position_message, position_record, text_records,
+    ChangelogRecord, Identity, POSITION_KEY, Restoration, RestoreError, position_message, position_record,
+    text_records,
 };
-use leitong_cluster::log::identity::TopicIds;
-use leitong_cluster::log::watermarks::Watermarks;
+use leitong_cluster::log::{TopicIds, Watermarks};
 use leitong_cluster::{ClusterRules, Decision, TableFault};
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
@@ -272,7 +271,7 @@ fn written(clusterer: &mut Clusterer) -> Result<Vec<ChangelogRecord>, TableFault
     let new = clusterer.take_new();
     let position = position_message(clusterer, &IDENTITY, 0, Some(TABLE_ID), &Watermarks::default())?;
     let detector = detector();
-    let centroids = new.iter().map(|new| centroid_record(new, 9, 0, &*detector));
+    let centroids = new.iter().map(|new| new.to_record(9, 0, &*detector));
     let texts = clusterer.take_new_texts();
     let texts = text_records(&texts, clusterer.founded(), 9, 0);
     Ok(centroids.chain(texts).chain([position_record(&position)]).collect())

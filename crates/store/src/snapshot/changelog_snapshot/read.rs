@@ -12,8 +12,9 @@ use prost::Message;
 use super::{MAGIC, Unusable};
 use crate::snapshot::checksummed::{ChecksummedReader, SUM_BYTES};
 use leitong_base::proto::{self, SNAPSHOT_FORMAT_VERSION};
-use leitong_base::record::timestamp::Timestamp;
-use leitong_cluster::changelog::{Identity, topic_ids};
+use leitong_base::record::Timestamp;
+use leitong_cluster::changelog::Identity;
+use leitong_cluster::log::TopicIds;
 
 /// Number of bytes of the footer's length.
 const LENGTH_BYTES: u64 = 4;
@@ -60,7 +61,7 @@ impl Wanted<'_> {
                 return Err(Unusable::OtherSettings { which, found, wanted });
             }
         }
-        if let Err(replaced) = topic_ids(position).verify(&identity.topic_ids) {
+        if let Err(replaced) = TopicIds::from_position(position).verify(&identity.topic_ids) {
             let (found, wanted) = (replaced.known.to_string(), replaced.found.to_string());
             return Err(Unusable::OtherSettings { which: "id of log or changelog", found, wanted });
         }

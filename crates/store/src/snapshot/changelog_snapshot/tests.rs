@@ -2,9 +2,9 @@ use std::fs;
 
 use super::*;
 use leitong_base::proto;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Identity;
-use leitong_cluster::log::identity::TopicIds;
+use leitong_cluster::log::TopicIds;
 
 const AS_OF_MS: i64 = 1_000_000_000_000;
 

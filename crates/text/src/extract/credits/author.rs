@@ -7,7 +7,7 @@ use super::dateline;
 use super::lines::{Line, Place};
 use super::name;
 use super::sender::is_han;
-use leitong_base::limits::AUTHORS_MAX;
+use leitong_base::record::Credits;
 
 /// Chinese words before authors, each with true if it names the author outright.
 const CUES: [(&str, bool); 10] = [
@@ -88,7 +88,7 @@ pub(super) fn add(names: &mut Vec<String>, mut found: String) {
         return;
     }
     let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(&found));
-    if names.len() < AUTHORS_MAX && !is_known {
+    if names.len() < Credits::AUTHORS_MAX && !is_known {
         names.push(found);
     }
 }
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(split(&"Jane Doe, ".repeat(50)), ["Jane Doe"]);
         assert_eq!(
             split(&(0..50).map(|n| format!("Jane{} Doe, ", "x".repeat(n))).collect::<String>()).len(),
-            AUTHORS_MAX
+            Credits::AUTHORS_MAX
         );
     }
 

@@ -3,14 +3,13 @@
 //! In: the values of `rel=canonical` and `<base>`, the page's URL. Out: an http or https URL without its fragment;
 //! `None` for anything else. Cost: parses two URLs.
 
+use leitong_base::record::Credits;
 use url::Url;
-
-use leitong_base::limits::CANONICAL_LINK_BYTES_MAX;
 
 /// Returns the URL that `link` on the page at `url` leads to.
 pub(super) fn absolute(link: &str, base: Option<&str>, url: &str) -> Option<String> {
     let link = link.trim();
-    if link.is_empty() || link.len() > CANONICAL_LINK_BYTES_MAX {
+    if link.is_empty() || link.len() > Credits::CANONICAL_LINK_BYTES_MAX {
         return None;
     }
     let page = Url::parse(url).ok();
@@ -26,7 +25,7 @@ pub(super) fn absolute(link: &str, base: Option<&str>, url: &str) -> Option<Stri
     found.set_fragment(None);
     let has_host = found.host_str().is_some_and(|host| !host.is_empty());
     let is_page = matches!(found.scheme(), "http" | "https") && has_host && found.username().is_empty();
-    (is_page && found.as_str().len() <= CANONICAL_LINK_BYTES_MAX).then(|| found.into())
+    (is_page && found.as_str().len() <= Credits::CANONICAL_LINK_BYTES_MAX).then(|| found.into())
 }
 
 #[cfg(test)]

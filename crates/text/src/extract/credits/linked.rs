@@ -13,6 +13,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::extract::parse::entities;
+use leitong_base::record::Credits;
 
 /// Bytes of scripts that are read of a page.
 pub(super) const SCRIPTS_BYTES_MAX: usize = 256 * 1024;
@@ -156,7 +157,7 @@ fn repaired(text: &str) -> String {
 impl LinkedData {
     fn add(&mut self, node: &Node, all: &[Node]) {
         let named = |nodes: &[&Node]| -> Vec<String> {
-            nodes.iter().filter_map(|node| named(node, all)).take(leitong_base::limits::AUTHORS_MAX).collect()
+            nodes.iter().filter_map(|node| named(node, all)).take(Credits::AUTHORS_MAX).collect()
         };
         let first = |nodes: &[Node]| nodes.iter().find_map(|node| self::named(node, all));
         if self.authors.is_empty() {
@@ -447,6 +448,6 @@ mod tests {
         let long = format!("{{\"author\":\"{}\"}}", "x".repeat(10_000));
         assert_eq!(read(&long), None);
         let many = format!("{{\"author\":[{}\"y\"]}}", "\"x\",".repeat(10_000));
-        assert_eq!(read(&many).map(|found| found.authors.len()), Some(leitong_base::limits::AUTHORS_MAX));
+        assert_eq!(read(&many).map(|found| found.authors.len()), Some(Credits::AUTHORS_MAX));
     }
 }

@@ -15,8 +15,7 @@ use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::text::{self, single_spaced};
 use crate::extract::parse::tree::{Node, Tree};
-use leitong_base::limits::SITE_NAME_BYTES_MAX;
-use leitong_base::record::PublicationTime;
+use leitong_base::record::{Credits, PublicationTime};
 
 /// Number of scripts with linked data that are read of a page.
 const SCRIPTS_MAX: usize = 8;
@@ -318,8 +317,9 @@ impl Markup<'_> {
     }
 
     pub(super) fn site_name(&self, linked: &LinkedData) -> Option<String> {
-        let is_name =
-            |name: &String| name.len() <= SITE_NAME_BYTES_MAX && name.chars().any(char::is_alphabetic);
+        let is_name = |name: &String| {
+            name.len() <= Credits::SITE_NAME_BYTES_MAX && name.chars().any(char::is_alphabetic)
+        };
         self.values(Kind::SiteName).find(is_name).or_else(|| linked.publisher.clone().filter(is_name))
     }
 }

@@ -25,9 +25,7 @@ mod source;
 
 use crate::extract::document::Document;
 use crate::extract::main_text::MainText;
-use leitong_base::limits::CREDIT_LINE_BYTES_MAX;
-use leitong_base::record::Credits;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{Credits, Timestamp};
 use lines::{Line, Place};
 use linked::LinkedData;
 use markup::Markup;
@@ -91,7 +89,7 @@ pub(super) fn from_text(document: &Document, known: Known<'_>) -> Credits {
 fn set_source(credits: &mut Credits, source: Option<Source>) {
     let Some(Source { publisher, line }) = source else { return };
     let mut line = without_stray_brackets(&line).to_owned();
-    line.truncate(line.floor_char_boundary(CREDIT_LINE_BYTES_MAX));
+    line.truncate(line.floor_char_boundary(Credits::CREDIT_LINE_BYTES_MAX));
     credits.publisher = Some(publisher);
     credits.credit_line = Some(line);
 }

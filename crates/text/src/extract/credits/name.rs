@@ -4,7 +4,7 @@
 //! Cost: linear in the words.
 
 use super::sender::is_han;
-use leitong_base::limits::{AUTHOR_BYTES_MAX, PUBLISHER_BYTES_MAX};
+use leitong_base::record::Credits;
 
 /// Words that begin the next field of a line.
 const NEXT_FIELDS: [&str; 50] = [
@@ -173,7 +173,8 @@ pub(super) fn publisher(raw: &str) -> Option<String> {
     let name = unframed(name).trim_end_matches("记者");
     let chars = name.chars().count();
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
-    let fits = chars >= 2 && letters >= 2 && letters * 3 >= chars && name.len() <= PUBLISHER_BYTES_MAX;
+    let fits =
+        chars >= 2 && letters >= 2 && letters * 3 >= chars && name.len() <= Credits::PUBLISHER_BYTES_MAX;
     let is_plain = !name.contains(['。', '？', '！', '\n', '{', '<', '=']) && !name.contains("://");
     (fits && is_plain && !is_no_publisher(name)).then(|| name.to_owned())
 }
@@ -325,7 +326,7 @@ pub(super) fn author(raw: &str) -> Option<String> {
         || ["声明", "账号", "版权", "登录", "关注", "作者"].iter().any(|word| name.contains(word));
     let fits = letters >= 2
         && letters * 3 >= chars * 2
-        && name.len() <= AUTHOR_BYTES_MAX
+        && name.len() <= Credits::AUTHOR_BYTES_MAX
         && name.split_whitespace().count() <= 9
         && !name.contains(['@', '{', '<', '=', '?', '。', '，', '：', ':', '!'])
         && !name.contains("://")

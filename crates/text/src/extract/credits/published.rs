@@ -6,8 +6,7 @@
 
 use super::date;
 use super::lines::{Line, Place};
-use leitong_base::record::PublicationTime;
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::{PublicationTime, Timestamp};
 
 /// Words that mark a date as that of something else: 更新, "updated".
 const OTHER_DATES: [&str; 10] =

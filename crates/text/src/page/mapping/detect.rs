@@ -96,7 +96,7 @@ fn leaves<'v>(value: &'v Value, at: &str, depth: usize, found: &mut Vec<(String,
 
 /// Returns pointers to the fields of a message.
 #[must_use]
-pub fn pointers(message: &Value) -> Vec<String> {
+pub(crate) fn pointers(message: &Value) -> Vec<String> {
     let mut found = Vec::new();
     leaves(message, "", 0, &mut found);
     found.into_iter().map(|(pointer, _)| pointer).collect()
@@ -134,7 +134,7 @@ impl Looks {
 /// Guesses the fields of an unknown message. Returns for each the pointer, the probable content, and a score
 /// that grows with the length of the value and with a typical name.
 #[must_use]
-pub fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
+pub(crate) fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
     let mut found = Vec::new();
     leaves(message, "", 0, &mut found);
     let named = |pointer: &str, words: &[&str]| {
@@ -155,7 +155,7 @@ pub fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
             }
             Value::String(text) if text.chars().count() > 60 => (Looks::Text, text.len()),
             Value::String(text) if named(&pointer, &["time", "date", "_at", "timestamp", "tstamp"]) => {
-                leitong_base::record::timestamp::Timestamp::from_text(text)?;
+                leitong_base::record::Timestamp::from_text(text)?;
                 (Looks::Date, 1)
             }
             Value::Number(number) if named(&pointer, &["status", "code", "statuscode"]) => {
@@ -163,7 +163,7 @@ pub fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
                 (Looks::Status, 1)
             }
             Value::Number(number) if named(&pointer, &["time", "date", "_at", "timestamp", "tstamp"]) => {
-                leitong_base::record::timestamp::Timestamp::from_number(number.as_f64()?)?;
+                leitong_base::record::Timestamp::from_number(number.as_f64()?)?;
                 (Looks::Date, 1)
             }
             _ => return None,

@@ -10,29 +10,33 @@
 //! [`json`](super::json). Cost: the message is read once, and the values found are parsed again. Memory:
 //! the page's own text.
 
-pub mod config;
-pub mod detect;
+pub(crate) mod config;
+pub(crate) mod detect;
 mod filter;
 mod frontera;
-pub mod pointer;
-pub mod preset;
+pub(crate) mod pointer;
+pub(crate) mod preset;
 mod presets;
 mod read;
-pub mod survey;
+pub(crate) mod survey;
 mod value;
 
 use std::borrow::Cow;
 
-use config::{FieldsConfig, InputConfig};
 use filter::Filter;
 use pointer::{Pointer, Selector};
-use preset::{Condition, Framing, KEY, Preset};
+use preset::{Condition, KEY};
 
+pub use config::{FieldsConfig, InputConfig};
+pub use detect::Recognizer;
 pub use filter::Skip;
+pub use pointer::{segments, to_field as pointer_to_field};
+pub use preset::{Framing, Preset};
 pub use presets::PRESETS;
 pub use read::{Message, MessageOutcome, Reading};
+pub use survey::{Sample, Survey};
 
-use super::body::Form;
+use super::body::BodyForm;
 use super::field::Field;
 
 /// The field of Leitong's own JSON that withdraws a page.
@@ -341,11 +345,11 @@ impl Builder {
         let own = [
             (Field::Id, &config.id),
             (Field::Url, &config.url),
-            (Field::Body(Form::Text), &config.text),
-            (Field::Body(Form::Html), &config.html),
-            (Field::Body(Form::Base64), &config.html_b64),
-            (Field::Body(Form::Mixed), &config.body),
-            (Field::Body(Form::Content), &config.content),
+            (Field::Body(BodyForm::Text), &config.text),
+            (Field::Body(BodyForm::Html), &config.html),
+            (Field::Body(BodyForm::Base64), &config.html_b64),
+            (Field::Body(BodyForm::Mixed), &config.body),
+            (Field::Body(BodyForm::Content), &config.content),
             (Field::Title, &config.title),
             (Field::Charset, &config.charset),
             (Field::ContentType, &config.content_type),

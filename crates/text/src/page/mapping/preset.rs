@@ -31,7 +31,7 @@ pub struct Preset {
 }
 
 /// Stands for the message's key, in a list of pointers.
-pub const KEY: &str = "@key";
+pub(crate) const KEY: &str = "@key";
 
 /// The format of message values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

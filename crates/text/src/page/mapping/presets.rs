@@ -5,7 +5,7 @@
 //! because crawlers identify their records by the requested one.
 
 use super::preset::{Condition, Framing, KEY, Preset};
-use crate::page::body::Form;
+use crate::page::body::BodyForm;
 use crate::page::field::Field;
 
 /// All presets, the default first.
@@ -38,13 +38,13 @@ const JSON: Preset = Preset {
     fields: &[
         (Field::Id, &["/id", "/page_id", "/doc_id", "/_id"]),
         (Field::Url, &["/url", "/uri", "/page_url", "/response_url", "/target_uri", "/link"]),
-        (Field::Body(Form::Text), &["/text"]),
-        (Field::Body(Form::Html), &["/html"]),
-        (Field::Body(Form::Base64), &["/html_b64"]),
-        (Field::Body(Form::Html), &["/raw_html", "/html_content", "/page_source", "/rawHtml"]),
-        (Field::Body(Form::Mixed), &["/body", "/raw_content"]),
-        (Field::Body(Form::Base64), &["/body_b64", "/body_base64", "/html_base64"]),
-        (Field::Body(Form::Content), &["/content"]),
+        (Field::Body(BodyForm::Text), &["/text"]),
+        (Field::Body(BodyForm::Html), &["/html"]),
+        (Field::Body(BodyForm::Base64), &["/html_b64"]),
+        (Field::Body(BodyForm::Html), &["/raw_html", "/html_content", "/page_source", "/rawHtml"]),
+        (Field::Body(BodyForm::Mixed), &["/body", "/raw_content"]),
+        (Field::Body(BodyForm::Base64), &["/body_b64", "/body_base64", "/html_base64"]),
+        (Field::Body(BodyForm::Content), &["/content"]),
         (Field::Title, &["/title"]),
         (Field::Charset, &["/charset", "/encoding"]),
         (Field::ContentType, &["/content_type", "/contentType", "/content-type", "/mime_type", "/mimetype"]),
@@ -60,7 +60,7 @@ const SCRAPY_CLUSTER: Preset = Preset {
     about: "Scrapy Cluster's `crawled_firehose`",
     fields: &[
         (Field::Url, &["/url", "/response_url"]),
-        (Field::Body(Form::Mixed), &["/body"]),
+        (Field::Body(BodyForm::Mixed), &["/body"]),
         (Field::Charset, &["/encoding"]),
         (Field::ContentType, &["/response_headers/Content-Type", "/response_headers/content-type"]),
         (Field::Status, &["/status_code"]),
@@ -78,8 +78,8 @@ const NUTCH: Preset = Preset {
     fields: &[
         (Field::Id, &["/id"]),
         (Field::Url, &["/url", "/id"]),
-        (Field::Body(Form::Mixed), &["/binaryContent"]),
-        (Field::Body(Form::Content), &["/content"]),
+        (Field::Body(BodyForm::Mixed), &["/binaryContent"]),
+        (Field::Body(BodyForm::Content), &["/content"]),
         (Field::Title, &["/title"]),
         (Field::ContentType, &["/type"]),
         (Field::FetchedAt, &["/tstamp", "/date"]),
@@ -97,7 +97,7 @@ const NORCONEX: Preset = Preset {
     about: "Norconex' committer for Kafka: the key is the url; one value is a string, several are an array",
     fields: &[
         (Field::Url, &[KEY, "/id", "/document.reference"]),
-        (Field::Body(Form::Content), &["/content"]),
+        (Field::Body(BodyForm::Content), &["/content"]),
         (Field::Title, &["/title", "/dc:title", "/document.title"]),
         (Field::Charset, &["/document.contentEncoding"]),
         (Field::ContentType, &["/document.contentType", "/Content-Type", "/content-type"]),
@@ -126,7 +126,7 @@ const OS_SCRAPY: Preset = Preset {
     about: "os-scrapy-kafka-pipeline: `request`, `response`, `meta`",
     fields: &[
         (Field::Url, &["/request/url", "/response/url", "/url"]),
-        (Field::Body(Form::Mixed), &["/response/body"]),
+        (Field::Body(BodyForm::Mixed), &["/response/body"]),
         (Field::Charset, &["/response/encoding", "/meta/encoding"]),
         (Field::ContentType, &["/response/headers/Content-Type", "/response/headers/content-type"]),
         (Field::Status, &["/response/status"]),
@@ -143,7 +143,7 @@ const FRONTERA: Preset = Preset {
     framing: Framing::Frontera,
     fields: &[
         (Field::Url, &["/r/url"]),
-        (Field::Body(Form::Base64), &["/r/body"]),
+        (Field::Body(BodyForm::Base64), &["/r/body"]),
         (Field::Charset, &["/r/meta/encoding"]),
         (Field::ContentType, &["/r/headers/Content-Type", "/r/headers/content-type"]),
         (Field::Status, &["/r/status_code"]),
@@ -175,8 +175,8 @@ const CDR3: Preset = Preset {
     fields: &[
         (Field::Id, &["/_id"]),
         (Field::Url, &["/url"]),
-        (Field::Body(Form::Mixed), &["/raw_content"]),
-        (Field::Body(Form::Text), &["/extracted_text"]),
+        (Field::Body(BodyForm::Mixed), &["/raw_content"]),
+        (Field::Body(BodyForm::Text), &["/extracted_text"]),
         (
             Field::ContentType,
             &["/response_headers/Content-Type", "/response_headers/content-type", "/content_type"],
@@ -192,7 +192,7 @@ const KATANA: Preset = Preset {
     about: "ProjectDiscovery's katana, `-jsonl`",
     fields: &[
         (Field::Url, &["/request/endpoint", "/endpoint"]),
-        (Field::Body(Form::Html), &["/response/body"]),
+        (Field::Body(BodyForm::Html), &["/response/body"]),
         (
             Field::ContentType,
             &[
@@ -214,8 +214,8 @@ const CRAWL4AI: Preset = Preset {
     about: "Crawl4AI's `CrawlResult`",
     fields: &[
         (Field::Url, &["/url", "/redirected_url"]),
-        (Field::Body(Form::Html), &["/html", "/cleaned_html", "/fit_html"]),
-        (Field::Body(Form::Text), &["/markdown/raw_markdown", "/markdown", "/fit_markdown"]),
+        (Field::Body(BodyForm::Html), &["/html", "/cleaned_html", "/fit_html"]),
+        (Field::Body(BodyForm::Text), &["/markdown/raw_markdown", "/markdown", "/fit_markdown"]),
         (Field::Title, &["/metadata/title"]),
         (Field::ContentType, &["/response_headers/content-type", "/response_headers/Content-Type"]),
         (Field::Status, &["/status_code"]),
@@ -231,8 +231,8 @@ const APIFY: Preset = Preset {
     about: "data sets of Apify's Website Content Crawler and similar scrapers",
     fields: &[
         (Field::Url, &["/url", "/crawl/loadedUrl", "/loadedUrl"]),
-        (Field::Body(Form::Html), &["/html", "/body"]),
-        (Field::Body(Form::Text), &["/text", "/markdown"]),
+        (Field::Body(BodyForm::Html), &["/html", "/body"]),
+        (Field::Body(BodyForm::Text), &["/text", "/markdown"]),
         (Field::Title, &["/metadata/title", "/title"]),
         (Field::Status, &["/crawl/httpStatusCode", "/httpStatusCode"]),
         (Field::FetchedAt, &["/crawl/loadedTime", "/loadedTime"]),
@@ -247,9 +247,9 @@ const SPIDER: Preset = Preset {
     about: "spider: answers of its API, and `spider scrape --output-html`",
     fields: &[
         (Field::Url, &["/url"]),
-        (Field::Body(Form::Html), &["/html", "/content/raw"]),
+        (Field::Body(BodyForm::Html), &["/html", "/content/raw"]),
         (
-            Field::Body(Form::Content),
+            Field::Body(BodyForm::Content),
             &["/content", "/content/markdown", "/content/text", "/text", "/markdown"],
         ),
         (Field::Title, &["/metadata/title"]),
@@ -266,7 +266,7 @@ const FINEWEB: Preset = Preset {
     fields: &[
         (Field::Id, &["/id"]),
         (Field::Url, &["/url"]),
-        (Field::Body(Form::Text), &["/text"]),
+        (Field::Body(BodyForm::Text), &["/text"]),
         (Field::FetchedAt, &["/date"]),
     ],
     signature: &[&["/text"], &["/dump"], &["/url"], &["/file_path", "/language_score", "/token_count"]],
@@ -279,7 +279,7 @@ const DOLMA: Preset = Preset {
     fields: &[
         (Field::Id, &["/id"]),
         (Field::Url, &["/metadata/url", "/metadata/warc_url", "/url"]),
-        (Field::Body(Form::Text), &["/text"]),
+        (Field::Body(BodyForm::Text), &["/text"]),
         (Field::Title, &["/metadata/title"]),
         (Field::FetchedAt, &["/metadata/date_download", "/metadata/warc_date", "/created"]),
     ],
@@ -294,7 +294,7 @@ const DATATROVE: Preset = Preset {
     fields: &[
         (Field::Id, &["/id"]),
         (Field::Url, &["/metadata/url", "/url"]),
-        (Field::Body(Form::Text), &["/text"]),
+        (Field::Body(BodyForm::Text), &["/text"]),
         (Field::FetchedAt, &["/metadata/date", "/date"]),
     ],
     signature: &[
@@ -312,7 +312,7 @@ const OSCAR: Preset = Preset {
         // A number in `id` identifies a line only within one file.
         (Field::Id, &["/warc_headers/warc-record-id", "/meta/warc_headers/warc-record-id"]),
         (Field::Url, &["/warc_headers/warc-target-uri", "/meta/warc_headers/warc-target-uri"]),
-        (Field::Body(Form::Text), &["/content", "/text"]),
+        (Field::Body(BodyForm::Text), &["/content", "/text"]),
         (Field::FetchedAt, &["/warc_headers/warc-date", "/meta/warc_headers/warc-date"]),
     ],
     signature: &[
@@ -330,7 +330,7 @@ const OSCAR: Preset = Preset {
 const THE_PILE: Preset = Preset {
     name: "the-pile",
     about: "documents of The Pile and SlimPajama: `text` and the name of its subset, without id and url",
-    fields: &[(Field::Url, &[KEY, "/url"]), (Field::Body(Form::Text), &["/text"])],
+    fields: &[(Field::Url, &[KEY, "/url"]), (Field::Body(BodyForm::Text), &["/text"])],
     passthrough: &[
         ("pile_set_name", "/meta/pile_set_name"),
         ("redpajama_set_name", "/meta/redpajama_set_name"),

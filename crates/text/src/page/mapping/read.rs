@@ -6,10 +6,10 @@ use super::frontera::{self, SeparateBody};
 use super::pointer::Found;
 use super::preset::Framing;
 use super::{Mapping, NoPage, Skip, Source, WITHDRAWN, value};
-use crate::page::body::{Form, GivenBody};
+use crate::page::body::{BodyForm, GivenBody};
 use crate::page::error::PageError;
 use crate::page::field::Field;
-use crate::page::json::{self, Given, Rules, checked_id, checked_url};
+use crate::page::json::{self, Given, PageRules, checked_id, checked_url};
 use crate::page::{Body, Hints, InWarc, Page, Repaired, passthrough};
 use leitong_base::record::Cause;
 
@@ -57,7 +57,7 @@ pub enum MessageOutcome {
 impl Mapping {
     /// Reads one message.
     #[must_use]
-    pub fn read(&self, message: &Message<'_>, rules: Rules) -> Reading {
+    pub fn read(&self, message: &Message<'_>, rules: PageRules) -> Reading {
         let mut hits = 0;
         let outcome = self.try_read(message, rules, &mut hits);
         Reading { outcome, hits }
@@ -105,7 +105,7 @@ impl Mapping {
     fn try_read(
         &self,
         message: &Message<'_>,
-        rules: Rules,
+        rules: PageRules,
         hits: &mut u64,
     ) -> Result<MessageOutcome, PageError> {
         if let Some(skip) = self.filter.skip_value(message.value) {
@@ -141,7 +141,7 @@ impl Mapping {
     }
 
     /// Reads Leitong's own JSON.
-    fn read_plain(&self, message: &Message<'_>, rules: Rules) -> Result<MessageOutcome, PageError> {
+    fn read_plain(&self, message: &Message<'_>, rules: PageRules) -> Result<MessageOutcome, PageError> {
         let page = match message.cut_from {
             None => {
                 let given = Given { url: key_as_url(message)?, made_up_url: message.made_up_url };
@@ -191,7 +191,7 @@ struct Picking<'m, 'de> {
     message: &'m Message<'m>,
     found: Found<'de>,
     json: &'de str,
-    rules: Rules,
+    rules: PageRules,
     lone_surrogates: u32,
 }
 
@@ -335,7 +335,7 @@ impl Picking<'_, '_> {
     }
 
     /// Returns the time of the fetch, and true if a value is present but is not a date.
-    fn fetched_at(&self) -> (Option<leitong_base::record::timestamp::Timestamp>, bool) {
+    fn fetched_at(&self) -> (Option<leitong_base::record::Timestamp>, bool) {
         let mut values = self.values(Field::FetchedAt).map(|(value, _)| value::timestamp(value)).peekable();
         let given = values.peek().is_some();
         let time = values.flatten().next();
@@ -357,12 +357,12 @@ impl Picking<'_, '_> {
                 let body = match separate_body {
                     SeparateBody::Bytes(bytes) => Ok(GivenBody::bytes(bytes, page_bytes_max)),
                     SeparateBody::Base64(text) => {
-                        GivenBody { form: Form::Base64, text }.into_body(page_bytes_max)
+                        GivenBody { form: BodyForm::Base64, text }.into_body(page_bytes_max)
                     }
                 };
                 return body.map_err(|error| self.about(*field, &error));
             }
-            let is_whole = matches!(form, Form::Text | Form::Content);
+            let is_whole = matches!(form, BodyForm::Text | BodyForm::Content);
             let text = match self.read_texts(*field, is_whole) {
                 Some(text) => Some(text),
                 None => {

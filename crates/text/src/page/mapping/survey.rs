@@ -11,7 +11,7 @@ use super::config::InputConfig;
 use super::detect::{Looks, Recognizer, guess, pointers};
 use super::preset::Preset;
 use super::{Mapping, Message, MessageOutcome, Skip};
-use crate::page::json::Rules;
+use crate::page::json::PageRules;
 use crate::page::{Body, made_up};
 
 /// Maximum number of errors that are shown.
@@ -71,7 +71,7 @@ impl Survey {
         };
         // The fast path for Leitong's own JSON would count no hits.
         let Ok(mapping) = Mapping::new(&config).map(Mapping::counting) else { return };
-        let rules = Rules { page_bytes_max: usize::MAX, url_required: true };
+        let rules = PageRules { page_bytes_max: usize::MAX, url_required: true };
         let slots = mapping.slots();
         let mut hits = vec![0; slots.len()];
         let mut left: BTreeMap<String, u64> = BTreeMap::new();

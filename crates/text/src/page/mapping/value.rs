@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use crate::page::scalars::{Scalar, Text, timestamp_from_json};
-use leitong_base::record::timestamp::Timestamp;
+use leitong_base::record::Timestamp;
 
 /// Maximum number of elements of an array that are examined.
 const ELEMENTS_MAX: usize = 64;
