@@ -6,7 +6,7 @@
 use leitong::config::Config;
 use leitong::pipeline::document;
 use leitong::{Credits, Deduplicator};
-use leitong_base::record::{Credits, Timestamp};
+use leitong_base::record::Timestamp;
 use leitong_base::work::Work;
 use leitong_text::extract::Extractor;
 use leitong_text::page::Page;
