@@ -23,7 +23,8 @@ use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 use leitong_fingerprint::digest::text_digest;
 use leitong_fingerprint::secret::DigestHash;
 use leitong_text::extract::Document;
-use leitong_text::page::{Body, PageRules, parse_json};
+use leitong_text::page::Page;
+use leitong_text::page::{Body, PageRules};
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 2] = ["neardup_zh_fudan", "neardup_zh_xitu"];
@@ -77,8 +78,8 @@ fn main() {
         }
         for (number, line) in lines.iter().enumerate() {
             let mut watch = times.watch(number);
-            let page =
-                parse_json(line, PageRules { page_bytes_max: 1 << 20, url_required: true }).expect("a page");
+            let page = Page::from_json(line, PageRules { page_bytes_max: 1 << 20, url_required: true })
+                .expect("a page");
             watch.lap("parse JSON");
             let Body::Text(text) = &page.body else { panic!("{page:?}") };
             let document = Document::from_text(None, text);

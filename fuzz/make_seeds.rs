@@ -16,7 +16,7 @@ use leitong_base::record::{
     TextDigest, Timestamp, Unreadable,
 };
 use leitong_cluster::changelog::{position_message, position_record};
-use leitong_cluster::log::{Sent, Watermark, Watermarks, encode_entry};
+use leitong_cluster::log::{Entry, Sent, Watermark, Watermarks};
 use leitong_cluster::{
     Canonical, Centroid, ClusterRules, Clusterer, NewCanonical, NewCentroid, Position, Rank,
 };
@@ -84,14 +84,14 @@ fn entries(detector: &dyn Detector, fingerprint: &[u8]) {
     write(
         "entry",
         "page",
-        &encode_entry(page(Outcome::Fingerprint(fingerprint.into())), sent, detector.name()),
+        &Entry::encode(page(Outcome::Fingerprint(fingerprint.into())), sent, detector.name()),
     );
     write(
         "entry",
         "undecidable",
-        &encode_entry(page(Outcome::Undecidable(Reason::TooShort)), sent, detector.name()),
+        &Entry::encode(page(Outcome::Undecidable(Reason::TooShort)), sent, detector.name()),
     );
-    write("entry", "unreadable", &encode_entry(unreadable, sent, detector.name()));
+    write("entry", "unreadable", &Entry::encode(unreadable, sent, detector.name()));
 }
 
 /// Writes the same three centroids as a changelog, as a saved table and as a local snapshot.

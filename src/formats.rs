@@ -6,13 +6,13 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::checkpoint;
-use leitong_base::proto::{
-    CHANGELOG_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION_MAX, FORMAT_VERSION, SNAPSHOT_FORMAT_VERSION,
-};
+use leitong_base::proto::FORMAT_VERSION;
+use leitong_cluster::changelog::ChangelogRecord;
 use leitong_corpora::keep::TableSizes;
 use leitong_corpora::keep::verify::TableTexts;
-use leitong_store::blocks;
-use leitong_store::snapshot::{FORMAT_WITH_TEXTS, LINES_FORMAT_VERSION};
+use leitong_store::blocks::BlockStore;
+use leitong_store::snapshot::SnapshotPlace;
+use leitong_store::snapshot::{LinesHead, TableDir};
 
 /// A format of data that outlives the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,16 +39,16 @@ pub(crate) const FORMATS: [Format; 11] = [
     format("log record", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format(
         "changelog",
-        CHANGELOG_FORMAT_VERSION..=CHANGELOG_FORMAT_VERSION_MAX,
-        1..=CHANGELOG_FORMAT_VERSION_MAX,
+        ChangelogRecord::FORMAT_VERSION..=ChangelogRecord::FORMAT_VERSION_MAX,
+        1..=ChangelogRecord::FORMAT_VERSION_MAX,
     ),
-    format("worker's snapshot", one(SNAPSHOT_FORMAT_VERSION), one(SNAPSHOT_FORMAT_VERSION)),
-    format("worker's table on disk", one(FORMAT_WITH_TEXTS), 1..=FORMAT_WITH_TEXTS),
-    format("saved table", one(FORMAT_WITH_TEXTS), 1..=FORMAT_WITH_TEXTS),
-    format("block", one(blocks::FORMAT_VERSION), one(blocks::FORMAT_VERSION)),
+    format("worker's snapshot", one(SnapshotPlace::FORMAT_VERSION), one(SnapshotPlace::FORMAT_VERSION)),
+    format("worker's table on disk", one(TableDir::FORMAT_VERSION), 1..=TableDir::FORMAT_VERSION),
+    format("saved table", one(TableDir::FORMAT_VERSION), 1..=TableDir::FORMAT_VERSION),
+    format("block", one(BlockStore::FORMAT_VERSION), one(BlockStore::FORMAT_VERSION)),
     format("journal of `serve`", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format("checkpoint of `dedup`", one(checkpoint::FORMAT_VERSION), one(checkpoint::FORMAT_VERSION)),
-    format("exported table", one(LINES_FORMAT_VERSION), 1..=LINES_FORMAT_VERSION),
+    format("exported table", one(LinesHead::FORMAT_VERSION), 1..=LinesHead::FORMAT_VERSION),
     format("sizes of clusters", one(TableSizes::FORMAT_VERSION), one(TableSizes::FORMAT_VERSION)),
     format("texts of a table", one(TableTexts::FORMAT_VERSION), one(TableTexts::FORMAT_VERSION)),
 ];

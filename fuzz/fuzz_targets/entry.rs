@@ -9,14 +9,14 @@ mod common;
 use std::sync::{Arc, LazyLock};
 
 use leitong_base::record::{LogRecord, Outcome, Reason};
-use leitong_cluster::log::{Sent, decode_entry, encode_entry};
+use leitong_cluster::log::{Entry, Sent};
 use leitong_fingerprint::Detector;
 use libfuzzer_sys::fuzz_target;
 
 static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);
 
 fuzz_target!(|data: &[u8]| {
-    match decode_entry(data, &**DETECTOR) {
+    match Entry::decode(data, &**DETECTOR) {
         Ok(entry) => {
             if let LogRecord::Page(page) = &entry.record {
                 match &page.outcome {
@@ -31,8 +31,8 @@ fuzz_target!(|data: &[u8]| {
                 timestamp_ms: entry.origin.timestamp_ms,
                 topic_id: entry.origin.topic_id,
             };
-            let bytes = encode_entry(entry.record.clone(), sent, DETECTOR.name());
-            assert_eq!(decode_entry(&bytes, &**DETECTOR), Ok(entry), "what is written is read");
+            let bytes = Entry::encode(entry.record.clone(), sent, DETECTOR.name());
+            assert_eq!(Entry::decode(&bytes, &**DETECTOR), Ok(entry), "what is written is read");
         }
         Err(error) => common::assert_readable(&error.to_string()),
     }

@@ -19,7 +19,7 @@ use super::store::{Store, journal_head, place, unreliable};
 use crate::config::ApiConfig;
 use leitong_base::proto::JournalBatch;
 use leitong_base::record::{FingerprintRecord, Timestamp};
-use leitong_cluster::log::page_message;
+use leitong_cluster::log::Entry;
 use leitong_store::snapshot::{Journal, SnapshotError, TableDir, TableSettings};
 
 /// A group with this many pages accepts no more submissions, so look-ups never wait for long.
@@ -120,7 +120,7 @@ impl Committer {
         let batch = JournalBatch {
             first_log_offset,
             decided_at_ms: now.as_ms(),
-            pages: pages.iter().map(|page| page_message(page.clone(), detector)).collect(),
+            pages: pages.iter().map(|page| Entry::page_message(page.clone(), detector)).collect(),
         };
         if let Err(error) = self.journal.append(&batch) {
             tracing::error!(%error, "pages are not stored: the journal cannot be written");

@@ -24,7 +24,7 @@ use leitong_base::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinti
 use leitong_cluster::{ClusterId, Scratch};
 use leitong_corpora::source::Payload;
 use leitong_text::page::mapping::MessageOutcome;
-use leitong_text::page::{Body, Hints, Page, PageError, checked_id, checked_url, decompressed, id_from_url};
+use leitong_text::page::{Body, Hints, Page, PageError, checked_id, checked_url, decompressed};
 
 /// Converter of requests to answers, shared by all threads.
 pub(crate) struct Core {
@@ -319,10 +319,10 @@ fn raw_page(request: &Request, page_bytes_max: usize) -> Page {
 /// Replaces url and id of the page by those in the query.
 fn named(mut page: Page, options: &Options) -> Result<Page, Problem> {
     if let Some(url) = &options.url {
-        let has_own_id = page.id != id_from_url(&page.url);
+        let has_own_id = page.id != Page::id_for_url(&page.url);
         page.url = checked_url(Some(url.clone())).map_err(|error| unreadable(&error))?;
         if !has_own_id {
-            page.id = id_from_url(&page.url);
+            page.id = Page::id_for_url(&page.url);
         }
     }
     if options.id.is_some() {

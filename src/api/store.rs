@@ -17,7 +17,7 @@ use crate::telemetry::metrics;
 use leitong_base::hashed::Seed;
 use leitong_base::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
 use leitong_base::record::{FingerprintRecord, LogRecord, Place, Timestamp};
-use leitong_cluster::log::page_from_message;
+use leitong_cluster::log::Entry;
 use leitong_cluster::verdict::{Conclusion, Verdict};
 use leitong_cluster::{ClusterId, Clusterer, Position, PreviewOptions, Scratch, TableFault};
 use leitong_store::snapshot::{Journal, SnapshotError, TableDir, TableSettings, Torn};
@@ -107,7 +107,7 @@ impl Store {
         }
         let lacked = (batch.first_log_offset..).zip(batch.pages).filter(|(offset, _)| *offset >= next);
         let pages = lacked.map(|(offset, message)| {
-            page_from_message(message, place(offset), &*settings.detector).map_err(|error| {
+            Entry::page_from_message(message, place(offset), &*settings.detector).map_err(|error| {
                 SnapshotError::JournalDamaged {
                     path: folder.journal_path(),
                     at: 0,

@@ -34,7 +34,7 @@ use leitong_cluster::Clusterer;
 use leitong_corpora::keep::remove_parts;
 use leitong_corpora::sink::Extents;
 use leitong_corpora::source::ReadPart;
-use leitong_store::snapshot::{TableDir, TableSettings, Unfinished, forget_mark};
+use leitong_store::snapshot::{TableDir, TableSettings, Unfinished};
 
 pub(crate) use milestones::Milestones;
 pub(crate) use sink::CheckpointSink;
@@ -300,7 +300,7 @@ impl CheckpointDir {
     }
 
     fn forget_mark(&self) -> anyhow::Result<()> {
-        forget_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
+        TableDir::forget_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
     }
 
     /// Returns the folder, which also contains the parts of outputs that are not yet complete.

@@ -19,7 +19,7 @@ use leitong_base::record::Timestamp;
 use leitong_base::terminal;
 use leitong_corpora::sink::Counts;
 use leitong_corpora::source::{Input, Reading, digest, digests_of_beginnings, is_object};
-use leitong_store::snapshot::{TableDir, sync_parent};
+use leitong_store::snapshot::{TableDir, Unfinished};
 
 /// Advice for a user who wants to repeat a finished run.
 const REMEDY: &str = "to run it again, name a table that does not have these pages, such as an empty folder";
@@ -248,7 +248,7 @@ impl Marked {
             let on_disk = File::open(path).and_then(|file| file.sync_all());
             on_disk.with_context(|| format!("cannot write {}", path.display()))?;
             if folders.insert(path.parent()) {
-                sync_parent(path).with_context(|| format!("cannot write {}", path.display()))?;
+                Unfinished::sync_parent(path).with_context(|| format!("cannot write {}", path.display()))?;
             }
         }
         let mut readings = readings.iter();

@@ -15,7 +15,7 @@ use serde_json::Value;
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::ClusterId;
-use leitong_store::snapshot;
+use leitong_store::snapshot::TableDir;
 
 /// Limit on the members of a cluster that are shown.
 pub(crate) const MEMBERS_MAX: usize = 100;
@@ -107,7 +107,7 @@ impl Saved {
     /// # Errors
     /// Fails if a file cannot be read or is damaged, or if there is no table.
     pub(crate) fn look_up(&self, wanted: Wanted<'_>) -> anyhow::Result<Found> {
-        let companions = snapshot::companion_files(&self.table)?;
+        let companions = TableDir::companion_files(&self.table)?;
         let mut found = Found {
             saved_at: companions.saved_at.and_then(|time| {
                 let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
@@ -142,9 +142,9 @@ impl Saved {
 
     /// Finds the centroid of the cluster, or of the page if it founded one.
     fn find_centroid(&self, wanted: Wanted<'_>, found: &mut Found) -> anyhow::Result<()> {
-        let position = snapshot::inspect(&self.table, |position, centroid| {
+        let position = TableDir::inspect(&self.table, |position, centroid| {
             found.centroids += 1;
-            let id = snapshot::cluster_id(position, centroid.log_offset).to_string();
+            let id = ClusterId::in_table(position, centroid.log_offset).to_string();
             let is_it = match (&found.cluster_id, wanted) {
                 (Some(cluster), _) => *cluster == id,
                 (None, Wanted::Page(page)) => names(&centroid).any(|name| name == page),

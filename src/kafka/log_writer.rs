@@ -22,7 +22,7 @@ use crate::pipeline::log_source::log_partition;
 use crate::telemetry::metrics;
 use crate::telemetry::traces::{self, page::PageTrace};
 use leitong_base::record::LogRecord;
-use leitong_cluster::log::{Sent, Ticket, encode_entry};
+use leitong_cluster::log::{Entry, Sent, Ticket};
 
 /// One producer session.
 pub(crate) struct LogProducer {
@@ -101,7 +101,7 @@ impl LogProducer {
                 None => return true, // assigned to another instance by now
             }
         };
-        let bytes = encode_entry(record, Sent { previous_offset, timestamp_ms, topic_id }, self.detector);
+        let bytes = Entry::encode(record, Sent { previous_offset, timestamp_ms, topic_id }, self.detector);
         let context = trace.as_mut().map(|trace| trace.sending());
         let sent = Box::new(InFlight { ticket, trace });
         let mut message: BaseRecord<'_, (), [u8], Box<InFlight>> =

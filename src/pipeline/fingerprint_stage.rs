@@ -23,8 +23,8 @@ use leitong_base::limits::{
 };
 use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
-    Carried, Cause, Credits, FingerprintRecord, HEADERS_LEFT_OUT, LogRecord, Outcome, Place, Reason,
-    Received, TextDigest, Timestamp, Unreadable,
+    Carried, Cause, Credits, FingerprintRecord, LogRecord, Outcome, Place, Reason, Received, TextDigest,
+    Timestamp, Unreadable,
 };
 use leitong_base::work::{TooMuchWork, Work};
 use leitong_corpora::keep::verify::Packer;
@@ -303,7 +303,7 @@ impl FingerprintStage {
             explanation += &format!("; its key and headers of {bytes} bytes are omitted");
             // In a header, it passes through the log to the cluster stage, which writes the dead letter.
             let note = format!("key and headers, {bytes} bytes; see the original at {source}");
-            let headers = vec![(HEADERS_LEFT_OUT.to_owned(), Some(note.into_bytes()))];
+            let headers = vec![(Received::HEADERS_LEFT_OUT.to_owned(), Some(note.into_bytes()))];
             *received = Received { log_time: received.log_time, headers, key: None };
         }
         Unreadable {
@@ -479,7 +479,7 @@ mod tests {
 
     use super::*;
     use leitong_base::record::Received;
-    use leitong_text::page::{Body, PageRules, parse_json};
+    use leitong_text::page::{Body, PageRules};
 
     static STAGE: LazyLock<FingerprintStage> =
         LazyLock::new(|| FingerprintStage::new(Config::default()).expect("defaults"));
@@ -534,7 +534,7 @@ mod tests {
         let page = crate::config::PageConfig { work_max: 1_000_000, ..config.page.clone() };
         let stage = FingerprintStage::new(Config { page, ..config }).expect("right settings");
         let outcome = |body: Body| {
-            let page = Page { body, ..parse_json(br#"{"url": "http://x/"}"#, RULES).expect("a page") };
+            let page = Page { body, ..Page::from_json(br#"{"url": "http://x/"}"#, RULES).expect("a page") };
             let mut workspace = stage.workspace();
             match stage.process_page(place(), page, &mut workspace).record {
                 Ok(LogRecord::Page(page)) => page.outcome,

@@ -77,7 +77,7 @@ mod tests {
     use crate::config::Config;
     use crate::pipeline::fingerprint_stage::FingerprintStage;
     use leitong_base::record::LogRecord;
-    use leitong_cluster::log::{Admission, Entry, Watermarks, decode_entry};
+    use leitong_cluster::log::{Admission, Entry, Watermarks};
     use leitong_text::page::Page;
 
     const TIME: i64 = 1_700_000_000_000;
@@ -106,7 +106,7 @@ mod tests {
         let mut watermarks = vec![Watermarks::default(); 4];
         let mut accepted = vec![Vec::new(); 4];
         for (at, (partition, bytes)) in log.iter().enumerate() {
-            let Entry { record, origin } = decode_entry(bytes, &**stage.detector()).expect("a record");
+            let Entry { record, origin } = Entry::decode(bytes, &**stage.detector()).expect("a record");
             let LogRecord::Page(page) = record else { panic!("a page") };
             assert_eq!(page.log_time, Timestamp::from_ms(TIME));
             let partition = *partition as usize;

@@ -13,7 +13,7 @@ use leitong_corpora::source::{Payload, Source, WarcReader};
 use leitong_text::page::mapping::{self, Framing, Mapping, MessageOutcome, Reading, Skip};
 use leitong_text::page::{
     Body, DecompressError, Hints, Page, PageConfig, PageError, PageRules, checked_url, decompressed,
-    parse_protobuf, without_schema_head,
+    without_schema_head,
 };
 
 /// A message as received.
@@ -79,7 +79,7 @@ impl Message<'_> {
             PageFormat::Json => json(hits),
             PageFormat::Protobuf => {
                 let url = if config.url_from == UrlFrom::Key { Some(self.url()?) } else { None };
-                Ok(mapping.filtered(parse_protobuf(&decompressed()?, url, limits.bytes_max)?))
+                Ok(mapping.filtered(Page::from_protobuf(&decompressed()?, url, limits.bytes_max)?))
             }
             PageFormat::Html => Ok(mapping.filtered(self.body(value, codings, limits)?)),
         }

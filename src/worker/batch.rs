@@ -23,7 +23,7 @@ use crate::verdict_message::log_origin::LogOrigin;
 use crate::worker::log_partition::{Accepted, LogPartition};
 use crate::worker::outputs::Outputs;
 use leitong_base::record::{LogRecord, Timestamp};
-use leitong_cluster::log::{Entry, EntryError, LogPlace, Origin, decode_entry};
+use leitong_cluster::log::{Entry, EntryError, LogPlace, Origin};
 
 /// Maximum number of bytes of log records in one transaction. Records may be large, because input that is not
 /// a page is kept whole.
@@ -126,7 +126,7 @@ impl<'a, W: World> LogDecider<'a, W> {
     /// Decodes a record of the log.
     fn read(&self, message: &impl Message) -> Result<(LogPlace, Result<Entry, EntryError>), Trouble> {
         let (at, role) = (place(message), &self.owned.role);
-        let entry = decode_entry(message.payload().unwrap_or_default(), &*role.detector);
+        let entry = Entry::decode(message.payload().unwrap_or_default(), &*role.detector);
         match &entry {
             Err(error @ EntryError::TooNew { .. }) => {
                 let topic = &self.owned.config().kafka.topics.fingerprints;

@@ -21,7 +21,7 @@ use leitong_cluster::changelog::Identity;
 use leitong_cluster::{Clusterer, TableFault};
 use leitong_fingerprint::Detector;
 use leitong_store::blocks::{BlockStore, Files};
-use leitong_store::snapshot::{SnapshotError, save_blocks};
+use leitong_store::snapshot::{ChangelogBlocks, SnapshotError};
 
 /// Pause before a failed save is retried, and interval at which failures are logged.
 const FAILED_PAUSE: Duration = Duration::from_secs(60);
@@ -134,7 +134,7 @@ impl DiskTable {
     fn save(&mut self, table: &Clusterer, position: proto::Position) -> Result<(), SnapshotError> {
         let (places, topic) = (&mut self.places, self.topic.clone());
         let tail = |number| proto::ChangelogTail { topic, offset: places.before(number) };
-        save_blocks(&*self.files, &self.store, table, &*self.detector, position, tail)?;
+        ChangelogBlocks::save(&*self.files, &self.store, table, &*self.detector, position, tail)?;
         self.measure();
         Ok(())
     }

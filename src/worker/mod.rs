@@ -66,7 +66,7 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::admin::{AdminPort, MorePaths};
 use crate::telemetry::health::Health;
 use crate::telemetry::{metrics, templates, traces};
-use leitong_store::blocks::check_keys;
+use leitong_store::blocks::BlockStore;
 use stop::Stop;
 
 /// The stages to run.
@@ -105,7 +105,7 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
     let traced = trace_settings(&config)?;
     let stage = Arc::new(FingerprintStage::new(config.clone())?);
     if config.table.on_disk && roles.cluster {
-        check_keys(&**stage.detector())?;
+        BlockStore::check_keys(&**stage.detector())?;
     }
     let config = Arc::new(config);
     let health = Arc::new(Health::default());

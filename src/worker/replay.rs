@@ -18,7 +18,7 @@ use crate::worker::log_partition::{Accepted, Decided, LogPartition};
 use leitong_cluster::log::entry::{self, Entry, EntryError};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Restored;
-use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks, decode_entry};
+use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks};
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::sink::Sink;
 use leitong_store::snapshot::TableSettings;
@@ -140,7 +140,7 @@ pub(crate) fn replay(
         match reader.next(Duration::from_secs(1))? {
             Step::Record(message) if place(&message).offset < end => {
                 let at = place(&message);
-                let entry = decode_entry(message.payload().unwrap_or_default(), &**detector);
+                let entry = Entry::decode(message.payload().unwrap_or_default(), &**detector);
                 if let Err(error @ EntryError::TooNew { .. }) = &entry {
                     anyhow::bail!("{}@{}: {error}", reader.name(), at.offset);
                 }

@@ -10,7 +10,7 @@ use super::{Accepted, positions};
 use crate::config::Config;
 use crate::kafka::identity::TopicWatch;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use leitong_base::proto::CHANGELOG_FORMAT_VERSION_MAX;
+use leitong_cluster::changelog::ChangelogRecord;
 
 /// Refuses settings that the tables were not made with.
 ///
@@ -25,7 +25,7 @@ pub(super) fn refuse_another(
 ) -> anyhow::Result<()> {
     for partition in 0..log_partitions {
         let Some(found) = positions::last(config, partition)? else { continue };
-        if found.format_version > CHANGELOG_FORMAT_VERSION_MAX {
+        if found.format_version > ChangelogRecord::FORMAT_VERSION_MAX {
             continue; // its owner reports this, and which instance needs an update
         }
         let settings = (&**stage.detector(), stage.fingerprint_hash());

@@ -11,7 +11,7 @@ use leitong::config::{Config, PageConfig};
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::random::Random;
 use leitong_base::record::{LogRecord, Outcome, Place, Reason};
-use leitong_text::page::{Body, Page, PageRules, parse_json};
+use leitong_text::page::{Body, Page, PageRules};
 
 use crate::common::wait::cpu_time;
 
@@ -42,7 +42,7 @@ fn repeated(pattern: &str, bytes: usize) -> String {
 
 fn page(body: Body) -> Page {
     let rules = PageRules { page_bytes_max: 1 << 30, url_required: true };
-    Page { body, ..parse_json(br#"{"url": "http://hostile.example/"}"#, rules).expect("a page") }
+    Page { body, ..Page::from_json(br#"{"url": "http://hostile.example/"}"#, rules).expect("a page") }
 }
 
 fn process(half: &FingerprintStage, body: Body) -> (Outcome, u64) {

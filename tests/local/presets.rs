@@ -87,7 +87,7 @@ fn shown(page: &Page) -> String {
         other => format!("{other:?}"),
     };
     let mut line = format!("page {}", page.url);
-    if page.id != leitong_text::page::id_from_url(&page.url) {
+    if page.id != Page::id_for_url(&page.url) {
         let _ = write!(line, " id={}", page.id);
     }
     for (name, value) in [

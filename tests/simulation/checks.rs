@@ -12,7 +12,7 @@ use crate::worker::log_partition::{Accepted, LogPartition};
 use leitong_cluster::log::entry;
 use leitong_base::record::{Place, Timestamp};
 use leitong_cluster::changelog::{Identity, Restored};
-use leitong_cluster::log::{LogPlace, TopicIds, Watermarks, decode_entry};
+use leitong_cluster::log::{Entry, LogPlace, TopicIds, Watermarks};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{
     CanonicalConfig, ClusterRules, Clusterer, ExpiryConfig, Position, Preference, RecrawlsConfig,
@@ -143,7 +143,7 @@ fn replay(
     let mut outcomes = BTreeMap::new();
     for record in &brokers.partition(Topic::Log, log_partition).records {
         let place = LogPlace { offset: record.offset, timestamp_ms: Some(record.timestamp_ms) };
-        let entry = decode_entry(record.value.as_deref().unwrap_or_default(), &*detector());
+        let entry = Entry::decode(record.value.as_deref().unwrap_or_default(), &*detector());
         for accepted in state.take_batch(vec![(place, entry)], 0, now).expect("in memory").accepted {
             let Accepted::Concluded(conclusion) = accepted else { continue };
             let (place, outcome) = match conclusion {

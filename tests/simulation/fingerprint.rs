@@ -16,7 +16,7 @@ use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
     Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Timestamp, Unreadable,
 };
-use leitong_cluster::log::{AssignmentId, Sent, Session, Ticket, encode_entry};
+use leitong_cluster::log::{AssignmentId, Entry, Sent, Session, Ticket};
 
 use super::brokers::{Brokers, Status, Stored, Topic};
 use super::{Mistake, Rng, Time};
@@ -125,7 +125,7 @@ impl Sending {
         // Crawlers' clocks differ, so timestamps are not monotonic.
         let timestamp_ms = Some((offset * 10 + offset * 7 % 31) as i64);
         let sent = Sent { previous_offset, timestamp_ms, topic_id: None };
-        let bytes = encode_entry(record, sent, "simhash");
+        let bytes = Entry::encode(record, sent, "simhash");
         self.in_flight[log_partition].push_back((bytes, ticket));
     }
 }

@@ -13,7 +13,7 @@ use crate::worker::ports::World;
 use crate::worker::role::ClusterRole;
 use crate::worker::tables::WorkerTables;
 use leitong_base::record::{FingerprintRecord, LogRecord, Timestamp};
-use leitong_cluster::log::{LogPlace, decode_entry};
+use leitong_cluster::log::{Entry, LogPlace};
 use leitong_cluster::verdict::Verdict;
 use leitong_cluster::{ClusterRules, PreviewOptions, Scratch};
 
@@ -58,7 +58,7 @@ impl LookUps {
         let partition = self.rng.below(u64::from(log_partitions)) as u32;
         let records = &brokers.partition(Topic::Log, partition).records;
         let record = records.get(self.rng.index(records.len().max(1)))?;
-        match decode_entry(record.value.as_deref().unwrap_or_default(), &*checks::detector()).ok()?.record {
+        match Entry::decode(record.value.as_deref().unwrap_or_default(), &*checks::detector()).ok()?.record {
             LogRecord::Page(page) => {
                 Some((process, partition, FingerprintRecord { page_id: "asked".to_owned(), ..*page }))
             }
@@ -97,7 +97,7 @@ impl LookUps {
                     };
                     let place = LogPlace { offset: record.offset, timestamp_ms: Some(record.timestamp_ms) };
                     let entry =
-                        decode_entry(record.value.as_deref().unwrap_or_default(), &*checks::detector());
+                        Entry::decode(record.value.as_deref().unwrap_or_default(), &*checks::detector());
                     state.take_batch(vec![(place, entry)], 0, answer.now).expect("in memory");
                 }
                 answer.compare(&state)?;

@@ -13,19 +13,3 @@ pub mod otlp {
 
 /// Format version of every record of the log. A reader stops at a record with a newer version.
 pub const FORMAT_VERSION: u32 = 1;
-/// Format version of the changelog and its snapshots. Since version 2 centroids are numbered and removed only
-/// when they expire. An older reader would mistake all records of the changelog for the current table.
-pub const CHANGELOG_FORMAT_VERSION: u32 = 2;
-/// Format version of changelogs that name canonical pages other than the founders of clusters. An older
-/// reader would name the wrong pages in verdicts.
-pub const CHANGELOG_CANONICAL_FORMAT_VERSION: u32 = 3;
-/// Format version of changelogs that contain crawled urls. An older reader would mistake a recrawled page for
-/// a new one, or for a copy of a page that is gone.
-pub const CHANGELOG_CRAWLS_FORMAT_VERSION: u32 = 4;
-/// Format version of texts of pages that joined clusters, and of positions, which count them. An older reader
-/// would mistake a text already seen for a new one.
-pub const CHANGELOG_TEXTS_FORMAT_VERSION: u32 = 5;
-/// Newest format version of the changelog that this program can read.
-pub const CHANGELOG_FORMAT_VERSION_MAX: u32 = CHANGELOG_TEXTS_FORMAT_VERSION;
-/// Format version of a worker's local snapshot. Since version 3 it holds texts of pages that joined clusters.
-pub const SNAPSHOT_FORMAT_VERSION: u32 = 3;

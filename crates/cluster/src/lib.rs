@@ -65,6 +65,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use leitong_base::proto;
+
 pub use articles::ArticlePage;
 pub use canonical::{Canonical, CanonicalConfig, NewCanonical, Preference, Rank};
 pub use clusterer::{
@@ -130,6 +132,13 @@ pub struct ClusterId {
 }
 
 impl ClusterId {
+    /// Returns the id of the cluster that was founded at `log_offset`, in the table with this position record.
+    #[must_use]
+    pub fn in_table(position: &proto::Position, log_offset: u64) -> Self {
+        let (log_generation, log_partition) = (position.log_generation, position.log_partition);
+        Self { log_generation, log_partition, log_offset }
+    }
+
     /// Returns generation, partition and offset as 16 bytes, big-endian.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {

@@ -9,7 +9,7 @@ use super::there_is_no_table;
 use crate::cli::documents;
 use crate::cli::settings::{self, Wrong};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use leitong_store::snapshot::{Compacted, TableDir, has_blocks};
+use leitong_store::snapshot::{Compacted, TableDir};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let mut config = settings::config(config.as_deref(), detector.as_deref(), None)?;
     // The table itself tells whether its centroids are on disk.
     let no_table = || there_is_no_table(folder);
-    config.table.on_disk = has_blocks(folder)?.with_context(no_table)?;
+    config.table.on_disk = TableDir::has_blocks(folder)?.with_context(no_table)?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     let compacted = TableDir::open(folder)?.compact(&settings)?.with_context(no_table)?;

@@ -8,9 +8,7 @@ use clap::Args;
 use crate::cli::outputs::refuse_overwriting;
 use leitong_base::proto;
 use leitong_corpora::sink::WholeLines;
-use leitong_store::snapshot::{
-    CentroidLine, CrawlLine, LinesHead, Saved, SnapshotError, TextLine, inspect_all,
-};
+use leitong_store::snapshot::{CentroidLine, CrawlLine, LinesHead, Saved, SnapshotError, TableDir, TextLine};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -53,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         });
         failed = pushed.err();
     };
-    let position = inspect_all(folder, begin, &mut take)?;
+    let position = TableDir::inspect_all(folder, begin, &mut take)?;
     if let Some(error) = failed {
         return Err(error).with_context(cannot);
     }

@@ -10,7 +10,7 @@ use crate::cli::documents;
 use crate::cli::settings::{self, Wrong};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_corpora::source::Input;
-use leitong_store::snapshot::import;
+use leitong_store::snapshot::TableDir;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let input = Input::open(lines).and_then(Input::into_reader);
     let input = input.with_context(|| format!("cannot read {}", lines.display()))?;
     let unfinished = unfinished::begin(output, "an import")?;
-    let count = import(input, lines, unfinished.path(), &settings)?;
+    let count = TableDir::import(input, lines, unfinished.path(), &settings)?;
     unfinished::finish(unfinished, output)?;
     documents::print(&format!("{count} centroids\n"))
 }

@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::documents;
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
-use leitong_store::snapshot::{inspect, unexpired, verify};
+use leitong_store::snapshot::TableDir;
 
 /// Number of corpora that `info` lists by name.
 const CORPORA_MAX: usize = 10;
@@ -152,7 +152,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 fn info(folder: &Path) -> anyhow::Result<Info> {
     let mut info = Info::default();
-    let position = inspect(folder, |position, centroid| {
+    let position = TableDir::inspect(folder, |position, centroid| {
         info.centroids += 1;
         match info.corpora.get_mut(&centroid.corpus) {
             Some(count) => *count += 1,
@@ -162,7 +162,7 @@ fn info(folder: &Path) -> anyhow::Result<Info> {
             info.oldest = Some(Age::from_centroid(&centroid));
             info.detector = centroid.fingerprint.as_ref().map(|fingerprint| fingerprint.detector.clone());
         }
-        if info.centroids == unexpired(position) {
+        if info.centroids == TableDir::unexpired(position) {
             info.newest = Some(Age::from_centroid(&centroid));
         }
     })?;
@@ -184,7 +184,7 @@ fn info(folder: &Path) -> anyhow::Result<Info> {
 
 fn check(folder: &Path) -> anyhow::Result<()> {
     let (mut bytes, mut damaged) = (0, Vec::new());
-    let is_there = verify(folder, |_, read| match read {
+    let is_there = TableDir::verify(folder, |_, read| match read {
         Ok(whole) => bytes += whole,
         Err(error) => damaged.push(error.to_string()),
     })?;

@@ -7,9 +7,10 @@ use clap::Args;
 
 use crate::cli::outputs::refuse_overwriting;
 use leitong_base::terminal;
+use leitong_cluster::ClusterId;
 use leitong_corpora::keep::{ClusterName, TableSizes};
 use leitong_corpora::sink::WholeLines;
-use leitong_store::snapshot::{cluster_id, inspect};
+use leitong_store::snapshot::TableDir;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -26,7 +27,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let output = output.as_deref().unwrap_or(Path::new("-"));
     refuse_overwriting(&[("--output", output.to_owned())], &[], &[folder])?;
     // Finds damage before the output is written.
-    let next = super::there_is(inspect(folder, |_, _| {})?, folder)?.next_log_offset;
+    let next = super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?.next_log_offset;
     let Some(sizes) = TableSizes::read(folder, next).context("cannot read the sizes of clusters")? else {
         bail!(
             "{}: has no sizes of clusters; `leitong dedup --table` with --cluster-sizes counts the documents of its run",
@@ -37,10 +38,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let mut lines = WholeLines::create(output).with_context(cannot)?;
     let mut uncounted = 0_u64;
     let mut written = Ok(());
-    inspect(folder, |position, centroid| {
+    TableDir::inspect(folder, |position, centroid| {
         let cluster = ClusterName {
             founder: centroid.log_offset,
-            cluster_id: cluster_id(position, centroid.log_offset).to_string(),
+            cluster_id: ClusterId::in_table(position, centroid.log_offset).to_string(),
             canonical_page_id: centroid.canonical_page_id.as_ref().unwrap_or(&centroid.page_id),
         };
         if written.is_ok() {

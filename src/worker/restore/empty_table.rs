@@ -10,7 +10,7 @@ use crate::worker::ports::{TableFolder, World};
 use crate::worker::role::ClusterRole;
 use leitong_cluster::{Clusterer, OldCentroids, Position};
 use leitong_store::blocks::{BlockStore, Manifest};
-use leitong_store::snapshot::forget_blocks;
+use leitong_store::snapshot::ChangelogBlocks;
 
 /// Timeout of the wait for a former owner in this process.
 const LET_GO_TIMEOUT: Duration = Duration::from_secs(2);
@@ -55,7 +55,7 @@ impl<W: World> ClusterRole<W> {
             return Ok((Clusterer::new(detector, rules, position), None));
         }
         let folder = self.table_folder(partition, stop)?;
-        forget_blocks(&*folder.files).context("cannot remove the old table on disk")?;
+        ChangelogBlocks::forget(&*folder.files).context("cannot remove the old table on disk")?;
         let manifest = Manifest { table_id: self.world.random(), ..Manifest::default() };
         let files = Arc::clone(&folder.files);
         let store = BlockStore::open(files, Arc::clone(&detector), folder.options, &manifest);

@@ -19,7 +19,7 @@ pub use credits::Credits;
 pub use place::Place;
 pub use publication_time::PublicationTime;
 pub use reason::Reason;
-pub use received::{Carried, HEADERS_LEFT_OUT, Received};
+pub use received::{Carried, Received};
 pub use timestamp::Timestamp;
 pub use unreadable::Unreadable;
 

@@ -2,9 +2,6 @@
 
 use super::timestamp::Timestamp;
 
-/// Header of a dead letter that says how much of the message's key and headers was left out.
-pub const HEADERS_LEFT_OUT: &str = "leitong.headers.left.out";
-
 /// Everything in a message except its value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Received {
@@ -17,6 +14,9 @@ pub struct Received {
 }
 
 impl Received {
+    /// Header of a dead letter that says how much of the message's key and headers was left out.
+    pub const HEADERS_LEFT_OUT: &str = "leitong.headers.left.out";
+
     /// Returns the value of the last header with this name, ignoring case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&[u8]> {

@@ -7,7 +7,7 @@ use prost::Message;
 
 use super::ChangelogRecord;
 use crate::{Change, ClusterId, Crawl, CrawlChange, Rank};
-use leitong_base::proto::{self, CHANGELOG_CRAWLS_FORMAT_VERSION};
+use leitong_base::proto;
 use leitong_fingerprint::Detector;
 
 /// Suffixes of the key, after the log offset of the crawled page: for a change of the page, and for the end
@@ -29,7 +29,7 @@ impl CrawlChange {
     pub fn to_message(self) -> proto::Centroid {
         let Self { log_offset, cluster, what } = self;
         let mut message = proto::Centroid {
-            format_version: CHANGELOG_CRAWLS_FORMAT_VERSION,
+            format_version: ChangelogRecord::CRAWLS_FORMAT_VERSION,
             log_offset,
             number: Some(cluster),
             ..proto::Centroid::default()

@@ -25,10 +25,7 @@ use prost::Message;
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::Watermarks;
 use crate::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid, TableFault, TextBounds};
-use leitong_base::proto::{
-    self, CHANGELOG_CANONICAL_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION, CHANGELOG_TEXTS_FORMAT_VERSION,
-    FORMAT_VERSION,
-};
+use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 pub use restore::{NUMBER_MAX, Restoration, RestoreError, Restored};
@@ -59,6 +56,23 @@ pub struct ChangelogRecord {
     pub key: Vec<u8>,
     /// The encoded message. `None` is a tombstone, which only older versions wrote.
     pub value: Option<Vec<u8>>,
+}
+
+impl ChangelogRecord {
+    /// Format version of the changelog and its snapshots. Since version 2 centroids are numbered and removed only
+    /// when they expire. An older reader would mistake all records of the changelog for the current table.
+    pub const FORMAT_VERSION: u32 = 2;
+    /// Format version of changelogs that name canonical pages other than the founders of clusters. An older
+    /// reader would name the wrong pages in verdicts.
+    pub(crate) const CANONICAL_FORMAT_VERSION: u32 = 3;
+    /// Format version of changelogs that contain crawled urls. An older reader would mistake a recrawled page for
+    /// a new one, or for a copy of a page that is gone.
+    pub const CRAWLS_FORMAT_VERSION: u32 = 4;
+    /// Format version of texts of pages that joined clusters, and of positions, which count them. An older reader
+    /// would mistake a text already seen for a new one.
+    pub(crate) const TEXTS_FORMAT_VERSION: u32 = 5;
+    /// Newest format version of the changelog that this program can read.
+    pub const FORMAT_VERSION_MAX: u32 = Self::TEXTS_FORMAT_VERSION;
 }
 
 /// The identity of a table. It is stored in the position record and compared when the table is restored.
@@ -92,8 +106,8 @@ impl NewCentroid {
         let Self { number, corpus, fingerprint_hash, centroid, rank } = self;
         let mut message = proto::Centroid {
             format_version: match rank {
-                Some(_) => CHANGELOG_CANONICAL_FORMAT_VERSION,
-                None => CHANGELOG_FORMAT_VERSION,
+                Some(_) => ChangelogRecord::CANONICAL_FORMAT_VERSION,
+                None => ChangelogRecord::FORMAT_VERSION,
             },
             number: Some(*number),
             ..centroid.to_message(corpus, *fingerprint_hash, detector.name())
@@ -112,7 +126,7 @@ impl NewCanonical {
     pub fn to_record(self, log_generation: u32, log_partition: u32) -> ChangelogRecord {
         let Self { number, log_offset, canonical } = self;
         let mut message = proto::Centroid {
-            format_version: CHANGELOG_CANONICAL_FORMAT_VERSION,
+            format_version: ChangelogRecord::CANONICAL_FORMAT_VERSION,
             log_offset,
             number: Some(number),
             ..proto::Centroid::default()
@@ -143,7 +157,7 @@ pub fn position_message(
     let (centroid_count, oldest_log_offset) = clusterer.unexpired()?;
     let crawls = clusterer.crawl_bounds();
     Ok(proto::Position {
-        format_version: CHANGELOG_TEXTS_FORMAT_VERSION,
+        format_version: ChangelogRecord::TEXTS_FORMAT_VERSION,
         crawls: crawls.map(|(counted, _)| counted),
         crawls_dead_below: crawls.map_or(0, |(_, dead_below)| dead_below),
         table_id,

@@ -10,13 +10,14 @@ use prost::Message;
 use thiserror::Error;
 
 use super::{Identity, POSITION_KEY, cluster_of, texts};
+use crate::changelog::ChangelogRecord;
 use crate::log::identity::{Replaced, TopicId, TopicIds};
 use crate::log::watermarks::{Watermark, Watermarks};
 use crate::{
     Bounds, Canonical, Centroid, Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position, SeenText,
     TableFault, TextBounds,
 };
-use leitong_base::proto::{self, CHANGELOG_FORMAT_VERSION_MAX};
+use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 
@@ -30,7 +31,8 @@ pub enum RestoreError {
     /// A newer Leitong wrote the record.
     #[error(
         "the changelog holds format version {found}, but this version of Leitong reads only up to \
-         {CHANGELOG_FORMAT_VERSION_MAX}; update this instance"
+         {known}; update this instance",
+        known = ChangelogRecord::FORMAT_VERSION_MAX
     )]
     TooNew {
         /// Format version of the record.
@@ -599,7 +601,7 @@ fn other_log() -> RestoreError {
 fn known(format_version: u32) -> Result<(), RestoreError> {
     match format_version {
         0 => Err(RestoreError::Damaged("a record without a format version".to_owned())),
-        found if found > CHANGELOG_FORMAT_VERSION_MAX => Err(RestoreError::TooNew { found }),
+        found if found > ChangelogRecord::FORMAT_VERSION_MAX => Err(RestoreError::TooNew { found }),
         _ => Ok(()),
     }
 }

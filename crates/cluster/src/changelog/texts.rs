@@ -9,7 +9,7 @@ use prost::Message;
 
 use super::ChangelogRecord;
 use crate::{ClusterId, NewText, SeenText};
-use leitong_base::proto::{self, CHANGELOG_TEXTS_FORMAT_VERSION};
+use leitong_base::proto;
 
 /// Suffix of the key, after the log offset of the last page.
 pub(super) const SUFFIX: &[u8] = b"/texts";
@@ -26,7 +26,7 @@ pub fn text_records(
     new.chunks(TEXTS_AT_ONCE).filter_map(move |some| {
         let (first, last) = (some.first()?, some.last()?);
         let message = proto::Centroid {
-            format_version: CHANGELOG_TEXTS_FORMAT_VERSION,
+            format_version: ChangelogRecord::TEXTS_FORMAT_VERSION,
             log_offset: last.log_offset,
             texts: Some(SeenText::to_message(first.sequence, some.iter().map(|new| new.text), founded)),
             ..proto::Centroid::default()

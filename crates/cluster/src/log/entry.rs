@@ -54,117 +54,121 @@ pub struct Sent {
     pub topic_id: Option<TopicId>,
 }
 
-/// Encodes a record of the log. `detector` names the detector that made its fingerprint.
-#[must_use]
-pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
-    let message = match record {
-        LogRecord::Page(page) => from_page(*page, sent, detector),
-        LogRecord::Unreadable(unreadable) => from_unreadable(*unreadable, sent),
-    };
-    message.encode_to_vec()
-}
-
-/// Decodes an entry. If its fingerprint comes from another detector than `detector`, the page becomes
-/// undecidable.
-///
-/// # Errors
-/// [`EntryError`] if the bytes come from a newer version or are broken.
-pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError> {
-    let broken = |what: &str| EntryError::Broken(what.to_owned());
-    let mut message =
-        proto::FingerprintRecord::decode(bytes).map_err(|error| EntryError::Broken(error.to_string()))?;
-    match message.format_version {
-        0 => return Err(broken("no format version")),
-        found if found > FORMAT_VERSION => return Err(EntryError::TooNew { found }),
-        _ => {}
+impl Entry {
+    /// Encodes a record of the log. `detector` names the detector that made its fingerprint.
+    #[must_use]
+    pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
+        let message = match record {
+            LogRecord::Page(page) => from_page(*page, sent, detector),
+            LogRecord::Unreadable(unreadable) => from_unreadable(*unreadable, sent),
+        };
+        message.encode_to_vec()
     }
-    let Some(proto::Source { place: Some(source::Place::Topic(place)) }) = message.source.take() else {
-        return Err(broken("no source"));
-    };
-    let origin = Origin {
-        topic: place.topic.into(),
-        partition: place.partition,
-        offset: place.offset,
-        epoch: place.epoch,
-        previous_offset: place.previous_offset,
-        timestamp_ms: place.timestamp_ms,
-        topic_id: place.topic_id.and_then(|id| TopicId::from_bytes(&id)),
-    };
-    let source = Place::Message {
-        topic: Arc::clone(&origin.topic),
-        partition: origin.partition,
-        offset: origin.offset,
-        epoch: origin.epoch,
-    };
-    if let Some(fingerprint_record::Outcome::Unreadable(unreadable)) = message.outcome {
-        let record = LogRecord::Unreadable(Box::new(to_unreadable(unreadable, source)));
-        return Ok(Entry { record, origin });
-    }
-    let record = page_from_message(message, source, detector)?;
-    // Without a time, no centroid would expire while a table is restored.
-    if record.log_time.is_none() {
-        return Err(broken("no log time"));
-    }
-    Ok(Entry { record: LogRecord::Page(Box::new(record)), origin })
-}
 
-/// Returns the page in `message`, which was read at `source`. Also used for pages that are stored elsewhere
-/// than in the log. If its fingerprint comes from another detector than `detector`, the page becomes
-/// undecidable.
-///
-/// # Errors
-/// [`EntryError::Broken`] if the message is not a valid page.
-pub fn page_from_message(
-    message: proto::FingerprintRecord,
-    source: Place,
-    detector: &dyn Detector,
-) -> Result<FingerprintRecord, EntryError> {
-    let broken = |what: &str| EntryError::Broken(what.to_owned());
-    let outcome = match message.outcome.ok_or_else(|| broken("no outcome"))? {
-        fingerprint_record::Outcome::Unreadable(_) => return Err(broken("no page")),
-        fingerprint_record::Outcome::Undecidable(number) => {
-            Outcome::Undecidable(Reason::from_number(number).ok_or_else(|| broken("an unknown reason"))?)
+    /// Decodes an entry. If its fingerprint comes from another detector than `detector`, the page becomes
+    /// undecidable.
+    ///
+    /// # Errors
+    /// [`EntryError`] if the bytes come from a newer version or are broken.
+    pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Self, EntryError> {
+        let broken = |what: &str| EntryError::Broken(what.to_owned());
+        let mut message =
+            proto::FingerprintRecord::decode(bytes).map_err(|error| EntryError::Broken(error.to_string()))?;
+        match message.format_version {
+            0 => return Err(broken("no format version")),
+            found if found > FORMAT_VERSION => return Err(EntryError::TooNew { found }),
+            _ => {}
         }
-        fingerprint_record::Outcome::Fingerprint(fingerprint) if fingerprint.detector != detector.name() => {
-            Outcome::Undecidable(Reason::OtherDetector)
+        let Some(proto::Source { place: Some(source::Place::Topic(place)) }) = message.source.take() else {
+            return Err(broken("no source"));
+        };
+        let origin = Origin {
+            topic: place.topic.into(),
+            partition: place.partition,
+            offset: place.offset,
+            epoch: place.epoch,
+            previous_offset: place.previous_offset,
+            timestamp_ms: place.timestamp_ms,
+            topic_id: place.topic_id.and_then(|id| TopicId::from_bytes(&id)),
+        };
+        let source = Place::Message {
+            topic: Arc::clone(&origin.topic),
+            partition: origin.partition,
+            offset: origin.offset,
+            epoch: origin.epoch,
+        };
+        if let Some(fingerprint_record::Outcome::Unreadable(unreadable)) = message.outcome {
+            let record = LogRecord::Unreadable(Box::new(to_unreadable(unreadable, source)));
+            return Ok(Self { record, origin });
         }
-        fingerprint_record::Outcome::Fingerprint(fingerprint)
-            if !detector.is_fingerprint(&fingerprint.data) =>
-        {
-            return Err(broken("a fingerprint that its detector cannot have made"));
+        let record = Self::page_from_message(message, source, detector)?;
+        // Without a time, no centroid would expire while a table is restored.
+        if record.log_time.is_none() {
+            return Err(broken("no log time"));
         }
-        fingerprint_record::Outcome::Fingerprint(fingerprint) => {
-            Outcome::Fingerprint(fingerprint.data.to_vec().into())
-        }
-    };
-    let text = message.text.map(|text| {
-        let digest = text.digest.as_ref().try_into().map(u128::from_be_bytes);
-        digest.map(|digest| TextDigest { digest, chars: text.chars })
-    });
-    let text = text.transpose().map_err(|_| broken("a text digest that is not 16 bytes long"))?;
-    let credits = message.credits.map(|credits| to_credits(credits, &message.url));
-    Ok(FingerprintRecord {
-        source,
-        page_id: message.page_id,
-        url: message.url,
-        corpus: message.corpus,
-        fingerprint_hash: message.fingerprint_hash,
-        fetched_at: message.fetched_at_ms.and_then(Timestamp::from_ms),
-        log_time: message.log_time_ms.and_then(Timestamp::from_ms),
-        passthrough: message.passthrough_json,
-        carried: Carried::new(
-            message.carried_key.map(|key| key.to_vec()),
-            message.carried_headers.into_iter().map(from_header).collect(),
-        ),
-        credits: credits.and_then(Credits::boxed),
-        text,
-        outcome,
-    })
-}
+        Ok(Self { record: LogRecord::Page(Box::new(record)), origin })
+    }
 
-/// Returns the protobuf message of a page. Also used for pages that are stored elsewhere than in the log.
-pub fn page_message(page: FingerprintRecord, detector: &str) -> proto::FingerprintRecord {
-    from_page(page, Sent::default(), detector)
+    /// Returns the page in `message`, which was read at `source`. Also used for pages that are stored elsewhere
+    /// than in the log. If its fingerprint comes from another detector than `detector`, the page becomes
+    /// undecidable.
+    ///
+    /// # Errors
+    /// [`EntryError::Broken`] if the message is not a valid page.
+    pub fn page_from_message(
+        message: proto::FingerprintRecord,
+        source: Place,
+        detector: &dyn Detector,
+    ) -> Result<FingerprintRecord, EntryError> {
+        let broken = |what: &str| EntryError::Broken(what.to_owned());
+        let outcome = match message.outcome.ok_or_else(|| broken("no outcome"))? {
+            fingerprint_record::Outcome::Unreadable(_) => return Err(broken("no page")),
+            fingerprint_record::Outcome::Undecidable(number) => {
+                Outcome::Undecidable(Reason::from_number(number).ok_or_else(|| broken("an unknown reason"))?)
+            }
+            fingerprint_record::Outcome::Fingerprint(fingerprint)
+                if fingerprint.detector != detector.name() =>
+            {
+                Outcome::Undecidable(Reason::OtherDetector)
+            }
+            fingerprint_record::Outcome::Fingerprint(fingerprint)
+                if !detector.is_fingerprint(&fingerprint.data) =>
+            {
+                return Err(broken("a fingerprint that its detector cannot have made"));
+            }
+            fingerprint_record::Outcome::Fingerprint(fingerprint) => {
+                Outcome::Fingerprint(fingerprint.data.to_vec().into())
+            }
+        };
+        let text = message.text.map(|text| {
+            let digest = text.digest.as_ref().try_into().map(u128::from_be_bytes);
+            digest.map(|digest| TextDigest { digest, chars: text.chars })
+        });
+        let text = text.transpose().map_err(|_| broken("a text digest that is not 16 bytes long"))?;
+        let credits = message.credits.map(|credits| to_credits(credits, &message.url));
+        Ok(FingerprintRecord {
+            source,
+            page_id: message.page_id,
+            url: message.url,
+            corpus: message.corpus,
+            fingerprint_hash: message.fingerprint_hash,
+            fetched_at: message.fetched_at_ms.and_then(Timestamp::from_ms),
+            log_time: message.log_time_ms.and_then(Timestamp::from_ms),
+            passthrough: message.passthrough_json,
+            carried: Carried::new(
+                message.carried_key.map(|key| key.to_vec()),
+                message.carried_headers.into_iter().map(from_header).collect(),
+            ),
+            credits: credits.and_then(Credits::boxed),
+            text,
+            outcome,
+        })
+    }
+
+    /// Returns the protobuf message of a page. Also used for pages that are stored elsewhere than in the log.
+    pub fn page_message(page: FingerprintRecord, detector: &str) -> proto::FingerprintRecord {
+        from_page(page, Sent::default(), detector)
+    }
 }
 
 fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::FingerprintRecord {
@@ -368,7 +372,7 @@ mod tests {
             // Records written before ids were introduced have none.
             let topic_id = previous_offset.and_then(|_| TopicId::from_bytes(&[7; 16]));
             let sent = Sent { previous_offset, timestamp_ms: Some(12), topic_id };
-            let entry = decode(&encode(record.clone(), sent, "simhash"), &*detector);
+            let entry = Entry::decode(&Entry::encode(record.clone(), sent, "simhash"), &*detector);
             let origin = Origin {
                 topic: "pages".into(),
                 partition: 3,
@@ -403,29 +407,33 @@ mod tests {
         let LogRecord::Page(with) = page(Outcome::Undecidable(Reason::NoText)) else { panic!("a page") };
         let without = FingerprintRecord { carried: None, credits: None, ..*with };
         let record = LogRecord::Page(Box::new(without));
-        let bytes = encode(record.clone(), Sent::default(), "simhash");
+        let bytes = Entry::encode(record.clone(), Sent::default(), "simhash");
         let mut old = proto::FingerprintRecord::decode(&*bytes).expect("a message");
         assert_eq!((old.carried_key.take(), old.carried_headers.len(), old.credits.take()), (None, 0, None));
         assert_eq!(old.encode_to_vec(), bytes);
-        assert_eq!(decode(&bytes, &*detector).expect("an entry").record, record);
+        assert_eq!(Entry::decode(&bytes, &*detector).expect("an entry").record, record);
     }
 
     #[test]
     fn distinguishes_newer_records_from_broken_ones() {
         let detector =
             Box::new(leitong_fingerprint::detectors::simhash::SimHash::new(&SimHashConfig::default()));
-        let good = encode(page(fingerprint(&*detector)), Sent::default(), "simhash");
+        let good = Entry::encode(page(fingerprint(&*detector)), Sent::default(), "simhash");
         let mut message = proto::FingerprintRecord::decode(&*good).expect("a message");
         message.format_version = 99;
-        assert_eq!(decode(&message.encode_to_vec(), &*detector), Err(EntryError::TooNew { found: 99 }));
+        assert_eq!(
+            Entry::decode(&message.encode_to_vec(), &*detector),
+            Err(EntryError::TooNew { found: 99 })
+        );
         for length in 0..good.len() {
             // Must not panic. Some prefixes are valid messages.
-            let _ = decode(&good[..length], &*detector);
+            let _ = Entry::decode(&good[..length], &*detector);
         }
-        assert!(matches!(decode(b"{}", &*detector), Err(EntryError::Broken(_))));
-        assert!(matches!(decode(b"", &*detector), Err(EntryError::Broken(_))));
-        let other = encode(page(Outcome::Fingerprint(vec![7; 8].into())), Sent::default(), "paragraph");
-        let LogRecord::Page(page) = decode(&other, &*detector).expect("an entry").record else {
+        assert!(matches!(Entry::decode(b"{}", &*detector), Err(EntryError::Broken(_))));
+        assert!(matches!(Entry::decode(b"", &*detector), Err(EntryError::Broken(_))));
+        let other =
+            Entry::encode(page(Outcome::Fingerprint(vec![7; 8].into())), Sent::default(), "paragraph");
+        let LogRecord::Page(page) = Entry::decode(&other, &*detector).expect("an entry").record else {
             panic!("a page");
         };
         assert_eq!(page.outcome, Outcome::Undecidable(Reason::OtherDetector));

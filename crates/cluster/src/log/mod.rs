@@ -15,9 +15,7 @@ pub(crate) mod session;
 pub(crate) mod unplaced;
 pub(crate) mod watermarks;
 
-pub use entry::{
-    Entry, EntryError, Sent, decode as decode_entry, encode as encode_entry, page_from_message, page_message,
-};
+pub use entry::{Entry, EntryError, Sent};
 pub use identity::{Replaced, TopicId, TopicIds, Which};
 pub use losses::{Losses, Lost};
 pub use session::{AssignmentId, Session, Ticket};

@@ -7,7 +7,7 @@
 
 use prost::Message;
 
-use super::entry::{EntryError, Sent, page_from_message, page_message, source_message};
+use super::entry::{Entry, EntryError, Sent, source_message};
 use leitong_base::proto::{self, FORMAT_VERSION, fingerprint_record};
 use leitong_base::record::{FingerprintRecord, Place, Timestamp};
 use leitong_fingerprint::Detector;
@@ -20,7 +20,7 @@ impl Unplaced {
     /// Creates the record of `page`. `detector` names the detector that made its fingerprint.
     #[must_use]
     pub fn new(page: FingerprintRecord, detector: &str) -> Self {
-        Self(proto::FingerprintRecord { source: None, ..page_message(page, detector) })
+        Self(proto::FingerprintRecord { source: None, ..Entry::page_message(page, detector) })
     }
 
     /// Decodes the record in `bytes`.
@@ -73,6 +73,6 @@ impl Unplaced {
     /// # Errors
     /// [`EntryError::Broken`] if the record is not a valid page.
     pub fn page(self, source: Place, detector: &dyn Detector) -> Result<FingerprintRecord, EntryError> {
-        page_from_message(self.0, source, detector)
+        Entry::page_from_message(self.0, source, detector)
     }
 }

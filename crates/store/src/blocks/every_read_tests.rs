@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::StoreOptions;
 use super::sim::SimFolder;
 use super::tests::{OnDisk, Saved, coloured, in_memory, stream, tiny};
-use crate::snapshot::{SnapshotError, TableDir, TableSettings, changelog_blocks};
+use crate::snapshot::{ChangelogBlocks, SnapshotError, TableDir, TableSettings};
 use leitong_base::proto;
 use leitong_base::record::FingerprintRecord;
 use leitong_cluster::changelog::position_message;
@@ -102,7 +102,7 @@ fn nothing_gets_out(
     assert_eq!(position.err(), Some(fault.clone()));
     let tail = |_| proto::ChangelogTail::default();
     let position = proto::Position::default();
-    let saved = changelog_blocks::save(files, &disk.store, table, &*settings.detector, position, tail);
+    let saved = ChangelogBlocks::save(files, &disk.store, table, &*settings.detector, position, tail);
     fails_with(saved.err());
     assert_eq!(disk.to_save().err(), Some(fault.clone()));
     assert!(disk.clusterer.take_new().is_empty() && disk.clusterer.take_new_texts().is_empty());

@@ -53,9 +53,8 @@ use thiserror::Error;
 pub(crate) use files::create_folder;
 pub use files::{Files, Folder, Input, Output};
 pub use manifest::Manifest;
-pub use parts::FORMAT_VERSION;
 pub use sim::SimFolder;
-pub use store::{BlockStore, check_keys};
+pub use store::BlockStore;
 
 /// Settings of a store. No decision depends on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +97,7 @@ impl StoreOptions {
 }
 
 /// The remedy for a damaged table that has no other copy.
-pub const ADVICE: &str =
+pub(crate) const ADVICE: &str =
     "restore the table's folder from one backup, or remove it to begin with an empty table";
 
 /// The reason why blocks cannot be opened, read or written.

@@ -26,7 +26,7 @@ const MAGIC: &[u8; 8] = b"leiblock";
 /// different keys of a fingerprint. Files of another version are refused. 2: keys of passages. 3: pages whose
 /// entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that joined
 /// clusters.
-pub const FORMAT_VERSION: u32 = 4;
+pub(super) const FORMAT_VERSION: u32 = 4;
 const FOOTER_BYTES: usize = 8 + 4 + 4 + 8 * (3 + PLACES);
 /// Number of positions in a footer, whose meaning depends on the kind.
 pub(super) const PLACES: usize = 5;

@@ -64,6 +64,23 @@ enum Sealing {
 type Portion = (u64, Vec<Handed>, SeenTexts);
 
 impl BlockStore {
+    /// Version of the format. It is raised when an older program could not read the files, or when detectors make
+    /// different keys of a fingerprint. Files of another version are refused. 2: keys of passages. 3: pages whose
+    /// entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that joined
+    /// clusters.
+    pub const FORMAT_VERSION: u32 = super::parts::FORMAT_VERSION;
+
+    /// Checks that old centroids of this detector can be on disk.
+    ///
+    /// # Errors
+    /// [`BlockError::NoKeys`].
+    pub fn check_keys(detector: &dyn Detector) -> Result<(), BlockError> {
+        match detector.look_up() {
+            By::Hamming { .. } => Err(BlockError::NoKeys { detector: detector.name() }),
+            By::Keys => Ok(()),
+        }
+    }
+
     /// Opens the blocks that `manifest` names. Deletes files of other blocks, which an earlier process left
     /// when it ended before it saved.
     ///
@@ -91,7 +108,7 @@ impl BlockStore {
         manifest: &Manifest,
         other: Option<&Manifest>,
     ) -> Result<Self, BlockError> {
-        check_keys(&*detector)?;
+        Self::check_keys(&*detector)?;
         assert!(options.block.is_multiple_of(GROUP) && options.fan > 1, "a block consists of groups");
         let view = manifest.open(&*files)?;
         let folder = files.path("");
@@ -475,17 +492,6 @@ fn pause(pace: Duration, new: u64, waiting: u64, waiting_max: u64) -> Duration {
     let half = waiting_max / 2;
     let over = waiting.saturating_sub(half) as f64 / (half / 2).max(1) as f64;
     pace.mul_f64(new as f64 * over).min(PAUSE_MAX)
-}
-
-/// Checks that old centroids of this detector can be on disk.
-///
-/// # Errors
-/// [`BlockError::NoKeys`].
-pub fn check_keys(detector: &dyn Detector) -> Result<(), BlockError> {
-    match detector.look_up() {
-        By::Hamming { .. } => Err(BlockError::NoKeys { detector: detector.name() }),
-        By::Keys => Ok(()),
-    }
 }
 
 /// Makes the store fail if its thread panics: then no caller waits for blocks that will not come.

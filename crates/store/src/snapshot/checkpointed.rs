@@ -25,6 +25,17 @@ use leitong_cluster::log::Watermarks;
 const MARK: &str = "checkpoint.mark";
 
 impl TableDir {
+    /// Removes the mark from a folder of checkpoints.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn forget_mark(checkpoints: &Path) -> io::Result<()> {
+        match fs::remove_file(checkpoints.join(MARK)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
     /// Locks `folder` for a run whose checkpoints are in other folders.
     ///
     /// # Errors
@@ -127,17 +138,6 @@ impl TableDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed.and_then(|()| fs::File::open(folder)?.sync_all()).map_err(at(folder)),
         }
-    }
-}
-
-/// Removes the mark from a folder of checkpoints.
-///
-/// # Errors
-/// The error of the operating system.
-pub fn forget_mark(checkpoints: &Path) -> io::Result<()> {
-    match fs::remove_file(checkpoints.join(MARK)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
     }
 }
 

@@ -20,15 +20,15 @@ pub struct Compacted {
     pub bytes: (u64, u64),
 }
 
-/// Returns true if the table in this folder has blocks, or `None` if there is no table.
-///
-/// # Errors
-/// [`SnapshotError`] if the table's file cannot be read or is damaged.
-pub fn has_blocks(folder: &std::path::Path) -> Result<Option<bool>, SnapshotError> {
-    Ok(begin(&folder.join(FILE_NAME))?.map(|(_, saved)| saved.blocks.is_some()))
-}
-
 impl TableDir {
+    /// Returns true if the table in this folder has blocks, or `None` if there is no table.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] if the table's file cannot be read or is damaged.
+    pub fn has_blocks(folder: &std::path::Path) -> Result<Option<bool>, SnapshotError> {
+        Ok(begin(&folder.join(FILE_NAME))?.map(|(_, saved)| saved.blocks.is_some()))
+    }
+
     /// Removes expired centroids and merges runs of keys. Returns `None` if there is no table.
     ///
     /// # Errors

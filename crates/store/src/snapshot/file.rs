@@ -26,9 +26,6 @@ use leitong_cluster::{
 };
 use leitong_fingerprint::Detector;
 
-/// The newest format version of saved tables. Version 2 added blocks, 3 the crawls of urls, and 4 the texts
-/// of pages that joined clusters.
-pub const FORMAT_WITH_TEXTS: u32 = 4;
 const MAGIC: &[u8] = b"leitong centroid table\n";
 pub(super) const FILE_NAME: &str = "centroids.leitong";
 pub(super) const JOURNAL_NAME: &str = "journal.leitong";
@@ -82,6 +79,18 @@ pub struct TableDir {
 }
 
 impl TableDir {
+    /// The newest format version of saved tables. Version 2 added blocks, 3 the crawls of urls, and 4 the texts
+    /// of pages that joined clusters.
+    pub const FORMAT_VERSION: u32 = 4;
+
+    /// Returns the number of unexpired centroids in a table.
+    pub fn unexpired(position: &proto::Position) -> u64 {
+        let of_blocks = |blocks: &Blocks| {
+            (blocks.end.saturating_add(position.centroid_count)).saturating_sub(blocks.first)
+        };
+        position.blocks.as_ref().map_or(position.centroid_count, of_blocks)
+    }
+
     /// Locks `folder`, which is created if it is missing.
     ///
     /// # Errors
@@ -375,7 +384,7 @@ impl TableDir {
         let identity = settings.identity(clusterer.position().log_partition);
         let count = clusterer.in_memory_count() as u64;
         let mut position = table_message(clusterer, &identity, 0, count, watermarks)?;
-        position.format_version = FORMAT_WITH_TEXTS;
+        position.format_version = TableDir::FORMAT_VERSION;
         position.text_count = clusterer.seen_texts(blocks_end(manifest)).0.count;
         if let Some(manifest) = manifest {
             position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));
@@ -438,13 +447,6 @@ pub(super) fn check_usable(
     Ok(())
 }
 
-/// Returns the number of unexpired centroids in a table.
-pub fn unexpired(position: &proto::Position) -> u64 {
-    let of_blocks =
-        |blocks: &Blocks| (blocks.end.saturating_add(position.centroid_count)).saturating_sub(blocks.first);
-    position.blocks.as_ref().map_or(position.centroid_count, of_blocks)
-}
-
 /// Returns the position up to which a saved table has processed its log.
 pub(super) fn position_of(saved: &proto::Position) -> Position {
     Position {
@@ -504,8 +506,8 @@ pub(super) fn read_head(
     }
     let saved: proto::Position = reader.message()?;
     match saved.format_version {
-        found if found > FORMAT_WITH_TEXTS => {
-            Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_WITH_TEXTS })
+        found if found > TableDir::FORMAT_VERSION => {
+            Err(SnapshotError::TooNew { path: path.to_owned(), found, known: TableDir::FORMAT_VERSION })
         }
         _ => Ok((reader, saved)),
     }

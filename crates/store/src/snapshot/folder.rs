@@ -30,6 +30,18 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
+    /// Syncs the folder that contains `path`, so a new or changed name there survives a power failure.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn sync_parent(path: &Path) -> io::Result<()> {
+        match path.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => File::open(".")?.sync_all(),
+            Some(folder) => File::open(folder)?.sync_all(),
+            None => Ok(()),
+        }
+    }
+
     /// Takes responsibility for `path`, which need not exist yet.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
@@ -51,7 +63,7 @@ impl Unfinished {
         fs::rename(&self.path, path)?;
         self.is_finished = true;
         // The rename is durable when the folder is synced.
-        sync_parent(path)
+        Self::sync_parent(path)
     }
 }
 
@@ -65,18 +77,6 @@ impl Drop for Unfinished {
             true => fs::remove_dir_all(&self.path),
             false => fs::remove_file(&self.path),
         };
-    }
-}
-
-/// Syncs the folder that contains `path`, so a new or changed name there survives a power failure.
-///
-/// # Errors
-/// The operating system's error.
-pub fn sync_parent(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => File::open(".")?.sync_all(),
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
     }
 }
 

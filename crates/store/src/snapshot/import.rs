@@ -11,30 +11,32 @@ use serde::de::DeserializeOwned;
 
 use super::SnapshotError;
 use super::file::{TableDir, TableSettings, TableWriter, at, check_usable};
-use super::lines::{CentroidLine, CrawlLine, LINES_FORMAT_VERSION, LinesHead, TextLine};
+use super::lines::{CentroidLine, CrawlLine, LinesHead, TextLine};
 use leitong_cluster::{Canonical, Centroid, CrawlChange, SeenText};
 
 /// Maximum number of bytes of one line, far above that of any centroid.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// Imports a table from `lines` into `folder`, which must exist and be empty. Messages name the lines
-/// `input`. Returns the number of centroids.
-///
-/// # Errors
-/// [`SnapshotError::Exported`] if the lines are not a whole table, [`SnapshotError::OtherSettings`] if it was
-/// made with other settings, and all errors of loading and saving a table.
-pub fn import(
-    lines: impl Read,
-    input: &Path,
-    folder: &Path,
-    settings: &TableSettings,
-) -> Result<usize, SnapshotError> {
-    let mut lines = Lines { reader: io::BufReader::new(lines), input, number: 0, line: Vec::new() };
-    write_file(&mut lines, folder, settings)?;
-    let dir = TableDir::open(folder)?;
-    let Some((clusterer, watermarks)) = dir.load_with_watermarks(settings, false)? else { return Ok(0) };
-    dir.save_with_watermarks(&clusterer, &watermarks, settings)?;
-    Ok(clusterer.centroid_count())
+impl TableDir {
+    /// Imports a table from `lines` into `folder`, which must exist and be empty. Messages name the lines
+    /// `input`. Returns the number of centroids.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Exported`] if the lines are not a whole table, [`SnapshotError::OtherSettings`] if it was
+    /// made with other settings, and all errors of loading and saving a table.
+    pub fn import(
+        lines: impl Read,
+        input: &Path,
+        folder: &Path,
+        settings: &TableSettings,
+    ) -> Result<usize, SnapshotError> {
+        let mut lines = Lines { reader: io::BufReader::new(lines), input, number: 0, line: Vec::new() };
+        write_file(&mut lines, folder, settings)?;
+        let dir = TableDir::open(folder)?;
+        let Some((clusterer, watermarks)) = dir.load_with_watermarks(settings, false)? else { return Ok(0) };
+        dir.save_with_watermarks(&clusterer, &watermarks, settings)?;
+        Ok(clusterer.centroid_count())
+    }
 }
 
 fn write_file(
@@ -43,11 +45,11 @@ fn write_file(
     settings: &TableSettings,
 ) -> Result<(), SnapshotError> {
     let head: LinesHead = lines.next("the description of the table")?;
-    if head.table_format_version > LINES_FORMAT_VERSION {
+    if head.table_format_version > LinesHead::FORMAT_VERSION {
         return Err(SnapshotError::TooNew {
             path: lines.input.to_owned(),
             found: head.table_format_version,
-            known: LINES_FORMAT_VERSION,
+            known: LinesHead::FORMAT_VERSION,
         });
     }
     let position = head.into_message();

@@ -6,11 +6,11 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::file::{FILE_NAME, JOURNAL_NAME, RECENT_NAME, at, begin, manifest_of};
+use super::file::{FILE_NAME, JOURNAL_NAME, RECENT_NAME, TableDir, at, begin, manifest_of};
 use super::{SnapshotError, recent};
 use crate::blocks::Folder;
 use leitong_base::proto;
-use leitong_cluster::{ClusterId, SeenTexts};
+use leitong_cluster::SeenTexts;
 
 /// An item of a saved table.
 #[derive(Debug)]
@@ -21,81 +21,6 @@ pub enum Saved {
     Crawl(proto::Centroid),
     /// Texts of pages that joined clusters.
     Texts(SeenTexts),
-}
-
-/// Returns the id of the cluster of a centroid that was founded at `log_offset`, in a table with this `position`.
-#[must_use]
-pub fn cluster_id(position: &proto::Position, log_offset: u64) -> ClusterId {
-    ClusterId { log_generation: position.log_generation, log_partition: position.log_partition, log_offset }
-}
-
-/// Reads the table in `folder`, and calls `take` with each centroid, oldest first. Returns the table's
-/// position record, or `None` if there is no table.
-///
-/// # Errors
-/// [`SnapshotError`] if a file cannot be read or is damaged. Some damage is found only at the end.
-pub fn inspect(
-    folder: &Path,
-    mut take: impl FnMut(&proto::Position, proto::Centroid),
-) -> Result<Option<proto::Position>, SnapshotError> {
-    let mut centroids = |position: &proto::Position, saved| match saved {
-        Saved::Centroid(centroid) => take(position, centroid),
-        Saved::Crawl(_) | Saved::Texts(_) => {}
-    };
-    inspect_all(folder, |_| Ok(()), &mut centroids)
-}
-
-/// Reads the table in `folder` like [`inspect`], including crawls of urls and texts of pages that joined
-/// clusters, which follow the centroids. `begin_with` is called first, with the position record, and may
-/// return an error. The returned record also counts the texts in blocks.
-///
-/// # Errors
-/// The errors of [`inspect`] and of `begin_with`.
-pub fn inspect_all(
-    folder: &Path,
-    begin_with: impl FnOnce(&proto::Position) -> Result<(), SnapshotError>,
-    take: &mut impl FnMut(&proto::Position, Saved),
-) -> Result<Option<proto::Position>, SnapshotError> {
-    let path = folder.join(FILE_NAME);
-    let Some((mut reader, mut saved)) = begin(&path)? else { return Ok(None) };
-    begin_with(&saved)?;
-    let own = proto::Position { text_count: saved.text_count, ..proto::Position::default() };
-    if let Some(blocks) = &saved.blocks {
-        let files = Folder::open(folder).map_err(at(folder))?;
-        let mut in_blocks = 0;
-        manifest_of(blocks).read_texts(&files, |seen| in_blocks += seen.texts.len() as u64)?;
-        saved.text_count += in_blocks;
-    }
-    reader.articles(&saved, |_| {})?;
-    let mut expired = 0;
-    if let Some(blocks) = &saved.blocks {
-        let files = Folder::open(folder).map_err(at(folder))?;
-        manifest_of(blocks).read_all(&files, |corpus, fingerprint_hash, centroid| {
-            take(&saved, Saved::Centroid(centroid.to_message(corpus, fingerprint_hash, &blocks.detector)));
-        })?;
-        // If few centroids are kept, some may have expired before they were in a block.
-        expired = blocks.first.saturating_sub(blocks.end);
-    }
-    for number in 0..saved.centroid_count {
-        let centroid = reader.message()?;
-        if number >= expired {
-            take(&saved, Saved::Centroid(centroid));
-        }
-    }
-    reader.crawls(&saved, |_, crawl| {
-        take(&saved, Saved::Crawl(crawl));
-        Ok(())
-    })?;
-    if let Some(blocks) = &saved.blocks {
-        let files = Folder::open(folder).map_err(at(folder))?;
-        manifest_of(blocks).read_texts(&files, |seen| take(&saved, Saved::Texts(seen)))?;
-    }
-    reader.texts(&own, |_, seen| {
-        take(&saved, Saved::Texts(seen));
-        Ok(())
-    })?;
-    reader.check_hash()?;
-    Ok(Some(saved))
 }
 
 /// Files next to the table in a folder, for readers that do not lock it.
@@ -109,44 +34,118 @@ pub struct CompanionFiles {
     pub journal_bytes: u64,
 }
 
-/// Reads the files next to the table in `folder`. Another process may be using it.
-///
-/// # Errors
-/// [`SnapshotError`] if the verdicts cannot be read or are damaged.
-pub fn companion_files(folder: &Path) -> Result<CompanionFiles, SnapshotError> {
-    let metadata = |name: &str| std::fs::metadata(folder.join(name)).ok();
-    Ok(CompanionFiles {
-        verdicts: recent::load(&folder.join(RECENT_NAME))?.unwrap_or_default(),
-        saved_at: metadata(FILE_NAME).and_then(|file| file.modified().ok()),
-        journal_bytes: metadata(JOURNAL_NAME).map_or(0, |file| file.len()),
-    })
-}
-
-/// Verifies all checksums of the table in `folder`. Calls `each` with the name of each file, and with its
-/// number of verified bytes or its error. Returns false if there is no table.
-///
-/// # Errors
-/// [`SnapshotError`] if the file that names the others cannot be read or is damaged.
-pub fn verify(
-    folder: &Path,
-    mut each: impl FnMut(&str, Result<u64, SnapshotError>),
-) -> Result<bool, SnapshotError> {
-    let path = folder.join(FILE_NAME);
-    let Some((mut reader, saved)) = begin(&path)? else { return Ok(false) };
-    let mut read_on = || {
-        reader.articles(&saved, |_| {})?;
-        for _ in 0..saved.centroid_count {
-            reader.message::<proto::Centroid>()?;
-        }
-        reader.crawls(&saved, |_, _| Ok(()))?;
-        reader.texts(&saved, |_, _| Ok(()))
-    };
-    let read = read_on().and_then(|()| reader.check_hash());
-    let bytes = std::fs::metadata(&path).map_err(at(&path))?.len();
-    each(FILE_NAME, read.map(|()| bytes));
-    if let Some(blocks) = &saved.blocks {
-        let files = Folder::open(folder).map_err(at(folder))?;
-        manifest_of(blocks).verify(&files, |name, read| each(name, read.map_err(SnapshotError::from)));
+impl TableDir {
+    /// Reads the table in `folder`, and calls `take` with each centroid, oldest first. Returns the table's
+    /// position record, or `None` if there is no table.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] if a file cannot be read or is damaged. Some damage is found only at the end.
+    pub fn inspect(
+        folder: &Path,
+        mut take: impl FnMut(&proto::Position, proto::Centroid),
+    ) -> Result<Option<proto::Position>, SnapshotError> {
+        let mut centroids = |position: &proto::Position, saved| match saved {
+            Saved::Centroid(centroid) => take(position, centroid),
+            Saved::Crawl(_) | Saved::Texts(_) => {}
+        };
+        Self::inspect_all(folder, |_| Ok(()), &mut centroids)
     }
-    Ok(true)
+
+    /// Reads the table in `folder` like [`Self::inspect`], including crawls of urls and texts of pages that joined
+    /// clusters, which follow the centroids. `begin_with` is called first, with the position record, and may
+    /// return an error. The returned record also counts the texts in blocks.
+    ///
+    /// # Errors
+    /// The errors of [`Self::inspect`] and of `begin_with`.
+    pub fn inspect_all(
+        folder: &Path,
+        begin_with: impl FnOnce(&proto::Position) -> Result<(), SnapshotError>,
+        take: &mut impl FnMut(&proto::Position, Saved),
+    ) -> Result<Option<proto::Position>, SnapshotError> {
+        let path = folder.join(FILE_NAME);
+        let Some((mut reader, mut saved)) = begin(&path)? else { return Ok(None) };
+        begin_with(&saved)?;
+        let own = proto::Position { text_count: saved.text_count, ..proto::Position::default() };
+        if let Some(blocks) = &saved.blocks {
+            let files = Folder::open(folder).map_err(at(folder))?;
+            let mut in_blocks = 0;
+            manifest_of(blocks).read_texts(&files, |seen| in_blocks += seen.texts.len() as u64)?;
+            saved.text_count += in_blocks;
+        }
+        reader.articles(&saved, |_| {})?;
+        let mut expired = 0;
+        if let Some(blocks) = &saved.blocks {
+            let files = Folder::open(folder).map_err(at(folder))?;
+            manifest_of(blocks).read_all(&files, |corpus, fingerprint_hash, centroid| {
+                take(
+                    &saved,
+                    Saved::Centroid(centroid.to_message(corpus, fingerprint_hash, &blocks.detector)),
+                );
+            })?;
+            // If few centroids are kept, some may have expired before they were in a block.
+            expired = blocks.first.saturating_sub(blocks.end);
+        }
+        for number in 0..saved.centroid_count {
+            let centroid = reader.message()?;
+            if number >= expired {
+                take(&saved, Saved::Centroid(centroid));
+            }
+        }
+        reader.crawls(&saved, |_, crawl| {
+            take(&saved, Saved::Crawl(crawl));
+            Ok(())
+        })?;
+        if let Some(blocks) = &saved.blocks {
+            let files = Folder::open(folder).map_err(at(folder))?;
+            manifest_of(blocks).read_texts(&files, |seen| take(&saved, Saved::Texts(seen)))?;
+        }
+        reader.texts(&own, |_, seen| {
+            take(&saved, Saved::Texts(seen));
+            Ok(())
+        })?;
+        reader.check_hash()?;
+        Ok(Some(saved))
+    }
+
+    /// Reads the files next to the table in `folder`. Another process may be using it.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] if the verdicts cannot be read or are damaged.
+    pub fn companion_files(folder: &Path) -> Result<CompanionFiles, SnapshotError> {
+        let metadata = |name: &str| std::fs::metadata(folder.join(name)).ok();
+        Ok(CompanionFiles {
+            verdicts: recent::load(&folder.join(RECENT_NAME))?.unwrap_or_default(),
+            saved_at: metadata(FILE_NAME).and_then(|file| file.modified().ok()),
+            journal_bytes: metadata(JOURNAL_NAME).map_or(0, |file| file.len()),
+        })
+    }
+
+    /// Verifies all checksums of the table in `folder`. Calls `each` with the name of each file, and with its
+    /// number of verified bytes or its error. Returns false if there is no table.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] if the file that names the others cannot be read or is damaged.
+    pub fn verify(
+        folder: &Path,
+        mut each: impl FnMut(&str, Result<u64, SnapshotError>),
+    ) -> Result<bool, SnapshotError> {
+        let path = folder.join(FILE_NAME);
+        let Some((mut reader, saved)) = begin(&path)? else { return Ok(false) };
+        let mut read_on = || {
+            reader.articles(&saved, |_| {})?;
+            for _ in 0..saved.centroid_count {
+                reader.message::<proto::Centroid>()?;
+            }
+            reader.crawls(&saved, |_, _| Ok(()))?;
+            reader.texts(&saved, |_, _| Ok(()))
+        };
+        let read = read_on().and_then(|()| reader.check_hash());
+        let bytes = std::fs::metadata(&path).map_err(at(&path))?.len();
+        each(FILE_NAME, read.map(|()| bytes));
+        if let Some(blocks) = &saved.blocks {
+            let files = Folder::open(folder).map_err(at(folder))?;
+            manifest_of(blocks).verify(&files, |name, read| each(name, read.map_err(SnapshotError::from)));
+        }
+        Ok(true)
+    }
 }

@@ -21,7 +21,7 @@ use prost::Message;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::SnapshotError;
-use super::folder::{Unfinished, sync_parent};
+use super::folder::Unfinished;
 use leitong_base::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
 
 const MARK: &[u8; 8] = b"\xf2leitong";
@@ -185,7 +185,7 @@ impl Journal {
     pub fn remove(self) -> Result<(), SnapshotError> {
         let remove = || {
             std::fs::remove_file(&self.path)?;
-            sync_parent(&self.path)
+            Unfinished::sync_parent(&self.path)
         };
         remove().map_err(at(&self.path))
     }

@@ -1,6 +1,6 @@
 //! Converts a saved table to and from lines of JSON, which `leitong table export` prints and `import` reads.
 //!
-//! The lines of a whole table are its [`Head`], a [`CentroidLine`] for each centroid, oldest first, a
+//! The lines of a whole table are its [`LinesHead`], a [`CentroidLine`] for each centroid, oldest first, a
 //! [`CrawlLine`] for each known change of a url, and a [`TextLine`] for each text of a page that joined a
 //! cluster. Together they contain everything in the table's file, so verdicts after an import are the same as
 //! without it. Unknown fields of a line are ignored.
@@ -11,14 +11,11 @@ use prost::bytes::Bytes;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::file::{FORMAT_WITH_TEXTS, unexpired};
-use super::inspect::cluster_id;
-use leitong_base::proto::{self, CHANGELOG_CRAWLS_FORMAT_VERSION, FORMAT_VERSION};
+use super::file::TableDir;
+use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::Timestamp;
+use leitong_cluster::changelog::ChangelogRecord;
 use leitong_cluster::{ClusterId, SeenText};
-
-/// The format version of these lines. A reader refuses newer ones.
-pub const LINES_FORMAT_VERSION: u32 = 2;
 
 /// Bytes, written as hex digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,7 +69,7 @@ impl<'de> Deserialize<'de> for Hash {
 /// The first line, which describes the table.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LinesHead {
-    /// [`LINES_FORMAT_VERSION`].
+    /// [`Self::FORMAT_VERSION`].
     pub table_format_version: u32,
     /// Number of lines of centroids that follow.
     pub centroids: u64,
@@ -138,13 +135,16 @@ struct WatermarkLine {
 }
 
 impl LinesHead {
+    /// The format version of these lines. A reader refuses newer ones.
+    pub const FORMAT_VERSION: u32 = 2;
+
     /// Creates the first line of a table with this `position`.
     #[must_use]
     pub fn new(position: &proto::Position) -> Self {
         let time = |ms: Option<i64>| ms.and_then(Timestamp::from_ms);
         Self {
-            table_format_version: LINES_FORMAT_VERSION,
-            centroids: unexpired(position),
+            table_format_version: Self::FORMAT_VERSION,
+            centroids: TableDir::unexpired(position),
             crawl_changes: position.crawl_change_count,
             text_lines: position.text_count,
             fingerprint_hash: Hash(position.fingerprint_hash),
@@ -172,7 +172,7 @@ impl LinesHead {
     #[must_use]
     pub fn into_message(self) -> proto::Position {
         proto::Position {
-            format_version: FORMAT_WITH_TEXTS,
+            format_version: TableDir::FORMAT_VERSION,
             centroid_count: self.centroids,
             crawl_change_count: self.crawl_changes,
             text_count: self.text_lines,
@@ -278,7 +278,7 @@ impl CentroidLine {
     /// Creates the line of a centroid of a table with this `position`.
     #[must_use]
     pub fn new(position: &proto::Position, message: proto::Centroid) -> Self {
-        let cluster_id = cluster_id(position, message.log_offset);
+        let cluster_id = ClusterId::in_table(position, message.log_offset);
         let fingerprint = message.fingerprint.unwrap_or_default();
         // In a block, the time of centroids founded before any page had a time is the first known time.
         let first_time_ms = position.blocks.as_ref().and_then(|blocks| blocks.first_time_ms);
@@ -381,7 +381,7 @@ impl CrawlLine {
     #[must_use]
     pub fn into_message(self) -> proto::Centroid {
         proto::Centroid {
-            format_version: CHANGELOG_CRAWLS_FORMAT_VERSION,
+            format_version: ChangelogRecord::CRAWLS_FORMAT_VERSION,
             log_offset: self.log_offset,
             number: Some(self.cluster),
             crawl: self.crawled.map(|crawled| proto::Crawl {

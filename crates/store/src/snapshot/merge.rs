@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::file::{FILE_NAME, TableDir, TableSettings, begin, check_usable, position_of};
 use super::finished::RUNS_MAX;
-use super::{Saved, SnapshotError, inspect_all, unexpired};
+use super::{Saved, SnapshotError};
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::{
@@ -66,7 +66,7 @@ impl<'a> Merge<'a> {
         }
         let position = position_of(&saved);
         // The number of the first centroid there, and for each centroid the number of its cluster here.
-        let first = saved.founded.unwrap_or_default().saturating_sub(unexpired(&saved));
+        let first = saved.founded.unwrap_or_default().saturating_sub(TableDir::unexpired(&saved));
         let mut numbers = Vec::new();
         if is_first {
             self.clusterer.set_position(position);
@@ -90,7 +90,7 @@ impl<'a> Merge<'a> {
             };
             match self.centroid(saved, message) {
                 Ok(centroid) if is_first => {
-                    let cluster_id = cluster_id(saved, centroid.centroid.log_offset);
+                    let cluster_id = ClusterId::in_table(saved, centroid.centroid.log_offset);
                     if let Err(fault) = self.restore(&centroid) {
                         problem = Some(fault.into());
                         return;
@@ -106,7 +106,7 @@ impl<'a> Merge<'a> {
                 problem = problem.take().or(merged.err().map(Into::into));
             }
         };
-        inspect_all(folder, |_| Ok(()), &mut take)?;
+        TableDir::inspect_all(folder, |_| Ok(()), &mut take)?;
         if let Some(problem) = problem {
             return Err(problem);
         }
@@ -188,15 +188,11 @@ impl<'a> Merge<'a> {
         each: &mut impl FnMut(ClusterId, Merged),
     ) -> Result<(), TableFault> {
         let former: Vec<ClusterId> =
-            batch.iter().map(|centroid| cluster_id(saved, centroid.centroid.log_offset)).collect();
+            batch.iter().map(|centroid| ClusterId::in_table(saved, centroid.centroid.log_offset)).collect();
         batch.iter_mut().for_each(|centroid| centroid.centroid.log_offset += start);
         let merged = self.clusterer.merge_batch(batch)?;
         former.into_iter().zip(merged).for_each(|(former, merged)| each(former, merged));
         batch.clear();
         Ok(())
     }
-}
-
-fn cluster_id(saved: &proto::Position, log_offset: u64) -> ClusterId {
-    ClusterId { log_generation: saved.log_generation, log_partition: saved.log_partition, log_offset }
 }

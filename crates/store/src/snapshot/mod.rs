@@ -33,18 +33,15 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::blocks::{ADVICE, BlockError};
-pub use changelog_blocks::{ChangelogBlocks, OpenBlocks, forget as forget_blocks, save as save_blocks};
+pub use changelog_blocks::{ChangelogBlocks, OpenBlocks};
 pub use changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable, Wanted};
-pub use checkpointed::forget_mark;
-pub use compact::{Compacted, has_blocks};
-pub use file::{FORMAT_WITH_TEXTS, unexpired};
+pub use compact::Compacted;
 pub use file::{TableDir, TableSettings};
-pub use folder::{Unfinished, sync_parent};
-pub use import::import;
-pub use inspect::{Saved, cluster_id, companion_files, inspect, inspect_all, verify};
+pub use folder::Unfinished;
+pub use inspect::Saved;
 pub use journal::{Journal, Torn};
 use leitong_cluster::TableFault;
-pub use lines::{CentroidLine, CrawlLine, LINES_FORMAT_VERSION, LinesHead, TextLine};
+pub use lines::{CentroidLine, CrawlLine, LinesHead, TextLine};
 pub use merge::Merge;
 
 /// Returns an error of blocks that have no other copy, with advice.

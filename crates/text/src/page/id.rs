@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_128;
 ///
 /// `printf %s URL | xxhsum -H2` prints the same id.
 #[must_use]
-pub fn from_url(url: &str) -> String {
+pub(crate) fn from_url(url: &str) -> String {
     format!("{:032x}", xxh3_128(url.as_bytes()))
 }
 

@@ -38,7 +38,7 @@ pub struct PageRules {
 ///
 /// # Errors
 /// [`PageError`] if no page can be read.
-pub fn parse(json: &[u8], rules: PageRules) -> Result<Page, PageError> {
+pub(crate) fn parse(json: &[u8], rules: PageRules) -> Result<Page, PageError> {
     parse_given(json, Given::default(), rules)
 }
 

@@ -33,11 +33,9 @@ pub use error::PageError;
 pub use field::Field;
 pub use host::host;
 pub use http_head::HttpHead;
-pub use id::from_url as id_from_url;
-pub use json::{PageRules, checked_id, checked_url, parse as parse_json};
+pub use json::{PageRules, checked_id, checked_url};
 pub use made_up::{is_made_up as is_made_up_url, url as made_up_url};
 pub use passthrough::parse as parse_passthrough;
-pub use protobuf::parse as parse_protobuf;
 pub use warc::{WarcKind, WarcRecord};
 pub use wrapped::{DecompressError, decompressed, without_schema_head};
 
@@ -81,6 +79,33 @@ impl Page {
             passthrough: None,
             repaired: Repaired::default(),
         }
+    }
+
+    /// Reads a page from a JSON object.
+    ///
+    /// # Errors
+    /// [`PageError`] if the object cannot be read as a page.
+    pub fn from_json(json: &[u8], rules: PageRules) -> Result<Self, PageError> {
+        json::parse(json, rules)
+    }
+
+    /// Reads a page from a message of `page.proto`. `url` replaces the url in the message. A body above
+    /// `page_bytes_max` bytes becomes [`Body::TooLarge`].
+    ///
+    /// # Errors
+    /// [`PageError`] if the message cannot be read as a page.
+    pub fn from_protobuf(
+        bytes: &[u8],
+        url: Option<String>,
+        page_bytes_max: usize,
+    ) -> Result<Self, PageError> {
+        protobuf::parse(bytes, url, page_bytes_max)
+    }
+
+    /// Returns the id of a page whose crawler gives it none, derived from its url.
+    #[must_use]
+    pub fn id_for_url(url: &str) -> String {
+        id::from_url(url)
     }
 
     /// Creates a page from decoded HTML.

@@ -11,7 +11,7 @@ use leitong_base::record::Timestamp;
 
 /// Reads a page from a protobuf message. `url` replaces the url in the message. A body above `page_bytes_max`
 /// bytes becomes [`Body::TooLarge`].
-pub fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) -> Result<Page, PageError> {
+pub(crate) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) -> Result<Page, PageError> {
     let message = proto::Page::decode(bytes).map_err(|error| PageError::BrokenProtobuf(error.to_string()))?;
     let url = checked_url(url.or(Some(message.url)))?;
     let id = checked_id(message.id, &url)?;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use super::SnapshotError;
 use super::changelog_snapshot::{Unusable, Wanted};
 use super::checksummed::{ChecksummedReader, ChecksummedWriter, Sequential};
-use super::file::{FILE_NAME, FORMAT_WITH_TEXTS, at, blocks_of, manifest_of, read_head, write_head};
+use super::file::{FILE_NAME, TableDir, at, blocks_of, manifest_of, read_head, write_head};
 use crate::blocks::{BlockStore, Files, StoreOptions};
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
@@ -50,62 +50,62 @@ pub struct OpenBlocks {
     pub newest: u64,
 }
 
-/// Saves the list of blocks in one step. All of the table must be committed. `position` is the table's
-/// position record, with the hashes of the settings that made the blocks. For the number of a centroid,
-/// `tail` returns a changelog offset at or after which this centroid and all younger ones are.
-///
-/// # Errors
-/// [`SnapshotError::Fault`] if the table can no longer be relied on; then nothing is written. Otherwise
-/// [`SnapshotError::Io`]; then the file is the old one or the new one.
-pub fn save(
-    files: &dyn Files,
-    store: &BlockStore,
-    clusterer: &Clusterer,
-    detector: &dyn Detector,
-    position: proto::Position,
-    tail: impl FnOnce(u64) -> proto::ChangelogTail,
-) -> Result<(), SnapshotError> {
-    clusterer.check()?;
-    let manifest = store.manifest();
-    // The tail includes the youngest centroid in a block, so a restore can check it.
-    let tail = tail(manifest.end.saturating_sub(1));
-    let blocks = proto::Blocks { changelog: Some(tail), ..blocks_of(&manifest, clusterer, detector) };
-    let position = proto::Position {
-        format_version: FORMAT_WITH_TEXTS,
-        centroid_count: 0,
-        text_count: 0,
-        blocks: Some(blocks),
-        ..position
-    };
-    let write = || -> io::Result<()> {
-        let mut writer = ChecksummedWriter::new(files.create(NEW_NAME)?);
-        write_head(&mut writer, &position, clusterer)?;
-        writer.finish()?;
-        files.rename(NEW_NAME, FILE_NAME)
-    };
-    let written = write().inspect_err(|_| {
-        // The file would occupy space on a full disk.
-        let _ = files.remove(NEW_NAME);
-    });
-    let path = files.path(FILE_NAME);
-    written.and_then(|()| files.sync()).map_err(at(&path))?;
-    store.saved();
-    Ok(())
-}
-
-/// Removes the file that names the blocks, before a new table is created in the folder.
-///
-/// # Errors
-/// The error of the operating system.
-pub fn forget(files: &dyn Files) -> io::Result<()> {
-    match files.remove(FILE_NAME) {
-        Ok(()) => files.sync(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
 impl ChangelogBlocks {
+    /// Saves the list of blocks in one step. All of the table must be committed. `position` is the table's
+    /// position record, with the hashes of the settings that made the blocks. For the number of a centroid,
+    /// `tail` returns a changelog offset at or after which this centroid and all younger ones are.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Fault`] if the table can no longer be relied on; then nothing is written. Otherwise
+    /// [`SnapshotError::Io`]; then the file is the old one or the new one.
+    pub fn save(
+        files: &dyn Files,
+        store: &BlockStore,
+        clusterer: &Clusterer,
+        detector: &dyn Detector,
+        position: proto::Position,
+        tail: impl FnOnce(u64) -> proto::ChangelogTail,
+    ) -> Result<(), SnapshotError> {
+        clusterer.check()?;
+        let manifest = store.manifest();
+        // The tail includes the youngest centroid in a block, so a restore can check it.
+        let tail = tail(manifest.end.saturating_sub(1));
+        let blocks = proto::Blocks { changelog: Some(tail), ..blocks_of(&manifest, clusterer, detector) };
+        let position = proto::Position {
+            format_version: TableDir::FORMAT_VERSION,
+            centroid_count: 0,
+            text_count: 0,
+            blocks: Some(blocks),
+            ..position
+        };
+        let write = || -> io::Result<()> {
+            let mut writer = ChecksummedWriter::new(files.create(NEW_NAME)?);
+            write_head(&mut writer, &position, clusterer)?;
+            writer.finish()?;
+            files.rename(NEW_NAME, FILE_NAME)
+        };
+        let written = write().inspect_err(|_| {
+            // The file would occupy space on a full disk.
+            let _ = files.remove(NEW_NAME);
+        });
+        let path = files.path(FILE_NAME);
+        written.and_then(|()| files.sync()).map_err(at(&path))?;
+        store.saved();
+        Ok(())
+    }
+
+    /// Removes the file that names the blocks, before a new table is created in the folder.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn forget(files: &dyn Files) -> io::Result<()> {
+        match files.remove(FILE_NAME) {
+            Ok(()) => files.sync(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Reads the file. Returns `None` if there is none.
     ///
     /// # Errors

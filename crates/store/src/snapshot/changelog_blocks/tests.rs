@@ -191,7 +191,7 @@ impl Worker {
     }
 
     fn from_changelog(folder: SimFolder, kept: &Kept, expiry: &ExpiryConfig) -> Self {
-        forget(&folder).expect("it can be written to");
+        ChangelogBlocks::forget(&folder).expect("it can be written to");
         let manifest = Manifest { table_id: 99, ..Manifest::default() };
         let files = Arc::new(folder.clone());
         let store = Arc::new(BlockStore::open(files, detector(), options(), &manifest).expect("opens"));
@@ -231,7 +231,8 @@ impl Worker {
             let offset = at.map_or(0, |at| kept[at.saturating_sub(5)].0);
             proto::ChangelogTail { topic: TOPIC.to_owned(), offset }
         };
-        match save(&self.folder, &self.store, &self.clusterer, &*detector(), position, tail) {
+        match ChangelogBlocks::save(&self.folder, &self.store, &self.clusterer, &*detector(), position, tail)
+        {
             Err(SnapshotError::Fault(fault)) => Err(fault),
             saved => {
                 saved.expect("saved");

@@ -18,7 +18,6 @@ use std::io;
 use thiserror::Error;
 
 use crate::blocks::BlockError;
-use leitong_base::proto::SNAPSHOT_FORMAT_VERSION;
 use leitong_cluster::TableFault;
 pub use place::{SnapshotPlace, SnapshotWriter};
 pub use read::{ChangelogSnapshot, Wanted};
@@ -36,7 +35,8 @@ pub enum Unusable {
     Damaged(String),
     /// Another version wrote it.
     #[error(
-        "its format version is {found}, but this version of Leitong reads only {SNAPSHOT_FORMAT_VERSION}"
+        "its format version is {found}, but this version of Leitong reads only {known}",
+        known = SnapshotPlace::FORMAT_VERSION
     )]
     Format {
         /// The version of the file.

@@ -12,7 +12,7 @@ use prost::Message;
 use super::{ChangelogSnapshot, MAGIC, Unusable};
 use crate::snapshot::checksummed::ChecksummedWriter;
 use crate::snapshot::folder::{self, Unfinished};
-use leitong_base::proto::{self, SNAPSHOT_FORMAT_VERSION};
+use leitong_base::proto;
 
 /// The place of one partition's snapshot.
 #[derive(Debug, Clone)]
@@ -22,6 +22,9 @@ pub struct SnapshotPlace {
 }
 
 impl SnapshotPlace {
+    /// Format version of a worker's local snapshot. Since version 3 it holds texts of pages that joined clusters.
+    pub const FORMAT_VERSION: u32 = 3;
+
     /// Returns the place in `folder` for `log_partition` of the installation `app`.
     #[must_use]
     pub fn new(folder: &Path, app: &str, log_partition: u32) -> Self {
@@ -115,7 +118,7 @@ impl SnapshotWriter {
     /// # Errors
     /// The file cannot be written, for example because the disk is full. The present snapshot remains.
     pub fn finish(mut self, mut footer: proto::Snapshot) -> io::Result<()> {
-        (footer.format_version, footer.entries) = (SNAPSHOT_FORMAT_VERSION, self.entries);
+        (footer.format_version, footer.entries) = (SnapshotPlace::FORMAT_VERSION, self.entries);
         let bytes = footer.encode_to_vec();
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
         self.file.all(&bytes)?;

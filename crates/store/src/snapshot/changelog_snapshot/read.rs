@@ -10,8 +10,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use prost::Message;
 
 use super::{MAGIC, Unusable};
+use crate::snapshot::SnapshotPlace;
 use crate::snapshot::checksummed::{ChecksummedReader, SUM_BYTES};
-use leitong_base::proto::{self, SNAPSHOT_FORMAT_VERSION};
+use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Identity;
 use leitong_cluster::log::TopicIds;
@@ -107,7 +108,7 @@ impl ChangelogSnapshot {
         file.read_exact(&mut encoded)?;
         let mut footer = proto::Snapshot::decode(&*encoded)
             .map_err(|error| Unusable::Damaged(format!("its footer is broken: {error}")))?;
-        if footer.format_version != SNAPSHOT_FORMAT_VERSION {
+        if footer.format_version != SnapshotPlace::FORMAT_VERSION {
             return Err(Unusable::Format { found: footer.format_version });
         }
         let position = footer.position.take().ok_or_else(|| damaged("it has no position"))?;
