@@ -23,7 +23,7 @@ fn module_of(file: &Path, source: &Path) -> Module {
 }
 
 /// Adds the paths of a use tree, as in `a::{b, c::{d, e}}`, each after `prefix`.
-fn expand(prefix: &str, tree: &str, paths: &mut Vec<String>) {
+pub(crate) fn expand(prefix: &str, tree: &str, paths: &mut Vec<String>) {
     let (mut depth, mut start) = (0, 0);
     let mut branches = Vec::new();
     for (at, c) in tree.char_indices() {

@@ -37,6 +37,7 @@ mod paged_articles;
 mod parquet;
 mod passages;
 mod presets;
+mod public_items;
 mod purity;
 mod readme;
 mod recrawls;
