@@ -11,7 +11,7 @@ use super::score::{self, VerdictFile};
 use super::settings::{self, Wrong, wrong};
 use crate::config::detectors::{self, DETECTORS};
 use crate::config::{Config, load};
-use crate::pipeline::cpu::thread_count;
+use crate::graph::cpu::thread_count;
 use leitong_lab::eval::{EvaluatedDetector, Plan, evaluate};
 use leitong_lab::pages::EvalPage;
 

@@ -14,7 +14,7 @@ use super::difference::{Difference, clip, wrap};
 use super::documents;
 use super::eval::{evaluated_detector, pages};
 use super::settings::{self, ComparedDetector, wrong};
-use crate::pipeline::cpu::thread_count;
+use crate::graph::cpu::thread_count;
 use leitong_base::terminal;
 use leitong_lab::pages::EvalPage;
 use leitong_lab::tune::{LabelledPair, Tuner};

@@ -29,8 +29,16 @@ fn the_library_alone_needs_no_command_line_http_or_kafka() {
         let tree = String::from_utf8(output.stdout).expect("UTF-8");
         tree.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect::<Vec<_>>()
     };
-    let program =
-        ["clap", "hyper", "rdkafka", "rdkafka-sys", "openssl-sys", "maud", "metrics-exporter-prometheus"];
+    let program = [
+        "clap",
+        "hyper",
+        "leitong-lab",
+        "rdkafka",
+        "rdkafka-sys",
+        "openssl-sys",
+        "maud",
+        "metrics-exporter-prometheus",
+    ];
     let found =
         |tree: Vec<String>| program.into_iter().filter(|name| tree.iter().any(|line| line == name)).collect();
     let with: Vec<&str> = found(tree(&[]));
