@@ -18,10 +18,6 @@ use crate::config::detectors;
 use crate::config::kafka::VerdictKey;
 use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
-use leitong_base::limits::{
-    CARRIED_HEADERS_BYTES_MAX, CARRIED_KEY_BYTES_MAX, CORPUS_BYTES_MAX, DEAD_LETTER_HEADERS_BYTES_MAX,
-};
-use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
     Carried, Cause, Credits, FingerprintRecord, LogRecord, Outcome, Place, Reason, Received, TextDigest,
     Timestamp, Unreadable,

@@ -14,7 +14,6 @@ use super::page_message::Message;
 use crate::config::Config;
 use crate::config::kafka::PagesConfig;
 use crate::config::load::ConfigError;
-use leitong_base::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX};
 use leitong_base::record::{Cause, Place, Unreadable};
 use leitong_base::terminal::escape;
 use leitong_corpora::source::{Payload, WarcFolder, csv_delimiter};

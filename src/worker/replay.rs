@@ -15,7 +15,6 @@ use crate::kafka::partition_reader::{PartitionReader, place};
 use crate::kafka::ports::{Reader, Step};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::worker::log_partition::{Accepted, Decided, LogPartition};
-use leitong_cluster::log::entry::{self, Entry, EntryError};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Restored;
 use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks};
