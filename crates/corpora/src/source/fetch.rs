@@ -19,7 +19,7 @@ use tokio::task::AbortHandle;
 
 /// A pending read.
 #[derive(Debug)]
-pub struct Fetch {
+pub(crate) struct Fetch {
     bytes: Receiver<io::Result<Bytes>>,
     task: AbortHandle,
 }
@@ -57,7 +57,7 @@ impl Fetch {
     ///
     /// # Errors
     /// The error of the operating system or the store.
-    pub fn wait(self) -> io::Result<Bytes> {
+    pub(crate) fn wait(self) -> io::Result<Bytes> {
         self.bytes.recv().unwrap_or_else(|_| Err(io::Error::other("the request was cancelled")))
     }
 }

@@ -69,7 +69,7 @@ impl Location {
     /// # Errors
     /// This build does not support stores.
     #[cfg(not(feature = "s3"))]
-    pub fn unseen_object(_: &Path) -> io::Result<Self> {
+    pub(crate) fn unseen_object(_: &Path) -> io::Result<Self> {
         Err(without_stores())
     }
 
@@ -78,7 +78,7 @@ impl Location {
     /// # Errors
     /// This build does not support stores.
     #[cfg(not(feature = "s3"))]
-    pub fn object(_: &Path) -> io::Result<Self> {
+    pub(crate) fn object(_: &Path) -> io::Result<Self> {
         Err(without_stores())
     }
 

@@ -158,7 +158,7 @@ impl Object {
     ///
     /// # Errors
     /// The runtime's threads cannot be started.
-    pub fn fetch(self: &Arc<Self>, range: Range<u64>) -> io::Result<Fetch> {
+    pub(crate) fn fetch(self: &Arc<Self>, range: Range<u64>) -> io::Result<Fetch> {
         let object = Arc::clone(self);
         Fetch::start_request(async move { object.range(range).await })
     }
