@@ -1,7 +1,7 @@
 //! The paragraphs that the pages of a site have in common after a [template alarm](super::templates).
 //!
 //! The owner of a table raises the alarm, but it has fingerprints and no texts. The fingerprint stage has
-//! texts, but has forgotten earlier ones by then. So a site is watched from its alarm on: the paragraphs of
+//! texts, but no longer has earlier ones by then. So a site is watched from its alarm on: the paragraphs of
 //! the next [`PAGES`] pages of it that this instance reads are counted. Those that at least half of these
 //! pages have are reported, in the form of lines for `paragraph.boilerplate_file`.
 //!

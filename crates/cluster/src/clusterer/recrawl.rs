@@ -123,7 +123,7 @@ impl Clusterer {
         if change.cluster >= self.table.first() {
             crawls.apply(change);
         } else if let Change::Crawled(crawl) = change.what {
-            // The crawl is forgotten with its cluster, and so is what was known about its url before.
+            // The crawl is evicted with its cluster, together with the earlier crawl of its url.
             let what = Change::Withdrawn(crawl.key);
             crawls.apply(CrawlChange { what, ..change });
         }
