@@ -117,7 +117,7 @@ pub struct VerdictsConfig {
     /// Format of verdicts: `json` or `protobuf` (`leitong.v1.Verdict`).
     pub format: VerdictFormat,
     /// Headers that are copied unchanged from a page's message to its verdict, for example to continue a
-    /// trace. Names are matched in upper and lower case. At most 4 KiB of headers are copied.
+    /// trace. Upper and lower case of names do not matter. At most 4 KiB of headers are copied.
     pub headers: Vec<String>,
     /// Key of a verdict's message: `page-id`, or `page-key` for the key of the page's message (the page id if
     /// that key is missing or longer than 8 KiB).
