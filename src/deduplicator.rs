@@ -255,8 +255,8 @@ pub enum RecordError {
     },
     /// The record was made with other settings. Pages with different fingerprint hashes are never compared.
     #[error(
-        "record {number}: was made with other settings (fingerprint_hash {found:016x}) than those of this table \
-         ({own:016x}); use the same configuration and version of Leitong for both"
+        "record {number}: was made with other settings (fingerprint_hash {found:016x}) than this table \
+         ({own:016x}); use one configuration and version of Leitong for both"
     )]
     OtherSettings {
         /// Number of the record, from 0.

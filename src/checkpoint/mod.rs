@@ -101,8 +101,8 @@ impl Checkpoint {
             let is_as_read = part.is_unchanged(path);
             ensure!(
                 is_as_read.with_context(|| format!("cannot read {}", path.display()))?,
-                "{}: the file was replaced or changed since this run read it; restore the former file and repeat the command, or \
-                 remove the folder of checkpoints to begin again",
+                "{}: the file was replaced or changed since this run read it; restore it and repeat the \
+                 command, or remove the folder of checkpoints to begin again",
                 path.display()
             );
         }

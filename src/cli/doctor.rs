@@ -56,8 +56,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
     }
     report.push_str(
-        "\nAdd what you did, what you expected, and the last lines of the log. This report contains names of hosts, topics \
-         and files, but no passwords.\n",
+        "\nAdd what you did, what you expected, and the end of the log. This report names hosts, topics and \
+         files, but contains no passwords.\n",
     );
     documents::print(&terminal::escape_lines(&report))?;
     Ok(ExitCode::SUCCESS)

@@ -228,7 +228,7 @@ impl Arguments {
         for (option, path) in [("--keep", &self.keep), ("--drop", &self.drop)] {
             if let Some(ending) = path.as_deref().and_then(ending_not_written) {
                 return Err(wrong(format_args!(
-                    "{option} {}: {ending} files are not written; documents are written in the format of the inputs, and \
+                    "{option} {}: {ending} files are not written; documents keep the format of the inputs, \
                      compressed if the name ends in .gz, .zst or .lz4; choose another name",
                     path.as_deref().unwrap_or(Path::new("")).display()
                 )));
@@ -631,14 +631,16 @@ fn write_accounts(path: &Path, accounts: &AccountsReport) -> anyhow::Result<()> 
 fn note_verified(counts: verify::Counts, stored: u64) {
     let verify::Counts { dropped, text_lost, facts_differ, not_verified } = counts;
     terminal::note(format_args!(
-        "verified: {dropped} documents are dropped and {} stay: {text_lost} because text would be lost, {facts_differ} because \
-         facts differ, {not_verified} because they could not be compared (texts took {:.1} MB on disk)",
+        "verified: {dropped} documents are dropped and {} kept: {text_lost} because text would be lost, \
+         {facts_differ} because facts differ, {not_verified} because they could not be compared (texts took \
+         {:.1} MB on disk)",
         counts.kept(),
         stored as f64 / 1e6
     ));
     if not_verified > 0 {
         terminal::note(
-            "documents cannot be compared if the kept document of their cluster was stored in the table by a run without --verify",
+            "documents cannot be compared if a run without --verify stored the kept document of their \
+             cluster",
         );
     }
 }

@@ -136,8 +136,8 @@ impl Arguments {
         let (found, short) = (benchmarks.len(), benchmarks.short());
         if found == 0 {
             return Err(wrong(format_args!(
-                "--against: the benchmarks have no text of at least {} letters, so nothing can be found; lower \
-                 --passage-letters, or name other files",
+                "--against: the benchmarks have no text of at least {} letters; lower --passage-letters, or \
+                 name other files",
                 limits.letters_min
             )));
         }
@@ -197,8 +197,8 @@ pub(super) fn note_cut(counts: &TextCounts) {
     }
     if left > 0 {
         terminal::note(format_args!(
-            "{left} lines keep a passage, since its place in the line is not certain: their letters change in number \
-             when they are normalised"
+            "{left} lines keep a passage, because normalising changes their number of letters, so its place \
+             is uncertain"
         ));
     }
 }

@@ -55,8 +55,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let apart = matches!((&arguments.table, &arguments.save_table), (Some(from), Some(to)) if from != to);
     if config.table.on_disk && apart {
         return Err(wrong(
-            "table.on_disk = true: blocks stay in their folder, so --table and --save-table must be the same; to keep the table \
-             as it is, copy its folder first",
+            "table.on_disk = true: --table and --save-table must be the same folder; copy it first to keep \
+             the table as it is",
         ));
     }
     let outputs = [("--output", &arguments.output), ("--dead-letters", &arguments.dead_letters)];
@@ -123,8 +123,8 @@ fn begin(dir: &TableDir, partition: u32, table: &TableSettings) -> anyhow::Resul
     let mut clusterer = dir.load_or_begin(table)?;
     if clusterer.position() != Position::default() || clusterer.founded() > 0 {
         bail!(
-            "--save-table: the folder already has a table of partition {partition}; name an empty folder, or add --table with \
-             the same folder to continue from that table"
+            "--save-table: the folder already has a table of partition {partition}; name an empty folder, or \
+             continue from that table with --table"
         );
     }
     clusterer.set_position(Position { log_partition: partition, ..Position::default() });

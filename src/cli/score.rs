@@ -119,8 +119,8 @@ fn given_verdicts(path: &Path, config: &Config) -> anyhow::Result<Vec<GivenVerdi
         };
         given.push(verdict.map_err(|error| {
             wrong(format_args!(
-                "{}: no verdict: {error}; give a JSON object with the fields page_id, kind (UNIQUE, EXACT_DUPLICATE, \
-                 NEAR_DUPLICATE, UNDECIDABLE) and, of duplicates, canonical_page_id",
+                "{}: not a verdict: {error}; write a JSON object with the fields page_id, kind (UNIQUE, \
+                 EXACT_DUPLICATE, NEAR_DUPLICATE, UNDECIDABLE) and, for duplicates, canonical_page_id",
                 record.place
             ))
         })?);

@@ -69,8 +69,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (differences, counts) = topics.check(heard_within)?;
     if counts.compacted_changelog {
         documents::print(&format!(
-            "topic {} is still compacted, as older versions of Leitong made it; workers that own its partitions will change \
-             that, or run `leitong topics migrate`\n",
+            "topic {} is still compacted, as in older versions; owners of its partitions will change that, \
+             or run `leitong topics migrate`\n",
             config.topics.centroids
         ))?;
     }

@@ -261,7 +261,8 @@ pub fn parse_file(
         if check.faults.is_empty() {
             if !check.ignored.is_empty() {
                 tracing::warn!(
-                    "{}: these settings were removed, and their values in this file are the ones that are always used: {}; remove them",
+                    "{}: these settings no longer exist; the values in this file are always used: {}; remove \
+                     them",
                     path.display(),
                     check.ignored.join(", ")
                 );
@@ -336,8 +337,7 @@ fn canonical_fault(config: &Config) -> Option<String> {
         |preference: &&Preference| matches!(preference, Preference::CanonicalLink | Preference::Published);
     if config.table.on_disk && !prefer.is_empty() {
         return Some(
-            "canonical.prefer: cannot be used with table.on_disk = true, where founders are always the canonical pages; set \
-             table.on_disk = false, or remove canonical.prefer"
+            "canonical.prefer: cannot be used with table.on_disk = true; remove one of them"
                 .to_owned(),
         );
     }
@@ -352,8 +352,7 @@ fn canonical_fault(config: &Config) -> Option<String> {
 /// Checks the settings for recrawls against other settings.
 fn recrawls_fault(config: &Config) -> Option<String> {
     (config.recrawls.enabled && config.table.on_disk).then(|| {
-        "recrawls.enabled: cannot be used with table.on_disk = true, where no centroid leaves the table before it expires; \
-         set one of them to false"
+        "recrawls.enabled: cannot be used with table.on_disk = true; set one of them to false"
             .to_owned()
     })
 }

@@ -86,8 +86,8 @@ impl TracesConfig {
             (None, Some((name, value))) => {
                 if let Some((protocol, value)) = exporter("PROTOCOL").filter(|(_, p)| p != "http/protobuf") {
                     return Err(format!(
-                        "{protocol} = {value:?}: only http/protobuf is supported; set it to http/protobuf, and {name} to the \
-                         collector's address for it, usually http://HOST:4318"
+                        "{protocol} = {value:?}: only http/protobuf is supported; set it to that, and {name} \
+                         to the collector's address for it, usually http://HOST:4318"
                     ));
                 }
                 match name.contains("TRACES") {

@@ -154,8 +154,8 @@ impl<'a> Topics<'a> {
             };
             if wanted.partitions_fixed && *count != wanted.partitions {
                 differs(format!(
-                    "has {count} partitions, but kafka.create.log_partitions = {}; stored data depends on the number, so set it \
-                     to the number with which the topic was created",
+                    "has {count} partitions, but kafka.create.log_partitions = {}; set it to the number with \
+                     which the topic was created, since stored data depends on it",
                     wanted.partitions
                 ));
             }
@@ -220,8 +220,8 @@ impl<'a> Topics<'a> {
             // few are enough.
             (0..5).for_each(|_| drop(self.probe.poll(Duration::ZERO)));
             bail!(
-                "no answer from kafka.bootstrap_servers = {:?} within {} s, see the warnings above; check that a broker runs \
-                 there, and that security.protocol and related properties match it",
+                "no answer from kafka.bootstrap_servers = {:?} within {} s, see the warnings above; check \
+                 that a broker runs there, and that properties such as security.protocol match it",
                 self.config.bootstrap_servers,
                 CALL_TIMEOUT.as_secs()
             );

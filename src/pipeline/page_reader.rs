@@ -223,8 +223,8 @@ impl PageReader {
         let count = self.look_like[at].fetch_add(1, Ordering::Relaxed) + 1;
         if count.is_power_of_two() && count.trailing_zeros().is_multiple_of(10) {
             tracing::warn!(
-                "{count} message(s) that could not be read, or have no body, look like those of {name}; to read them as \
-                 such, set preset = {name:?} under [input]",
+                "{count} message(s) without a readable page look like those of {name}; to read them, set \
+                 preset = {name:?} under [input]",
                 name = preset.name
             );
         }

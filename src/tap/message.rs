@@ -154,7 +154,8 @@ fn from_protobuf(value: &[u8]) -> Read {
         .map_err(|error| format!("the value is not a leitong.v1.Verdict: {error}"))?;
     if verdict.format_version == 0 || verdict.format_version > FORMAT_VERSION {
         return Err(format!(
-            "format version {} is newer than {FORMAT_VERSION}, the newest that this program knows; use the version of leitong that wrote it",
+            "format version {} is newer than {FORMAT_VERSION}, the newest that this program reads; update \
+             it",
             verdict.format_version
         ));
     }

@@ -180,7 +180,8 @@ pub(crate) const ALL: &[Metric] = &[
         API_SECONDS,
         "histogram",
         "operation: as for leitong_api_requests_total",
-        "Time from the head of a request to its answer, for requests answered with 200; includes waiting for a slow client's body",
+        "Time from the head of a request to its answer, for answers with status 200; includes waiting for \
+         the body",
     ),
     metric(
         "leitong_lookups_total",
@@ -274,7 +275,8 @@ pub(crate) const ALL: &[Metric] = &[
         "leitong_lag_records",
         "gauge",
         "topic, partition",
-        "Records of a partition that this instance has not read yet (pages, log or changelog); 0 after it has stopped reading the partition",
+        "Records of a partition (pages, log or changelog) that this instance has not read yet; 0 when it no \
+         longer reads the partition",
     ),
     metric(
         "leitong_trace_spans_total",

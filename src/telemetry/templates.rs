@@ -203,8 +203,8 @@ impl Alarm {
                     page_id,
                     url,
                     command = command(site),
-                    "duplicates of this site may be wrong: a cluster looks like a template, since all its pages are of one site and \
-                     differ only a little; see docs/operations.md#leitongtemplate"
+                    "duplicates of this site may be wrong: a cluster looks like a template, with slightly \
+                     different pages of one site; see docs/operations.md#leitongtemplate"
                 );
             }
             Self::Site { site, percent, percent_before, page_id, url } => {

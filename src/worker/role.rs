@@ -74,8 +74,8 @@ impl<W: World> ClusterRole<W> {
                 offset,
                 fingerprint_hash = format!("{found:016x}"),
                 own_fingerprint_hash = format!("{:016x}", self.fingerprint_hash),
-                "the log has pages that were fingerprinted by another version or with other settings; they are never compared \
-                 with pages of this instance's settings; leitong_other_fingerprint_hash_total counts them"
+                "the log has pages with fingerprints of another version or other settings, which are never \
+                 compared with this instance's; leitong_other_fingerprint_hash_total counts them"
             );
         }
     }

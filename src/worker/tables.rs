@@ -49,8 +49,8 @@ impl<W: World> WorkerTables<W> {
         Problem::new(
             Kind::UnknownPage,
             format!(
-                "{what} among the last ones (api.recent_bytes_max) that this instance committed as the owner of log \
-                 partitions {partitions:?} of {count}; all verdicts are in the topic {}",
+                "{what} among the last ones (api.recent_bytes_max) of this instance, which owns log \
+                 partitions {partitions:?} of {count}; the topic {} has all verdicts",
                 self.role.config.kafka.topics.verdicts
             ),
         )
@@ -119,8 +119,8 @@ impl<W: World> WorkerTables<W> {
             Some(found) if found != self.cluster_hash => {
                 let own = self.cluster_hash;
                 let why = format!(
-                    "its owner decides with settings of cluster_hash {found:016x}, and this instance has {own:016x}; \
-                     ask the owner, or give both the same settings"
+                    "its owner has other settings (cluster_hash {found:016x}) than this instance \
+                     ({own:016x}); ask the owner, or give both the same settings"
                 );
                 Err(not_ready(partition, &why))
             }

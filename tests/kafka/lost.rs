@@ -140,7 +140,7 @@ fn retention_that_overtakes_a_running_owner_halts_it() {
     wait_until("the log has them", || topics::read_all(&installation.bootstrap, &log).len() == 40);
     Admin::new(&installation).delete_records(&log, 30);
     owner.signal("CONT");
-    let why = "the log begins at offset 30, and 20 is the next to read";
+    let why = "the log begins at offset 30, but 20 is the next to read";
     wait_until(format_args!("{why:?}:\n{}", owner.latest()), || {
         owner.get("/readyz").is_some_and(|(status, body)| status == 503 && body.contains(why))
     });

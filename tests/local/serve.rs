@@ -90,7 +90,7 @@ fn assert_same_verdicts_as_dedup(settings: &str) {
     let ended_in_order = pages.chunks(50).len() % 2 == 1;
     if !ended_in_order {
         assert_eq!(left.status, 1);
-        assert!(left.stderr.contains("start and stop `leitong serve`"), "{}", left.stderr);
+        assert!(left.stderr.contains("start and stop it on this folder once"), "{}", left.stderr);
         Server::start(folder.path(), &more).stop();
     }
     let run = dedup(&pages[..3]);
@@ -493,7 +493,7 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     let later = killed_after_three_batches(table);
     std::fs::remove_file(table.join("centroids.leitong")).expect("removed");
     let refused = started(&later).err().expect("refused");
-    assert!(refused.contains("begins at offset 3, and the saved table next to it ends at 0"), "{refused}");
+    assert!(refused.contains("begins at offset 3, but the saved table ends at 0"), "{refused}");
 }
 
 /// A limit on the size of files simulates a full disk.

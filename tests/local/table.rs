@@ -296,7 +296,7 @@ fn a_failed_merge_leaves_no_table() {
     }
 
     std::fs::write(path("two/journal.leitong"), "pages").expect("written");
-    refused(&[&one, &two], 1, "left pages that the saved table lacks");
+    refused(&[&one, &two], 1, "was killed before it saved all pages");
     std::fs::remove_file(path("two/journal.leitong")).expect("removed");
     let file = path("two/centroids.leitong");
     let good = std::fs::read(&file).expect("a table");
@@ -433,11 +433,11 @@ fn incomplete_exports_are_refused() {
         assert!(run.stderr.contains(why), "{why}: {}", run.stderr);
         assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists(), "{why}");
     };
-    refused("", 1, "line 1: the lines end where the description of the table should be");
+    refused("", 1, "line 1: the lines end before the description of the table");
     let centroids = run(["table", "export", &table]).stdout;
     refused(&centroids, 1, "export the table again, with `leitong table export --all`");
     let first_three = lines.lines().take(3).collect::<Vec<_>>().join("\n");
-    refused(&first_three, 1, "line 4: the lines end where a centroid should be");
+    refused(&first_three, 1, "line 4: the lines end before a centroid");
     refused(&format!("{lines}{{}}\n"), 1, "line 5: there are more lines");
     refused(
         &lines.replace("\"detector\":\"simhash\"", "\"detector\":\"shingle\""),

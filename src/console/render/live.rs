@@ -38,8 +38,8 @@ pub(crate) fn body(live: &Live, language: Language) -> Markup {
             (templates(live, language))
             p.note {
                 (language.say(
-                    "Counted since this instance started. Only the largest corpora, hosts and clusters are kept, so small ones may be \
-                     missing or counted too low.",
+                    "Counted since this instance started. Small corpora, hosts and clusters may be missing \
+                     or counted too low.",
                     "自本实例启动起计数。语料库、站点与簇只保留最大的一部分，较小者可能缺失或偏低。",
                 ))
             }
@@ -337,8 +337,8 @@ fn templates(live: &Live, language: Language) -> Markup {
             ))
             p.note {
                 (language.say(
-                    "Compare two of the pages: text that both have outside the article is boilerplate. The command lists the \
-                     paragraphs that pages of the site share. See docs/operations.md#leitongtemplate.",
+                    "Compare two of the pages: text that both have outside the article is boilerplate. The \
+                     command lists such paragraphs. See docs/operations.md#leitongtemplate.",
                     "请比较其中两个页面：双方共有而不属于正文的段落就是样板文字。上列命令会列出该站页面共有的段落。处理办法见 \
                      docs/operations.md#leitongtemplate。",
                 ))

@@ -184,7 +184,8 @@ fn cluster(id: &str, found: &Found, links: Links) -> Markup {
                 Some(canonical) => (canonical_page(canonical, links)),
                 None => p.panel {
                     (language.say(
-                        "Its canonical page is not in the saved table: it has expired, or the cluster is newer than the saved table.",
+                        "Its canonical page is not in the saved table: it has expired, or is newer than the \
+                         table.",
                         "代表页面不在已保存的表中：已过期，或在保存之后才到。",
                     ))
                 },

@@ -32,8 +32,8 @@ impl<W: World> ClusterRole<W> {
             }
             if self.world.now().duration_since(began) > LET_GO_TIMEOUT {
                 bail!(
-                    "the table's folder is in use: by a former owner that has not ended yet, or by another instance, \
-                     which then needs a kafka.snapshots.dir of its own"
+                    "the table's folder is in use, by a former owner that is still ending or by another \
+                     instance; give each instance its own kafka.snapshots.dir"
                 );
             }
             self.world.wait(&self.stop, LOOK_AGAIN);

@@ -157,8 +157,8 @@ fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
     }
     let is = if matches!(form, Form::Bytes) { "JSON lines or WARC records" } else { written.name() };
     bail!(
-        "{}: this is the name of {}, but documents are written in the format of the inputs, which are {is}; choose a name \
-         that ends in {}",
+        "{}: this is the name of {}, but documents keep the format of the inputs, which are {is}; choose a \
+         name that ends in {}",
         output.display(),
         expected.name(),
         written.ending()

@@ -64,8 +64,9 @@ impl Sources {
             let _ = write!(named, "\n  and {} more sources", beyond.len() - NAMED_MAX);
         }
         bail!(
-            "--source-removed-max {removed_max}: more than this share of a source would be dropped:{named}\nNo document is \
-             written, and the table is not saved. Look at the verdicts with --output, then raise the limit, or read other inputs"
+            "--source-removed-max {removed_max}: more than this share of a source would be \
+             dropped:{named}\nNo document is written, and the table is not saved. Check the verdicts \
+             (--output), then raise the limit or read other inputs"
         )
     }
 }

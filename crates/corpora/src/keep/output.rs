@@ -276,7 +276,8 @@ fn check_framing(path: &Path, framing: Framing) -> anyhow::Result<()> {
     };
     match forms::format_of_name(path) {
         Some(expected @ (NamedFormat::Lines | NamedFormat::Warc)) if expected != written => bail!(
-            "{}: this is the name of {}, but documents are written in the format of the inputs, {}; choose another name",
+            "{}: this is the name of {}, but documents keep the format of the inputs, {}; choose another \
+             name",
             path.display(),
             expected.name(),
             written.name()

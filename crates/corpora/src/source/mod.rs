@@ -176,8 +176,8 @@ pub enum FramingError {
     },
     /// A WARC record claims bytes that belong to other records.
     #[error(
-        "the WARC record of {url} claims {expected} bytes, but another record begins after {found}; reading continues \
-         there; write the file again with correct lengths"
+        "the WARC record of {url} claims {expected} bytes, but another record begins after {found} and is \
+         read; write the file again with correct lengths"
     )]
     WrongWarcLength {
         /// Its `WARC-Target-URI`.
@@ -218,8 +218,8 @@ pub enum FramingError {
     },
     /// A row of a Parquet file takes too much memory.
     #[error(
-        "the row has more than {bytes_max} bytes when its values are decoded, so it is skipped; raise page.line_bytes_max to \
-         read it"
+        "the row is skipped, because it has more than {bytes_max} bytes when decoded; raise \
+         page.line_bytes_max to read it"
     )]
     LargeRow {
         /// The maximum size.
@@ -230,8 +230,8 @@ pub enum FramingError {
     WrongColumns(String),
     /// The input has a format that is not supported.
     #[error(
-        "this is {0}, so the input is skipped; supported are JSON lines, WARC, CSV and TSV (recognised by name), plain or compressed \
-         with gzip, zstd or lz4, and Parquet and HTML files"
+        "this is {0}, so the input is skipped; supported are JSON lines, WARC, CSV and TSV (by name), also \
+         compressed with gzip, zstd or lz4, Parquet and HTML"
     )]
     OtherFormat(&'static str),
 }

@@ -161,8 +161,8 @@ fn cautions(report: &Report, chosen: &Candidate<'_>, left: &[Candidate<'_>], why
     }
     if !report.labelled {
         why.push(
-            "Without labels, this is based on artificial changes, and not on the duplicates among your pages. Label some pairs with \
-             `leitong tune --ask`."
+            "Without labels, this is based on artificial changes, not on your own duplicates. Label some \
+             pairs with `leitong tune --ask`."
                 .to_owned(),
         );
     }

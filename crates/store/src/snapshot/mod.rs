@@ -145,8 +145,8 @@ pub enum SnapshotError {
     },
     /// A table with crawls of urls cannot be merged.
     #[error(
-        "{}: knows the crawls of urls (`recrawls`), which cannot be merged; run the pages of one table again with \
-         `leitong dedup --table` on the other",
+        "{}: contains crawls of urls (`recrawls`), which cannot be merged; run the pages of one table again \
+         with `leitong dedup --table` on the other",
         path.display()
     )]
     HasCrawls {
@@ -208,7 +208,7 @@ pub enum SnapshotError {
     Blocks(#[from] BlockError),
     /// Files of the table cannot be read, or could not be written for too long.
     #[error(
-        "the table is not saved, because decisions of this run cannot be relied on, and stays as it was last saved: {0}"
+        "the table is not saved and stays unchanged, because decisions of this run cannot be relied on: {0}"
     )]
     Fault(#[from] TableFault),
     /// The table was made with other settings of `corpus.*`.

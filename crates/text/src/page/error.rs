@@ -21,7 +21,8 @@ pub enum PageError {
     NullValue,
     /// The message has no value, and its key is not a url.
     #[error(
-        "the message has no value, so it withdraws the page whose url is its key, but the key is not a url; write the url as the key"
+        "a message without a value withdraws the page whose url is the key, but the key is not a url; write \
+         the url as the key"
     )]
     NullWithoutUrl,
     /// A value has the wrong type.

@@ -125,8 +125,8 @@ impl Report {
         if !self.suspicious.is_empty() {
             tables.push(clusters(
                 "Clusters that look like a template",
-                "ten or more pages of one host, nearly all slightly different; look at two of them with leitong compare. \
-                 leitong boilerplate build --pages-min 2 prints their common lines for paragraph.boilerplate_file",
+                "ten or more pages of one host, nearly all slightly different; compare two of them with \
+                 leitong compare. leitong boilerplate build --pages-min 2 lists their common paragraphs",
                 &self.suspicious,
             ));
         }

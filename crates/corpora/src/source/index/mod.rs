@@ -86,8 +86,8 @@ impl WarcBase {
         match used.get(name) {
             Some(first) if *first != now => {
                 let error = format!(
-                    "{}: the file was replaced or changed while this run read it, so its records are not those that were \
-                     decided on; run again, without the checkpoint if there is one",
+                    "{}: the file was replaced or changed while this run read it, so its records differ from \
+                     those that were decided on; run again, without a checkpoint",
                     path.display()
                 );
                 Err(Missing::Machine(io::Error::other(error)))

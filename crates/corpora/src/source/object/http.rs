@@ -35,13 +35,13 @@ struct State {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BrokenList {
     #[error(
-        "the store says that more objects follow, but not how to ask for them (IsTruncated without NextContinuationToken); \
-         name the objects or smaller prefixes one by one, or use another gateway"
+        "the store's list of objects is incomplete (IsTruncated without NextContinuationToken); name objects \
+         or smaller prefixes one by one, or use another gateway"
     )]
     NoToken,
     #[error(
-        "the store's list leads back to a part that was already read (NextContinuationToken is repeated); name the \
-         objects or smaller prefixes one by one, or use another gateway"
+        "the store's list of objects is circular (NextContinuationToken is repeated); name objects or \
+         smaller prefixes one by one, or use another gateway"
     )]
     Repeated,
 }
