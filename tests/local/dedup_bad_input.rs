@@ -333,7 +333,7 @@ fn broken_warc_records_cost_only_themselves() {
         "broken.warc: record 2: not a WARC record: expected WARC/1.0 or WARC/1.1, found \"garbage\"",
         "broken.warc: record 4: no `url`",
         "broken.warc: record 5: not a WARC record: Content-Length",
-        "broken.warc: record 7: the WARC record of http://a/7 breaks off",
+        "broken.warc: record 7: the WARC record of http://a/7 ends early",
     ] {
         assert!(run.stderr.contains(expected), "{expected} is not in {}", run.stderr);
     }
@@ -372,7 +372,7 @@ fn a_warc_record_with_a_false_length_is_reported_and_costs_only_itself() {
         for expected in [
             "record 2: the WARC record of http://a/2 claims 100",
             "record 5: the WARC record of http://a/5 claims",
-            "record 7: the WARC record of http://a/7 breaks off",
+            "record 7: the WARC record of http://a/7 ends early",
             "1  WARC records of other types, skipped",
         ] {
             assert!(run.stderr.contains(expected), "{name}: {expected} is not in {}", run.stderr);

@@ -126,7 +126,7 @@ fn stray_quotes_cause_a_warning_and_can_be_switched_off() {
     let table = write(folder.path(), "a.tsv", format!("url\ttext\n{}", rows.collect::<String>()));
     let run = dedup_files(&[], &[&table]);
     assert!(run.verdicts().len() < 4, "rows are swallowed");
-    let told = "a.tsv: a field that begins with a quote in the row of line 2 goes on over 3 lines, with tabs";
+    let told = "a.tsv: a field that begins with a quote in the row of line 2 spans 3 lines, with tabs";
     assert!(
         common::plain(&run.stderr).contains(told) && run.stderr.contains("--no-quotes"),
         "{}",

@@ -264,7 +264,7 @@ impl<R: Read> CsvRows<R> {
         if self.warns && looks_merged && row.quoted_lines > 0 {
             self.warns = false;
             tracing::warn!(
-                "{}: a field that begins with a quote in the row of line {line} goes on over {} lines{}; if \
+                "{}: a field that begins with a quote in the row of line {line} spans {} lines{}; if \
                  quotes have no meaning in this file, run again with --no-quotes, or rows are lost",
                 self.input,
                 row.quoted_lines + 1,
