@@ -215,8 +215,9 @@ pub(crate) fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
     client
 }
 
-/// Returns the settings of a reader for `leitong tap`. It joins no group; its group id starts like those that
-/// the permissions of an installation cover. Records that retention deletes before they are read are skipped.
+/// Returns the settings of a reader for `leitong tap`. It joins no group; its group id has the same beginning
+/// as those of an installation, so the same permissions apply. Records that retention deletes before they are
+/// read are skipped.
 #[must_use]
 pub(crate) fn tail_reader(config: &KafkaConfig) -> ClientConfig {
     let group = format!("{}-tap", config.app);

@@ -20,7 +20,8 @@ use crate::config::kafka::KafkaConfig;
 
 /// Interval at which brokers are asked for new partitions, with one small request.
 const NEW_PARTITIONS_INTERVAL: Duration = Duration::from_secs(5);
-/// Time limit for the brokers' answer to it. If there is none, the next request is made after the interval.
+/// Time limit for the brokers' answer to that request. Without an answer, the next request is made after the
+/// interval.
 const NEW_PARTITIONS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Position at which reading starts.

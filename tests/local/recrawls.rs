@@ -88,7 +88,7 @@ fn a_page_that_is_crawled_again_is_recognised() {
     assert_eq!(observed(&without[5]), ["EXACT_DUPLICATE", "a", "", "", ""]);
 }
 
-/// A text that is no longer online once founded clusters permanently.
+/// Formerly, pages joined the cluster of a text that had been withdrawn, permanently.
 #[test]
 fn nothing_is_near_a_withdrawn_page() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -19,8 +19,8 @@ use leitong_fingerprint::{SecondKey, WIDE_KEY};
 /// Number of keys that are prefetched together, so their cache misses overlap.
 pub(super) const AHEAD: usize = 256;
 
-/// A batch is merged into a shard if the shard has at most this many times its entries. Passing over one
-/// entry costs about a tenth of an insertion in the middle.
+/// A batch is merged into a shard if the shard has at most this many times as many entries as the batch.
+/// Passing over one entry costs about a tenth of an insertion in the middle.
 const MERGED_MIN: usize = 10;
 
 /// A shard: the keys whose hashes have the same upper bits.
