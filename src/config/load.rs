@@ -337,8 +337,7 @@ fn canonical_fault(config: &Config) -> Option<String> {
         |preference: &&Preference| matches!(preference, Preference::CanonicalLink | Preference::Published);
     if config.table.on_disk && !prefer.is_empty() {
         return Some(
-            "canonical.prefer: cannot be used with table.on_disk = true; remove one of them"
-                .to_owned(),
+            "canonical.prefer: cannot be used with table.on_disk = true; remove one of them".to_owned(),
         );
     }
     prefer.iter().find(reads_credits).filter(|_| !config.extract.credits).map(|preference| {
@@ -352,8 +351,7 @@ fn canonical_fault(config: &Config) -> Option<String> {
 /// Checks the settings for recrawls against other settings.
 fn recrawls_fault(config: &Config) -> Option<String> {
     (config.recrawls.enabled && config.table.on_disk).then(|| {
-        "recrawls.enabled: cannot be used with table.on_disk = true; set one of them to false"
-            .to_owned()
+        "recrawls.enabled: cannot be used with table.on_disk = true; set one of them to false".to_owned()
     })
 }
 

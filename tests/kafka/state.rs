@@ -175,7 +175,10 @@ fn changed_topics_are_refused_and_named() {
     assert_refused(&installation, &["has 1 partitions, but kafka.create.log_partitions = 2"]);
     [&log, &changelog].iter().for_each(|topic| admin.add_partitions(topic, 2));
     wait_until("the new partitions are known", || installation.leitong(&["topics", "check"]).status == 0);
-    assert_refused(&installation, &["the table was made with 1 partitions of the log, but the log has 2 now"]);
+    assert_refused(
+        &installation,
+        &["the table was made with 1 partitions of the log, but the log has 2 now"],
+    );
     assert_eq!(installation.verdicts().len(), 20);
 }
 

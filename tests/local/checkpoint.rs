@@ -215,7 +215,10 @@ fn a_checkpoint_is_refused_when_another_run_had_its_table() {
         let mut child = first.start();
         let told = stderr(&mut child);
         assert_eq!(child.wait().expect("it ends").code(), Some(1), "{kind}: {told}");
-        assert!(told.contains("was replaced since this checkpoint, or opened by another run"), "{kind}: {told}");
+        assert!(
+            told.contains("was replaced since this checkpoint, or opened by another run"),
+            "{kind}: {told}"
+        );
         assert!(exported(&table) == before, "{kind}: the table is left as it is");
         std::fs::remove_dir_all(first.checkpoints()).expect("removed");
         let mut child = first.start();
