@@ -107,7 +107,8 @@ fn unrelated_pairs(drawn: Vec<(usize, usize)>, passages: &Passages, labelled: bo
     let left: Vec<_> = drawn.into_iter().filter(|(a, b)| !passages.are_mostly_shared(*a, *b)).collect();
     if left.len() < count {
         terminal::note(format_args!(
-            "{} of {count} random pairs share most of their passages; they are treated as copies and do not count as unrelated",
+            "{} of {count} random pairs share most of their passages; they count as copies, not as \
+             unrelated",
             count - left.len()
         ));
     }
