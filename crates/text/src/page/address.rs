@@ -3,7 +3,8 @@
 //! Pages that are generated from one template are on one site under different names, such as the weather of each day,
 //! or a help page for each function. A page that was moved, mirrored or fetched again keeps its name:
 //! `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. If two pages have nearly the same text, their
-//! addresses therefore show whether they may be two pages of one series.
+//! addresses therefore show whether they may be two pages of one series. Documentation has a folder for each version of a
+//! product, in which every page keeps its place: `…/en/3.2/faq/admin/`, `…/en/4.2/faq/admin/`.
 //!
 //! In: a url as given. Out: strings to compare, empty if the url does not have that part. Cost: one parse.
 
@@ -17,6 +18,8 @@ const NAME_CHARS_MIN: usize = 16;
 const IDEOGRAPH_CHARS: usize = 6;
 /// Number of encoded bytes of an ideograph.
 const IDEOGRAPH_BYTES: usize = 3;
+/// Number of digits of a year, which is no version.
+const YEAR_DIGITS: usize = 4;
 /// Maximum length of a second label that belongs to a registry instead of an owner: `co.uk`, `com.cn`,
 /// `org.br`.
 const SECOND_LEVEL_CHARS_MAX: usize = 3;
@@ -27,7 +30,7 @@ pub struct Address {
     /// The part of the host that belongs to one owner, such as `example.com` in `news.example.com`.
     pub site: String,
     /// The part of the url that is shared only by addresses of the same page: the last path segment with the
-    /// query if it is long enough, otherwise the url without scheme and fragment.
+    /// query if it is long enough, otherwise the url without scheme, fragment and versions of folders.
     pub name: String,
     /// The part of the url that is shared by all pages of an article that is split over several pages. Empty
     /// for other pages. It cannot be found from the url, only from the page's markup; see `extract/page_kind/paged`.
@@ -48,7 +51,7 @@ impl Address {
         let last = path.rsplit('/').next().unwrap_or_default();
         let name = match chars(last) >= NAME_CHARS_MIN {
             true => format!("{last}{query}"),
-            false => format!("{host}{path}{query}"),
+            false => format!("{host}{}{last}{query}", without_versions(&path[..path.len() - last.len()])),
         };
         Self { site: site(&host).to_owned(), name, article: String::new() }
     }
@@ -67,6 +70,29 @@ fn site(host: &str) -> &str {
     match host.rmatch_indices('.').nth(kept - 1) {
         Some((dot, _)) => &host[dot + 1..],
         None => host,
+    }
+}
+
+/// Returns the folders of a path without their versions: `/en/3.2/` becomes `/en//`, `/api-3.12.0/` becomes `/api-/`.
+fn without_versions(folders: &str) -> String {
+    folders.split('/').map(|folder| &folder[..version_at(folder)]).collect::<Vec<_>>().join("/")
+}
+
+/// Returns where the version in the name of a folder begins, or the length of the name if it has none. A version has
+/// a point between its first two numbers. A first number of four digits is a year.
+fn version_at(folder: &str) -> usize {
+    let bytes = folder.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let begin = (0..bytes.len()).find(|&begin| {
+        let digits = bytes[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let is_first = begin == 0 || !is_digit(begin - 1);
+        let end = begin + digits;
+        is_first && (1..YEAR_DIGITS).contains(&digits) && bytes.get(end) == Some(&b'.') && is_digit(end + 1)
+    });
+    match begin {
+        Some(1) if bytes[0] == b'v' => 0,
+        Some(begin) => begin,
+        None => folder.len(),
     }
 }
 
@@ -122,6 +148,25 @@ mod tests {
         );
         assert!(is_one("https://a.example/x/%E5%B0%8F%E7%82%92%E8%82%89", "https://a.example/meat/小炒肉"));
         assert!(!is_one("https://a.example/x/кошка", "https://a.example/y/кошка"), "five letters");
+    }
+
+    /// The same page in the documentation of another version was read as another page of a series, since its name was
+    /// short, and 23 of 35 such pages were missed for a replaced number or too few matches.
+    #[test]
+    fn a_page_keeps_its_name_in_the_folder_of_another_version() {
+        let is_one = |a: &str, b: &str| Address::from_url(a).name == Address::from_url(b).name;
+        assert!(is_one("https://docs.a.example/en/3.2/faq/admin/", "https://docs.a.example/en/4.2/faq/admin/"));
+        assert!(is_one("https://a.example/v1.10/tea.html", "https://a.example/2.0.1-rc1/tea.html"));
+        assert!(is_one("https://a.example/api-3.5/org/Tea.html", "https://a.example/api-3.12.0/org/Tea.html"));
+        for (a, b) in [
+            ("https://a.example/releases/1.4.4/", "https://a.example/releases/1.4.5/"),
+            ("https://a.example/weather/2024.05.01/bern", "https://a.example/weather/2024.05.02/bern"),
+            ("https://a.example/3/tea", "https://a.example/4/tea"),
+            ("https://a.example/3.2/tea", "https://b.example/3.2/tea"),
+            ("https://a.example/3.2/tea", "https://a.example/4.2/coffee"),
+        ] {
+            assert!(!is_one(a, b), "{a} {b}");
+        }
     }
 
     proptest::proptest! {
