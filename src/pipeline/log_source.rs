@@ -13,9 +13,9 @@
 
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64;
 use leitong_base::record::{Place, Timestamp};
 use leitong_cluster::log::{EntryError, Sent, Unplaced};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Limit on the number of log partitions, above any useful number.
 pub const LOG_PARTITIONS_MAX: u32 = 10_000;

@@ -155,9 +155,15 @@ mod tests {
     #[test]
     fn a_page_keeps_its_name_in_the_folder_of_another_version() {
         let is_one = |a: &str, b: &str| Address::from_url(a).name == Address::from_url(b).name;
-        assert!(is_one("https://docs.a.example/en/3.2/faq/admin/", "https://docs.a.example/en/4.2/faq/admin/"));
+        assert!(is_one(
+            "https://docs.a.example/en/3.2/faq/admin/",
+            "https://docs.a.example/en/4.2/faq/admin/"
+        ));
         assert!(is_one("https://a.example/v1.10/tea.html", "https://a.example/2.0.1-rc1/tea.html"));
-        assert!(is_one("https://a.example/api-3.5/org/Tea.html", "https://a.example/api-3.12.0/org/Tea.html"));
+        assert!(is_one(
+            "https://a.example/api-3.5/org/Tea.html",
+            "https://a.example/api-3.12.0/org/Tea.html"
+        ));
         for (a, b) in [
             ("https://a.example/releases/1.4.4/", "https://a.example/releases/1.4.5/"),
             ("https://a.example/weather/2024.05.01/bern", "https://a.example/weather/2024.05.02/bern"),
