@@ -96,6 +96,35 @@ fn an_incomplete_list_ends_the_run() {
     }
 }
 
+/// Returns the first part of a list, or `second` when the second part is asked for.
+fn first_and(token: &str, second: &str) -> String {
+    match token {
+        "1" => second.to_owned(),
+        _ => objects(&["a.jsonl"], &more("<NextContinuationToken>1</NextContinuationToken>")),
+    }
+}
+
+/// A log-in page or an error with status 200 in place of the second part of a list was taken for its end, and an answer
+/// without end filled the memory.
+#[test]
+fn an_answer_that_is_no_list_ends_the_run() {
+    for (list, told) in [
+        (
+            (|token| first_and(token, "<html><body>Log in</body></html>")) as fn(&str) -> String,
+            "not a whole list of objects; it begins with \"<html>",
+        ),
+        (
+            |token| first_and(token, "<?xml version='1.0'?><Error><Code>SlowDown</Code></Error>"),
+            "<Code>SlowDown",
+        ),
+        (|token| first_and(token, &"<".repeat(33 << 20)), "longer than a list"),
+    ] {
+        let run = dedup(list);
+        assert_eq!((run.status, run.stdout.as_str()), (1, ""), "{}", run.stderr);
+        assert!(run.stderr.contains("s3://bucket") && run.stderr.contains(told), "{}", run.stderr);
+    }
+}
+
 /// A single key that cannot be requested prevented all objects from being read.
 #[test]
 fn an_object_with_an_impossible_key_costs_only_itself() {

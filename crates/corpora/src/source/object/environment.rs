@@ -13,6 +13,8 @@ const ADDRESSES: [&str; 5] = [
     "AWS_METADATA_ENDPOINT",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 ];
+/// Characters that are not in urls. A parser for browsers accepts them, but not the one for requests.
+const NOT_IN_URLS: &[u8] = br#""<>\^`{|}"#;
 /// Variables that become part of a request's headers.
 const WORDS: [&str; 4] = ["AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"];
 
@@ -28,8 +30,21 @@ fn checked(bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<()
         return Err("not the name of a bucket; use letters, digits, `.`, `-` and `_`".to_owned());
     }
     for name in ADDRESSES {
-        let Some(value) = variable(name).filter(|value| !value.is_empty()) else { continue };
+        let Some(value) = variable(name) else { continue };
+        let is_in_url = |byte: u8| byte.is_ascii_graphic() && !NOT_IN_URLS.contains(&byte);
         let problem = match Url::parse(&value) {
+            _ if value.is_empty() => "it is empty (to use the default, unset it)".to_owned(),
+            _ if !value.bytes().all(is_in_url) => {
+                "it contains white space, or characters that urls do not have".to_owned()
+            }
+            Ok(url)
+                if !url.username().is_empty()
+                    || url.password().is_some()
+                    || url.query().is_some()
+                    || url.fragment().is_some() =>
+            {
+                "it has a user, password, query or fragment, which requests to stores do not have".to_owned()
+            }
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => continue,
             Ok(_) => "it does not begin with http:// or https://, and a host".to_owned(),
             Err(error) => error.to_string(),
@@ -54,7 +69,8 @@ fn checked(bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<()
 mod tests {
     use super::*;
 
-    /// A port above 65535 made the program panic.
+    /// A port above 65535, a space at the end, a host that is not ASCII, and an empty address made the
+    /// program panic. An error showed the password in an address.
     #[test]
     fn invalid_settings_are_named_instead_of_causing_a_panic() {
         let check = |name: &str, value: &str| {
@@ -67,14 +83,21 @@ mod tests {
             ("AWS_ENDPOINT", "localhost"),
             ("AWS_ENDPOINT", "http://"),
             ("AWS_ENDPOINT", "http://[::1"),
+            ("AWS_ENDPOINT_URL", ""),
+            ("AWS_ENDPOINT_URL", "http://127.0.0.1:9000 "),
+            ("AWS_ENDPOINT_URL", "http://\u{e9}.example"),
+            ("AWS_ENDPOINT_URL", "http://a\\b.example"),
+            ("AWS_ENDPOINT_URL", "https://user:pa55@s3.example"),
+            ("AWS_ENDPOINT_URL", "https://s3.example/?key=pa55"),
+            ("AWS_ENDPOINT_URL", "https://s3.example/#pa55"),
             ("AWS_REGION", "eu west"),
             ("AWS_ACCESS_KEY_ID", "key\n"),
             ("AWS_SESSION_TOKEN", "\u{65b0}"),
         ] {
             let problem = check(name, value).expect_err(value);
-            assert!(problem.starts_with(name), "{problem}");
+            assert!(problem.starts_with(name) && !problem.contains("pa55"), "{problem}");
         }
-        for value in ["http://127.0.0.1:9000", "https://s3.example.com/", "http://[::1]:9000", ""] {
+        for value in ["http://127.0.0.1:9000", "https://s3.example.com/", "http://[::1]:9000"] {
             assert_eq!(check("AWS_ENDPOINT_URL", value), Ok(()));
         }
         assert!(checked("a b", |_| None).is_err());

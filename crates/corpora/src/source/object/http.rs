@@ -1,24 +1,32 @@
 //! The HTTP client for stores. It checks lists of objects before `object_store` parses them.
 //!
-//! `object_store` accepts an incomplete list as complete, and loops forever if a list leads back to its
-//! start: some gateways report that more objects follow, but not how to request them. It also refuses a whole
-//! list because of a single key that it cannot represent. Here, the first two cases are errors, and such keys
-//! are removed from the list and remembered.
+//! `object_store` accepts an incomplete list as complete, and loops forever if a list leads back to its start: some
+//! gateways report that more objects follow, but not how to request them, and any XML or HTML is an empty list. It
+//! also refuses a whole list because of a single key that it cannot represent. Here, an answer that is no list, or
+//! cannot be continued, is an error; keys that cannot be represented are removed and remembered.
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::ops::Range;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::{Bytes, BytesMut};
-use memchr::memmem;
+use bytes::Bytes;
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
     ReqwestConnector,
 };
 use object_store::path::Path as Key;
+
+use super::list::{List, ListedObject};
+use super::listing::next;
+
+/// Maximum number of parts of a list in a row that have no object. Stores skip deleted objects in such parts.
+const EMPTY_PARTS_MAX: usize = 1000;
+/// Maximum number of bytes of one part of a list: 1,000 objects with keys of 1,024 bytes, however they are escaped.
+const PART_BYTES_MAX: usize = 32 << 20;
+/// Maximum number of characters of a wrong answer in an error.
+const ANSWER_CHARS_MAX: usize = 120;
 
 /// The state of reading a bucket's lists.
 #[derive(Debug, Default)]
@@ -28,7 +36,20 @@ pub(super) struct Lists(Mutex<State>);
 struct State {
     /// The continuation tokens of the current list.
     tokens: HashSet<String>,
+    /// The keys of the current list, since some stores repeat the last ones of a part in the next.
+    keys: HashSet<String>,
+    /// Number of parts without an object since the last one that had some.
+    empty_parts: usize,
     unnameable: Vec<String>,
+}
+
+impl State {
+    /// Begins a list.
+    fn begin(&mut self) {
+        self.tokens.clear();
+        self.keys.clear();
+        self.empty_parts = 0;
+    }
 }
 
 /// The error for a list that cannot be continued.
@@ -40,10 +61,25 @@ pub(super) enum BrokenList {
     )]
     NoToken,
     #[error(
-        "the store's list of objects is circular (NextContinuationToken is repeated); name objects or \
-         smaller prefixes one by one, or use another gateway"
+        "the store's list of objects is circular (NextContinuationToken is repeated, or all keys of a part \
+         are); name objects or smaller prefixes one by one, or use another gateway"
     )]
     Repeated,
+    #[error(
+        "the store says again and again that more objects follow, but names none in {EMPTY_PARTS_MAX} parts of its list; name \
+         the objects or smaller prefixes one by one, or use another gateway"
+    )]
+    Empty,
+    #[error(
+        "the store's answer is not a whole list of objects; it begins with {0:?}; check AWS_ENDPOINT_URL, and whether a \
+         proxy or a log-in page answers instead of the store; then run again"
+    )]
+    NoList(String),
+    #[error(
+        "the store's answer is longer than a list of 1,000 objects; check AWS_ENDPOINT_URL, and whether another server \
+         answers instead of the store; then run again"
+    )]
+    TooLong,
 }
 
 impl Lists {
@@ -56,19 +92,34 @@ impl Lists {
     fn checked(&self, query: &str, xml: &[u8]) -> Result<Bytes, BrokenList> {
         let mut state = self.state();
         if !query.contains("continuation-token=") {
-            state.tokens.clear();
+            state.begin();
         }
-        let outside = without_objects(xml);
-        let is_truncated = element(&outside, "IsTruncated").is_some_and(|text| text.trim_ascii() == b"true");
-        let token = element(&outside, "NextContinuationToken").filter(|token| !token.trim_ascii().is_empty());
-        match token {
-            None if is_truncated => return Err(BrokenList::NoToken),
-            Some(token) if !state.tokens.insert(String::from_utf8_lossy(token).into_owned()) => {
-                return Err(BrokenList::Repeated);
+        let mut list = List::read(xml).ok_or_else(|| BrokenList::NoList(beginning(xml)))?;
+        let keys = list.objects.len();
+        list.objects.retain(|object| state.keys.insert(object.key().to_owned()));
+        match &list.token {
+            None if list.is_truncated => return Err(BrokenList::NoToken),
+            Some(token) if !state.tokens.insert(token.clone()) => return Err(BrokenList::Repeated),
+            Some(_) if keys > 0 && list.objects.is_empty() => return Err(BrokenList::Repeated),
+            Some(_) if keys == 0 => {
+                state.empty_parts += 1;
+                if state.empty_parts > EMPTY_PARTS_MAX {
+                    return Err(BrokenList::Empty);
+                }
             }
-            _ => {}
+            _ => state.empty_parts = 0,
         }
-        Ok(without_unnameable(xml, &mut state.unnameable))
+        list.objects.retain(|object| {
+            let is_nameable = is_nameable(object);
+            if !is_nameable && !is_empty(object) {
+                state.unnameable.push(object.key().to_owned());
+            }
+            is_nameable
+        });
+        if list.token.is_none() {
+            state.begin();
+        }
+        Ok(list.to_xml())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -76,90 +127,22 @@ impl Lists {
     }
 }
 
-/// Returns the content of the first element with this name.
-fn element<'x>(xml: &'x [u8], name: &str) -> Option<&'x [u8]> {
-    let start = memmem::find(xml, format!("<{name}>").as_bytes())? + name.len() + 2;
-    let length = memmem::find(&xml[start..], format!("</{name}>").as_bytes())?;
-    Some(&xml[start..start + length])
+/// Returns true if requests can name the object.
+fn is_nameable(object: &ListedObject) -> bool {
+    let key = object.key();
+    // A folder is marked by an empty object whose key ends in a slash. `object_store` ignores such objects.
+    let asked_for = if is_empty(object) { key.strip_suffix('/').unwrap_or(key) } else { key };
+    Key::parse(key).is_ok_and(|parsed| parsed.as_ref() == asked_for)
 }
 
-/// Returns the ranges of the elements that describe objects.
-fn objects(xml: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    let end = b"</Contents>";
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let start = at + memmem::find(&xml[at..], b"<Contents>")?;
-        at = start + memmem::find(&xml[start..], end)? + end.len();
-        Some(start..at)
-    })
+/// Returns true if the object has no content. Programs create such objects as folders.
+fn is_empty(object: &ListedObject) -> bool {
+    object.field("Size").is_some_and(|size| size.trim() == "0")
 }
 
-/// Returns a list without its objects, because their keys may contain anything, even markup.
-fn without_objects(xml: &[u8]) -> Vec<u8> {
-    let mut outside = Vec::new();
-    let mut at = 0;
-    for object in objects(xml) {
-        outside.extend_from_slice(&xml[at..object.start]);
-        at = object.end;
-    }
-    outside.extend_from_slice(&xml[at..]);
-    outside
-}
-
-/// Removes objects whose keys cannot be represented, and adds the keys to `unnameable`. Empty objects are not
-/// added: programs create them as folders, and they have no content to read.
-fn without_unnameable(xml: &[u8], unnameable: &mut Vec<String>) -> Bytes {
-    let mut kept = BytesMut::with_capacity(xml.len());
-    let mut at = 0;
-    for object in objects(xml) {
-        let key = element(&xml[object.clone()], "Key").map(unescaped).unwrap_or_default();
-        let is_empty = element(&xml[object.clone()], "Size").is_some_and(|size| size.trim_ascii() == b"0");
-        // A folder is marked by an empty object whose key ends in a slash. `object_store` ignores such
-        // objects.
-        let asked_for = if is_empty { key.strip_suffix('/').unwrap_or(&key) } else { &key };
-        if Key::parse(&key).is_ok_and(|parsed| parsed.as_ref() == asked_for) {
-            continue;
-        }
-        if !is_empty {
-            unnameable.push(key);
-        }
-        kept.extend_from_slice(&xml[at..object.start]);
-        at = object.end;
-    }
-    kept.extend_from_slice(&xml[at..]);
-    kept.freeze()
-}
-
-/// Decodes the text of an element.
-fn unescaped(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let mut unescaped = String::with_capacity(text.len());
-    let mut rest = &*text;
-    while let Some((before, after)) = rest.split_once('&') {
-        unescaped.push_str(before);
-        let named = after.split_once(';').and_then(|(name, after)| {
-            let character = match name {
-                "amp" => '&',
-                "lt" => '<',
-                "gt" => '>',
-                "quot" => '"',
-                "apos" => '\'',
-                _ => {
-                    let number = name.strip_prefix('#')?;
-                    let number = match number.strip_prefix(['x', 'X']) {
-                        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-                        None => number.parse().ok()?,
-                    };
-                    char::from_u32(number)?
-                }
-            };
-            Some((character, after))
-        });
-        let (character, after) = named.unwrap_or(('&', after));
-        unescaped.push(character);
-        rest = after;
-    }
-    unescaped + rest
+/// Returns the beginning of an answer, for an error.
+fn beginning(answer: &[u8]) -> String {
+    String::from_utf8_lossy(answer).trim().chars().take(ANSWER_CHARS_MAX).collect()
 }
 
 /// Creates clients that check lists.
@@ -187,8 +170,16 @@ impl Client {
             return Ok(response);
         }
         let (mut head, body) = response.into_parts();
-        let checked = self.lists.checked(&query, &body.bytes().await?);
-        let checked = checked.map_err(|error| HttpError::new(HttpErrorKind::Decode, error))?;
+        let broken = |error: BrokenList| HttpError::new(HttpErrorKind::Decode, error);
+        let mut pieces = body.bytes_stream();
+        let mut part = Vec::new();
+        while let Some(piece) = next(&mut pieces).await {
+            part.extend_from_slice(&piece?);
+            if part.len() > PART_BYTES_MAX {
+                return Err(broken(BrokenList::TooLong));
+            }
+        }
+        let checked = self.lists.checked(&query, &part).map_err(broken)?;
         head.headers.remove("content-length");
         Ok(HttpResponse::from_parts(head, checked.into()))
     }
@@ -224,7 +215,7 @@ mod tests {
             let end = format!(
                 "<IsTruncated>true</IsTruncated><NextContinuationToken>{token}</NextContinuationToken>"
             );
-            list(&["a"], &end)
+            list(&[&format!("a{token}")], &end)
         };
         let lists = Lists::default();
         let ask = |query: &str, xml: &str| lists.checked(query, xml.as_bytes()).map(|_| ());
@@ -241,6 +232,68 @@ mod tests {
         assert!(matches!(ask("list-type=2", &none), Err(BrokenList::NoToken)));
     }
 
+    /// A gateway's log-in page, or an error with status 200, instead of the second part of a list was the end of it: ten
+    /// of 25 objects were read, with exit status 0. So it was with `TRUE`, a prefix, an attribute, or a comment before.
+    #[test]
+    fn an_answer_that_is_not_a_whole_list_is_an_error() {
+        let lists = Lists::default();
+        let ask = |xml: &str| lists.checked("list-type=2", xml.as_bytes()).map(|_| ());
+        let whole = list(&["a"], "");
+        for answer in [
+            "<html><body>Log in</body></html>",
+            "<Error><Code>SlowDown</Code></Error>",
+            "",
+            "{}",
+            &whole[..90],
+        ] {
+            assert!(matches!(ask(answer), Err(BrokenList::NoList(_))), "{answer}");
+        }
+        for end in [
+            "<IsTruncated>TRUE</IsTruncated>",
+            "<IsTruncated>1</IsTruncated>",
+            "<IsTruncated a='b'>true</IsTruncated>",
+            "<!-- <IsTruncated>false</IsTruncated> --><IsTruncated>true</IsTruncated>",
+        ] {
+            assert!(matches!(ask(&list(&["a"], end)), Err(BrokenList::NoToken)), "{end}");
+        }
+        let prefixed =
+            list(&["a"], "<IsTruncated>true</IsTruncated>").replace('<', "<s:").replace("<s:/", "</s:");
+        let prefixed = prefixed.replace("<s:?", "<?").replace("xmlns=", "xmlns:s=");
+        assert!(matches!(ask(&prefixed), Err(BrokenList::NoToken)), "{prefixed}");
+    }
+
+    /// An object that two parts of a list name was read twice, and parts without end were read without end.
+    #[test]
+    fn objects_count_once_and_lists_end() {
+        let lists = Lists::default();
+        let mut number = 0;
+        let mut ask = |keys: &[&str]| {
+            number += 1;
+            let end = format!(
+                "<IsTruncated>true</IsTruncated><NextContinuationToken>{number}</NextContinuationToken>"
+            );
+            let query = if number == 1 { "list-type=2" } else { "continuation-token=x&list-type=2" };
+            let part = lists.checked(query, list(keys, &end).as_bytes())?;
+            let part = List::read(&part).expect("a list");
+            Ok(part.objects.iter().map(|object| object.key().to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(ask(&["a", "b"]).ok(), Some(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(ask(&["b", "c"]).ok(), Some(vec!["c".to_owned()]));
+        assert!(matches!(ask(&["b", "c"]), Err(BrokenList::Repeated)));
+        for _ in 0..EMPTY_PARTS_MAX {
+            assert!(ask(&[]).is_ok());
+        }
+        assert!(matches!(ask(&[]), Err(BrokenList::Empty)));
+    }
+
+    /// Gateways that encode the keys of all lists made every object one that does not exist.
+    #[test]
+    fn keys_in_url_encoding_are_decoded() {
+        let xml = list(&["a%2Fb+c%2B%E6%96%B0.jsonl"], "<EncodingType>url</EncodingType>");
+        let part = Lists::default().checked("list-type=2", xml.as_bytes()).expect("a list");
+        assert_eq!(List::read(&part).expect("a list").objects[0].key(), "a/b c+\u{65b0}.jsonl");
+    }
+
     /// A single such key made all objects of its prefix unreadable.
     #[test]
     fn keys_that_cannot_be_represented_are_removed_and_remembered() {
@@ -248,14 +301,17 @@ mod tests {
         let odd = ["a//b.jsonl", "a/./b", "a/../b", "/a", "a&#x1;b", "a\u{7}b", "a/"];
         let sound = ["a/b.jsonl", "a &amp; b", "\u{65b0}"];
         let keys = [&odd[..3], &sound[..], &odd[3..]].concat();
-        let kept = lists.checked("list-type=2", list(&keys, "").as_bytes()).expect("a list");
-        assert_eq!(kept, list(&sound, "").as_bytes());
+        let kept = |xml: &str| {
+            let kept =
+                List::read(&lists.checked("list-type=2", xml.as_bytes()).expect("a list")).expect("a list");
+            kept.objects.iter().map(|object| object.key().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&list(&keys, "")), ["a/b.jsonl", "a & b", "\u{65b0}"]);
         let noted = lists.take_unnameable();
         assert!(noted.len() == odd.len() && noted.contains(&"a\u{1}b".to_owned()), "{noted:?}");
         assert!(lists.take_unnameable().is_empty());
         let folder = list(&["a//"], "").replace("<Size>5", "<Size>0");
-        let kept = lists.checked("list-type=2", folder.as_bytes()).expect("a list");
-        assert_eq!(kept, list(&[], "").as_bytes());
+        assert!(kept(&folder).is_empty());
         assert!(lists.take_unnameable().is_empty(), "an empty one is a folder");
     }
 }

@@ -104,7 +104,7 @@ fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<(Vec<String>, Vec<Stri
 }
 
 /// Waits for the next item of a stream.
-async fn next<T>(stream: &mut (impl futures_core::Stream<Item = T> + Unpin)) -> Option<T> {
+pub(super) async fn next<T>(stream: &mut (impl futures_core::Stream<Item = T> + Unpin)) -> Option<T> {
     std::future::poll_fn(|context| std::pin::Pin::new(&mut *stream).poll_next(context)).await
 }
 

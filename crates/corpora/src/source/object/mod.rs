@@ -12,6 +12,7 @@ pub(crate) mod blocks;
 mod environment;
 mod failure;
 mod http;
+mod list;
 pub(crate) mod listing;
 
 use std::collections::HashMap;

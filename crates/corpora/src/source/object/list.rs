@@ -1,0 +1,167 @@
+//! Reads and writes one part of a bucket's list of objects, as the S3 protocol sends it.
+//!
+//! In: the XML of a part, with any prefix, comments and attributes, and keys in the url encoding that some gateways use
+//! unasked. Out: what it says, and the same in the plain form that `object_store` reads. Cost: linear.
+
+use bytes::Bytes;
+use percent_encoding::percent_decode_str;
+use quick_xml::Reader;
+use quick_xml::escape::escape;
+use quick_xml::events::Event;
+
+/// The root element of a list.
+const ROOT: &str = "ListBucketResult";
+
+/// One part of a list.
+#[derive(Debug, Default)]
+pub(super) struct List {
+    /// True if more objects follow.
+    pub(super) is_truncated: bool,
+    /// The token with which they are requested. It is not blank.
+    pub(super) token: Option<String>,
+    /// The objects of this part.
+    pub(super) objects: Vec<ListedObject>,
+}
+
+/// An object of a list: names and values of its fields.
+#[derive(Debug, Default)]
+pub(super) struct ListedObject(Vec<(String, String)>);
+
+impl ListedObject {
+    /// Returns the value of a field.
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the key.
+    pub(super) fn key(&self) -> &str {
+        self.field("Key").unwrap_or_default()
+    }
+
+    fn decode_key(&mut self) {
+        for (_, value) in self.0.iter_mut().filter(|(name, _)| name == "Key") {
+            // In this encoding, a space is a plus sign.
+            let spaced = value.replace('+', " ");
+            *value = percent_decode_str(&spaced).decode_utf8_lossy().into_owned();
+        }
+    }
+}
+
+impl List {
+    /// Reads a part. Returns `None` if it is not a whole list.
+    pub(super) fn read(xml: &[u8]) -> Option<Self> {
+        let mut reader = Reader::from_reader(xml);
+        reader.config_mut().expand_empty_elements = true;
+        let mut list = Self::default();
+        let mut names: Vec<String> = Vec::new();
+        let (mut text, mut is_encoded, mut is_list) = (String::new(), false, false);
+        loop {
+            match reader.read_event().ok()? {
+                Event::Start(tag) => {
+                    let name = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
+                    match names.len() {
+                        0 if name != ROOT || is_list => return None,
+                        0 => is_list = true,
+                        1 if name == "Contents" => list.objects.push(ListedObject::default()),
+                        _ => {}
+                    }
+                    names.push(name);
+                    text.clear();
+                }
+                Event::Text(part) => text.push_str(&String::from_utf8_lossy(&part)),
+                Event::CData(part) => text.push_str(&escape(String::from_utf8_lossy(&part))),
+                Event::GeneralRef(name) => text.extend(["&", &String::from_utf8_lossy(&name), ";"]),
+                Event::End(_) => {
+                    let value = unescaped(&text);
+                    is_encoded |= list.set(&names, &value);
+                    names.pop();
+                    text.clear();
+                }
+                Event::Eof if is_list && names.is_empty() => break,
+                Event::Eof => return None,
+                _ => {}
+            }
+        }
+        if is_encoded {
+            list.objects.iter_mut().for_each(ListedObject::decode_key);
+        }
+        Some(list)
+    }
+
+    /// Sets what the element below `names` says. Returns true if it says that keys are in url encoding.
+    fn set(&mut self, names: &[String], value: &str) -> bool {
+        let names: Vec<&str> = names.iter().skip(1).map(String::as_str).collect();
+        match (names.as_slice(), self.objects.last_mut()) {
+            (["Contents", field], Some(object)) => object.0.push(((*field).to_owned(), value.to_owned())),
+            (["IsTruncated"], _) => {
+                let value = value.trim();
+                self.is_truncated =
+                    !(value.is_empty() || value.eq_ignore_ascii_case("false") || value == "0");
+            }
+            (["NextContinuationToken"], _) => {
+                self.token = Some(value.to_owned()).filter(|token| !token.trim().is_empty());
+            }
+            (["EncodingType"], _) => return value.trim().eq_ignore_ascii_case("url"),
+            _ => {}
+        }
+        false
+    }
+
+    /// Writes the part for `object_store`.
+    pub(super) fn to_xml(&self) -> Bytes {
+        let mut xml = String::new();
+        push_tag(&mut xml, "", ROOT);
+        push_element(&mut xml, "IsTruncated", if self.is_truncated { "true" } else { "false" });
+        if let Some(token) = &self.token {
+            push_element(&mut xml, "NextContinuationToken", token);
+        }
+        for object in &self.objects {
+            xml.push_str("<Contents>");
+            object.0.iter().for_each(|(name, value)| push_element(&mut xml, name, value));
+            xml.push_str("</Contents>");
+        }
+        push_tag(&mut xml, "/", ROOT);
+        xml.into()
+    }
+}
+
+/// Decodes the text of an element.
+fn unescaped(text: &str) -> String {
+    let mut unescaped = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('&') {
+        unescaped.push_str(before);
+        let named = after.split_once(';').and_then(|(name, after)| {
+            let character = match name {
+                "amp" => '&',
+                "lt" => '<',
+                "gt" => '>',
+                "quot" => '"',
+                "apos" => '\'',
+                _ => {
+                    let number = name.strip_prefix('#')?;
+                    let number = match number.strip_prefix(['x', 'X']) {
+                        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+                        None => number.parse().ok()?,
+                    };
+                    char::from_u32(number)?
+                }
+            };
+            Some((character, after))
+        });
+        let (character, after) = named.unwrap_or(('&', after));
+        unescaped.push(character);
+        rest = after;
+    }
+    unescaped + rest
+}
+
+fn push_element(xml: &mut String, name: &str, value: &str) {
+    push_tag(xml, "", name);
+    xml.push_str(&escape(value));
+    push_tag(xml, "/", name);
+}
+
+fn push_tag(xml: &mut String, slash: &str, name: &str) {
+    xml.extend(["<", slash, name, ">"]);
+}
