@@ -69,8 +69,12 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
             return Some(Joined { is_whole: false, ..joined });
         };
         let is_framed = begins_with_line_end(Some(rest));
-        if is_first && !is_framed && !rest.is_empty() && chunk_size(rest).is_none() {
-            return None;
+        // The archive may end within the line end.
+        if is_first && !is_framed && !matches!(rest, b"" | b"\r") && chunk_size(rest).is_none() {
+            // No markup begins with a number and CRLF, so this is a chunk with a wrong size.
+            let is_markup = line_end == "\r\n" && data.trim_ascii_start().starts_with(b"<");
+            let data = [data, rest].concat();
+            return is_markup.then_some(Joined { data, is_whole: false, ..joined });
         }
         joined.framed += usize::from(is_framed);
         joined.data.extend_from_slice(data);
@@ -135,6 +139,9 @@ mod tests {
             ("3\r\nabc\r\n0\r\nmore\r\n\r\n", "abc", false),
             ("3\r\nabc\r\n5\r\nde", "abcde", false),
             ("3\r\nabc\r\n", "abc", false),
+            ("3\r\nabc\r", "abc", false),
+            ("3\r\nabc", "abc", false),
+            ("2\r\n<p>text", "<p>text", false),
             ("5\r\nab", "ab", false),
             ("8\r\n3\r\nabc\r\n\r\n7\r\n2\r\nde\r\n\r\n5\r\n0\r\n\r\n\r\n0\r\n\r\n", "abcde", true),
             ("8\n3\nabc\n2\n\n8\nde\n0\n\nxx\n0\n\n", "abcde", false),
