@@ -216,7 +216,7 @@ impl<R: Read> CsvRows<R> {
             if self.ended {
                 return Ok(None);
             }
-            self.rows.skip_feed()?;
+            self.rows.skip_second_end()?;
             let (line, at) = (self.rows.line, self.rows.at);
             let place = Place::Line { input: Arc::clone(&self.input), line };
             let row = match self.rows.next_row() {
@@ -462,6 +462,7 @@ impl<R: Read> Rows<R> {
                     }
                     (State::QuoteInQuoted | State::FieldStart, b'"') if self.dialect.quotes => State::Quoted,
                     (_, b'\n') => {
+                        self.may_go_on = self.ends != Ends::Returns && before != b'\r';
                         end = Some((at, 1));
                         break;
                     }
@@ -514,11 +515,12 @@ impl<R: Read> Rows<R> {
         Ok(Some(Row { bytes, length, quoted_lines, quoted_has_delimiter, has_stray_quote, inner }))
     }
 
-    /// Skips the line feed after a carriage return that ended a row.
-    fn skip_feed(&mut self) -> io::Result<()> {
+    /// Skips the line feed after a carriage return that ended a row, or the reverse.
+    fn skip_second_end(&mut self) -> io::Result<()> {
+        let second = if self.ends == Ends::Returns { b'\n' } else { b'\r' };
         while std::mem::take(&mut self.may_go_on) {
             match self.reader.fill_buf() {
-                Ok([b'\n', ..]) => {
+                Ok([byte, ..]) if *byte == second => {
                     self.reader.consume(1);
                     self.at += 1;
                 }
@@ -582,6 +584,18 @@ mod tests {
         assert_eq!(found[1], (3, r#"{"b":"short"}"#.to_owned()));
         assert!(found[2].1.contains("begins in line 4 is never closed"), "{found:?}");
         assert_eq!(found.len(), 3);
+    }
+
+    /// The carriage return of line ends that are the wrong way round was the beginning of each row's first field, and a
+    /// quote after it had no meaning.
+    #[test]
+    fn a_line_feed_and_a_carriage_return_end_a_row_together() {
+        for buffer in [1, 2, 3, 1000] {
+            let found = rows(b"b,a\n\rx,1\n\r\"y,\n\rz\",2\n\r", buffer);
+            let expected = [r#"{"b":"x","a":"1"}"#, r#"{"b":"y,\n\rz","a":"2"}"#];
+            let found: Vec<_> = found.iter().map(|(_, row)| row.as_str()).collect();
+            assert_eq!(found, expected, "{buffer}");
+        }
     }
 
     /// One part of the reader ended rows at a bare carriage return, and another did not: texts were
