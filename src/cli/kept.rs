@@ -545,27 +545,70 @@ impl Keeping<'_> {
         let mut ranker = Ranker::new(self.walk(needs.column()), needs, Choice::ranked(self.rules));
         spooled.each(|_, decision| ranker.rank(decision))?;
         let ranked = ranker.finish();
-        self.check_field(&ranked)?;
+        self.check_fields(&ranked)?;
         Ok((ranked.choice, Some(ranked.sources)))
     }
 
-    /// Rejects a preference for a field that no document has, and reports how many documents lack it.
-    fn check_field(&self, ranked: &Ranked) -> anyhow::Result<()> {
-        let (prefer, documents, lacking) = (&self.arguments.prefer, ranked.documents, ranked.lacking);
-        let (Prefer::Highest(pointer) | Prefer::Lowest(pointer)) = prefer else { return Ok(()) };
-        if lacking == documents && documents > 0 {
-            return Err(wrong(format_args!(
-                "--prefer {prefer}: none of the {documents} documents has a number at {pointer}; check the pointer. No document is \
-                 written, and the table is not saved"
-            )));
+    /// Rejects fields that no document has, and reports how many documents lack them.
+    fn check_fields(&self, ranked: &Ranked) -> anyhow::Result<()> {
+        let prefer = &self.arguments.prefer;
+        let value = match prefer {
+            Prefer::Highest(pointer) | Prefer::Lowest(pointer) => Some(format!("number at {pointer}")),
+            Prefer::Newest => Some("time of fetch (fetched_at)".to_owned()),
+            Prefer::Published => Some("date of publication".to_owned()),
+            Prefer::First | Prefer::Longest => None,
+        };
+        if let Some(value) = value {
+            let option = format!("--prefer {prefer}");
+            let lack =
+                Lack { option: &option, value: &value, lacking: ranked.lacking, documents: ranked.documents };
+            // Whether pages state a date is not known in advance, so the option is no mistake.
+            if *prefer != Prefer::Published {
+                lack.reject_if_all()?;
+            }
+            lack.note("documents that have one are preferred");
         }
-        if lacking > 0 {
-            terminal::note(format_args!(
-                "{lacking} of {documents} documents have no number at {pointer} (--prefer); in their clusters, documents that have \
-                 one are preferred"
-            ));
+        if let Some(field) = self.arguments.one_per() {
+            let (option, value) = (format!("--one-per {field}"), format!("value of {field}"));
+            let lacking = ranked.lacking_group;
+            let lack = Lack { option: &option, value: &value, lacking, documents: ranked.documents };
+            // Texts without addresses have no host, whatever the option.
+            if field != Field::Host {
+                lack.reject_if_all()?;
+            }
+            lack.note("they are one group");
         }
         Ok(())
+    }
+}
+
+/// The documents without a value that an option needs.
+struct Lack<'a> {
+    option: &'a str,
+    value: &'a str,
+    lacking: u64,
+    documents: u64,
+}
+
+impl Lack<'_> {
+    fn reject_if_all(&self) -> anyhow::Result<()> {
+        let Self { option, value, lacking, documents } = self;
+        if lacking < documents || *documents == 0 {
+            return Ok(());
+        }
+        Err(wrong(format_args!(
+            "{option}: none of the {documents} documents has a {value}; check the option, or leave it out. No document is \
+             written, and the table is not saved"
+        )))
+    }
+
+    fn note(&self, effect: &str) {
+        let Self { option, value, lacking, documents } = self;
+        if *lacking > 0 {
+            terminal::note(format_args!(
+                "{lacking} of {documents} documents have no {value} ({option}); in their clusters, {effect}"
+            ));
+        }
     }
 }
 

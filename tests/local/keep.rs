@@ -390,6 +390,42 @@ fn a_preference_for_a_field_without_values_is_refused_and_missing_values_are_cou
     assert!(run.stderr.contains(&told) && !lines(&keep).is_empty(), "{}", run.stderr);
 }
 
+/// `--prefer newest` without a time of fetch, and `--one-per` with a misspelt pointer, kept the first document of each
+/// cluster without a message.
+#[test]
+fn newest_and_one_per_are_refused_if_no_document_has_the_value() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut pages = corpus();
+    let count = pages.len();
+    for page in &mut pages {
+        page.as_object_mut().expect("an object").remove("fetched_at");
+    }
+    let input = write(folder.path(), "pages.jsonl", file_of(&pages));
+    let keep = folder.path().join("keep.jsonl");
+    let keep_name = keep.to_str().expect("a name");
+    for (options, value) in
+        [(["--prefer", "newest"], "time of fetch (fetched_at)"), (["--one-per", "/nope"], "value of /nope")]
+    {
+        let run = dedup_files(&[&options[..], &["--keep", keep_name]].concat(), &[&input]);
+        let told = format!("none of the {count} documents has a {value}");
+        assert!(run.status == 2 && run.stderr.contains(&told), "{}", run.stderr);
+        assert!(!keep.exists(), "no document is written");
+    }
+    // A page without a date of its own is not a mistake of the option.
+    let run = dedup_files(&["--prefer", "published", "--keep", keep_name], &[&input]);
+    assert!(run.status == 0 && run.stderr.contains("have no date of publication"), "{}", run.stderr);
+    pages[0]["fetched_at"] = json!("2026-11-21T08:00:00Z");
+    pages[0]["source"] = json!("a");
+    let input = write(folder.path(), "pages.jsonl", file_of(&pages));
+    let run = dedup_files(&["--prefer", "newest", "--one-per", "/source", "--keep", keep_name], &[&input]);
+    let lacking = count - 1;
+    assert!(run.status == 0, "{}", run.stderr);
+    for value in ["time of fetch (fetched_at)", "value of /source"] {
+        let told = format!("{lacking} of {count} documents have no {value}");
+        assert!(run.stderr.contains(&told), "{}", run.stderr);
+    }
+}
+
 /// JSON lines were written into a file called `.parquet`.
 #[test]
 fn an_output_name_of_another_format_is_refused() {

@@ -496,8 +496,10 @@ pub struct Ranker {
     needs: Needs,
     choice: Choice,
     ordinal: u64,
-    /// Number of documents without the number that the preference needs.
+    /// Number of documents without the value that the preference needs.
     lacking: u64,
+    /// Number of documents without the value of which one document each is kept.
+    lacking_group: u64,
     sources: Sources,
 }
 
@@ -534,8 +536,10 @@ pub struct Ranked {
     pub choice: Choice,
     /// Number of documents that were ranked.
     pub documents: u64,
-    /// Number of documents without the number that [`Prefer::Highest`] or [`Prefer::Lowest`] needs.
+    /// Number of documents without the number or time that the preference needs.
     pub lacking: u64,
+    /// Number of documents without a value of [`Needs::one_per`].
+    pub lacking_group: u64,
     /// The sources of the documents, if they are needed.
     pub sources: Sources,
 }
@@ -544,7 +548,7 @@ impl Ranker {
     /// Creates a ranker. It reads from `walk` only if the verdicts are not sufficient.
     #[must_use]
     pub fn new(walk: Walk, needs: Needs, choice: Choice) -> Self {
-        Self { walk, needs, choice, ordinal: 0, lacking: 0, sources: Sources::default() }
+        Self { walk, needs, choice, ordinal: 0, lacking: 0, lacking_group: 0, sources: Sources::default() }
     }
 
     /// Ranks the document of `decision`. Decisions must come in the order of the inputs.
@@ -558,12 +562,13 @@ impl Ranker {
             false => None,
         };
         let rank = prefer.rank_from_verdict(decision).unwrap_or_else(|| {
-            let rank = json.as_ref().map_or(f64::NEG_INFINITY, |json| prefer.rank_from_content(json));
-            self.lacking += u64::from(rank == f64::NEG_INFINITY);
-            rank
+            json.as_ref().map_or(f64::NEG_INFINITY, |json| prefer.rank_from_content(json))
         });
+        self.lacking += u64::from(rank == f64::NEG_INFINITY);
         let value = |field: &Option<Field>| field.as_ref()?.value(decision, json.as_deref());
-        self.choice.offer(self.ordinal, decision, rank, value(one_per).as_deref());
+        let group = value(one_per);
+        self.lacking_group += u64::from(one_per.is_some() && group.is_none());
+        self.choice.offer(self.ordinal, decision, rank, group.as_deref());
         if source.is_some() {
             self.sources.push(value(source).as_deref());
         }
@@ -575,8 +580,8 @@ impl Ranker {
     #[must_use]
     pub fn finish(mut self) -> Ranked {
         self.choice.end_offers();
-        let Self { choice, ordinal: documents, lacking, sources, .. } = self;
-        Ranked { choice, documents, lacking, sources }
+        let Self { choice, ordinal: documents, lacking, lacking_group, sources, .. } = self;
+        Ranked { choice, documents, lacking, lacking_group, sources }
     }
 }
 
