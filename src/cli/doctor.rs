@@ -113,6 +113,10 @@ fn differences(name: &str, found: &Value, default: &Value, lines: &mut Vec<Strin
     } else if found != default {
         let secret = NOT_SHOWN.iter().any(|secret| name.starts_with(secret));
         let value = match found {
+            // Somebody may have entered the token itself instead of the name of its variable.
+            Value::String(variable) if name.ends_with("_env") && std::env::var_os(variable).is_none() => {
+                "(not shown, since no environment variable has this name)".to_owned()
+            }
             _ if secret => "(not shown)".to_owned(),
             Value::String(text) if text.contains("://") => Value::from(redact::address(text)).to_string(),
             found => found.to_string(),
