@@ -12,6 +12,7 @@ impl Builder<'_> {
     /// Closes the elements that `tag` implies to be closed.
     pub(in crate::extract) fn close_implied(&mut self, tag: Tag) {
         if tag.is(flag::CLOSES_P) {
+            self.close_phrases();
             let paragraph = self.last(Tag::P);
             if paragraph > self.button_scope() {
                 self.pop_to(paragraph);
@@ -39,6 +40,19 @@ impl Builder<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Closes a reading of ruby, or an option outside of `<select>`, in which a block begins. Neither holds blocks, so its
+    /// end tag is missing; the standard lets it hold the rest of the page, which browsers show.
+    fn close_phrases(&mut self) {
+        let phrases: &[Tag] = match self.last(Tag::Select) {
+            0 => &[Tag::Rt, Tag::Rp, Tag::Rtc, Tag::Option, Tag::Optgroup],
+            _ => &[Tag::Rt, Tag::Rp, Tag::Rtc],
+        };
+        let floor = self.block_position.max(self.scope);
+        if let Some(outermost) = phrases.iter().map(|tag| self.last(*tag)).filter(|at| *at > floor).min() {
+            self.pop_to(outermost);
         }
     }
 

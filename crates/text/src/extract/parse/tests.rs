@@ -226,3 +226,19 @@ fn a_host_shows_one_shadow_tree_and_other_content_only_in_slots() {
         ("<x-a><template hidden shadowrootmode=open>one</template><p>two</p></x-a>", &["custom p: two"]),
     ]);
 }
+
+/// One reading or option without end tag took the rest of the page: 72 of 84 sentences of an article were lost.
+#[test]
+fn readings_and_stray_options_without_end_tag_end_before_the_next_block() {
+    for begun in
+        ["<rt>x", "<rp>(", "<rtc>x", "<ruby><rt>x", "<option>x", "<optgroup>x<option>x", "<rp/>", "<option/>"]
+    {
+        let html = format!("<div>one{begun}<p>two</p><div>three</div></div><p>four</p>");
+        check(&[(&html, &["div: one", "div p: two", "div div: three", "p: four"])]);
+    }
+    check(&[
+        ("<p>one<ruby>a<rt><span>x</span></rt></ruby>b</p>two", &["p: oneab", "two"]),
+        ("<div>one<select><option><p>x</p></select><p>two</p></div>", &["div: one", "div p: two"]),
+        ("<div>one<datalist><option>x<option>x</datalist>two</div>", &["div: onetwo"]),
+    ]);
+}
