@@ -14,7 +14,7 @@ use crate::extract::parse::marks::{self, Kind, Mark};
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::text::{self, single_spaced};
-use crate::extract::parse::tree::{Node, Tree};
+use crate::extract::parse::tree::{Block, Node, Tree};
 use leitong_base::record::{Credits, PublicationTime};
 
 /// Number of scripts with linked data that are read of a page.
@@ -114,9 +114,13 @@ impl Markup<'_> {
             let blocks = &self.tree.blocks[node.first_block as usize..node.end_block as usize];
             blocks.iter().any(|block| block.links > 0)
         };
-        // Below the text, an element with a link belongs to another story, and the date in the footer is the page's
-        // own, unless they say when something was published.
+        // Below the text, an element with a link or after another heading belongs to other stories or to comments, and
+        // the date in the footer is the page's own, unless they say when something was published.
         let is_below = at > end && !self.is_announced(at);
+        let is_heading = |block: &Block| self.tree.nodes[block.node as usize].tag.heading_level() != 0;
+        if is_below && blocks[end + 1..=at].iter().any(is_heading) {
+            return None;
+        }
         let is_other = between.any(|node| {
             let has_links = has_links(node);
             let other = if has_links { other } else { other & !hints::RELATED };

@@ -209,6 +209,9 @@ mod tests {
                 "<article><h1>Ferry to stop</h1>{TEXT}<ol class=comments><li>A reader, {time}: Good.</ol></article>"
             ),
             format!("<article><h1>Ferry to stop</h1>{TEXT}</article><article><h2>Other</h2>{time}</article>"),
+            format!(
+                "<article><h1>Ferry to stop</h1>{TEXT}</article><div><h3>2 Comments</h3><div><b>Joe</b> {time}<p>Good.</div></div>"
+            ),
             format!("<aside>{time}</aside><article><h1>Ferry to stop</h1>{TEXT}</article>"),
             format!("<article><h1>Ferry to stop</h1>{TEXT}</article><footer>{time}</footer>"),
             format!("<article><h1>Ferry to stop</h1>{TEXT}</article><div><a href=x>Older</a> {time}</div>"),
