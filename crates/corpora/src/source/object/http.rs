@@ -273,9 +273,11 @@ mod tests {
                 "<IsTruncated>true</IsTruncated><NextContinuationToken>{number}</NextContinuationToken>"
             );
             let query = if number == 1 { "list-type=2" } else { "continuation-token=x&list-type=2" };
-            let part = lists.checked(query, list(keys, &end).as_bytes())?;
-            let part = List::read(&part).expect("a list");
-            Ok(part.objects.iter().map(|object| object.key().to_owned()).collect::<Vec<_>>())
+            let part = lists.checked(query, list(keys, &end).as_bytes());
+            part.map(|part| {
+                let part = List::read(&part).expect("a list");
+                part.objects.iter().map(|object| object.key().to_owned()).collect::<Vec<_>>()
+            })
         };
         assert_eq!(ask(&["a", "b"]).ok(), Some(vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(ask(&["b", "c"]).ok(), Some(vec!["c".to_owned()]));
