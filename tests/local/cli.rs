@@ -391,11 +391,11 @@ fn doctor_reports_what_a_bug_report_needs_and_no_secret() {
     assert_eq!(
         changed,
         [
-            "  api.token_env = (not shown, since no environment variable has this name)",
             "  expiry.centroids_max = 7",
             "  kafka.bootstrap_servers = \"127.0.0.1:1\"",
             "  kafka.properties.sasl.password = (not shown)",
-            "  traces.endpoint = \"http://…@collector:4318/?…\""
+            "  traces.endpoint = \"http://…@collector:4318/?…\"",
+            "  api.token_env = (not shown, since no environment variable has this name)"
         ]
     );
     let asked = run(["doctor".as_ref(), "--config".as_ref(), config.as_os_str()]);
