@@ -288,8 +288,9 @@ bench: ## Measure speed
 bench-corpora: build ## Measure `dedup --keep` next to other packages: the figures of docs/corpora.md
 	[ -x $(TOOLS)/bench-corpora/bin/python ] || python3 -m venv $(TOOLS)/bench-corpora
 	$(TOOLS)/bench-corpora/bin/pip install --quiet datasketch==2.0.0 rensa gaoya text-dedup \
-	  pyarrow datatrove regex tokenizers orjson spacy jieba 'xxhash<4'
+	  pyarrow datatrove regex tokenizers orjson spacy jieba 'xxhash<4' trafilatura lxml_html_clean warcio faust-cchardet python-magic
 	tools/measure/corpora.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
+	tools/measure/corpora_day.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
 
 .PHONY: kills
 kills: build ## Kill and continue a run over DOCUMENTS (a million) documents, and compare what it wrote
