@@ -34,6 +34,9 @@ const LETTERS_A_NUMBER: u32 = 5_000;
 const NAMES_OF_LONG: usize = 1;
 /// Divisor for the share of a long text's names that may be replaced.
 const NAMES_SHARE: usize = 16;
+/// Maximum number of places in which two texts differ if each name counts in a long text as well: pages of a series
+/// differ in few places, copies that were edited in more.
+const PLACES_OF_A_SERIES: u32 = 2;
 /// Odd multiplier for hashes: the golden ratio in 64 bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -55,6 +58,10 @@ pub(crate) struct Loss {
     pub lost: u32,
     /// Number of letters in the longest run of lost text, however short it is.
     pub longest: u32,
+    /// Number of letters in all runs of lost text.
+    pub total: u32,
+    /// Number of these runs.
+    pub runs: u32,
     /// The byte range of that run in the text.
     pub passage: Range<usize>,
 }
@@ -66,9 +73,24 @@ impl Loss {
         f64::from(self.lost) / f64::from(self.letters.max(1))
     }
 
+    /// Returns true if nearly all lost text, at least nine letters in ten, is in one run. A passage was then added to
+    /// a text that is otherwise the same.
+    #[must_use]
+    pub fn is_one_passage(&self) -> bool {
+        self.total > 0 && u64::from(self.longest) * 10 >= u64::from(self.total) * 9
+    }
+
+    /// Returns true if no run has more than half of the lost text, as in a revised text.
+    #[must_use]
+    pub fn is_spread(&self) -> bool {
+        self.longest <= self.total / 2
+    }
+
     fn add(&mut self, words: &[Word]) {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let letters = words.iter().map(|word| word.letters).sum();
+        self.total += letters;
+        self.runs += 1;
         if letters >= PASSAGE_LETTERS {
             self.lost += letters;
         }
@@ -200,6 +222,13 @@ impl Facts {
     }
 }
 
+/// Returns true if documents at these urls may be two pages of a series: they are on one site under different names, or
+/// a url does not say where its document is from.
+#[must_use]
+pub fn may_be_series(a: &str, b: &str) -> bool {
+    Facts::for_urls(a, b) == Facts::Count
+}
+
 /// Returns true if the document has numbers, versions or names for which the kept one has others. They are
 /// then probably two pages of a series. `loss` is the result of [`loss`] for them.
 #[must_use]
@@ -213,7 +242,7 @@ pub(crate) fn facts_differ(document: Side<'_>, kept: Side<'_>, loss: &Loss) -> b
     let [ours, theirs] = [document.text, kept.text].map(FactsOfText::new);
     // In a long text of a template, a single number tells its pages apart. In a very long one, a figure was corrected.
     let numbers_tolerated = (loss.letters / LETTERS_A_NUMBER) as usize;
-    let names_tolerated = match is_short {
+    let names_tolerated = match is_short || loss.runs <= PLACES_OF_A_SERIES {
         true => 0,
         false => NAMES_OF_LONG.max(ours.names.len().min(theirs.names.len()) / NAMES_SHARE),
     };
@@ -288,6 +317,16 @@ mod tests {
         assert_eq!((found.longest, found.lost), (3, 0), "an ideograph counts as three letters");
     }
 
+    #[test]
+    fn one_added_passage_differs_from_changes_in_many_places() {
+        let added = loss(&format!("{RIVER}{RIVER}{MARKET}"), RIVER);
+        assert!(added.is_one_passage() && !added.is_spread(), "{added:?}");
+        let revised = loss(&format!("{MARKET}{RIVER}{MARKET}{RIVER}{MARKET}"), RIVER);
+        assert!(!revised.is_one_passage() && revised.is_spread(), "{revised:?}");
+        assert_eq!(revised.runs, 3);
+        assert!(!Loss::default().is_one_passage());
+    }
+
     fn differ(a: &str, b: &str, urls: [&str; 2]) -> bool {
         facts_differ(Side { url: urls[0], text: a }, Side { url: urls[1], text: b }, &loss(a, b))
     }
@@ -308,7 +347,13 @@ mod tests {
         let long = |version: &str| format!("{}{}", RIVER.repeat(30), release(version));
         let series = ["https://a.example/1", "https://a.example/2"];
         assert!(differ(&long("4.2.15"), &long("4.2.16"), series), "one number among much text of a template");
-        assert!(!differ(&long("gcomm"), &long("gpathchk"), series), "a rare word of a long text");
+        // A name was replaced in the only place in which two long pages of one template differ, and the page was dropped:
+        // one rare word of a long text was tolerated, wherever else the texts differed.
+        assert!(differ(&long("gcomm"), &long("gpathchk"), series), "a name in the only place that differs");
+        let edited =
+            |name: &str, words: [&str; 2]| format!("{} {} {RIVER}{} {RIVER}", long(name), words[0], words[1]);
+        let [one, other] = [edited("gcomm", ["early", "late"]), edited("gpathchk", ["soon", "never"])];
+        assert!(!differ(&one, &other, series), "a rare word of a long text that was edited");
         let sites = ["https://a.example/1", "https://b.example/2"];
         assert!(!differ(&long("4.2.15"), &long("4.2.16"), sites), "a long text that was taken over");
         let edited = new.replace("release", &MARKET[..80]);

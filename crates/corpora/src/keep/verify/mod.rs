@@ -22,7 +22,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use self::compare::{Loss, facts_differ, loss};
+use self::compare::{Loss, facts_differ, loss, may_be_series};
 use self::texts::{KeptText, KeptTexts, Place, Text, decompressed, hash_of};
 use super::Decision;
 use super::prefer::Choice;
@@ -34,13 +34,17 @@ const COMPARED_MAX: usize = 8;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
 
+/// The share of [`LostMax::letters`] that a passage of its own may have in a page of a series.
+const ONE_PASSAGE: f64 = 0.3;
+
 /// Limits on the text that may be lost with a document; above one of them, the document is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LostMax {
     /// The share of the document in passages that the kept document lacks.
     pub share: f64,
-    /// The number of letters in the longest lost passage. In a long text it may be a tenth of the text, but at
-    /// most twice this number.
+    /// The number of letters in the longest lost passage. If the lost text is spread over a long text, it may be a tenth of
+    /// the text, but at most twice this number. If one passage is all that two pages of a series do not share, it is
+    /// [`ONE_PASSAGE`] of this number.
     pub letters: u32,
 }
 
@@ -51,11 +55,18 @@ impl Default for LostMax {
 }
 
 impl LostMax {
-    fn allows(self, loss: &Loss) -> bool {
+    /// Returns true if `loss` is within the limits. `may_be_series` says whether the documents may be two pages of a series.
+    fn allows(self, loss: &Loss, may_be_series: impl FnOnce() -> bool) -> bool {
         // Without a share, wording counts as well.
         let is_within_share = if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share };
-        let letters = self.letters.max((loss.letters / 10).min(self.letters.saturating_mul(2)));
-        is_within_share && loss.longest <= letters
+        if !is_within_share {
+            return false;
+        }
+        let tenth = (loss.letters / 10).min(self.letters.saturating_mul(2));
+        let letters = if loss.is_spread() { self.letters.max(tenth) } else { self.letters };
+        let of_one = (f64::from(self.letters) * ONE_PASSAGE) as u32;
+        let is_own_passage = loss.longest > of_one && loss.is_one_passage() && may_be_series();
+        loss.longest <= letters && !is_own_passage
     }
 }
 
@@ -280,7 +291,8 @@ impl<'a> Verifier<'a> {
             return Check::new(Finding::Contained, &Loss::default(), "");
         }
         let loss = loss(text.side().text, kept.side().text);
-        let finding = match self.lost_max.allows(&loss) {
+        let is_series = || may_be_series(text.side().url, kept.side().url);
+        let finding = match self.lost_max.allows(&loss, is_series) {
             false => Finding::TextLost,
             true if facts_differ(text.side(), kept.side(), &loss) => Finding::FactsDiffer,
             true => Finding::Contained,
@@ -298,5 +310,27 @@ impl<'a> Verifier<'a> {
             None => self.run.read(place)?,
         };
         Ok(decompressed(&compressed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page of a series whose own passage of 160 letters was all that it did not share with another page was dropped:
+    /// any passage of up to 500 letters was allowed, and one of 1,000 in a long text.
+    #[test]
+    fn a_passage_that_is_all_of_the_loss_may_be_shorter() {
+        let allows = |longest: u32, total: u32, letters: u32, is_series: bool| {
+            let loss = Loss { letters, longest, total, runs: 2, ..Loss::default() };
+            LostMax::default().allows(&loss, || is_series)
+        };
+        assert!(!allows(160, 170, 3_000, true), "the passage of a page of a series");
+        assert!(allows(160, 170, 3_000, false), "a passage added to a copy on another site");
+        assert!(allows(160, 320, 3_000, true), "a passage among other changes");
+        assert!(allows(140, 140, 3_000, true), "a short one");
+        assert!(!allows(700, 900, 9_000, false), "one passage of a long text");
+        assert!(allows(700, 2_000, 9_000, false), "changes all over a long text");
+        assert!(!allows(950, 2_000, 9_000, false), "more than a tenth of a long text");
     }
 }
