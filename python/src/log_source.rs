@@ -1,7 +1,6 @@
 //! Turns records made on many machines into records of the fingerprint log.
 
 use leitong::pipeline::log_source;
-use leitong::pipeline::log_source;
 use leitong_base::record::Timestamp;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -59,7 +59,7 @@ fn work(console: &AdminConsole) {
     let set = |name: &'static str, partition: &'static str, value: f64| {
         metrics::gauge!(name, "partition" => partition).set(value);
     };
-    let now = leitong_base::record::timestamp::Timestamp::now().as_ms() as f64 / 1e3;
+    let now = leitong_base::record::Timestamp::now().as_ms() as f64 / 1e3;
     metrics::gauge!("leitong_start_timestamp_seconds").set(now - 93_784.0);
     for (stage, partitions) in [("fingerprint", 6.0), ("cluster", 2.0)] {
         metrics::gauge!("leitong_partitions_owned", "stage" => stage).set(partitions);

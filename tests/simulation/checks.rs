@@ -11,7 +11,6 @@ use crate::pipeline::cluster_stage::ClusterStage;
 use crate::worker::log_partition::{Accepted, LogPartition};
 use leitong_base::record::{Place, Timestamp};
 use leitong_cluster::changelog::{Identity, Restored};
-use leitong_cluster::log::entry;
 use leitong_cluster::log::{Entry, LogPlace, TopicIds, Watermarks};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{

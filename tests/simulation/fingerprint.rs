@@ -12,7 +12,6 @@ use crate::graph::cpu::{Cpu, Priority};
 use crate::graph::ends::{SinkEnd, SourceEnd};
 use crate::graph::one_thread::OneThread;
 use crate::graph::{Flow, graph};
-use leitong_base::record::timestamp::Timestamp;
 use leitong_base::record::{
     Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Timestamp, Unreadable,
 };

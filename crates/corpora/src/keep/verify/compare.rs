@@ -76,13 +76,13 @@ impl Loss {
     /// Returns true if nearly all lost text, at least nine letters in ten, is in one run. A passage was then added to
     /// a text that is otherwise the same.
     #[must_use]
-    pub fn is_one_passage(&self) -> bool {
+    pub(crate) fn is_one_passage(&self) -> bool {
         self.total > 0 && u64::from(self.longest) * 10 >= u64::from(self.total) * 9
     }
 
     /// Returns true if no run has more than half of the lost text, as in a revised text.
     #[must_use]
-    pub fn is_spread(&self) -> bool {
+    pub(crate) fn is_spread(&self) -> bool {
         self.longest <= self.total / 2
     }
 
@@ -225,7 +225,7 @@ impl Facts {
 /// Returns true if documents at these urls may be two pages of a series: they are on one site under different names, or
 /// a url does not say where its document is from.
 #[must_use]
-pub fn may_be_series(a: &str, b: &str) -> bool {
+pub(crate) fn may_be_series(a: &str, b: &str) -> bool {
     Facts::for_urls(a, b) == Facts::Count
 }
 
