@@ -144,7 +144,7 @@ impl Default for NearConfig {
             sketch_matches_short: 52,
             short_text_size: 1_400,
             addresses: true,
-            sketch_matches_short_apart: 37,
+            sketch_matches_short_apart: 31,
             short_text_size_apart: 400,
             contained_min: 0.93,
             length_ratio_min: 0.5,
