@@ -104,7 +104,7 @@ fn first_and(token: &str, second: &str) -> String {
     }
 }
 
-/// A log-in page or an error with status 200 in place of the second part of a list was taken for its end, and an answer
+/// A log-in page or an error with status 200 instead of the second part of a list was taken for its end, and an answer
 /// without end filled the memory.
 #[test]
 fn an_answer_that_is_no_list_ends_the_run() {

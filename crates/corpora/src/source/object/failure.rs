@@ -5,7 +5,7 @@ use std::io;
 
 use object_store::Error;
 
-use super::http::BrokenList;
+use super::list::BrokenList;
 use crate::source::machine_error::MachineError;
 
 /// Maximum number of characters of an unknown error response that are shown.

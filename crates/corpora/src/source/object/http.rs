@@ -18,11 +18,9 @@ use object_store::client::{
 };
 use object_store::path::Path as Key;
 
-use super::list::{List, ListedObject};
+use super::list::{BrokenList, EMPTY_PARTS_MAX, List, ListedObject};
 use super::listing::next;
 
-/// Maximum number of parts of a list in a row that have no object. Stores skip deleted objects in such parts.
-const EMPTY_PARTS_MAX: usize = 1000;
 /// Maximum number of bytes of one part of a list: 1,000 objects with keys of 1,024 bytes, however they are escaped.
 const PART_BYTES_MAX: usize = 32 << 20;
 /// Maximum number of characters of a wrong answer in an error.
@@ -50,36 +48,6 @@ impl State {
         self.keys.clear();
         self.empty_parts = 0;
     }
-}
-
-/// The error for a list that cannot be continued.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum BrokenList {
-    #[error(
-        "the store's list of objects is incomplete (IsTruncated without NextContinuationToken); name objects \
-         or smaller prefixes one by one, or use another gateway"
-    )]
-    NoToken,
-    #[error(
-        "the store's list of objects is circular (NextContinuationToken is repeated, or all keys of a part \
-         are); name objects or smaller prefixes one by one, or use another gateway"
-    )]
-    Repeated,
-    #[error(
-        "the store says again and again that more objects follow, but names none in {EMPTY_PARTS_MAX} parts of its list; name \
-         the objects or smaller prefixes one by one, or use another gateway"
-    )]
-    Empty,
-    #[error(
-        "the store's answer is not a whole list of objects; it begins with {0:?}; check AWS_ENDPOINT_URL, and whether a \
-         proxy or a log-in page answers instead of the store; then run again"
-    )]
-    NoList(String),
-    #[error(
-        "the store's answer is longer than a list of 1,000 objects; check AWS_ENDPOINT_URL, and whether another server \
-         answers instead of the store; then run again"
-    )]
-    TooLong,
 }
 
 impl Lists {

@@ -9,6 +9,9 @@ use quick_xml::Reader;
 use quick_xml::escape::escape;
 use quick_xml::events::Event;
 
+/// Maximum number of parts of a list in a row that have no object. Stores skip deleted objects in such parts.
+pub(super) const EMPTY_PARTS_MAX: usize = 1000;
+
 /// The root element of a list.
 const ROOT: &str = "ListBucketResult";
 
@@ -164,4 +167,34 @@ fn push_element(xml: &mut String, name: &str, value: &str) {
 
 fn push_tag(xml: &mut String, slash: &str, name: &str) {
     xml.extend(["<", slash, name, ">"]);
+}
+
+/// The error for a list that cannot be continued.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BrokenList {
+    #[error(
+        "the store's list of objects is incomplete (IsTruncated without NextContinuationToken); name objects \
+         or smaller prefixes one by one, or use another gateway"
+    )]
+    NoToken,
+    #[error(
+        "the store's list of objects is circular (NextContinuationToken is repeated, or all keys of a part \
+         are); name objects or smaller prefixes one by one, or use another gateway"
+    )]
+    Repeated,
+    #[error(
+        "the store reports that more objects follow, but names none in {EMPTY_PARTS_MAX} parts of its list; name objects or \
+         smaller prefixes one by one, or use another gateway"
+    )]
+    Empty,
+    #[error(
+        "the store's answer is not a whole list of objects; it begins with {0:?}; check AWS_ENDPOINT_URL, and whether a \
+         proxy or a log-in page answers instead of the store; then run again"
+    )]
+    NoList(String),
+    #[error(
+        "the store's answer is longer than a list of 1,000 objects; check AWS_ENDPOINT_URL, and whether another server \
+         answers instead of the store; then run again"
+    )]
+    TooLong,
 }
