@@ -14,7 +14,7 @@
 //! * `table-N`, the table of checkpoint `N`;
 //! * `decisions`, if documents are chosen only at the end of the run ([`keep`](leitong_corpora::keep));
 //! * `referents`, for revisit records;
-//! * `….part`, the finished parts of Parquet files, which cannot be truncated ([`parts`]).
+//! * `….part`, the finished parts of Parquet files, which cannot be truncated.
 
 mod milestones;
 mod sink;

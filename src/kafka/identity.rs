@@ -1,4 +1,4 @@
-//! Watches that topics are not deleted and created again while this process runs: see [`leitong_cluster::log::identity`].
+//! Watches that topics are not deleted and created again while this process runs, by their [`TopicIds`].
 //!
 //! ```text
 //! start:                 ask brokers ─► the ids that all offsets of this process belong to (`ids`)

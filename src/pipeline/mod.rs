@@ -1,8 +1,7 @@
 //! The steps of a page one by one, for programs that put them together themselves.
 //!
 //! ```text
-//! line, message ─► PageReader ─► page ─► document ─► FingerprintStage ─► record ─► LogSource ─► log ─► ClusterStage ─► verdict
-//!                  (page_reader)        (document)                                (log_source)
+//! line, message ─► PageReader ─► page ─► FingerprintStage ─► record ─► LogSource ─► log ─► ClusterStage ─► verdict
 //! ```
 //! [`Deduplicator`](crate::Deduplicator) is both stages as one value. Here they are apart: any number of threads and
 //! machines can make records, and one owner decides on them in their order.
@@ -11,15 +10,15 @@
 //! use leitong::pipeline::cluster_stage::ClusterStage;
 //! use leitong::pipeline::fingerprint_stage::FingerprintStage;
 //! use leitong::{Config, Page};
-//! use leitong_base::record::Place;
-//! use leitong_base::record::timestamp::Timestamp;
+//! use leitong_base::record::{Place, Timestamp};
 //! use leitong_cluster::{Clusterer, Position};
 //!
 //! let config = Config::default();
 //! let stage = FingerprintStage::new(config.clone())?;
 //! let (mut records, mut workspace) = (Vec::new(), stage.workspace());
 //! for line in [1, 2] {
-//!     let page = Page::text(format!("https://a.example/{line}"), "The mill by the river grinds no more, and swallows nest in its wheel.");
+//!     let text = "The mill by the river grinds no more, and swallows nest in its wheel.";
+//!     let page = Page::text(format!("https://a.example/{line}"), text);
 //!     let place = Place::Line { input: "mill.txt".into(), line };
 //!     records.extend(stage.process_page(place, page, &mut workspace).record);
 //! }
