@@ -173,3 +173,7 @@ impl Serialize for ClusterId {
         serializer.collect_str(self)
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -11,3 +11,7 @@ pub mod source;
 #[cfg(test)]
 #[path = "../../../tests/common/wait.rs"]
 mod wait;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

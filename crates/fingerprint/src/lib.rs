@@ -270,3 +270,7 @@ pub(crate) fn basis_points(share: f64) -> u32 {
 pub fn to_display(basis_points: u32) -> f64 {
     f64::from(basis_points) / 10_000.0
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -14,3 +14,7 @@ pub mod snapshot;
 #[cfg(test)]
 #[path = "../../../tests/common/wait.rs"]
 mod wait;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -30,3 +30,7 @@ pub use segment::{Segmenter, Terms};
 #[cfg(test)]
 #[path = "../../../tests/common/wait.rs"]
 mod wait;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
