@@ -281,7 +281,7 @@ fn deleted_records_are_refused_until_accepted() {
     let replay = installation.replay(&[]);
     assert_eq!(replay.status, 0);
     assert!(
-        replay.stderr.contains("begins at offset 30") && replay.stderr.contains("Verdicts differ"),
+        replay.stderr.contains("begins at offset 30") && replay.stderr.contains("verdicts differ"),
         "{}",
         replay.stderr
     );
