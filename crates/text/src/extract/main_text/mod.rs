@@ -25,6 +25,7 @@ mod write;
 
 use crate::extract::config::{ExtractConfig, ExtractError};
 use crate::extract::document::{PageBlock, Paragraph};
+use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Tree;
 use crate::extract::parse::{Builder, Show, Stack, Syntax, scan};
 use features::Names;
@@ -43,6 +44,11 @@ const BLOCK_STEPS: u64 = 2500;
 /// two forums are saved, and no page gets worse.
 const PROSE_MIN: u32 = 400;
 const KEPT_PART_MIN: u32 = 10;
+
+/// Chosen terms and definitions from which a page may be a reference, and their part of its chosen blocks (as a
+/// divisor). On either half of the API documentation, four to eight and an eighth to a twentieth help.
+const DEFINITIONS_MIN: usize = 8;
+const DEFINITIONS_PART_MIN: usize = 8;
 
 /// Levels of hidden elements within one another that are opened.
 const HIDDEN_LEVELS_MAX: usize = 4;
@@ -128,8 +134,8 @@ impl Chooser {
     }
 
     /// Parses `html` and chooses among its blocks. Also reads hidden parts that belong to the text, or all hidden parts
-    /// if only they have text. If next to nothing is kept of a page with much prose, chooses again without the evidence
-    /// of names.
+    /// if only they have text. If next to nothing is kept of a page with much prose, or the page is a reference, chooses
+    /// again without the evidence of names: a reference names its parts `member`, `details` and `summary`.
     pub(super) fn choose(&mut self, html: &str, syntax: Syntax, work: &mut Work) -> Result<(), ExtractError> {
         self.syntax = syntax;
         self.parse(html, Show::Also(&[]), work)?;
@@ -137,6 +143,10 @@ impl Chooser {
         let shown = self.open_hidden(html, work)?;
         if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html, &shown, work)? {
             self.select(html, Names::Read, work)?;
+        }
+        if self.is_reference() {
+            self.select(html, Names::Doubted, work)?;
+            return Ok(());
         }
         let (kept, prose) = (self.selection.bytes(&self.tree), self.selection.prose(&self.tree));
         if prose >= PROSE_MIN && kept < prose / KEPT_PART_MIN {
@@ -172,6 +182,14 @@ impl Chooser {
         Ok(shown)
     }
 
+    /// Returns true if many of the chosen blocks are terms and definitions, as in API documentation.
+    fn is_reference(&self) -> bool {
+        let chosen = self.selection.blocks();
+        let tag = |block: &u32| self.tree.nodes[self.tree.blocks[*block as usize].node as usize].tag;
+        let definitions = chosen.iter().filter(|block| matches!(tag(block), Tag::Dt | Tag::Dd)).count();
+        definitions >= DEFINITIONS_MIN && definitions * DEFINITIONS_PART_MIN >= chosen.len()
+    }
+
     fn select(&mut self, html: &str, names: Names, work: &mut Work) -> Result<(), TooMuchWork> {
         work.add(self.tree.blocks.len(), BLOCK_STEPS)?;
         self.selection.select(&self.tree, html, &self.config, names);
@@ -199,5 +217,34 @@ impl Chooser {
         }
         self.parse(html, Show::Also(shown), work)?;
         Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::extract::{ExtractConfig, extract};
+
+    /// In one theme of API documentation signatures and summaries were lost, because classes such as `details`, `info`
+    /// and `member` speak of other things elsewhere. The same page in an older theme was then no copy. Without the
+    /// rule, three of the six descriptions of parameters are kept here.
+    #[test]
+    fn names_around_a_reference_do_not_drop_its_members() {
+        let member = |tide: &str| {
+            format!(
+                "<li><section class=detail><h3>{tide}</h3><div class=member-signature>public Tide {tide}(Harbour \
+                 harbour)</div><div class=block>Returns the {tide} tide of a harbour.</div><dl class=notes>\
+                 <dt>Parameters:</dt><dd>harbour - where it is measured</dd><dt>Returns:</dt><dd>the {tide} tide</dd>\
+                 </dl></section></li>"
+            )
+        };
+        let members = ["high", "low", "spring", "neap", "ebb", "flood"].map(member).concat();
+        let html = format!(
+            "<title>Tides</title><main><h1>Tides</h1><section class=class-description><div>Tables of tides, computed \
+             for one harbour at a time, for sailors and for builders of piers.</div></section><section \
+             class=details><h2>Methods</h2><ul class='tab-panel info'>{members}</ul></section></main>"
+        );
+        let text = extract(&html, &ExtractConfig::default()).expect("within the limits").text();
+        assert_eq!(text.matches("public Tide").count(), 6, "{text}");
+        assert!(text.matches("harbour - where").count() >= 5, "{text}");
     }
 }
