@@ -45,8 +45,8 @@ const BLOCK_STEPS: u64 = 2500;
 const PROSE_MIN: u32 = 400;
 const KEPT_PART_MIN: u32 = 10;
 
-/// Chosen terms and definitions from which a page may be a reference, and their part of its chosen blocks (as a
-/// divisor). On either half of the API documentation, four to eight and an eighth to a twentieth help.
+/// Minimum number of chosen terms and definitions of a reference, and their minimum part of its chosen blocks (as a
+/// divisor). Both halves of the API documentation had a part in the choice (ADR 38): from twelve on, one of them falls.
 const DEFINITIONS_MIN: usize = 8;
 const DEFINITIONS_PART_MIN: usize = 8;
 
