@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::common::{Run, leitong, page};
+use crate::common::{EVERY_SETTING, Run, leitong, page};
 
 /// The program of an older version.
 #[derive(Debug)]
@@ -86,6 +86,7 @@ pub(crate) fn run(program: &Path, arguments: &[&str]) -> Run {
         .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())
+        .env(EVERY_SETTING.0, EVERY_SETTING.1)
         .env_remove("RUST_LOG");
     Run::from_output(command.output().expect("it starts"))
 }
