@@ -269,8 +269,8 @@ impl PagesContext {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at \
-     {high}: it was recreated or truncated, and its new pages would count as already read; raise \
-     kafka.epoch to process all pages of the topic"
+     {high}: it was deleted and created again, or truncated, and its new pages would count as already read; \
+     raise kafka.epoch to process all pages of the topic"
 )]
 pub(super) struct TopicReplaced {
     topic: String,

@@ -216,8 +216,8 @@ fn whole_ms(time: Duration) -> Duration {
 #[derive(Debug, Error)]
 #[error(
     "topic {topic}, partition {partition}, offset {offset}: pages were read from another topic of this name \
-     before: it was recreated, and its new pages would count as already read; raise kafka.epoch to process \
-     all pages of the topic",
+     before: it was deleted and created again, and its new pages would count as already read; raise \
+     kafka.epoch to process all pages of the topic",
     topic = .0.topic, partition = .0.partition, offset = .0.offset
 )]
 pub(super) struct Replaced<'a>(pub(super) &'a Origin);
