@@ -157,8 +157,8 @@ def main():
         size = sum(os.path.getsize(os.path.join(crawl, name)) for name in os.listdir(crawl)) / 1e6
         raw = sum(len(page["html"].encode()) for page in pages) / 1e6
     note = (
-        f"{len(pages):,} pages of {raw:.0f} MB in {FILES} WARC files ({size:.0f} MB), {time.strftime('%B %Y')}, medians of {rounds} rounds "
-        f"on two cores (`make bench-corpora`). Ratio within a round: {ratios[0]:.1f} × the documents per second, {ratios[1]:.1f} × less CPU time."
+        f"{len(pages):,} pages of {raw:.0f} MB (WARC, {size:.0f} MB), {time.strftime('%B %Y')}, medians of {rounds} rounds on two cores.\n"
+        f"Ratio within a round: {ratios[0]:.1f} × the documents per second, {ratios[1]:.1f} × less CPU time."
     )
     write_between(page, MARKER, note, rows)
     print(note, *rows, sep="\n")
