@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use quick_xml::Reader;
-use quick_xml::escape::escape;
+use quick_xml::escape::{escape, resolve_predefined_entity};
 use quick_xml::events::Event;
 
 /// Maximum number of parts of a list in a row that have no object. Stores skip deleted objects in such parts.
@@ -72,11 +72,10 @@ impl List {
                     text.clear();
                 }
                 Event::Text(part) => text.push_str(&String::from_utf8_lossy(&part)),
-                Event::CData(part) => text.push_str(&escape(String::from_utf8_lossy(&part))),
-                Event::GeneralRef(name) => text.extend(["&", &String::from_utf8_lossy(&name), ";"]),
+                Event::CData(part) => text.push_str(&String::from_utf8_lossy(&part)),
+                Event::GeneralRef(name) => push_reference(&mut text, &String::from_utf8_lossy(&name)),
                 Event::End(_) => {
-                    let value = unescaped(&text);
-                    is_encoded |= list.set(&names, &value);
+                    is_encoded |= list.set(&names, &text);
                     names.pop();
                     text.clear();
                 }
@@ -128,35 +127,17 @@ impl List {
     }
 }
 
-/// Decodes the text of an element.
-fn unescaped(text: &str) -> String {
-    let mut unescaped = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('&') {
-        unescaped.push_str(before);
-        let named = after.split_once(';').and_then(|(name, after)| {
-            let character = match name {
-                "amp" => '&',
-                "lt" => '<',
-                "gt" => '>',
-                "quot" => '"',
-                "apos" => '\'',
-                _ => {
-                    let number = name.strip_prefix('#')?;
-                    let number = match number.strip_prefix(['x', 'X']) {
-                        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-                        None => number.parse().ok()?,
-                    };
-                    char::from_u32(number)?
-                }
-            };
-            Some((character, after))
-        });
-        let (character, after) = named.unwrap_or(('&', after));
-        unescaped.push(character);
-        rest = after;
+/// Appends what the reference `&name;` stands for. An unknown one stands for itself.
+fn push_reference(text: &mut String, name: &str) {
+    let number = name.strip_prefix('#').and_then(|number| match number.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => number.parse().ok(),
+    });
+    match (number.and_then(char::from_u32), resolve_predefined_entity(name)) {
+        (Some(character), _) => text.push(character),
+        (_, Some(characters)) => text.push_str(characters),
+        _ => text.extend(["&", name, ";"]),
     }
-    unescaped + rest
 }
 
 fn push_element(xml: &mut String, name: &str, value: &str) {
@@ -197,4 +178,17 @@ pub(super) enum BrokenList {
          answers instead of the store; then run again"
     )]
     TooLong,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_decoded_once_and_unknown_ones_stay() {
+        let key = "a&amp;lt;b&lt;&#65;&#x42;&#X43;&#x1;&other;&#xd800;<![CDATA[&amp;]]>";
+        let xml = format!("<{ROOT}><Contents><Key>{key}</Key></Contents></{ROOT}>");
+        let list = List::read(xml.as_bytes()).expect("a list");
+        assert_eq!(list.objects[0].key(), "a&lt;b<ABC\u{1}&other;&#xd800;&amp;");
+    }
 }
