@@ -84,10 +84,13 @@ fn version_at(folder: &str) -> usize {
     let bytes = folder.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let begin = (0..bytes.len()).find(|&begin| {
-        let digits = bytes[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        // A number is counted only at its first digit: a url may have thousands of digits.
         let is_first = begin == 0 || !(is_digit(begin - 1) || bytes[begin - 1] == b'.');
-        let end = begin + digits;
-        is_first && (1..YEAR_DIGITS).contains(&digits) && bytes.get(end) == Some(&b'.') && is_digit(end + 1)
+        is_first && {
+            let digits = bytes[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let end = begin + digits;
+            (1..YEAR_DIGITS).contains(&digits) && bytes.get(end) == Some(&b'.') && is_digit(end + 1)
+        }
     });
     match begin {
         Some(1) if bytes[0] == b'v' => 0,
