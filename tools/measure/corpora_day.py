@@ -135,7 +135,7 @@ def main():
             "leitong, `day.sh`": lambda out: [day, out, crawl],
             trove: lambda out: [python, os.path.join(HERE, "corpora_day_datatrove.py"), crawl, benchmark, out],
         }
-        figures, scores = {name: [] for name in commands}, {}
+        figures, outputs = {name: [] for name in commands}, {}
         for number in range(rounds):
             for name, command in commands.items():
                 out = os.path.join(work, f"{len(figures[name])}-{len(name)}")
@@ -146,9 +146,9 @@ def main():
                     log.seek(0)
                     sys.exit(f"{name}: {error}: {log.read()[-2000:]}")
                 kept = read_output(out, pages)
-                assert scores.setdefault(name, (kept,))[0] == kept, f"{name} keeps other documents in round {number + 1}"
+                assert outputs.setdefault(name, kept) == kept, f"{name} keeps other documents in round {number + 1}"
         rows = ["| | documents per second | CPU, s | memory, MB | stay | precision | recall | F1 | contaminated, stay |", "|---|---|---|---|---|---|---|---|---|"]
-        for name, (kept,) in scores.items():
+        for name, kept in outputs.items():
             seconds, cpu, megabytes = (statistics.median(column) for column in zip(*figures[name]))
             precision, recall, f1, left = score(kept, pages, contaminated)
             rows.append(f"| {name} | {len(pages) / seconds:,.0f} | {cpu:.1f} | {megabytes:.0f} | {len(kept):,} | {precision:.3f} | {recall:.3f} | {f1:.3f} | {left} |")
