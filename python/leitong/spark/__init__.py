@@ -2,7 +2,8 @@
 
     spark-submit cluster.py RECORDS OUT
 
-`cluster` takes records of `Fingerprinter.records` in Parquet and writes a verdict on each document. It needs pyspark.
+`cluster` takes records of `Fingerprinter.records` in Parquet and writes a verdict on each document. It needs the
+packages of `pip install "leitong[spark]"`.
 """
 
 from __future__ import annotations
