@@ -9,8 +9,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Compiles the schemas with protox, a protobuf compiler in Rust. No system `protoc` is needed.
 fn compile_protobuf() -> Result<(), Box<dyn Error>> {
     let names = ["page", "fingerprint", "centroid", "position", "snapshot", "journal", "verdict"];
-    let mut files = names.map(|name| format!("proto/leitong/v1/{name}.proto")).to_vec();
-    files.push("proto/leitong/otlp/trace.proto".to_owned());
+    let files = names.map(|name| format!("proto/leitong/v1/{name}.proto"));
     println!("cargo:rerun-if-changed=proto");
     let descriptors = protox::compile(&files, ["proto"])?;
     prost_build::Config::new().bytes(["."]).compile_fds(descriptors)?;

@@ -4,12 +4,5 @@
 
 include!(concat!(env!("OUT_DIR"), "/leitong.v1.rs"));
 
-/// Messages that an exporter of spans sends: a part of OpenTelemetry's protocol, from `proto/leitong/otlp`.
-pub mod otlp {
-    #![allow(missing_docs, unreachable_pub, reason = "generated; the protocol describes it")]
-
-    include!(concat!(env!("OUT_DIR"), "/leitong.otlp.rs"));
-}
-
 /// Format version of every record of the log. A reader stops at a record with a newer version.
 pub const FORMAT_VERSION: u32 = 1;

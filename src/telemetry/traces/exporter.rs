@@ -23,13 +23,11 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout, timeout_at};
 use url::Position;
 
+use super::otlp::{ExportRequest, ExportResponse, Resource, ResourceSpans, Scope, ScopeSpans, Span};
 use super::spans::{SCHEMA_URL, text};
 use crate::config::redact;
 use crate::config::traces::Settings;
 use crate::telemetry::metrics;
-use leitong_base::proto::otlp::{
-    ExportRequest, ExportResponse, Resource, ResourceSpans, Scope, ScopeSpans, Span,
-};
 
 /// Number of attempts to send a batch.
 const ATTEMPTS: u32 = 5;
@@ -263,6 +261,7 @@ mod tests {
     use hyper::service::service_fn;
     use tokio::net::TcpListener;
 
+    use super::super::otlp::PartialSuccess;
     use super::*;
     use crate::config::traces::TracesConfig;
 
@@ -348,8 +347,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_collector_that_refuses_or_is_unavailable_costs_only_spans() {
-        let partial =
-            leitong_base::proto::otlp::PartialSuccess { rejected_spans: 2, error_message: "no".to_owned() };
+        let partial = PartialSuccess { rejected_spans: 2, error_message: "no".to_owned() };
         let partial = ExportResponse { partial_success: Some(partial) }.encode_to_vec();
         let (endpoint, kept) = collector(vec![(400, b"bad\r\n".to_vec()), (200, partial)]).await;
         let mut exporter =

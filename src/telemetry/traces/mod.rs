@@ -11,7 +11,7 @@
 //!       └ send VERDICTS .. until the transaction is committed; its context is the verdict's header
 //! ```
 //! * [`context`] reads and writes the headers; [`page`] makes the spans of a page; [`spans`] builds a span
-//!   for OTLP; [`exporter`] owns the queue and sends to the collector; [`config::traces`](crate::config::traces)
+//!   for OTLP, whose messages are in [`otlp`]; [`exporter`] owns the queue and sends to the collector; [`config::traces`](crate::config::traces)
 //!   reads settings and variables.
 //!
 //! Invariants: no decision depends on traces, and no outcome waits for them. Ids of spans are hashes of trace
@@ -22,6 +22,7 @@
 
 pub(crate) mod context;
 mod exporter;
+mod otlp;
 pub(crate) mod page;
 mod spans;
 
@@ -35,7 +36,7 @@ use super::metrics;
 use crate::config::redact;
 use crate::config::traces::Settings;
 use context::TraceContext;
-use leitong_base::proto::otlp::Span;
+use otlp::Span;
 
 static OF_THIS_PROCESS: OnceLock<Tracer> = OnceLock::new();
 

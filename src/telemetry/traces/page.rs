@@ -10,9 +10,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::Tracer;
 use super::context::TraceContext;
+use super::otlp::{KeyValue, Span, SpanKind};
 use super::spans::{self, Operation, Time};
 use crate::pipeline::marks::{Marks, now};
-use leitong_base::proto::otlp::{KeyValue, Span, span};
 use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use leitong_cluster::log::Origin;
 use leitong_cluster::verdict::Conclusion;
@@ -154,7 +154,7 @@ impl Tracer {
         let mut began = seen.marks.began;
         for (step, ended) in &seen.marks.ended {
             let context = said.at(id(Part::FirstStep as u8 + *step as u8));
-            let named = (step.name().to_owned(), span::Kind::Internal);
+            let named = (step.name().to_owned(), SpanKind::Internal);
             let time = Time { began, ended: *ended };
             made.push(spans::span(&context, (process.span_id, false), named, time, Vec::new()));
             began = *ended;

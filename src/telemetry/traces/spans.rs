@@ -3,10 +3,8 @@
 //!
 //! Values that pages choose are cut after [`VALUE_BYTES_MAX`] bytes. User and password are removed from urls.
 
-use leitong_base::proto::otlp::any_value::Value;
-use leitong_base::proto::otlp::{AnyValue, KeyValue, Span, Status, span, status};
-
 use super::context::TraceContext;
+use super::otlp::{AnyValue, KeyValue, Span, SpanKind, Status, StatusCode, Value};
 
 /// Version of the conventions.
 pub(super) const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.43.0";
@@ -27,17 +25,17 @@ pub(super) struct Time {
 pub(super) fn span(
     context: &TraceContext,
     (parent, is_remote): (u64, bool),
-    (name, kind): (String, span::Kind),
+    (name, kind): (String, SpanKind),
     time: Time,
     attributes: Vec<KeyValue>,
 ) -> Span {
     let remote = if is_remote { PARENT_IS_REMOTE } else { 0 };
     let parent_span_id = if parent == 0 { Vec::new() } else { parent.to_be_bytes().to_vec() };
     Span {
-        trace_id: context.trace_id.to_be_bytes().to_vec().into(),
-        span_id: context.span_id.to_be_bytes().to_vec().into(),
+        trace_id: context.trace_id.to_be_bytes().to_vec(),
+        span_id: context.span_id.to_be_bytes().to_vec(),
         trace_state: context.state.as_deref().unwrap_or_default().to_owned(),
-        parent_span_id: parent_span_id.into(),
+        parent_span_id,
         name,
         kind: kind.into(),
         // Clocks of machines differ, so this makes sure that no span ends before it begins.
@@ -51,7 +49,7 @@ pub(super) fn span(
 
 /// Marks a span as failed.
 pub(super) fn failed(mut span: Span, message: &str) -> Span {
-    span.status = Some(Status { message: short(message).to_owned(), code: status::Code::Error.into() });
+    span.status = Some(Status { message: short(message).to_owned(), code: StatusCode::Error.into() });
     span
 }
 
@@ -105,10 +103,10 @@ impl Operation {
     }
 
     /// Returns name and kind of the operation's span.
-    pub(super) fn span(self, topic: &str) -> (String, span::Kind) {
+    pub(super) fn span(self, topic: &str) -> (String, SpanKind) {
         let kind = match self {
-            Self::Receive | Self::Process => span::Kind::Consumer,
-            Self::Send => span::Kind::Producer,
+            Self::Receive | Self::Process => SpanKind::Consumer,
+            Self::Send => SpanKind::Producer,
         };
         (format!("{} {topic}", self.name()), kind)
     }
@@ -156,7 +154,7 @@ mod tests {
     #[test]
     fn no_span_ends_before_it_begins() {
         let context = TraceContext::sampled(1, 2);
-        let named = ("x".to_owned(), span::Kind::Internal);
+        let named = ("x".to_owned(), SpanKind::Internal);
         let span = span(&context, (0, false), named, Time { began: 9, ended: 5 }, Vec::new());
         assert_eq!((span.start_time_unix_nano, span.end_time_unix_nano), (5, 5));
         assert!(span.parent_span_id.is_empty() && span.span_id.len() == 8 && span.trace_id.len() == 16);
