@@ -1,11 +1,11 @@
 //! The library can be had without the program: `default-features = false` builds neither the command line nor
-//! HTTP, Kafka and TLS. `make lint` compiles it like that.
+//! HTTP, Kafka, TLS and an async runtime. `make lint` compiles it like that.
 
 use std::process::Command;
 
 use crate::common::sources::root;
 
-/// Programs that embed the library waited for librdkafka, OpenSSL and the command line to be built.
+/// Programs that embed the library waited for librdkafka, OpenSSL, tokio and the command line to be built.
 #[test]
 fn the_library_alone_needs_no_command_line_http_or_kafka() {
     let tree = |features: &[&str]| {
@@ -38,6 +38,7 @@ fn the_library_alone_needs_no_command_line_http_or_kafka() {
         "openssl-sys",
         "maud",
         "metrics-exporter-prometheus",
+        "tokio",
     ];
     let found =
         |tree: Vec<String>| program.into_iter().filter(|name| tree.iter().any(|line| line == name)).collect();

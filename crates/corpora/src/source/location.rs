@@ -157,10 +157,10 @@ impl Location {
     /// Starts to read the bytes at `range`. The result is shorter if the input ends before that.
     ///
     /// # Errors
-    /// The runtime's threads cannot be started.
+    /// The operating system's error, or the runtime's threads cannot be started.
     pub(crate) fn fetch(&self, range: Range<u64>) -> io::Result<Fetch> {
         match self {
-            Self::File(path) => Fetch::start_read(path.clone(), range),
+            Self::File(path) => Fetch::start_read(path, range),
             #[cfg(feature = "s3")]
             Self::Object(object) => object.fetch(range),
         }
