@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use super::boilerplate_of_site;
 use super::documents::Counted;
 use leitong_base::terminal;
-use leitong_fingerprint::detectors::paragraph::boilerplate::{HEADER, letters_hash};
+use leitong_fingerprint::boilerplate::{HEADER, letters_hash};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

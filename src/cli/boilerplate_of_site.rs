@@ -29,7 +29,7 @@ use crate::telemetry::templates;
 use leitong_base::record::Received;
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_fingerprint::detectors::paragraph::boilerplate::HEADER;
+use leitong_fingerprint::boilerplate::HEADER;
 use leitong_text::extract::Extractor;
 use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::segment::{Segmenter, Terms};

@@ -3,9 +3,7 @@
 use super::Config;
 use leitong_fingerprint::Detector;
 pub use leitong_fingerprint::detectors::BASELINES;
-use leitong_fingerprint::detectors::{
-    agglomerate_term, i_match, network, paragraph, punctuation, sentence_ends, shingle, simhash, tf_idf,
-};
+use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::resources::{ResourceError, Resources};
 
 /// Builds a detector with the settings of a configuration and the contents of the files it names.
@@ -13,28 +11,16 @@ pub type Build = fn(&Config, &Resources) -> Result<Box<dyn Detector>, ResourceEr
 
 /// Every detector by name. New detectors are added here.
 pub const DETECTORS: &[(&str, Build)] = &[
-    ("simhash", |config, resources| {
-        Ok(Box::new(simhash::SimHash::keyed(&config.simhash, resources.secret.as_ref())))
-    }),
-    ("paragraph", |config, resources| Ok(Box::new(paragraph::Paragraph::new(&config.paragraph, resources)?))),
-    ("agglomerate-term", |config, resources| {
-        Ok(Box::new(agglomerate_term::AgglomerateTerm::new(&config.agglomerate_term, resources)))
-    }),
-    ("concept-network", |config, resources| {
-        Ok(Box::new(network::Network::of_concepts(&config.concept_network, resources)?))
-    }),
-    ("word-network", |config, resources| {
-        Ok(Box::new(network::Network::of_words(&config.word_network, resources)?))
-    }),
-    ("shingle", |config, resources| Ok(Box::new(shingle::Shingle::new(&config.shingle, resources)))),
-    ("i-match", |config, resources| Ok(Box::new(i_match::IMatch::new(&config.i_match, resources)?))),
-    ("tf-idf", |config, resources| Ok(Box::new(tf_idf::TfIdf::new(&config.tf_idf, resources)?))),
-    ("punctuation", |config, resources| {
-        Ok(Box::new(punctuation::Punctuation::new(&config.punctuation, resources)))
-    }),
-    ("sentence-ends", |config, resources| {
-        Ok(Box::new(sentence_ends::SentenceEnds::new(&config.sentence_ends, resources)))
-    }),
+    ("simhash", |config, resources| Ok(Box::new(SimHash::keyed(&config.simhash, resources.secret.as_ref())))),
+    ("paragraph", |config, resources| config.paragraph.detector(resources)),
+    ("agglomerate-term", |config, resources| Ok(config.agglomerate_term.detector(resources))),
+    ("concept-network", |config, resources| config.concept_network.detector(resources)),
+    ("word-network", |config, resources| config.word_network.detector(resources)),
+    ("shingle", |config, resources| Ok(config.shingle.detector(resources))),
+    ("i-match", |config, resources| config.i_match.detector(resources)),
+    ("tf-idf", |config, resources| config.tf_idf.detector(resources)),
+    ("punctuation", |config, resources| Ok(config.punctuation.detector(resources))),
+    ("sentence-ends", |config, resources| Ok(config.sentence_ends.detector(resources))),
 ];
 
 /// Builds the detector of this name with the settings of `config`; `None` if the name is unknown. Logs a note

@@ -394,7 +394,7 @@ pub(crate) fn detectors_hint(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Confirm, Duplicates, TermHash};
+    use crate::config::{Confirm, Duplicates};
 
     fn parsed(text: &str) -> Result<Config, Vec<String>> {
         let lookup = |name: &str| (name == "WORDS").then(|| "mine\n.txt".to_owned());
@@ -521,7 +521,7 @@ mod tests {
         let mut run = Config::default();
         run.segment.fold_script = false;
         let config = run.clone().with_detector_of(file);
-        assert_eq!((&*config.detector, config.simhash.hash), ("shingle", TermHash::Sdbm));
+        assert_eq!((&*config.detector, &*setting(&config.simhash, "hash")), ("shingle", "\"sdbm\""));
         assert_eq!(config.simhash.near.confirm, Confirm::None);
         assert_eq!(config.segment, run.segment, "all other settings are those of the run");
         let wrong =
@@ -540,7 +540,7 @@ mod tests {
         let lookup = |name: &str| (name == EVERY_SETTING).then(|| "1".to_owned());
         let text = "detector = \"shingle\"\n[shingle]\nsize = 6\n[extract]\nnodes_max = 1000\n";
         let config = parse(text, Path::new("leitong.toml"), lookup).expect("all are held");
-        assert_eq!((config.shingle.size, config.extract.nodes_max), (6, 1000));
+        assert_eq!((&*setting(&config.shingle, "size"), config.extract.nodes_max), ("6", 1000));
     }
 
     #[test]

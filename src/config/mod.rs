@@ -9,9 +9,11 @@
 pub(crate) mod admin;
 pub(crate) mod api;
 mod check;
+mod corpus;
 pub(crate) mod describe;
 pub mod detectors;
 mod env;
+mod fingerprint;
 pub mod hash;
 mod identity;
 pub mod kafka;
@@ -26,26 +28,21 @@ use serde::{Deserialize, Serialize};
 
 pub use admin::AdminConfig;
 pub use api::ApiConfig;
+pub use corpus::{CorpusBy, CorpusConfig};
+pub use fingerprint::{FingerprintConfig, IdfConfig};
 pub use kafka::KafkaConfig;
 use leitong_cluster::ClusterRules;
 pub use leitong_cluster::{CanonicalConfig, ExpiryConfig, RecrawlsConfig};
-pub use leitong_fingerprint::config::{FingerprintConfig, IdfConfig};
-pub use leitong_fingerprint::detectors::agglomerate_term::AgglomerateTermConfig;
-pub use leitong_fingerprint::detectors::i_match::IMatchConfig;
-pub use leitong_fingerprint::detectors::network::{ConceptNetworkConfig, WordNetworkConfig};
-pub use leitong_fingerprint::detectors::paragraph::ParagraphConfig;
-pub use leitong_fingerprint::detectors::punctuation::PunctuationConfig;
-pub use leitong_fingerprint::detectors::sentence_ends::SentenceEndsConfig;
-pub use leitong_fingerprint::detectors::shingle::ShingleConfig;
 pub use leitong_fingerprint::detectors::simhash::{
     Candidates, Confirm, Duplicates, NearConfig, SimHashConfig,
 };
-pub use leitong_fingerprint::detectors::tf_idf::TfIdfConfig;
-pub use leitong_fingerprint::term_hash::TermHash;
-pub use leitong_fingerprint::term_weight::TermWeight;
+pub use leitong_fingerprint::detectors::{
+    AgglomerateTermConfig, ConceptNetworkConfig, IMatchConfig, ParagraphConfig, PunctuationConfig,
+    SentenceEndsConfig, ShingleConfig, TfIdfConfig, WordNetworkConfig,
+};
 pub use leitong_text::extract::ExtractConfig;
+pub use leitong_text::page::PageConfig;
 pub use leitong_text::page::mapping::InputConfig;
-pub use leitong_text::page::{CorpusBy, CorpusConfig, PageConfig};
 pub use leitong_text::segment::SegmentConfig;
 pub use table::TableConfig;
 pub use traces::TracesConfig;

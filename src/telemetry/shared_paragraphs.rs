@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use leitong_fingerprint::detectors::paragraph::boilerplate::letters_hash;
+use leitong_fingerprint::boilerplate::letters_hash;
 
 /// Number of pages of a site that are examined after its alarm.
 const PAGES: u32 = 10;

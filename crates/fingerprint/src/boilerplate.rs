@@ -18,7 +18,7 @@ const DEFAULT: &str = include_str!("boilerplate.txt");
 
 /// A set of common paragraphs.
 #[derive(Debug)]
-pub struct Boilerplate {
+pub(crate) struct Boilerplate {
     paragraphs: HashedSet,
     /// Hashes of their first [`PREFIX_LETTERS`] letters, which rule out most paragraphs without reading all
     /// of them.
@@ -32,7 +32,7 @@ impl Boilerplate {
     ///
     /// # Errors
     /// [`ResourceError::WrongHeader`].
-    pub fn new(file: &str) -> Result<Self, ResourceError> {
+    pub(crate) fn new(file: &str) -> Result<Self, ResourceError> {
         let file = if file.is_empty() { DEFAULT } else { file };
         let first = file.lines().next().unwrap_or_default();
         if first != HEADER {
@@ -48,14 +48,14 @@ impl Boilerplate {
 
     /// Returns true if a paragraph is common.
     #[must_use]
-    pub fn contains(&self, paragraph: &str) -> bool {
+    pub(crate) fn contains(&self, paragraph: &str) -> bool {
         prefix_hash(paragraph).is_some_and(|hash| self.prefixes.contains(&hash))
             && letters_hash(paragraph).is_some_and(|hash| self.paragraphs.contains(&hash))
     }
 
     /// Returns the hash of the file's contents, which is part of the fingerprint hash.
     #[must_use]
-    pub fn contents(&self) -> u64 {
+    pub(crate) fn contents(&self) -> u64 {
         self.contents
     }
 }

@@ -6,11 +6,11 @@
 //! fingerprints → distance, and whether they are near). Single-pass clustering, the centroid table, saved
 //! tables and explanations are written once, against this trait.
 //!
-//! The detectors are in the folder `detectors`, their list in `config/detectors.rs`. To add one, see "Add a
+//! The detectors are in the folder `detectors`, their list in `src/config/detectors.rs`. To add one, see "Add a
 //! detector in five steps" in `ARCHITECTURE.md`.
 
 pub(crate) mod bit_votes;
-pub mod config;
+pub mod boilerplate;
 pub mod detectors;
 pub mod digest;
 pub(crate) mod facts;
@@ -24,9 +24,9 @@ pub mod resources;
 pub mod secret;
 pub(crate) mod signed_votes;
 pub(crate) mod sketch;
-pub mod term_hash;
+pub(crate) mod term_hash;
 pub(crate) mod term_vector;
-pub mod term_weight;
+pub(crate) mod term_weight;
 mod units;
 mod window;
 

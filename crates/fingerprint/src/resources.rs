@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::secret::Secret;
 
-/// Contents of files; empty if the configuration names no file. `config/load.rs` reads them, so detectors
+/// Contents of files; empty if the configuration names no file. `src/config/load.rs` reads them, so detectors
 /// stay free of I/O.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {

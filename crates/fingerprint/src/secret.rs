@@ -25,7 +25,7 @@ use thiserror::Error;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// Minimum bytes of a secret: half of the output of `openssl rand -hex 16`.
-pub const BYTES_MIN: usize = 16;
+const BYTES_MIN: usize = 16;
 /// Memory in KiB and passes of the derivation, as OWASP recommends. Other values would derive other keys from
 /// the same secret.
 const MEMORY_KIB: u32 = 19 * 1_024;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Hash that turns a term into 64 votes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum TermHash {
+pub(crate) enum TermHash {
     /// XXH3-64: well mixed.
     Xxh3,
     /// The paper's hash over UTF-16 code units, as its Java program computed it. A term of two

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Weight of a term that occurs `tf` times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum TermWeight {
+pub(crate) enum TermWeight {
     /// tf, as in the paper.
     Tf,
     /// 1 + ln tf.

@@ -43,39 +43,39 @@ const TERMS_SHOWN: usize = 12;
 pub struct AgglomerateTermConfig {
     /// Measure of the distance between neighbouring occurrences: `absolute` (in terms), `relative` (to an
     /// even spread over the text) or `none` (terms rank by frequency).
-    pub gap: Gap,
+    pub(crate) gap: Gap,
     /// Distance, in terms, over which closeness falls to 1/e (`absolute`).
     #[schemars(range(min = 1, max = 10_000))]
-    pub gap_terms: u32,
+    pub(crate) gap_terms: u32,
     /// Share of an even spread's distance over which closeness falls to 1/e (`relative`).
     #[schemars(range(min = 0.01, max = 100))]
-    pub gap_share: f64,
+    pub(crate) gap_share: f64,
     /// Maximum number of terms in the fingerprint; the best are kept.
     #[schemars(range(min = 5, max = 64))]
-    pub terms_max: usize,
+    pub(crate) terms_max: usize,
     /// Number of best terms that form a key (the paper's N): `3`, `4` or `5`, or `3-to-5` for a key of each
     /// number. A text with fewer terms that occur twice has no fingerprint.
-    pub key_terms: KeyTerms,
+    pub(crate) key_terms: KeyTerms,
     /// Conditions under which two fingerprints are near.
-    pub near: AgglomerateTermNearConfig,
+    pub(crate) near: AgglomerateTermNearConfig,
 }
 
 /// The detector `agglomerate-term`: conditions under which two fingerprints are near.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct AgglomerateTermNearConfig {
+pub(crate) struct AgglomerateTermNearConfig {
     /// Similarity of two pages: `weighted-jaccard` of frequency ÷ length, or `cosine` of the frequencies, for
     /// which 0.8 is a good minimum.
-    pub similarity: TermSimilarity,
+    pub(crate) similarity: TermSimilarity,
     /// Minimum similarity of near pages, which also share a key.
     #[schemars(range(min = 0, max = 1))]
-    pub similarity_min: f64,
+    pub(crate) similarity_min: f64,
 }
 
 /// Measure of the distance between occurrences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Gap {
+pub(crate) enum Gap {
     /// Distance in terms.
     Absolute,
     /// Distance relative to an even spread.
@@ -86,7 +86,7 @@ pub enum Gap {
 
 /// Number of best terms that form a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum KeyTerms {
+pub(crate) enum KeyTerms {
     /// A key of each of these numbers.
     #[serde(rename = "3-to-5")]
     Any,
@@ -115,7 +115,7 @@ impl KeyTerms {
 /// Similarity of term vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum TermSimilarity {
+pub(crate) enum TermSimilarity {
     /// Cosine of the angle between them.
     Cosine,
     /// Σ min ÷ Σ max.
@@ -142,9 +142,17 @@ impl Default for AgglomerateTermNearConfig {
     }
 }
 
+impl AgglomerateTermConfig {
+    /// Creates the detector with these settings.
+    #[must_use]
+    pub fn detector(&self, resources: &Resources) -> Box<dyn Detector> {
+        Box::new(AgglomerateTerm::new(self, resources))
+    }
+}
+
 /// The detector with its settings.
 #[derive(Debug)]
-pub struct AgglomerateTerm {
+struct AgglomerateTerm {
     config: AgglomerateTermConfig,
     /// exp(−ΔD / λ) for ΔD = 0, 1, …, with 16 fractional bits, up to the first that is 0.
     closeness: Vec<u64>,
@@ -154,9 +162,7 @@ pub struct AgglomerateTerm {
 }
 
 impl AgglomerateTerm {
-    /// Creates the detector with these settings.
-    #[must_use]
-    pub fn new(config: &AgglomerateTermConfig, resources: &Resources) -> Self {
+    fn new(config: &AgglomerateTermConfig, resources: &Resources) -> Self {
         let closeness = |gap| exp_of_minus(u64::from(gap), u64::from(config.gap_terms));
         Self {
             config: config.clone(),

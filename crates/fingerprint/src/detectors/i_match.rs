@@ -29,25 +29,25 @@ const TERMS_MIN: usize = 3;
 #[serde(default, deny_unknown_fields)]
 pub struct IMatchConfig {
     /// Terms that are hashed: `idf-min` (those that are rare enough) or `top` (the rarest).
-    pub selection: Selection,
+    pub(crate) selection: Selection,
     /// Minimum IDF, log₁₀ (N / n), of a term that is rare enough (`idf-min`).
     #[schemars(range(min = 0, max = 9))]
-    pub idf_min: f64,
+    pub(crate) idf_min: f64,
     /// Maximum number of terms that are hashed, the rarest (`top`).
     #[schemars(range(min = 3, max = 1_000))]
-    pub terms_max: usize,
+    pub(crate) terms_max: usize,
     /// Number of lexicons; 1 is the papers' method.
     #[schemars(range(min = 1, max = 32))]
-    pub lexicons: usize,
+    pub(crate) lexicons: usize,
     /// Share of all terms that each lexicon except the first leaves out.
     #[schemars(range(min = 0, max = 1))]
-    pub lexicon_leaves_out: f64,
+    pub(crate) lexicon_leaves_out: f64,
 }
 
 /// Terms that are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Selection {
+pub(crate) enum Selection {
     /// Terms of at least the minimum IDF.
     IdfMin,
     /// The terms of the highest IDF.
@@ -66,9 +66,19 @@ impl Default for IMatchConfig {
     }
 }
 
+impl IMatchConfig {
+    /// Creates the detector with these settings.
+    ///
+    /// # Errors
+    /// [`ResourceError`] if the IDF table cannot be used.
+    pub fn detector(&self, resources: &Resources) -> Result<Box<dyn Detector>, ResourceError> {
+        Ok(Box::new(IMatch::new(self, resources)?))
+    }
+}
+
 /// The detector with its settings.
 #[derive(Debug)]
-pub struct IMatch {
+struct IMatch {
     config: IMatchConfig,
     idf: IdfTable,
     idf_min: u32,
@@ -77,11 +87,7 @@ pub struct IMatch {
 }
 
 impl IMatch {
-    /// Creates the detector with these settings.
-    ///
-    /// # Errors
-    /// [`ResourceError`] if the IDF table cannot be used.
-    pub fn new(config: &IMatchConfig, resources: &Resources) -> Result<Self, ResourceError> {
+    fn new(config: &IMatchConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let idf = IdfTable::new(&resources.idf)?;
         let secret = resources.secret.as_ref();
         Ok(Self {

@@ -28,7 +28,7 @@ const LETTERS: usize = 5;
 pub struct PunctuationConfig {
     /// Number of the full stop or line break whose surroundings are hashed, counted from 1.
     #[schemars(range(min = 1, max = 1_000))]
-    pub mark: usize,
+    pub(crate) mark: usize,
 }
 
 impl Default for PunctuationConfig {
@@ -38,17 +38,23 @@ impl Default for PunctuationConfig {
     }
 }
 
+impl PunctuationConfig {
+    /// Creates the detector with these settings.
+    #[must_use]
+    pub fn detector(&self, resources: &Resources) -> Box<dyn Detector> {
+        Box::new(Punctuation::new(self, resources))
+    }
+}
+
 /// The detector with its settings.
 #[derive(Debug)]
-pub struct Punctuation {
+struct Punctuation {
     config: PunctuationConfig,
     hash: TextHash,
 }
 
 impl Punctuation {
-    /// Creates the detector with these settings.
-    #[must_use]
-    pub fn new(config: &PunctuationConfig, resources: &Resources) -> Self {
+    fn new(config: &PunctuationConfig, resources: &Resources) -> Self {
         let hash = TextHash::new(resources.secret.as_ref(), Purpose::Texts);
         Self { config: config.clone(), hash }
     }

@@ -33,16 +33,16 @@ const LETTERS_MIN: usize = 4;
 #[serde(default, deny_unknown_fields)]
 pub struct SentenceEndsConfig {
     /// Codes that near texts have in common: all (`equal`), or a `share` of them.
-    pub matching: SentenceMatching,
+    pub(crate) matching: SentenceMatching,
     /// Minimum share of the longer text's codes that near texts have in common (`share`).
     #[schemars(range(min = 0.01, max = 1))]
-    pub share_min: f64,
+    pub(crate) share_min: f64,
 }
 
 /// Codes that near texts have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum SentenceMatching {
+pub(crate) enum SentenceMatching {
     /// All codes, in order.
     Equal,
     /// A share of the codes, in any order.
@@ -55,9 +55,17 @@ impl Default for SentenceEndsConfig {
     }
 }
 
+impl SentenceEndsConfig {
+    /// Creates the detector with these settings.
+    #[must_use]
+    pub fn detector(&self, resources: &Resources) -> Box<dyn Detector> {
+        Box::new(SentenceEnds::new(self, resources))
+    }
+}
+
 /// The detector with its settings.
 #[derive(Debug)]
-pub struct SentenceEnds {
+struct SentenceEnds {
     config: SentenceEndsConfig,
     /// In basis points.
     share_min: u32,
@@ -65,9 +73,7 @@ pub struct SentenceEnds {
 }
 
 impl SentenceEnds {
-    /// Creates the detector with these settings.
-    #[must_use]
-    pub fn new(config: &SentenceEndsConfig, resources: &Resources) -> Self {
+    fn new(config: &SentenceEndsConfig, resources: &Resources) -> Self {
         let share_min = basis_points(config.share_min).max(1);
         let hash = TextHash::new(resources.secret.as_ref(), Purpose::Texts);
         Self { config: config.clone(), share_min, hash }

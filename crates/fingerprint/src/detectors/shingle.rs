@@ -35,22 +35,22 @@ const MODULUS: u64 = 25;
 pub struct ShingleConfig {
     /// Number of terms of a shingle.
     #[schemars(range(min = 1, max = 100))]
-    pub size: usize,
+    pub(crate) size: usize,
     /// Shingles that are kept: `super-shingles`, `all`, `smallest` or `modulo`.
-    pub sample: Sample,
+    pub(crate) sample: Sample,
     /// Maximum number of shingles, those of the smallest hashes (all samples except `super-shingles`). Each
     /// takes 4 bytes.
     #[schemars(range(min = 1, max = 4_096))]
-    pub shingles_max: usize,
+    pub(crate) shingles_max: usize,
     /// Jaccard similarity above which texts are near (all samples except `super-shingles`).
     #[schemars(range(min = 0, max = 0.9999))]
-    pub resemblance_above: f64,
+    pub(crate) resemblance_above: f64,
 }
 
 /// Shingles of a text that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Sample {
+pub(crate) enum Sample {
     /// 6 hashes of 14 min-wise hashes each.
     SuperShingles,
     /// Every shingle.
@@ -67,9 +67,17 @@ impl Default for ShingleConfig {
     }
 }
 
+impl ShingleConfig {
+    /// Creates the detector with these settings.
+    #[must_use]
+    pub fn detector(&self, resources: &Resources) -> Box<dyn Detector> {
+        Box::new(Shingle::new(self, resources))
+    }
+}
+
 /// The detector with its settings.
 #[derive(Debug)]
-pub struct Shingle {
+struct Shingle {
     config: ShingleConfig,
     /// In basis points.
     resemblance_above: u32,
@@ -77,9 +85,7 @@ pub struct Shingle {
 }
 
 impl Shingle {
-    /// Creates the detector with these settings.
-    #[must_use]
-    pub fn new(config: &ShingleConfig, resources: &Resources) -> Self {
+    fn new(config: &ShingleConfig, resources: &Resources) -> Self {
         let resemblance_above = basis_points(config.resemblance_above);
         let hash = TextHash::new(resources.secret.as_ref(), Purpose::Terms);
         Self { config: config.clone(), resemblance_above, hash }

@@ -33,10 +33,10 @@ const TERMS_MIN: usize = 3;
 pub struct TfIdfConfig {
     /// Maximum number of terms in the fingerprint, those of the highest weight.
     #[schemars(range(min = 3, max = 64))]
-    pub terms_max: usize,
+    pub(crate) terms_max: usize,
     /// Cosine above which texts are near.
     #[schemars(range(min = 0, max = 0.9999))]
-    pub similarity_above: f64,
+    pub(crate) similarity_above: f64,
 }
 
 impl Default for TfIdfConfig {
@@ -45,9 +45,19 @@ impl Default for TfIdfConfig {
     }
 }
 
+impl TfIdfConfig {
+    /// Creates the detector with these settings.
+    ///
+    /// # Errors
+    /// [`ResourceError`] if the IDF table cannot be used.
+    pub fn detector(&self, resources: &Resources) -> Result<Box<dyn Detector>, ResourceError> {
+        Ok(Box::new(TfIdf::new(self, resources)?))
+    }
+}
+
 /// The detector with its settings.
 #[derive(Debug)]
-pub struct TfIdf {
+struct TfIdf {
     config: TfIdfConfig,
     idf: IdfTable,
     /// In basis points.
@@ -56,11 +66,7 @@ pub struct TfIdf {
 }
 
 impl TfIdf {
-    /// Creates the detector with these settings.
-    ///
-    /// # Errors
-    /// [`ResourceError`] if the IDF table cannot be used.
-    pub fn new(config: &TfIdfConfig, resources: &Resources) -> Result<Self, ResourceError> {
+    fn new(config: &TfIdfConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let idf = IdfTable::new(&resources.idf)?;
         let similarity_above = basis_points(config.similarity_above);
         let hash = TextHash::new(resources.secret.as_ref(), Purpose::Terms);

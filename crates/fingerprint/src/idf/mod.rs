@@ -21,7 +21,7 @@ use leitong_text::segment::DistinctTerm;
 pub use build::IdfBuilder;
 
 /// The first line of the file.
-pub const HEADER: &str = "# leitong idf 1";
+pub(crate) const HEADER: &str = "# leitong idf 1";
 const DEFAULT: &str = include_str!("default.tsv");
 /// The words of the built-in table, as XXH3-64 hashes.
 static COMMON: LazyLock<HashedSet> = LazyLock::new(|| {
@@ -39,7 +39,7 @@ pub fn is_common(hash: u64) -> bool {
 
 /// Document frequencies by term.
 #[derive(Debug)]
-pub struct IdfTable {
+pub(crate) struct IdfTable {
     /// IDF with [`FRACTION_BITS`] fractional bits, by the XXH3-64 of the term.
     idf: HashedMap<u32>,
     /// IDF of a term that is not in the table: the largest possible.
@@ -53,7 +53,7 @@ impl IdfTable {
     ///
     /// # Errors
     /// [`ResourceError`], with the line that cannot be read.
-    pub fn new(file: &str) -> Result<Self, ResourceError> {
+    pub(crate) fn new(file: &str) -> Result<Self, ResourceError> {
         let file = if file.is_empty() { DEFAULT } else { file };
         let mut lines = (1..).zip(file.lines());
         let first = lines.next().map_or("", |(_, line)| line);
@@ -97,13 +97,13 @@ impl IdfTable {
     /// Returns ln(N / n) of a term, with 16 fractional bits.
     #[must_use]
     #[inline]
-    pub fn idf(&self, term: DistinctTerm) -> u32 {
+    pub(crate) fn idf(&self, term: DistinctTerm) -> u32 {
         self.idf.get(&term.hash).copied().unwrap_or(self.unknown)
     }
 
     /// Returns the hash of the file's contents, which is part of the fingerprint hash.
     #[must_use]
-    pub fn contents(&self) -> u64 {
+    pub(crate) fn contents(&self) -> u64 {
         self.contents
     }
 }

@@ -1,4 +1,4 @@
-//! Settings that limit pages and assign them to corpora.
+//! Settings that limit pages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,40 +26,10 @@ pub struct PageConfig {
     pub text_chars_min: u32,
 }
 
-/// The corpora: pages from different corpora are never compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct CorpusConfig {
-    /// How pages are assigned to corpora. `all`: all pages are in one corpus. `host`: each host has its own
-    /// corpus. `header`: a header of the Kafka message names the corpus (in `dedup`, all pages are in one
-    /// corpus).
-    pub by: CorpusBy,
-    /// The header that names the corpus. A message without it belongs to the corpus `default`.
-    pub header: String,
-}
-
-/// The property that assigns a page to a corpus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CorpusBy {
-    /// All pages are in one corpus.
-    All,
-    /// Each host has its own corpus.
-    Host,
-    /// A message header names the corpus.
-    Header,
-}
-
 impl Default for PageConfig {
     fn default() -> Self {
         // A body of 10 MiB has 13 MiB as Base64, and up to three times its bytes as escaped JSON. 10 MB of
         // ordinary text in any language need less than half of `work_max` (ADR 15).
         Self { bytes_max: 10 << 20, line_bytes_max: 32 << 20, work_max: 5_000_000_000, text_chars_min: 60 }
-    }
-}
-
-impl Default for CorpusConfig {
-    fn default() -> Self {
-        Self { by: CorpusBy::All, header: "corpus".to_owned() }
     }
 }

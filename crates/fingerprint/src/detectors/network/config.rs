@@ -15,11 +15,11 @@ pub struct ConceptNetworkConfig {
     pub lexicon_files: Vec<PathBuf>,
     /// Overlap of two words' synonyms, 2·both ÷ (one + other), above which the words are one concept.
     #[schemars(range(min = 0, max = 1))]
-    pub overlap_above: f64,
+    pub(super) overlap_above: f64,
     /// The network of concepts, and the choice of its key concepts.
-    pub graph: GraphConfig,
+    pub(super) graph: GraphConfig,
     /// Conditions under which two fingerprints are near.
-    pub near: NetworkNearConfig,
+    pub(super) near: NetworkNearConfig,
 }
 
 /// The baseline `word-network`: settings of its fingerprints.
@@ -27,47 +27,47 @@ pub struct ConceptNetworkConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct WordNetworkConfig {
     /// The network of words, and the choice of its key words.
-    pub graph: GraphConfig,
+    pub(super) graph: GraphConfig,
     /// Conditions under which two fingerprints are near.
-    pub near: NetworkNearConfig,
+    pub(super) near: NetworkNearConfig,
 }
 
 /// A network of concepts that occur near one another, and the choice of its key concepts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct GraphConfig {
+pub(super) struct GraphConfig {
     /// Frequency above which a concept is a node.
     #[schemars(range(min = 0, max = 1_000))]
-    pub frequency_above: u32,
+    pub(super) frequency_above: u32,
     /// Maximum distance, in terms, between two concepts of a sentence that are joined by an edge.
     #[schemars(range(min = 1, max = 16))]
-    pub edge_terms: usize,
+    pub(super) edge_terms: usize,
     /// Maximum number of nodes; the most frequent are kept.
     #[schemars(range(min = 3, max = 256))]
-    pub nodes_max: usize,
+    pub(super) nodes_max: usize,
     /// Number of nodes, of the highest degree, whose removal is tried (the paper's l).
     #[schemars(range(min = 3, max = 256))]
-    pub hubs: usize,
+    pub(super) hubs: usize,
     /// Number of key concepts: the hubs whose removal lengthens paths most (the paper's p).
     #[schemars(range(min = 3, max = 64))]
-    pub key_concepts: usize,
+    pub(super) key_concepts: usize,
     /// Maximum number of positions of each key concept in the fingerprint. Further occurrences only count
     /// towards its frequency.
     #[schemars(range(min = 2, max = 256))]
-    pub positions_max: usize,
+    pub(super) positions_max: usize,
 }
 
 /// Conditions under which two networks are near.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct NetworkNearConfig {
+pub(super) struct NetworkNearConfig {
     /// Cosine of the key concepts' frequencies above which texts are near.
     #[schemars(range(min = 0, max = 0.9999))]
-    pub similarity_above: f64,
+    pub(super) similarity_above: f64,
     /// Spread of the differences between positions, as a share of the longer text, below which texts are
     /// near. Moved or inserted text raises it. 1 turns this condition off.
     #[schemars(range(min = 0.0001, max = 1))]
-    pub spread_below: f64,
+    pub(super) spread_below: f64,
 }
 
 impl Default for ConceptNetworkConfig {

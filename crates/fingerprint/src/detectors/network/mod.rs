@@ -35,7 +35,8 @@ use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use self::concepts::Concepts;
-pub use self::config::{ConceptNetworkConfig, GraphConfig, NetworkNearConfig, WordNetworkConfig};
+pub use self::config::{ConceptNetworkConfig, WordNetworkConfig};
+use self::config::{GraphConfig, NetworkNearConfig};
 use self::encoding::{KeyConcepts, decode, frequencies, read};
 use self::key_concepts::ConceptGraph;
 use self::lexicon::ConceptLexicon;
@@ -57,8 +58,28 @@ const KEY_CONCEPTS_MIN: usize = 3;
 /// Maximum bytes of a concept's name. A longer one is truncated at the end of a character.
 const NAME_BYTES_MAX: usize = 48;
 
+impl ConceptNetworkConfig {
+    /// Creates the detector with these settings.
+    ///
+    /// # Errors
+    /// [`ResourceError`] if a lexicon or the IDF table cannot be used.
+    pub fn detector(&self, resources: &Resources) -> Result<Box<dyn Detector>, ResourceError> {
+        Ok(Box::new(Network::of_concepts(self, resources)?))
+    }
+}
+
+impl WordNetworkConfig {
+    /// Creates the detector with these settings.
+    ///
+    /// # Errors
+    /// [`ResourceError`] if the IDF table cannot be used.
+    pub fn detector(&self, resources: &Resources) -> Result<Box<dyn Detector>, ResourceError> {
+        Ok(Box::new(Network::of_words(self, resources)?))
+    }
+}
+
 /// Either detector with its settings.
-pub struct Network {
+struct Network {
     name: &'static str,
     graph: GraphConfig,
     near: NetworkNearConfig,
@@ -73,10 +94,7 @@ pub struct Network {
 
 impl Network {
     /// Creates the detector `concept-network`.
-    ///
-    /// # Errors
-    /// [`ResourceError`] if a lexicon or the IDF table cannot be used.
-    pub fn of_concepts(config: &ConceptNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
+    fn of_concepts(config: &ConceptNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let lexicon = ConceptLexicon::new(&resources.concepts)?;
         let network = Self::of_words(
             &WordNetworkConfig { graph: config.graph.clone(), near: config.near.clone() },
@@ -91,10 +109,7 @@ impl Network {
     }
 
     /// Creates the baseline `word-network`.
-    ///
-    /// # Errors
-    /// [`ResourceError`] if the IDF table cannot be used.
-    pub fn of_words(config: &WordNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
+    fn of_words(config: &WordNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
         Ok(Self {
             name: "word-network",
             graph: config.graph.clone(),

@@ -10,71 +10,71 @@ use crate::term_weight::TermWeight;
 #[serde(default, deny_unknown_fields)]
 pub struct ParagraphConfig {
     /// Number of bits of a paragraph's SimHash: `64` or `128`.
-    pub bits: Bits,
+    pub(super) bits: Bits,
     /// Terms of a paragraph that are hashed: those of its `representative` sentences (the better half, as in
     /// the paper), or those of the `whole` paragraph, each weighted by the score of its sentence.
-    pub terms: HashedTerms,
+    pub(super) terms: HashedTerms,
     /// Weight of a term that occurs tf times in its paragraph: `ln-tf` (1 + ln tf) or `tf`.
-    pub weight: TermWeight,
+    pub(super) weight: TermWeight,
     /// Multiplies a term's weight by its IDF, as in the paper.
-    pub idf: bool,
+    pub(super) idf: bool,
     /// Minimum length of a scored sentence, in characters. A paragraph without such a sentence has no
     /// fingerprint.
     #[schemars(range(min = 1, max = 1_000))]
-    pub sentence_chars_min: usize,
+    pub(super) sentence_chars_min: usize,
     /// Share of a sentence's score that comes from its length, compared with
     /// the longest of the paragraph. The three shares must add up to 1.
     #[schemars(range(min = 0, max = 1))]
-    pub score_length: f64,
+    pub(super) score_length: f64,
     /// Share of a sentence's score that comes from its position: 1 for the first and the last sentence, else
     /// a half.
     #[schemars(range(min = 0, max = 1))]
-    pub score_position: f64,
+    pub(super) score_position: f64,
     /// Share of a sentence's score that comes from its relevance: its share of the paragraph's term weight.
     #[schemars(range(min = 0, max = 1))]
-    pub score_relevance: f64,
+    pub(super) score_relevance: f64,
     /// Weight of the opening paragraph, in percent of its characters.
     #[schemars(range(min = 1, max = 1_000))]
-    pub opening_percent: u32,
+    pub(super) opening_percent: u32,
     /// Weight of a paragraph under a heading, in percent of its characters.
     #[schemars(range(min = 1, max = 1_000))]
-    pub under_heading_percent: u32,
+    pub(super) under_heading_percent: u32,
     /// Weight of a list item, in percent of its characters, applied once for each list that contains it.
     #[schemars(range(min = 1, max = 100))]
-    pub list_level_percent: u32,
+    pub(super) list_level_percent: u32,
     /// Maximum number of paragraphs in a fingerprint; the heaviest are kept. Each takes 10 bytes with 64
     /// bits, 18 with 128.
     #[schemars(range(min = 1, max = 4_096))]
-    pub paragraphs_max: usize,
+    pub(super) paragraphs_max: usize,
     /// File with common paragraphs to ignore, one per line (see docs/detectors.md), instead of the few that
     /// ship with Leitong. A relative path starts at the configuration file's folder.
     pub boilerplate_file: Option<std::path::PathBuf>,
     /// Conditions under which two fingerprints are near.
-    pub near: ParagraphNearConfig,
+    pub(super) near: ParagraphNearConfig,
 }
 
 /// The detector `paragraph`: conditions under which two fingerprints are near.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct ParagraphNearConfig {
+pub(super) struct ParagraphNearConfig {
     /// Matching of paragraphs. `one-to-one`: enough of both pages is in paragraphs that match. `strict` (the
     /// paper's): both pages have the same number of paragraphs, and the i-th matches the i-th.
-    pub matching: Matching,
+    pub(super) matching: Matching,
     /// Maximum number of differing bits between matching paragraphs.
     #[schemars(range(min = 0, max = 32))]
-    pub max_distance: u32,
+    pub(super) max_distance: u32,
     /// Minimum share of the weight of both pages that is in matching paragraphs.
     #[schemars(range(min = 0.0001, max = 1))]
-    pub share_min: f64,
+    pub(super) share_min: f64,
     /// Method that finds candidates: `bands` (a paragraph of each page agrees with one of the other in 32
     /// bits in a row; fast in a table of any size) or `blocks` (every page that has a matching paragraph;
     /// slow in a large table unless `max_distance` is 3 at most with 128 bits).
-    pub candidates: Candidates,
+    pub(super) candidates: Candidates,
 }
 
 /// Number of bits of a SimHash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Bits {
+pub(super) enum Bits {
     /// 8 bytes.
     #[serde(rename = "64")]
     B64,
@@ -86,7 +86,7 @@ pub enum Bits {
 /// Terms of a paragraph that are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum HashedTerms {
+pub(super) enum HashedTerms {
     /// Terms of the best ⌈n/2⌉ sentences.
     Representative,
     /// All terms, weighted by the score of their sentence.
@@ -96,7 +96,7 @@ pub enum HashedTerms {
 /// Matching of paragraphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Matching {
+pub(super) enum Matching {
     /// Any two paragraphs may match; the closest are paired first.
     OneToOne,
     /// The i-th paragraph matches the i-th.
@@ -106,7 +106,7 @@ pub enum Matching {
 /// Method that finds candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Candidates {
+pub(super) enum Candidates {
     /// 32 bits in a row are equal.
     Bands,
     /// Any match.

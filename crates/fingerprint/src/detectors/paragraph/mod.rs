@@ -4,7 +4,7 @@
 //! characters times a factor for its place (opening paragraph, under a heading, level of lists). Two pages
 //! are near if [matching] paragraphs hold enough of the weight of **both**. If they do so for one
 //! page only, one page is an excerpt of the other, which is evidence but no duplicate. Common paragraphs are
-//! left out by a [list](boilerplate).
+//! left out by a [list](crate::boilerplate).
 //!
 //! Encoding: per paragraph its SimHash (8 or 16 bytes, big-endian) and its weight (2, big-endian, at most
 //! 65,535).
@@ -19,7 +19,6 @@
 
 mod bands;
 mod blocks;
-pub mod boilerplate;
 mod bound;
 mod config;
 mod hash;
@@ -29,13 +28,13 @@ mod matching;
 use serde_json::{Map, Value, json};
 
 use self::blocks::Blocks;
-use self::boilerplate::Boilerplate;
 use self::bound::{Bound, MayBeNear};
+pub use self::config::ParagraphConfig;
 use self::config::{Bits, Candidates, Matching};
-pub use self::config::{ParagraphConfig, ParagraphNearConfig};
 use self::hash::Hasher;
 use self::main_paragraphs::main_paragraphs;
 use self::matching::{Match, ParagraphFingerprint};
+use crate::boilerplate::Boilerplate;
 use crate::idf::IdfTable;
 use crate::resources::{ResourceError, Resources};
 use crate::secret::{Purpose, TextHash};
@@ -53,9 +52,19 @@ const WEIGHT_BYTES: usize = 2;
 /// Maximum number of matches listed as evidence.
 const MATCHES_SHOWN: usize = 8;
 
+impl ParagraphConfig {
+    /// Creates the detector with these settings.
+    ///
+    /// # Errors
+    /// [`ResourceError`] if a file cannot be used.
+    pub fn detector(&self, resources: &Resources) -> Result<Box<dyn Detector>, ResourceError> {
+        Ok(Box::new(Paragraph::new(self, resources)?))
+    }
+}
+
 /// The detector with its settings.
 #[derive(Debug)]
-pub struct Paragraph {
+struct Paragraph {
     config: ParagraphConfig,
     idf: IdfTable,
     boilerplate: Boilerplate,
@@ -67,11 +76,7 @@ pub struct Paragraph {
 }
 
 impl Paragraph {
-    /// Creates the detector with these settings.
-    ///
-    /// # Errors
-    /// [`ResourceError`] if a file cannot be used.
-    pub fn new(config: &ParagraphConfig, resources: &Resources) -> Result<Self, ResourceError> {
+    fn new(config: &ParagraphConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let hash_bytes = match config.bits {
             Bits::B64 => 8,
             Bits::B128 => 16,

@@ -11,9 +11,9 @@ use crate::term_weight::TermWeight;
 #[serde(default, deny_unknown_fields)]
 pub struct SimHashConfig {
     /// Hash of a term: `xxh3` (well mixed), `sdbm` (the paper's, over UTF-16) or `sdbm-utf8`.
-    pub hash: TermHash,
+    pub(crate) hash: TermHash,
     /// Weight of a term that occurs tf times: `ln-tf` (1 + ln tf) or `tf` (the paper's).
-    pub weight: TermWeight,
+    pub(crate) weight: TermWeight,
     /// Conditions under which two fingerprints are near.
     pub near: NearConfig,
 }
