@@ -18,6 +18,7 @@ use rdkafka::topic_partition_list::TopicPartitionListElem;
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{Offset, TopicPartitionList};
 
+use super::losses::{Losses, Lost};
 use super::page_session::{Shared, State};
 use crate::backoff::backoff;
 use crate::kafka::client::CALL_TIMEOUT;
@@ -25,7 +26,7 @@ use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::identity::TopicWatch;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
-use leitong_cluster::log::{Losses, Lost, Replaced, TopicIds};
+use leitong_cluster::log::{Replaced, TopicIds};
 
 /// Longest wait for the records in flight of a revoked partition. The next owner sends later ones again.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(5);

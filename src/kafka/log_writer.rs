@@ -11,6 +11,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, Message, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 
+use super::session::Ticket;
 use crate::backoff::backoff;
 use crate::config::kafka::KafkaConfig;
 use crate::kafka::client;
@@ -22,7 +23,7 @@ use crate::pipeline::log_source::log_partition;
 use crate::telemetry::metrics;
 use crate::telemetry::traces::{self, page::PageTrace};
 use leitong_base::record::LogRecord;
-use leitong_cluster::log::{Entry, Sent, Ticket};
+use leitong_cluster::log::{Entry, Sent};
 
 /// One producer session.
 pub(crate) struct LogProducer {

@@ -10,33 +10,33 @@ use std::collections::BTreeMap;
 
 /// A range of offsets in one partition that were deleted before they were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lost {
+pub(crate) struct Lost {
     /// The partition.
-    pub partition: u32,
+    pub(crate) partition: u32,
     /// The first lost offset.
-    pub from: u64,
+    pub(crate) from: u64,
     /// The offset after the last lost one.
-    pub to: u64,
+    pub(crate) to: u64,
 }
 
 impl Lost {
     /// Returns the number of lost offsets. The number of lost messages is the same or smaller, because
     /// transaction markers have offsets too.
     #[must_use]
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.to - self.from
     }
 }
 
 /// The losses found so far, by partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Losses(BTreeMap<u32, Lost>);
+pub(crate) struct Losses(BTreeMap<u32, Lost>);
 
 impl Losses {
     /// Compares the committed offset with the start of the partition, and records a loss. A recorded loss is
     /// kept even if a later attempt does not find it: the earlier attempt may have committed the offset after
     /// the loss without receiving the confirmation.
-    pub fn compare(&mut self, partition: u32, committed: u64, log_start: u64) {
+    pub(crate) fn compare(&mut self, partition: u32, committed: u64, log_start: u64) {
         if committed < log_start {
             let new = Lost { partition, from: committed, to: log_start };
             let lost = self.0.entry(partition).or_insert(new);
@@ -45,7 +45,7 @@ impl Losses {
     }
 
     /// Returns all losses, by partition.
-    pub fn iter(&self) -> impl Iterator<Item = &Lost> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Lost> {
         self.0.values()
     }
 }

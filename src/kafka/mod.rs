@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! client ─ events ─ polled      topics ─ topic_id ─ identity        ports: the interface for owners
-//! pages ◄ assignments, page_session
+//! pages ◄ assignments (losses), page_session (session)
 //! log_writer ─► log ─► partition_reader ─► owner ─► dead_letter, transactions
 //! ```
 //! The worker uses these modules; none of them depends on it.
@@ -18,6 +18,7 @@ pub(crate) mod events;
 pub(crate) mod headers;
 pub(crate) mod identity;
 pub(crate) mod log_writer;
+mod losses;
 pub(crate) mod open_ranges;
 pub(crate) mod page_session;
 pub(crate) mod pages;
@@ -26,6 +27,7 @@ pub(crate) mod polled;
 pub(crate) mod ports;
 pub(crate) mod received;
 pub(crate) mod sample;
+pub(crate) mod session;
 pub(crate) mod tail;
 pub(crate) mod topic_id;
 pub(crate) mod topics;

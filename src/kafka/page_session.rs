@@ -4,7 +4,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use leitong_cluster::log::Session;
+use super::session::Session;
 
 /// The state that consumer and producer of one session share.
 #[derive(Default)]

@@ -16,6 +16,7 @@ use rdkafka::message::{BorrowedMessage, Message as _};
 
 use super::assignments::{PagesContext, commit};
 use super::page_session::Shared;
+use super::session::AssignmentId;
 use crate::config::kafka::KafkaConfig;
 use crate::kafka::client;
 use crate::kafka::events::ClientEvents;
@@ -26,7 +27,7 @@ use crate::pipeline::page_message::Message;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::traces::{self, context::TraceContext};
 use leitong_base::record::{Place, Received, Timestamp};
-use leitong_cluster::log::{AssignmentId, TopicId};
+use leitong_cluster::log::TopicId;
 
 /// A record that was read under an assignment.
 pub(crate) struct Assigned<'a> {

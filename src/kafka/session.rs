@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Identifies one assignment of a source partition. Numbers are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AssignmentId(u64);
+pub(crate) struct AssignmentId(u64);
 
 /// Identifies a record in flight. The caller keeps it for the delivery report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket {
+pub(crate) struct Ticket {
     assignment: AssignmentId,
     partition: u32,
     number: u64,
@@ -25,7 +25,7 @@ pub struct Ticket {
 
 /// The assignments of one producer session.
 #[derive(Debug, Default)]
-pub struct Session {
+pub(crate) struct Session {
     assignments: BTreeMap<u32, Assignment>,
     last_assignment: u64,
     in_flight: usize,
@@ -67,7 +67,7 @@ impl Assignment {
 
 impl Session {
     /// Begins an assignment of a source partition. Ends the previous one.
-    pub fn assign(&mut self, partition: u32) -> AssignmentId {
+    pub(crate) fn assign(&mut self, partition: u32) -> AssignmentId {
         self.revoke(partition);
         self.last_assignment += 1;
         let id = AssignmentId(self.last_assignment);
@@ -87,14 +87,14 @@ impl Session {
     }
 
     /// Stops accepting records of a source partition. Records in flight still count.
-    pub fn close(&mut self, partition: u32) {
+    pub(crate) fn close(&mut self, partition: u32) {
         if let Some(assignment) = self.assignments.get_mut(&partition) {
             assignment.closed = true;
         }
     }
 
     /// Ends the assignment of a source partition.
-    pub fn revoke(&mut self, partition: u32) {
+    pub(crate) fn revoke(&mut self, partition: u32) {
         if let Some(assignment) = self.assignments.remove(&partition) {
             self.in_flight -= assignment.window.iter().filter(|sent| !sent.delivered).count();
         }
@@ -102,18 +102,13 @@ impl Session {
 
     /// Returns the current assignment of a source partition.
     #[must_use]
-    pub fn assignment(&self, partition: u32) -> Option<AssignmentId> {
+    pub(crate) fn assignment(&self, partition: u32) -> Option<AssignmentId> {
         self.assignments.get(&partition).map(|assignment| assignment.id)
-    }
-
-    /// Returns the source partitions that are assigned.
-    pub fn partitions(&self) -> impl Iterator<Item = u32> {
-        self.assignments.keys().copied()
     }
 
     /// Registers a record that is about to be sent. Returns its predecessor and its ticket, or `None` if the
     /// assignment has ended.
-    pub fn send(
+    pub(crate) fn send(
         &mut self,
         assignment_id: AssignmentId,
         partition: u32,
@@ -133,7 +128,7 @@ impl Session {
 
     /// Registers a message for which no record is sent. Its offset becomes committable together with those
     /// before it. It is never the predecessor of a record.
-    pub fn pass_over(&mut self, assignment_id: AssignmentId, partition: u32, offset: u64) {
+    pub(crate) fn pass_over(&mut self, assignment_id: AssignmentId, partition: u32, offset: u64) {
         let known = self.assignments.get_mut(&partition);
         if let Some(assignment) = known.filter(|known| known.id == assignment_id && !known.closed) {
             assignment.window.push_back(Sent { next_offset: offset + 1, delivered: true });
@@ -142,7 +137,7 @@ impl Session {
     }
 
     /// Registers a successful delivery.
-    pub fn delivered(&mut self, ticket: Ticket) {
+    pub(crate) fn delivered(&mut self, ticket: Ticket) {
         let Some(assignment) = self
             .assignments
             .get_mut(&ticket.partition)
@@ -161,7 +156,7 @@ impl Session {
     }
 
     /// Returns the offsets that have become committable since the last call, by source partition.
-    pub fn take_committable(&mut self) -> Vec<(u32, u64)> {
+    pub(crate) fn take_committable(&mut self) -> Vec<(u32, u64)> {
         let news = self.assignments.iter_mut().filter_map(|(partition, assignment)| {
             let offset = assignment.committable.filter(|offset| assignment.handed_out < Some(*offset))?;
             assignment.handed_out = Some(offset);
@@ -172,7 +167,7 @@ impl Session {
 
     /// Returns the number of records sent but not yet delivered, in all source partitions or in one.
     #[must_use]
-    pub fn in_flight(&self, partition: Option<u32>) -> usize {
+    pub(crate) fn in_flight(&self, partition: Option<u32>) -> usize {
         match partition {
             None => self.in_flight,
             Some(partition) => self
@@ -180,13 +175,6 @@ impl Session {
                 .get(&partition)
                 .map_or(0, |assignment| assignment.window.iter().filter(|sent| !sent.delivered).count()),
         }
-    }
-
-    /// Returns the offset below which everything is delivered. `None` before the first delivery of the
-    /// assignment.
-    #[must_use]
-    pub fn delivered_up_to(&self, partition: u32) -> Option<u64> {
-        self.assignments.get(&partition)?.committable
     }
 }
 
@@ -225,7 +213,7 @@ mod tests {
         session.delivered(tickets[3]);
         session.delivered(tickets[2]);
         assert_eq!((session.take_committable(), session.in_flight(Some(0))), (vec![(0, 17)], 0));
-        assert_eq!(session.delivered_up_to(0), Some(17));
+        assert_eq!(session.assignments[&0].committable, Some(17));
     }
 
     #[test]
@@ -241,6 +229,6 @@ mod tests {
         session.close(0);
         assert!(session.send(new, 0, 1, 0).is_none());
         session.revoke(0);
-        assert_eq!((session.assignment(0), session.partitions().count()), (None, 0));
+        assert_eq!((session.assignment(0), session.assignments.len()), (None, 0));
     }
 }

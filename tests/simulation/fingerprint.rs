@@ -12,10 +12,11 @@ use crate::graph::cpu::{Cpu, Priority};
 use crate::graph::ends::{SinkEnd, SourceEnd};
 use crate::graph::one_thread::OneThread;
 use crate::graph::{Flow, graph};
+use crate::kafka::session::{AssignmentId, Session, Ticket};
 use leitong_base::record::{
     Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Timestamp, Unreadable,
 };
-use leitong_cluster::log::{AssignmentId, Entry, Sent, Session, Ticket};
+use leitong_cluster::log::{Entry, Sent};
 
 use super::brokers::{Brokers, Status, Stored, Topic};
 use super::{Mistake, Rng, Time};

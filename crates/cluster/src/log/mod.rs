@@ -1,24 +1,20 @@
 //! The fingerprint log: its records, and the bookkeeping that makes outcomes exactly once.
 //!
 //! ```text
-//! fingerprint stage: Session ── Entry ──► log ──► Watermarks :cluster stage
-//!  gives each record its predecessor      │       accepts each source position once, and none after a gap
-//!  knows what may be committed            └─ entry: Entry ↔ protobuf
+//! fingerprint stage ── Entry ──► log ──► Watermarks :cluster stage
+//!  each record names its          │       accepts each source position once, and none after a gap
+//!  predecessor                    └─ entry: Entry ↔ protobuf
 //! ```
 //! Pure: no clock, no broker. The simulation in `tests/simulation` runs these types through crashes, zombie
 //! processes, and lost and repeated deliveries.
 
 pub(crate) mod entry;
 pub(crate) mod identity;
-pub(crate) mod losses;
-pub(crate) mod session;
 pub(crate) mod unplaced;
 pub(crate) mod watermarks;
 
 pub use entry::{Entry, EntryError, Sent};
 pub use identity::{Replaced, TopicId, TopicIds, Which};
-pub use losses::{Losses, Lost};
-pub use session::{AssignmentId, Session, Ticket};
 pub use unplaced::Unplaced;
 pub use watermarks::{Admission, Origin, Watermark, Watermarks};
 
