@@ -8,11 +8,9 @@ use std::ops::RangeInclusive;
 use crate::checkpoint;
 use leitong_base::proto::FORMAT_VERSION;
 use leitong_cluster::changelog::ChangelogRecord;
-use leitong_corpora::keep::TableSizes;
-use leitong_corpora::keep::verify::TableTexts;
+use leitong_corpora::keep::{TEXTS_FORMAT_VERSION, TableSizes};
 use leitong_store::blocks::BlockStore;
-use leitong_store::snapshot::SnapshotPlace;
-use leitong_store::snapshot::{LinesHead, TableDir};
+use leitong_store::snapshot::{SnapshotPlace, TableDir, TableLine};
 
 /// A format of data that outlives the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,9 +46,9 @@ pub(crate) const FORMATS: [Format; 11] = [
     format("block", one(BlockStore::FORMAT_VERSION), one(BlockStore::FORMAT_VERSION)),
     format("journal of `serve`", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format("checkpoint of `dedup`", one(checkpoint::FORMAT_VERSION), one(checkpoint::FORMAT_VERSION)),
-    format("exported table", one(LinesHead::FORMAT_VERSION), 1..=LinesHead::FORMAT_VERSION),
+    format("exported table", one(TableLine::FORMAT_VERSION), 1..=TableLine::FORMAT_VERSION),
     format("sizes of clusters", one(TableSizes::FORMAT_VERSION), one(TableSizes::FORMAT_VERSION)),
-    format("texts of a table", one(TableTexts::FORMAT_VERSION), one(TableTexts::FORMAT_VERSION)),
+    format("texts of a table", one(TEXTS_FORMAT_VERSION), one(TEXTS_FORMAT_VERSION)),
 ];
 
 /// The version of verdicts, in their header and in protobuf. This program writes verdicts but never reads

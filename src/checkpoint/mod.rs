@@ -31,7 +31,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use leitong_base::record::Timestamp;
 use leitong_cluster::Clusterer;
-use leitong_corpora::keep::remove_parts;
+use leitong_corpora::keep::Checkpoints;
 use leitong_corpora::sink::Extents;
 use leitong_corpora::source::ReadPart;
 use leitong_store::snapshot::{TableDir, TableSettings, Unfinished};
@@ -310,26 +310,8 @@ impl CheckpointDir {
     }
 
     fn remove_parts(&self, extents: Option<&Extents>) -> anyhow::Result<()> {
-        let removed = remove_parts(&self.folder, extents);
+        let removed = Checkpoints::remove_parts(&self.folder, extents);
         removed.with_context(|| format!("cannot remove old parts of {}", self.folder.display()))
-    }
-
-    /// Returns the file in which decisions are spooled.
-    #[must_use]
-    pub(crate) fn decisions(&self) -> PathBuf {
-        self.folder.join("decisions")
-    }
-
-    /// Returns the file with the data that revisit records need about the documents that are kept.
-    #[must_use]
-    pub(crate) fn referents(&self) -> PathBuf {
-        self.folder.join("referents")
-    }
-
-    /// Returns the file in which texts are stored for verification.
-    #[must_use]
-    pub(crate) fn texts(&self) -> PathBuf {
-        self.folder.join("texts")
     }
 
     fn path(&self) -> PathBuf {

@@ -14,7 +14,7 @@ use clap::Args;
 use super::columns;
 use super::documents;
 use super::done::Marked;
-use super::kept::{self, Keeping, TableOfRun, refuse_objects};
+use super::kept::{self, refuse_objects};
 use super::outputs::refuse_overwriting;
 use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
@@ -24,17 +24,16 @@ use crate::config::Config;
 use crate::config::hash::reading_hash;
 use crate::graph::files;
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
+use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted, Packs};
 use crate::pipeline::page_reader::PageReader;
 use leitong_base::record::Unreadable;
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
-use leitong_corpora::keep::verify::Founded;
-use leitong_corpora::keep::{KeepSink, StoredTexts};
+use leitong_corpora::keep::{Checkpoints, Keeping, TableOfRun};
 use leitong_corpora::sink::{Counts, DeadLetters, FileSink, WholeLines};
 use leitong_corpora::source::{
     FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Source,
-    WarcBase, WithoutRecords, can_be_read_again, is_object, url_below,
+    WarcBase, WithoutRecords, can_be_read_again, is_object,
 };
 use leitong_store::snapshot::{TableDir, TableSettings};
 
@@ -114,7 +113,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     rules.warc_base = arguments.warc_base.as_deref().map(|base| Arc::new(WarcBase::new(base)));
     let mut inputs = open_inputs(&paths)?;
     if let Some(base) = &arguments.url_base {
-        inputs.iter_mut().zip(&below).for_each(|(input, below)| input.url = Some(url_below(base, below)));
+        inputs.iter_mut().zip(&below).for_each(|(input, below)| input.set_url_below(base, below));
     }
     let fingerprint_stage = Arc::new(
         FingerprintStage::new(config.clone()).map_err(Wrong::from)?.packing_texts(arguments.kept.packs()),
@@ -197,7 +196,7 @@ impl Run<'_> {
         let begun_at =
             checkpoint.map_or(clusterer.position().next_log_offset, |checkpoint| checkpoint.begun_at);
         // Before the run: a page may still have joined a cluster that expires during the run.
-        let founded = Founded { oldest: clusterer.oldest_log_offset()?.unwrap_or(0), before: begun_at };
+        let oldest = clusterer.oldest_log_offset()?.unwrap_or(0);
         let detector = Arc::clone(fingerprint_stage.detector());
         let mut cluster_stage = ClusterStage::new(clusterer, detector, table.cluster_hash);
 
@@ -207,14 +206,16 @@ impl Run<'_> {
         let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
         let folder = checkpoints.as_deref();
         let for_inputs = (&*self.paths, &*self.below, &*readings);
-        let mut keeping =
-            Keeping::begin(&arguments.kept, for_inputs, (config, rules), begun_at, folder, checkpoint)?;
+        let options = arguments.kept.keeping(config, rules)?;
+        let of_documents = folder.map(|folder| Checkpoints {
+            folder: folder.folder(),
+            earlier: checkpoint.map(|checkpoint| (&checkpoint.extents, checkpoint.last)),
+        });
+        let mut keeping = Keeping::begin(options, for_inputs, rules, begun_at, of_documents)?;
         let sink = sink(arguments, &progress, &counts, checkpoint)?;
-        let spool = keeping.spool(folder)?;
         let (pack, packed) = mpsc::channel();
-        let texts = keeping.texts(folder)?.map(|file| StoredTexts { packed, file });
-        let packs = texts.is_some();
-        let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool, texts)?;
+        let packs = arguments.kept.packs() != Packs::None;
+        let sink = keeping.sink(sink, names.clone(), packed)?;
         let (run_id, begun) = (self.run_id.clone(), (begun_at, readings.clone()));
         let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun);
         let mut sink = sink.with_warc_base(rules.warc_base.clone());
@@ -246,8 +247,9 @@ impl Run<'_> {
         result?;
         // Documents first: if writing them fails, the next run with this table decides on them again.
         let until = cluster_stage.clusterer().position().next_log_offset;
-        let table = arguments.table.as_deref().map(|folder| TableOfRun { folder, founded, until });
-        keeping.finish(sink.into_inner().finish()?, table.as_ref())?;
+        let table = arguments.table.as_deref();
+        let table = table.map(|folder| TableOfRun { folder, oldest, begun_at, until });
+        keeping.finish(sink.into_inner(), table.as_ref())?;
         let clusterer = cluster_stage.into_clusterer();
         let (skipped, centroids) = (source.skipped(), clusterer.centroid_count());
         let tell = || terminal::note_lines(summary(&counts, skipped, centroids, self.started.elapsed()));
@@ -486,7 +488,7 @@ fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &T
             .chain(arguments.url_base.iter().map(|base| format!("--url-base {base}")))
             .chain(arguments.warc_base.iter().map(|base| format!("--warc-base {}", base.display())))
             .chain(arguments.columns.options())
-            .chain(arguments.kept.options())
+            .chain(arguments.kept.given())
             .chain([format!("settings {settings}")])
             .collect(),
     }

@@ -1,18 +1,14 @@
 //! The options of `leitong dedup` that write texts instead of documents.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::path::Path;
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use super::settings::{self, Wrong, wrong};
 use super::text_out::TextConverter;
 use crate::config::Config;
-use leitong_base::record::Reason;
-use leitong_base::terminal;
-use leitong_corpora::keep::Form;
-use leitong_corpora::keep::texts::{Converter, InputField, TextCounts, format_of};
+use leitong_corpora::keep::TextOptions;
+use leitong_corpora::keep::texts::InputField;
 use leitong_corpora::source::InputRules;
 
 #[derive(Debug, Args)]
@@ -37,7 +33,7 @@ pub(super) struct Arguments {
         value_parser = InputField::parse,
         help_heading = "Documents"
     )]
-    pub(super) fields: Vec<InputField>,
+    fields: Vec<InputField>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -49,7 +45,7 @@ enum TextForm {
 
 impl Arguments {
     /// Returns true if texts are written instead of documents.
-    pub(super) fn are_written(&self) -> bool {
+    fn are_written(&self) -> bool {
         self.form != TextForm::Original
     }
 
@@ -59,7 +55,7 @@ impl Arguments {
     }
 
     /// Returns the options as they were given on the command line.
-    pub(super) fn options(&self) -> impl Iterator<Item = String> {
+    pub(super) fn given(&self) -> impl Iterator<Item = String> {
         let form = match self.form {
             TextForm::Original => None,
             TextForm::Text => Some("--as text".to_owned()),
@@ -87,71 +83,24 @@ impl Arguments {
                 "--revisit: writes WARC records, but --as text and --as markdown write none; leave one of them out",
             ));
         }
-        format_of(keep).map_err(|error| wrong(format_args!("--keep {error}")))?;
+        TextOptions::check_name(keep).map_err(|error| wrong(format_args!("--keep {error}")))?;
         InputField::conflict(&self.fields)
             .map_or(Ok(()), |conflict| Err(wrong(format_args!("--fields {conflict}"))))
     }
 
-    /// Rejects fields that an input cannot have.
-    pub(super) fn check_fields(
-        &self,
-        inputs: &[PathBuf],
-        forms: &[Form],
-        rules: &InputRules,
-    ) -> anyhow::Result<()> {
-        if rules.warc_base.is_some() && !self.fields.is_empty() {
-            return Err(wrong("--fields: WARC records have no fields; leave it out"));
+    /// Returns the options for a run with this configuration and these rules, or `None` if documents are written
+    /// unchanged.
+    pub(super) fn options(&self, config: &Config, rules: &InputRules) -> anyhow::Result<Option<TextOptions>> {
+        if !self.are_written() {
+            return Ok(None);
         }
-        for (path, form) in inputs.iter().zip(forms) {
-            let missing = InputField::missing(&self.fields, path, form);
-            if let Some(missing) = missing.with_context(|| format!("cannot read {}", path.display()))? {
-                return Err(wrong(format_args!("--fields: {missing}; leave it out, or use a separate run")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the rules for the reading in which texts are made: those of the first one, and the fields' columns.
-    pub(super) fn rules(&self, config: &Config, rules: &InputRules) -> anyhow::Result<InputRules> {
+        let converter = TextConverter::new(config, self.form == TextForm::Markdown).map_err(Wrong::from)?;
+        // The reading in which texts are made has the rules of the first one, and the fields' columns.
         let mut config = config.clone();
         let pointers = self.fields.iter().map(|field| (field.pointer.clone(), field.pointer.clone()));
         config.input.passthrough.0.extend(pointers);
         let InputRules { quotes, warc_base, .. } = rules.clone();
-        Ok(InputRules { quotes, warc_base, ..settings::input_rules(&config)? })
-    }
-
-    /// Returns the converter of documents to texts.
-    pub(super) fn converter(&self, config: &Config) -> anyhow::Result<Box<dyn Converter>> {
-        let converter = TextConverter::new(config, self.form == TextForm::Markdown);
-        Ok(Box::new(converter.map_err(Wrong::from)?))
-    }
-}
-
-/// Reports the documents whose texts differ from what was requested.
-pub(super) fn report(counts: &TextCounts) {
-    let without = counts.without_text();
-    let total: u64 = without.iter().map(|(_, count)| count).sum();
-    if total > 0 {
-        let reason = |(reason, count): &(Option<Reason>, u64)| {
-            format!("{count} {}", reason.map_or("unreadable", Reason::as_str))
-        };
-        let reasons: Vec<_> = without.iter().map(reason).collect();
-        terminal::note(format_args!(
-            "{total} of the kept documents have no text ({}); they are written with text null, or dropped with \
-             --drop-undecidable",
-            reasons.join(", ")
-        ));
-    }
-    let plain = counts.plain.load(Ordering::Relaxed);
-    if plain > 0 {
-        terminal::note(format_args!(
-            "{plain} of the kept documents have no markup; their Markdown is their paragraphs, escaped"
-        ));
-    }
-    let documents = counts.documents.load(Ordering::Relaxed);
-    for (pointer, lacking) in counts.lacking() {
-        terminal::note(format_args!(
-            "{lacking} of {documents} kept documents have no field {pointer} (--fields)"
-        ));
+        let rules = InputRules { quotes, warc_base, ..settings::input_rules(&config)? };
+        Ok(Some(TextOptions { fields: self.fields.clone(), rules, converter: Box::new(converter) }))
     }
 }

@@ -23,7 +23,7 @@ use leitong_base::record::{
     Timestamp, Unreadable,
 };
 use leitong_base::work::{TooMuchWork, Work};
-use leitong_corpora::keep::verify::Packer;
+use leitong_corpora::keep::Packer;
 use leitong_corpora::source::Record;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::digest::{letters, text_digest};

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::outputs::refuse_overwriting;
 use leitong_base::terminal;
 use leitong_cluster::ClusterId;
-use leitong_corpora::keep::{ClusterName, TableSizes};
+use leitong_corpora::keep::TableSizes;
 use leitong_corpora::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 
@@ -39,14 +39,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let mut uncounted = 0_u64;
     let mut written = Ok(());
     TableDir::inspect(folder, |position, centroid| {
-        let cluster = ClusterName {
-            founder: centroid.log_offset,
-            cluster_id: ClusterId::in_table(position, centroid.log_offset).to_string(),
-            canonical_page_id: centroid.canonical_page_id.as_ref().unwrap_or(&centroid.page_id),
-        };
+        let cluster_id = ClusterId::in_table(position, centroid.log_offset);
+        let canonical = centroid.canonical_page_id.as_ref().unwrap_or(&centroid.page_id);
         if written.is_ok() {
-            written =
-                sizes.push_line(&mut lines, &cluster).map(|is_counted| uncounted += u64::from(!is_counted));
+            let is_counted = sizes.push_line(&mut lines, cluster_id, canonical);
+            written = is_counted.map(|is_counted| uncounted += u64::from(!is_counted));
         }
     })?;
     written.and_then(|()| lines.flush()).with_context(cannot)?;

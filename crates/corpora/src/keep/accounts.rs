@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde::Serialize;
 
 use super::Decision;
+use crate::sink::whole_lines::WholeLines;
 
 /// Maximum number of sources of a cluster for which overlaps are counted. A page that is on every site says
 /// nothing about two of them, and its pairs would be too many.
@@ -57,7 +59,7 @@ pub(crate) enum Fate {
 
 /// The counts of one source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// Number of documents with a verdict.
     pub documents: u64,
     /// Size of these documents in bytes, before compression.
@@ -149,7 +151,7 @@ impl Accounts {
 
 /// The accounts of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AccountsReport {
+pub(crate) struct AccountsReport {
     /// The field whose values are the sources.
     pub field: String,
     /// The counts of each source.
@@ -162,7 +164,7 @@ pub struct AccountsReport {
 
 /// The counts of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SourceLine {
+pub(crate) struct SourceLine {
     /// The value of the field. `None` for documents without one.
     pub source: Option<String>,
     /// The counts.
@@ -172,7 +174,7 @@ pub struct SourceLine {
 
 /// Number of documents of one source that have a copy in another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Overlap {
+pub(crate) struct Overlap {
     /// The source of the documents.
     pub source: Option<String>,
     /// The other source.
@@ -182,10 +184,19 @@ pub struct Overlap {
 }
 
 impl AccountsReport {
+    /// Writes the accounts as CSV or JSON, depending on the name of the file.
+    pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
+        let mut lines = WholeLines::create(path)?;
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("csv") => lines.push_text(&self.csv())?,
+            _ => lines.push(self)?,
+        }
+        Ok(lines.flush()?)
+    }
+
     /// Formats the accounts as CSV: a row for each source, then a row for each pair, with the other source in the
     /// second column.
-    #[must_use]
-    pub fn csv(&self) -> String {
+    fn csv(&self) -> String {
         let mut csv = String::from(
             "source,with,documents,bytes,kept,kept_bytes,dropped,dropped_bytes,kept_by_verify\n",
         );
@@ -207,7 +218,7 @@ impl AccountsReport {
 
     /// Returns the accounts of the largest sources and overlaps only.
     #[must_use]
-    pub fn largest(mut self) -> Self {
+    pub(crate) fn largest(mut self) -> Self {
         self.sources.truncate(NAMED_MAX);
         self.overlaps.truncate(NAMED_MAX);
         self

@@ -16,7 +16,7 @@ use leitong_cluster::verdict::Kind;
 
 /// The fields to add.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Annotation<'a> {
+pub(crate) struct Annotation<'a> {
     /// The cluster id. Null for undecidable pages.
     pub leitong_cluster: Option<&'a str>,
     /// The kind of the verdict.
@@ -54,7 +54,7 @@ pub struct Annotation<'a> {
 
 /// The groups of fields that are added in addition to those about the verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Added {
+pub(crate) struct Added {
     /// The size of the cluster.
     pub cluster_size: bool,
     /// The result of verification.
@@ -135,7 +135,7 @@ impl fmt::Display for Value<'_> {
 impl<'a> Annotation<'a> {
     /// Returns the fields for the document of `decision`, whose cluster has this canonical page and size.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         decision: &'a Decision,
         canonical: Option<&'a str>,
         cluster_size: Option<u64>,
@@ -194,7 +194,7 @@ impl Annotation<'_> {
     /// Adds the fields to `record`, and replaces those of an earlier run. A line that is not a JSON object is
     /// returned unchanged.
     #[must_use]
-    pub fn added_to(&self, record: Vec<u8>, framing: Framing) -> Vec<u8> {
+    pub(crate) fn added_to(&self, record: Vec<u8>, framing: Framing) -> Vec<u8> {
         match framing {
             Framing::Line => self.added_to_json(&record).unwrap_or(record),
             Framing::Warc => self.added_to_warc(record),

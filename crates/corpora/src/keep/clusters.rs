@@ -37,7 +37,11 @@ impl Choice {
     ///
     /// # Errors
     /// The decisions cannot be read, or the clusters cannot be written.
-    pub fn write_clusters(&self, spooled: &mut Spooled, lines: &mut WholeLines) -> anyhow::Result<u64> {
+    pub(crate) fn write_clusters(
+        &self,
+        spooled: &mut Spooled,
+        lines: &mut WholeLines,
+    ) -> anyhow::Result<u64> {
         let mut members: Vec<(u64, u64, u64)> = Vec::new();
         let mut ordinal = 0;
         spooled.each(|at, decision| {

@@ -7,29 +7,30 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 use serde::Serialize;
 
+use super::Decision;
 use super::accounts::{Accounts, AccountsReport, Fate};
 use super::annotate::{Added, Annotation};
 use super::fields::Field;
 use super::forms::EarlyForm;
 use super::guard::Sources;
 use super::output::Output;
-use super::prefer::Choice;
+use super::prefer::{Choice, Prefer};
 use super::referents::{Referent, Referents};
 use super::reread::{REPLACED, check_unchanged, open_again};
 use super::revisit::Response;
 use super::sizes::Sizes;
 use super::spool::Spooled;
 use super::texts::Texts;
-use super::{Decision, Prefer};
 use crate::sink::Extents;
 use crate::source::open::Input;
 use crate::source::originals::{Framing, Original, Originals};
 use crate::source::parquet::originals::{NoRow, Row};
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
+use leitong_base::terminal;
 
 /// Reads the records of all inputs again, one input after the other.
-pub struct Walk {
+pub(crate) struct Walk {
     inputs: Vec<PathBuf>,
     /// The record of the first reading of each input.
     readings: Vec<Arc<Reading>>,
@@ -76,7 +77,7 @@ impl Walk {
     /// `readings`. If `column` is set, only that column of tables is read. If documents are written unchanged, `forms`
     /// are the forms of all inputs, otherwise empty.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         inputs: Vec<PathBuf>,
         readings: Vec<Arc<Reading>>,
         rules: InputRules,
@@ -164,7 +165,7 @@ impl Walk {
 }
 
 /// The outputs of documents.
-pub struct Outputs {
+pub(crate) struct Outputs {
     /// The output for kept documents.
     pub keep: Option<Output>,
     /// The output for dropped documents, with fields about their verdicts.
@@ -181,7 +182,7 @@ pub struct Outputs {
 
 /// Counts of copied documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Copied {
+pub(crate) struct Copied {
     /// Number of kept documents.
     pub kept: u64,
     /// Number of dropped documents.
@@ -211,11 +212,37 @@ impl Copied {
             self.dropped_bytes += bytes;
         }
     }
+
+    /// Reports the counts.
+    pub(super) fn note(&self) {
+        let Self { kept, dropped, dropped_bytes, revisits, too_long, unreadable, .. } = self;
+        terminal::note(format_args!(
+            "documents: {kept} kept, {dropped} dropped ({:.1} MB before compression)",
+            *dropped_bytes as f64 / 1e6
+        ));
+        if *revisits > 0 {
+            terminal::note(format_args!(
+                "{revisits} of the dropped documents are replaced by a revisit record"
+            ));
+        }
+        if *too_long > 0 {
+            terminal::note(format_args!(
+                "{too_long} documents are longer than page.line_bytes_max and are neither kept nor dropped; raise that \
+                 setting to include them"
+            ));
+        }
+        if *unreadable > 0 {
+            terminal::note(format_args!(
+                "{unreadable} rows have a column that cannot be read and are neither kept nor dropped; get their files \
+                 again from the source"
+            ));
+        }
+    }
 }
 
 /// The results of copying.
 #[derive(Debug)]
-pub struct Finished {
+pub(crate) struct Finished {
     /// Counts of copied documents.
     pub copied: Copied,
     /// The accounts by source, if they were requested.
@@ -223,7 +250,7 @@ pub struct Finished {
 }
 
 /// Copies each document when its decision arrives.
-pub struct Copier {
+pub(crate) struct Copier {
     walk: Walk,
     outputs: Outputs,
     choice: Choice,
@@ -237,20 +264,20 @@ pub struct Copier {
 impl Copier {
     /// Creates a copier. It reads from `walk`, and asks `choice` which documents to keep.
     #[must_use]
-    pub fn new(walk: Walk, outputs: Outputs, choice: Choice) -> Self {
+    pub(crate) fn new(walk: Walk, outputs: Outputs, choice: Choice) -> Self {
         Self { walk, outputs, choice, copied: Copied::default(), accounts: None, sizes: None, ordinal: 0 }
     }
 
     /// Counts documents by `field`, if one is given.
     #[must_use]
-    pub fn with_accounts(mut self, field: Option<Field>) -> Self {
+    pub(crate) fn with_accounts(mut self, field: Option<Field>) -> Self {
         self.accounts = field.map(|field| (field, Accounts::default()));
         self
     }
 
     /// Adds the sizes of clusters to annotated documents.
     #[must_use]
-    pub fn with_sizes(mut self, sizes: Option<Sizes>) -> Self {
+    pub(crate) fn with_sizes(mut self, sizes: Option<Sizes>) -> Self {
         self.sizes = sizes;
         self
     }
@@ -259,7 +286,7 @@ impl Copier {
     ///
     /// # Errors
     /// The records cannot be read.
-    pub fn pass_over(&mut self, (input, number): (usize, u64)) -> anyhow::Result<()> {
+    pub(crate) fn pass_over(&mut self, (input, number): (usize, u64)) -> anyhow::Result<()> {
         if let Some(texts) = &mut self.outputs.texts {
             texts.pass_over((input, number))?;
         }
@@ -285,7 +312,7 @@ impl Copier {
     ///
     /// # Errors
     /// The documents cannot be written.
-    pub fn extents(&mut self) -> anyhow::Result<Extents> {
+    pub(crate) fn extents(&mut self) -> anyhow::Result<Extents> {
         let outputs = [("keep", &mut self.outputs.keep), ("drop", &mut self.outputs.drop)];
         let outputs = outputs.into_iter().filter_map(|(name, output)| Some((name, output.as_mut()?)));
         let mut extents: Extents = outputs
@@ -304,7 +331,7 @@ impl Copier {
     ///
     /// # Errors
     /// The document cannot be read or written.
-    pub fn copy(&mut self, decision: &Decision) -> anyhow::Result<()> {
+    pub(crate) fn copy(&mut self, decision: &Decision) -> anyhow::Result<()> {
         let is_kept = self.choice.keeps(self.ordinal, decision);
         let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
@@ -363,7 +390,7 @@ impl Copier {
     ///
     /// # Errors
     /// The records before it cannot be read or written.
-    pub fn leave_out(&mut self, input: usize, number: u64) -> anyhow::Result<()> {
+    pub(crate) fn leave_out(&mut self, input: usize, number: u64) -> anyhow::Result<()> {
         if !self.reads_originals() {
             return Ok(());
         }
@@ -375,7 +402,7 @@ impl Copier {
     ///
     /// # Errors
     /// The files cannot be written.
-    pub fn finish(mut self) -> anyhow::Result<Finished> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<Finished> {
         let reads_originals = self.reads_originals();
         if let Some(texts) = self.outputs.texts {
             texts.finish()?;
@@ -464,7 +491,7 @@ impl Walk {
     ///
     /// # Errors
     /// The inputs cannot be read.
-    pub fn collect_referents(
+    pub(crate) fn collect_referents(
         mut self,
         choice: &Choice,
         spooled: &mut Spooled,
@@ -491,7 +518,7 @@ impl Walk {
 }
 
 /// Ranks documents by a preference, and groups them by fields, which may depend on their content.
-pub struct Ranker {
+pub(crate) struct Ranker {
     walk: Walk,
     needs: Needs,
     choice: Choice,
@@ -505,7 +532,7 @@ pub struct Ranker {
 
 /// The settings and fields that a choice depends on.
 #[derive(Debug, Clone)]
-pub struct Needs {
+pub(crate) struct Needs {
     /// The preferred document of a cluster.
     pub prefer: Prefer,
     /// One document per value of this field is kept.
@@ -517,7 +544,7 @@ pub struct Needs {
 impl Needs {
     /// Returns the only column of tables that is needed. `None` if several are needed.
     #[must_use]
-    pub fn column(&self) -> Option<String> {
+    pub(crate) fn column(&self) -> Option<String> {
         let fields = self.one_per.iter().chain(&self.source).filter_map(Field::column);
         let mut columns: Vec<String> = self.prefer.field().into_iter().chain(fields).collect();
         columns.dedup();
@@ -531,7 +558,7 @@ impl Needs {
 }
 
 /// The result of ranking.
-pub struct Ranked {
+pub(crate) struct Ranked {
     /// The choice, with the best document of each group.
     pub choice: Choice,
     /// Number of documents that were ranked.
@@ -547,7 +574,7 @@ pub struct Ranked {
 impl Ranker {
     /// Creates a ranker. It reads from `walk` only if the verdicts are not sufficient.
     #[must_use]
-    pub fn new(walk: Walk, needs: Needs, choice: Choice) -> Self {
+    pub(crate) fn new(walk: Walk, needs: Needs, choice: Choice) -> Self {
         Self { walk, needs, choice, ordinal: 0, lacking: 0, lacking_group: 0, sources: Sources::default() }
     }
 
@@ -555,7 +582,7 @@ impl Ranker {
     ///
     /// # Errors
     /// The document cannot be read.
-    pub fn rank(&mut self, decision: &Decision) -> anyhow::Result<()> {
+    pub(crate) fn rank(&mut self, decision: &Decision) -> anyhow::Result<()> {
         let Needs { prefer, one_per, source } = &self.needs;
         let json = match self.needs.needs_content(decision) {
             true => self.walk.find((decision.input, decision.number), |_, _| Ok(()))?.into_json(),
@@ -578,7 +605,7 @@ impl Ranker {
 
     /// Returns the result.
     #[must_use]
-    pub fn finish(mut self) -> Ranked {
+    pub(crate) fn finish(mut self) -> Ranked {
         self.choice.end_offers();
         let Self { choice, ordinal: documents, lacking, lacking_group, sources, .. } = self;
         Ranked { choice, documents, lacking, lacking_group, sources }

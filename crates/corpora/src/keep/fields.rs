@@ -26,7 +26,7 @@ impl Field {
     /// Returns the top-level field of the document that contains the value. `None` if the document is not
     /// needed.
     #[must_use]
-    pub fn column(&self) -> Option<String> {
+    pub(crate) fn column(&self) -> Option<String> {
         match self {
             Self::Host => None,
             Self::Pointer(pointer) => first_name(pointer),
@@ -35,13 +35,13 @@ impl Field {
 
     /// Returns true if the value is in the document and not in its verdict.
     #[must_use]
-    pub fn needs_content(&self) -> bool {
+    pub(crate) fn needs_content(&self) -> bool {
         *self != Self::Host
     }
 
     /// Returns the value for a document, whose content is a JSON object. `None` if it has none.
     #[must_use]
-    pub fn value(&self, decision: &Decision, json: Option<&[u8]>) -> Option<String> {
+    pub(crate) fn value(&self, decision: &Decision, json: Option<&[u8]>) -> Option<String> {
         let value = match self {
             Self::Host => host(&decision.url),
             Self::Pointer(pointer) => match serde_json::from_str(raw_at(json?, pointer)?.get()).ok()? {

@@ -30,7 +30,7 @@ const ONE_FORM: &str = "a file cannot contain a mixture of JSON lines or WARC re
 
 /// The form of one input's documents.
 #[derive(Debug, Clone)]
-pub enum Form {
+pub(crate) enum Form {
     /// JSON lines or WARC records.
     Bytes,
     /// An HTML page.
@@ -45,7 +45,7 @@ pub enum Form {
 
 /// The form of a CSV file.
 #[derive(Debug)]
-pub struct CsvForm {
+pub(crate) struct CsvForm {
     /// The path of the input.
     pub path: PathBuf,
     /// The row that names the columns.
@@ -56,7 +56,7 @@ pub struct CsvForm {
 
 /// The form of a Parquet file.
 #[derive(Debug)]
-pub struct TableForm {
+pub(crate) struct TableForm {
     /// The path of the input.
     pub path: PathBuf,
     /// The columns in Arrow's terms.
@@ -73,7 +73,7 @@ pub struct TableForm {
 
 /// The form of an input, as it was before the run began.
 #[derive(Debug, Clone)]
-pub struct EarlyForm {
+pub(crate) struct EarlyForm {
     /// The form.
     pub form: Form,
     /// The metadata of the file. `None` for an object in a store, which is read in one version.
@@ -85,7 +85,7 @@ impl EarlyForm {
     ///
     /// # Errors
     /// An input cannot be read.
-    pub fn read_all(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Self>> {
+    pub(crate) fn read_all(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Self>> {
         inputs.iter().map(|path| Self::new(path, rules)).collect()
     }
 
@@ -107,7 +107,7 @@ impl EarlyForm {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn verify(&self, path: &Path, rules: &InputRules, again: &Reading) -> anyhow::Result<bool> {
+    pub(crate) fn verify(&self, path: &Path, rules: &InputRules, again: &Reading) -> anyhow::Result<bool> {
         let stamp = again.part().stamp;
         if (stamp.is_some() && stamp == self.stamp) || again.has_version() {
             return Ok(true);
@@ -167,7 +167,7 @@ fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
 
 /// The format that belongs to the name of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NamedFormat {
+pub(crate) enum NamedFormat {
     /// JSON lines.
     Lines,
     /// WARC records.
@@ -292,7 +292,7 @@ impl CsvForm {
     ///
     /// # Errors
     /// The input already has these columns from an earlier run.
-    pub fn header(&self, added: Option<Added>) -> anyhow::Result<Vec<u8>> {
+    pub(crate) fn header(&self, added: Option<Added>) -> anyhow::Result<Vec<u8>> {
         let mut header = self.header.clone();
         if let Some(added) = added {
             if let Some(name) =

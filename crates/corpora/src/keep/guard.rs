@@ -13,7 +13,7 @@ const NAMED_MAX: usize = 5;
 
 /// The source of each document.
 #[derive(Debug, Default)]
-pub struct Sources {
+pub(crate) struct Sources {
     names: Names,
     /// The number of each document's source, in the order of the decisions.
     of_documents: Vec<u32>,
@@ -21,7 +21,7 @@ pub struct Sources {
 
 impl Sources {
     /// Adds the next document.
-    pub fn push(&mut self, value: Option<&str>) {
+    pub(crate) fn push(&mut self, value: Option<&str>) {
         let number = self.names.number(value);
         self.of_documents.push(number);
     }
@@ -30,7 +30,12 @@ impl Sources {
     ///
     /// # Errors
     /// More would be dropped, or the decisions cannot be read.
-    pub fn check(&self, spooled: &mut Spooled, choice: &Choice, removed_max: f64) -> anyhow::Result<()> {
+    pub(crate) fn check(
+        &self,
+        spooled: &mut Spooled,
+        choice: &Choice,
+        removed_max: f64,
+    ) -> anyhow::Result<()> {
         let mut counts: Vec<(u64, u64)> = Vec::new();
         let mut documents = (0..).zip(&self.of_documents);
         spooled.each(|_, decision| {

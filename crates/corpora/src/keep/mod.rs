@@ -1,7 +1,9 @@
 //! Writes the documents themselves, in addition to the verdicts: kept documents in their original format and
 //! order, dropped documents with their cluster, and the clusters.
 //!
-//! In: conclusions in the order of the source ([`KeepSink`]). Out: files of documents ([`Copier`]) and of
+//! [`Options`] say what is written, and [`Keeping`] does it.
+//!
+//! In: conclusions in the order of the source ([`KeepSink`]). Out: files of documents ([`copy`]) and of
 //! clusters ([`clusters`]). Documents are not held in memory in the meantime. Instead, the inputs are read
 //! again ([`Originals`](crate::source::originals)), and copied record by record.
 //!
@@ -22,14 +24,17 @@
 
 pub(crate) mod accounts;
 pub(crate) mod annotate;
+mod choose;
 pub(crate) mod clusters;
 pub(crate) mod copy;
 pub(crate) mod fields;
 pub(crate) mod forms;
 pub(crate) mod guard;
+mod keeping;
+mod options;
 pub(crate) mod output;
 pub(crate) mod parts;
-pub mod passages;
+pub(crate) mod passages;
 pub(crate) mod prefer;
 pub(crate) mod referents;
 pub(crate) mod report;
@@ -40,64 +45,60 @@ pub(crate) mod sizes;
 pub(crate) mod spool;
 pub(crate) mod table_file;
 pub mod texts;
-pub mod verify;
+pub(crate) mod verify;
 
 use serde::{Deserialize, Serialize};
 
 use leitong_base::record::Timestamp;
 use leitong_cluster::verdict::{Kind, Verdict};
 
-pub use accounts::AccountsReport;
-pub use annotate::Added;
-pub use copy::{Copied, Copier, Finished, Needs, Outputs, Ranked, Ranker, Walk};
 pub use fields::Field;
-pub use forms::{EarlyForm, Form};
-pub use guard::Sources;
-pub use output::{Output, Plan};
-pub use parts::remove as remove_parts;
-pub use prefer::{Choice, Prefer, Rules};
-pub use referents::Referents;
-pub use report::Report;
-pub use sink::{KeepSink, Kept, StoredTexts};
-pub use sizes::{ClusterName, Sizes, TableSizes};
-pub use spool::{Spool, Spooled};
+pub use keeping::Keeping;
+pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions, WrongOption};
+pub use prefer::Prefer;
+pub use sink::KeepSink;
+pub use sizes::TableSizes;
+pub use verify::{LostMax, Packer};
+
+/// The version of the format in which the texts of kept documents are stored in the folder of a table.
+pub const TEXTS_FORMAT_VERSION: u32 = verify::texts::TableTexts::FORMAT_VERSION;
 
 /// The part of a verdict that decides if its document is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
+pub(crate) struct Decision {
     /// The index of the document's input, from 0.
-    pub input: usize,
+    pub(crate) input: usize,
     /// The number of the document's record in that input.
-    pub number: u64,
+    pub(crate) number: u64,
     /// The kind of the verdict.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// The page's id.
-    pub page_id: String,
+    pub(crate) page_id: String,
     /// The page's url.
-    pub url: String,
+    pub(crate) url: String,
     /// The cluster id, as in verdicts. `None` for undecidable pages.
-    pub cluster_id: Option<String>,
+    pub(crate) cluster_id: Option<String>,
     /// The log offset of the cluster's founder. It identifies the cluster within this run.
-    pub founded: u64,
+    pub(crate) founded: u64,
     /// The page that founded the cluster.
-    pub canonical_page_id: Option<String>,
+    pub(crate) canonical_page_id: Option<String>,
     /// The url of that page.
-    pub canonical_url: Option<String>,
+    pub(crate) canonical_url: Option<String>,
     /// Number of characters in the main text, without white space.
-    pub text_chars: u32,
+    pub(crate) text_chars: u32,
     /// Time of the fetch, in milliseconds since the Unix epoch.
-    pub fetched_at_ms: Option<i64>,
+    pub(crate) fetched_at_ms: Option<i64>,
     /// Time of publication according to the page: the earliest moment that it can mean.
-    pub published_at_ms: Option<i64>,
+    pub(crate) published_at_ms: Option<i64>,
     /// The place of the document's text, if texts are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<verify::texts::Place>,
+    pub(crate) text: Option<verify::texts::Place>,
     /// The result of verification, if the document was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Box<verify::Check>>,
+    pub(crate) check: Option<Box<verify::Check>>,
     /// The passage of a benchmark that the document contains, if documents are compared with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub benchmark: Option<Box<passages::benchmark::Found>>,
+    pub(crate) benchmark: Option<Box<passages::benchmark::Found>>,
 }
 
 impl Decision {
@@ -123,8 +124,7 @@ impl Decision {
     }
 
     /// Returns true if the document is kept only because verification found that something would be lost.
-    #[must_use]
-    pub fn is_kept_by_verify(&self) -> bool {
+    fn is_kept_by_verify(&self) -> bool {
         self.check.as_deref().is_some_and(verify::Check::keeps)
     }
 }

@@ -21,7 +21,7 @@ use crate::source::originals::Framing;
 use crate::source::parquet::originals::Row;
 
 /// An output of documents.
-pub struct Output {
+pub(crate) struct Output {
     path: PathBuf,
     /// In a folder, the path and form of each input's file. Otherwise, the form of the only file.
     files: Files,
@@ -48,7 +48,7 @@ enum OutputFile {
 }
 
 /// The parameters of an output.
-pub struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     /// The file (`-` is standard output), or the folder with a file for each input.
     pub path: &'a Path,
     /// The names of the files in the folder, as relative paths.
@@ -69,7 +69,7 @@ impl Output {
     ///
     /// # Errors
     /// Two inputs have the same file name, or do not fit into one file, or a file cannot be written.
-    pub fn create(plan: Plan<'_>) -> anyhow::Result<Self> {
+    pub(crate) fn create(plan: Plan<'_>) -> anyhow::Result<Self> {
         if is_folder(plan.path) {
             std::fs::create_dir_all(plan.path)
                 .with_context(|| format!("cannot write {}", plan.path.display()))?;
@@ -88,7 +88,7 @@ impl Output {
     /// # Errors
     /// Two inputs have the same file name, or do not fit into one file, or a file is too short or cannot be
     /// written.
-    pub fn resume(plan: Plan<'_>, extent: Extent) -> anyhow::Result<Self> {
+    pub(crate) fn resume(plan: Plan<'_>, extent: Extent) -> anyhow::Result<Self> {
         let mut output = Self::new(plan)?;
         let path = output.path_of(extent.file);
         let resumed = output.resumed(&path, extent);
@@ -110,7 +110,7 @@ impl Output {
     ///
     /// # Errors
     /// The documents cannot be written.
-    pub fn extent(&mut self) -> anyhow::Result<Extent> {
+    pub(crate) fn extent(&mut self) -> anyhow::Result<Extent> {
         let (file, current) = self.current.as_mut().context("no file is open")?;
         match current {
             OutputFile::None | OutputFile::Page(_) => Ok(Extent { file: *file, bytes: 0, parts: 0 }),
@@ -131,7 +131,7 @@ impl Output {
     ///
     /// # Errors
     /// The record cannot be written, or its format differs from that of the file.
-    pub fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> anyhow::Result<()> {
         self.switch_to(input)?;
         if let Some((_, OutputFile::Page(path))) = &self.current {
             return write_page(path, record).with_context(|| format!("cannot write {}", path.display()));
@@ -158,7 +158,12 @@ impl Output {
     ///
     /// # Errors
     /// The row cannot be written.
-    pub fn write_row(&mut self, input: usize, row: &Row, annotation: &Annotation<'_>) -> anyhow::Result<()> {
+    pub(crate) fn write_row(
+        &mut self,
+        input: usize,
+        row: &Row,
+        annotation: &Annotation<'_>,
+    ) -> anyhow::Result<()> {
         self.switch_to(input)?;
         let Some((_, OutputFile::Rows(file))) = &mut self.current else {
             bail!(
@@ -249,7 +254,7 @@ impl Output {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn finish(mut self) -> anyhow::Result<()> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         let last = match &self.files {
             Files::OfInputs(files) => files.len() - 1,
             Files::One(_) => 0,
@@ -260,7 +265,7 @@ impl Output {
 
     /// Returns the files that are written for inputs with these `names`, to check for existing ones.
     #[must_use]
-    pub fn paths(path: &Path, names: &[PathBuf]) -> Vec<PathBuf> {
+    pub(crate) fn paths(path: &Path, names: &[PathBuf]) -> Vec<PathBuf> {
         match is_folder(path) {
             true => names.iter().map(|name| path.join(name)).collect(),
             false => vec![path.to_owned()],

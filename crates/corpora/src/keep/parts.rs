@@ -130,7 +130,7 @@ fn append<W: io::Write + Send>(part: &File, writer: &mut SerializedFileWriter<W>
 ///
 /// # Errors
 /// The parts cannot be removed.
-pub fn remove(folder: &Path, extents: Option<&Extents>) -> io::Result<()> {
+pub(crate) fn remove(folder: &Path, extents: Option<&Extents>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -32,13 +32,13 @@ pub enum Prefer {
 impl Prefer {
     /// Returns true if a document can be chosen without knowing later ones.
     #[must_use]
-    pub fn is_known_at_once(&self, rules: Rules) -> bool {
+    pub(crate) fn is_known_at_once(&self, rules: Rules) -> bool {
         *self == Self::First && !rules.one_per_value
     }
 
     /// Returns the top-level field that contains the number to compare.
     #[must_use]
-    pub fn field(&self) -> Option<String> {
+    pub(crate) fn field(&self) -> Option<String> {
         let (Self::Highest(pointer) | Self::Lowest(pointer)) = self else { return None };
         first_name(pointer)
     }
@@ -46,7 +46,7 @@ impl Prefer {
     /// Returns the rank of a document according to its verdict. `None` if the document itself is needed: then
     /// [`Self::rank_from_content`] returns the rank. A document without the value that is compared ranks lowest.
     #[must_use]
-    pub fn rank_from_verdict(&self, decision: &Decision) -> Option<f64> {
+    pub(crate) fn rank_from_verdict(&self, decision: &Decision) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "dates of the next 200,000 years are exact")]
         match self {
             Self::First => Some(0.0),
@@ -60,7 +60,7 @@ impl Prefer {
     /// Returns the rank of a document according to its content, a JSON object. Numbers may be written as
     /// strings.
     #[must_use]
-    pub fn rank_from_content(&self, json: &[u8]) -> f64 {
+    pub(crate) fn rank_from_content(&self, json: &[u8]) -> f64 {
         let (pointer, sign) = match self {
             Self::Highest(pointer) => (pointer, 1.0),
             Self::Lowest(pointer) => (pointer, -1.0),
@@ -120,7 +120,7 @@ impl fmt::Display for Prefer {
 
 /// Further rules for the choice of documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rules {
+pub(crate) struct Rules {
     /// Keep one document of each value of a field in a cluster, such as its host, instead of one document per
     /// cluster.
     pub one_per_value: bool,
@@ -133,7 +133,7 @@ pub struct Rules {
 
 /// Decides for each document if it is kept.
 #[derive(Debug)]
-pub struct Choice {
+pub(crate) struct Choice {
     rules: Rules,
     by: By,
 }
@@ -159,14 +159,14 @@ struct Best {
 impl Choice {
     /// Keeps the founder of each cluster. To keep one document per value, use [`Self::ranked`].
     #[must_use]
-    pub fn first(rules: Rules) -> Self {
+    pub(crate) fn first(rules: Rules) -> Self {
         Self { rules, by: By::First }
     }
 
     /// Keeps the best document of each group. Pass all documents to [`Self::offer`] and call
     /// [`Self::end_offers`] before any other method.
     #[must_use]
-    pub fn ranked(rules: Rules) -> Self {
+    pub(crate) fn ranked(rules: Rules) -> Self {
         Self {
             rules,
             by: By::Rank { clusters: HashMap::new(), values: HashMap::new(), kept: HashSet::new() },
@@ -175,7 +175,7 @@ impl Choice {
 
     /// Registers the rank of a document, and its value of the field that groups documents. One document per
     /// group is kept; documents without a value are one group.
-    pub fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64, value: Option<&str>) {
+    pub(crate) fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64, value: Option<&str>) {
         let By::Rank { clusters, values, .. } = &mut self.by else { return };
         // A document that is dropped for a passage must not stand for the others of its cluster.
         if decision.cluster_id.is_none() || decision.benchmark.is_some() {
@@ -197,14 +197,14 @@ impl Choice {
     }
 
     /// Ends the offers.
-    pub fn end_offers(&mut self) {
+    pub(crate) fn end_offers(&mut self) {
         if let By::Rank { values, kept, .. } = &mut self.by {
             kept.extend(std::mem::take(values).into_values().map(|(_, ordinal)| ordinal));
         }
     }
 
     /// Returns true if the document is kept.
-    pub fn keeps(&self, ordinal: u64, decision: &Decision) -> bool {
+    pub(crate) fn keeps(&self, ordinal: u64, decision: &Decision) -> bool {
         if decision.benchmark.is_some() {
             return false;
         }
@@ -228,7 +228,7 @@ impl Choice {
 
     /// Returns true if the document is the canonical one of its cluster, and the cluster was founded in this
     /// run.
-    pub fn is_canonical(&self, ordinal: u64, decision: &Decision) -> bool {
+    pub(crate) fn is_canonical(&self, ordinal: u64, decision: &Decision) -> bool {
         if decision.cluster_id.is_none() || decision.founded < self.rules.log_offset {
             return false;
         }
@@ -242,7 +242,7 @@ impl Choice {
 
     /// Returns the page id of the canonical document of the document's cluster.
     #[must_use]
-    pub fn canonical<'a>(&'a self, decision: &'a Decision) -> Option<&'a str> {
+    pub(crate) fn canonical<'a>(&'a self, decision: &'a Decision) -> Option<&'a str> {
         let founder = decision.canonical_page_id.as_deref();
         match &self.by {
             By::Rank { clusters, .. } if decision.founded >= self.rules.log_offset && founder.is_some() => {

@@ -40,7 +40,7 @@ struct Line<T> {
 }
 
 /// The canonical documents of clusters, to which revisit records refer.
-pub struct Referents {
+pub(crate) struct Referents {
     file: File,
     bytes: u64,
     /// The offset and the length of each cluster's line.
@@ -54,7 +54,7 @@ impl Referents {
     ///
     /// # Errors
     /// The operating system's error.
-    pub fn create(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
         Ok(Self {
             file: tempfile::tempfile_in(folder)?,
             bytes: 0,
@@ -67,7 +67,7 @@ impl Referents {
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short or has other content.
-    pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
+    pub(crate) fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
         let (file, bytes) = (create_or_cut(path, bytes)?, bytes.unwrap_or(0));
         let mut places = HashMap::new();
         let mut reader = BufReader::new(File::open(path)?);
@@ -94,7 +94,7 @@ impl Referents {
     ///
     /// # Errors
     /// The data cannot be written.
-    pub fn extent(&mut self) -> io::Result<Extent> {
+    pub(crate) fn extent(&mut self) -> io::Result<Extent> {
         self.file.sync_data()?;
         Ok(Extent { file: 0, bytes: self.bytes, parts: 0 })
     }

@@ -5,15 +5,18 @@ mod render;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::Decision;
 use super::accounts::AccountsReport;
+use super::copy::Copied;
 use super::passages::benchmark::Found;
 use super::spool::Spooled;
 use super::verify::{Check, Counts};
-use super::{Copied, Decision};
+use crate::sink::whole_lines::WholeLines;
 use leitong_cluster::verdict::Kind;
 use leitong_text::page::host;
 
@@ -25,7 +28,7 @@ const TEMPLATE_PAGES_MIN: u32 = 10;
 
 /// The whole report.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// Documents with a verdict.
     pub documents: u64,
     /// Number of documents with each kind of verdict.
@@ -54,7 +57,7 @@ pub struct Report {
 
 /// The results of verification.
 #[derive(Debug, Default, PartialEq, Serialize)]
-pub struct Verified {
+pub(crate) struct Verified {
     /// Number of documents by result.
     pub counts: Counts,
     /// Documents that are dropped although the kept document lacks some of their text, those with the longest
@@ -66,7 +69,7 @@ pub struct Verified {
 
 /// A verified document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CheckLine {
+pub(crate) struct CheckLine {
     /// The page id.
     pub page_id: String,
     /// The url.
@@ -78,7 +81,7 @@ pub struct CheckLine {
 
 /// A document that contains a passage of a benchmark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BenchmarkLine {
+pub(crate) struct BenchmarkLine {
     /// The page id.
     pub page_id: String,
     /// The url.
@@ -109,7 +112,7 @@ impl Verified {
 
 /// The clusters within a range of sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct SizeClass {
+pub(crate) struct SizeClass {
     /// Minimum number of pages.
     pub from: u32,
     /// Maximum number of pages. `None` means no maximum.
@@ -122,7 +125,7 @@ pub struct SizeClass {
 
 /// One cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ClusterLine {
+pub(crate) struct ClusterLine {
     /// The cluster id.
     pub cluster_id: String,
     /// Number of pages in this run.
@@ -139,7 +142,7 @@ pub struct ClusterLine {
 
 /// One host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct HostLine {
+pub(crate) struct HostLine {
     /// The name of the host. Empty for urls without a host.
     pub host: String,
     /// Number of documents.
@@ -160,11 +163,22 @@ struct Counted {
 }
 
 impl Report {
+    /// Writes the report as JSON, HTML or text, depending on the name of the file.
+    pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
+        let mut lines = WholeLines::create(path)?;
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => lines.push(self)?,
+            Some("html" | "htm") => lines.push_text(&self.html())?,
+            _ => lines.push_text(&self.text())?,
+        }
+        Ok(lines.flush()?)
+    }
+
     /// Reads all decisions and counts them. `compares` is true if documents were compared with benchmarks. Memory: about 60 bytes per cluster, and the names of hosts.
     ///
     /// # Errors
     /// The decisions cannot be read.
-    pub fn collect(
+    pub(crate) fn collect(
         spooled: &mut Spooled,
         copied: Option<Copied>,
         accounts: Option<AccountsReport>,

@@ -5,9 +5,10 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, anyhow};
 
+use super::Decision;
+use super::copy::{Copier, Finished};
 use super::spool::{Spool, Spooled};
 use super::verify::texts::{Place, TextFile};
-use super::{Copier, Decision, Finished};
 use crate::sink::{Extents, Sink};
 use crate::source::inputs::InputNames;
 use leitong_cluster::verdict::Conclusion;
@@ -25,11 +26,11 @@ pub struct KeepSink<S> {
 }
 
 /// The texts of documents, which are stored for verification.
-pub struct StoredTexts {
+pub(super) struct StoredTexts {
     /// Receives the compressed text of each document, or `None` if it has no text, in the order of the decisions.
-    pub packed: Receiver<Option<Box<[u8]>>>,
+    pub(super) packed: Receiver<Option<Box<[u8]>>>,
     /// The file in which they are stored.
-    pub file: TextFile,
+    pub(super) file: TextFile,
 }
 
 /// A thread that copies documents during the run.
@@ -53,13 +54,13 @@ enum Step {
 }
 
 /// The results that are available at the end of the run.
-pub struct Kept {
+pub(super) struct Kept {
     /// The results of copying, if documents were copied during the run.
-    pub copied: Option<Finished>,
+    pub(super) copied: Option<Finished>,
     /// The decisions, if they were spooled.
-    pub spooled: Option<Spooled>,
+    pub(super) spooled: Option<Spooled>,
     /// The texts of the documents, if they were stored.
-    pub texts: Option<TextFile>,
+    pub(super) texts: Option<TextFile>,
 }
 
 impl<S: Sink> KeepSink<S> {
@@ -68,7 +69,7 @@ impl<S: Sink> KeepSink<S> {
     ///
     /// # Errors
     /// The thread cannot be started.
-    pub fn new(
+    pub(super) fn new(
         inner: S,
         names: InputNames,
         copier: Option<Copier>,
@@ -83,7 +84,7 @@ impl<S: Sink> KeepSink<S> {
     ///
     /// # Errors
     /// The documents cannot be written.
-    pub fn finish(self) -> anyhow::Result<Kept> {
+    pub(super) fn finish(self) -> anyhow::Result<Kept> {
         let copied = self.copying.map(Copying::finish).transpose()?;
         let spooled = self.spool.map(Spool::finish).transpose().context("cannot write decisions")?;
         Ok(Kept { copied, spooled, texts: self.texts.map(|texts| texts.file) })

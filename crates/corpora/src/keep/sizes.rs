@@ -14,10 +14,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::spool::Spooled;
 use super::verify::texts::Founded;
 use crate::sink::whole_lines::WholeLines;
+use leitong_cluster::ClusterId;
 use leitong_store::snapshot::Unfinished;
 
 /// The number of documents in each cluster, by the log offset of its founder.
-pub type Sizes = HashMap<u64, u64>;
+pub(crate) type Sizes = HashMap<u64, u64>;
 
 /// The first line of the file.
 const MAGIC: &[u8] = b"leitong sizes 1\n";
@@ -28,7 +29,7 @@ const NAMES: [&str; 2] = ["sizes.leitong", "sizes.before"];
 #[derive(Debug, Default)]
 pub struct TableSizes {
     /// The counts.
-    pub sizes: Sizes,
+    pub(super) sizes: Sizes,
     /// The log offset up to which documents are counted.
     pub until: u64,
 }
@@ -38,7 +39,7 @@ impl Spooled {
     ///
     /// # Errors
     /// The decisions cannot be read.
-    pub fn cluster_sizes(&mut self) -> anyhow::Result<Sizes> {
+    pub(crate) fn cluster_sizes(&mut self) -> anyhow::Result<Sizes> {
         let mut sizes = Sizes::new();
         self.each(|_, decision| {
             if decision.cluster_id.is_some() {
@@ -96,7 +97,7 @@ impl TableSizes {
     ///
     /// # Errors
     /// The files cannot be read or written.
-    pub fn add(folder: &Path, run: &Sizes, founded: Founded, until: u64) -> io::Result<Self> {
+    pub(super) fn add(folder: &Path, run: &Sizes, founded: Founded, until: u64) -> io::Result<Self> {
         let mut all = Self::read(folder, founded.before)?.unwrap_or_default();
         all.sizes.retain(|founder, _| *founder >= founded.oldest);
         for (founder, count) in run {
@@ -132,27 +133,20 @@ impl TableSizes {
     ///
     /// # Errors
     /// The line cannot be written.
-    pub fn push_line(&self, lines: &mut WholeLines, cluster: &ClusterName<'_>) -> io::Result<bool> {
-        let Some(size) = self.sizes.get(&cluster.founder) else { return Ok(false) };
-        let ClusterName { cluster_id, canonical_page_id, .. } = cluster;
+    pub fn push_line(
+        &self,
+        lines: &mut WholeLines,
+        cluster_id: ClusterId,
+        canonical_page_id: &str,
+    ) -> io::Result<bool> {
+        let Some(size) = self.sizes.get(&cluster_id.log_offset) else { return Ok(false) };
         lines.push(&serde_json::json!({
-            "cluster_id": cluster_id,
+            "cluster_id": cluster_id.to_string(),
             "canonical_page_id": canonical_page_id,
             "leitong_cluster_size": size,
         }))?;
         Ok(true)
     }
-}
-
-/// The names of a cluster.
-#[derive(Debug)]
-pub struct ClusterName<'a> {
-    /// The log offset of its founder.
-    pub founder: u64,
-    /// The cluster id.
-    pub cluster_id: String,
-    /// The page id of its canonical document.
-    pub canonical_page_id: &'a str,
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::sink::Extent;
 use crate::sink::whole_lines::create_or_cut;
 
 /// A writer of decisions.
-pub struct Spool {
+pub(crate) struct Spool {
     file: BufWriter<File>,
 }
 
@@ -19,7 +19,7 @@ impl Spool {
     ///
     /// # Errors
     /// The operating system's error.
-    pub fn create(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
         Ok(Self { file: BufWriter::new(tempfile::tempfile_in(folder)?) })
     }
 
@@ -27,7 +27,7 @@ impl Spool {
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short.
-    pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
+    pub(crate) fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
         Ok(Self { file: BufWriter::new(create_or_cut(path, bytes)?) })
     }
 
@@ -35,7 +35,7 @@ impl Spool {
     ///
     /// # Errors
     /// The decisions cannot be written.
-    pub fn extent(&mut self) -> io::Result<Extent> {
+    pub(crate) fn extent(&mut self) -> io::Result<Extent> {
         self.file.flush()?;
         self.file.get_ref().sync_data()?;
         Ok(Extent { file: 0, bytes: self.file.stream_position()?, parts: 0 })
@@ -45,7 +45,7 @@ impl Spool {
     ///
     /// # Errors
     /// The decision cannot be written.
-    pub fn push(&mut self, decision: &Decision) -> io::Result<()> {
+    pub(crate) fn push(&mut self, decision: &Decision) -> io::Result<()> {
         serde_json::to_writer(&mut self.file, decision)?;
         self.file.write_all(b"\n")
     }
@@ -54,13 +54,13 @@ impl Spool {
     ///
     /// # Errors
     /// The last decisions cannot be written.
-    pub fn finish(self) -> io::Result<Spooled> {
+    pub(crate) fn finish(self) -> io::Result<Spooled> {
         Ok(Spooled { file: BufReader::new(self.file.into_inner().map_err(io::IntoInnerError::into_error)?) })
     }
 }
 
 /// A reader of spooled decisions.
-pub struct Spooled {
+pub(crate) struct Spooled {
     file: BufReader<File>,
 }
 
@@ -69,7 +69,10 @@ impl Spooled {
     ///
     /// # Errors
     /// The first error of `take`, or an error in reading the file.
-    pub fn each(&mut self, mut take: impl FnMut(u64, &Decision) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    pub(crate) fn each(
+        &mut self,
+        mut take: impl FnMut(u64, &Decision) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         let mut at = 0;
         let mut line = Vec::new();
@@ -85,7 +88,7 @@ impl Spooled {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn at(&mut self, at: u64) -> anyhow::Result<Decision> {
+    pub(crate) fn at(&mut self, at: u64) -> anyhow::Result<Decision> {
         let here = self.file.stream_position()?;
         // Seeking within the buffer is free.
         self.file.seek_relative(i64::try_from(at)? - i64::try_from(here)?)?;

@@ -24,7 +24,7 @@ use leitong_text::page::mapping::pointer_to_field;
 const PIECE_BYTES: usize = 48;
 
 /// Texts of benchmarks, to be found in documents.
-pub struct Benchmarks {
+pub(crate) struct Benchmarks {
     letters_min: u32,
     bytes_max: usize,
     sampling: Sampling,
@@ -61,11 +61,11 @@ struct Place {
 /// The benchmarks take more memory than is allowed.
 #[derive(Debug, Error)]
 #[error("the texts of the benchmarks need more memory than {0} bytes")]
-pub struct TooLarge(usize);
+pub(crate) struct TooLarge(usize);
 
 /// A passage of a benchmark in a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub(crate) struct Found {
     /// The benchmark's file, the number of the item in it, and the JSON pointer of the text, as
     /// `FILE#ITEM/POINTER`.
     pub benchmark: String,
@@ -79,7 +79,7 @@ impl Benchmarks {
     /// Creates an empty collection. A passage has at least `letters_min` letters; texts and pieces take at most
     /// about `bytes_max` bytes.
     #[must_use]
-    pub fn new(letters_min: u32, bytes_max: usize) -> Self {
+    pub(crate) fn new(letters_min: u32, bytes_max: usize) -> Self {
         let run = letters_min / 2;
         Self {
             letters_min,
@@ -95,7 +95,7 @@ impl Benchmarks {
     }
 
     /// Begins with the next file.
-    pub fn begin_file(&mut self, name: &str) {
+    pub(crate) fn begin_file(&mut self, name: &str) {
         self.files.push(name.to_owned());
     }
 
@@ -104,7 +104,7 @@ impl Benchmarks {
     ///
     /// # Errors
     /// The texts take too much memory.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         item: u64,
         value: &Value,
@@ -177,31 +177,25 @@ impl Benchmarks {
 
     /// Returns the minimum number of letters of a passage.
     #[must_use]
-    pub fn letters_min(&self) -> u32 {
+    pub(crate) fn letters_min(&self) -> u32 {
         self.letters_min
     }
 
     /// Returns the number of texts that can be found.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.texts.len()
-    }
-
-    /// Returns true if no text can be found.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
     }
 
     /// Returns the number of texts with letters that are too short to be found.
     #[must_use]
-    pub fn short(&self) -> u64 {
+    pub(crate) fn short(&self) -> u64 {
         self.short
     }
 
     /// Returns the first passage of a benchmark in the normalised `text` of a document.
     #[must_use]
-    pub fn find(&self, text: &str) -> Option<Found> {
+    pub(crate) fn find(&self, text: &str) -> Option<Found> {
         let mut found = None;
         self.sampling.chosen(letters(text), |piece| {
             let first = self.first.get(&piece.hash).map(|first| self.places[*first as usize]);

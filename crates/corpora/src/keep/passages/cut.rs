@@ -7,6 +7,7 @@
 //! them: at most as many as a passage must have, and none at the start and end of lines and sentences.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::letters::{is_letter, letters, words};
 use super::pieces::Sampling;
@@ -14,10 +15,10 @@ use super::repeated::sampling;
 use leitong_base::hashed::HashedSet;
 
 /// Normalises a line of a text.
-pub(crate) type Normalise = Box<dyn Fn(&str) -> String + Send + Sync>;
+pub(crate) type Normalise = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Cuts passages out of texts.
-pub struct Cutter {
+pub(crate) struct Cutter {
     sampling: Sampling,
     frequent: HashedSet,
     normalise: Normalise,
@@ -25,7 +26,7 @@ pub struct Cutter {
 
 /// Counts of what was cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cut {
+pub(crate) struct Cut {
     /// Number of passages.
     pub passages: u64,
     /// Number of bytes.
@@ -45,12 +46,12 @@ struct Line {
 impl Cutter {
     /// Creates a cutter for the pieces with the hashes `frequent`, of passages with at least `letters_min` letters.
     #[must_use]
-    pub fn new(letters_min: u32, frequent: HashedSet, normalise: Normalise) -> Self {
+    pub(crate) fn new(letters_min: u32, frequent: HashedSet, normalise: Normalise) -> Self {
         Self { sampling: sampling(letters_min), frequent, normalise }
     }
 
     /// Cuts all passages out of `text`.
-    pub fn cut(&self, text: &mut String) -> Cut {
+    pub(crate) fn cut(&self, text: &mut String) -> Cut {
         let (mut normalised, mut lines) = (String::with_capacity(text.len()), Vec::new());
         let mut at = 0;
         for line in text.split('\n') {
@@ -174,7 +175,7 @@ mod tests {
                 true
             });
         }
-        Cutter::new(letters_min, hashes, Box::new(str::to_lowercase))
+        Cutter::new(letters_min, hashes, Arc::new(str::to_lowercase))
     }
 
     fn cut(cutter: &Cutter, text: &str) -> (String, Cut) {
@@ -211,11 +212,11 @@ mod tests {
     fn letters_that_become_several_do_not_move_the_cut() {
         let expanding = |text: &str| text.replace('ﬁ', "fi").to_lowercase();
         let known = cutter(20, &["The rights of all are reserved here and there"]);
-        let cutter = Cutter { normalise: Box::new(expanding), ..known };
+        let cutter = Cutter { normalise: Arc::new(expanding), ..known };
         let (kept, _) = cut(&cutter, "ﬁve ﬁsh! The rights of all are reserved here and there. ﬁn");
         assert_eq!(kept, "ﬁve ﬁsh! ﬁn");
         let merging = |text: &str| text.replace("ab", "x").to_lowercase();
-        let cutter = Cutter { normalise: Box::new(merging), ..cutter };
+        let cutter = Cutter { normalise: Arc::new(merging), ..cutter };
         let (kept, counts) = cut(&cutter, "ab. The rights of all are reserved here and there");
         assert_eq!((kept.starts_with("ab. The rights"), counts.left), (true, 1));
     }

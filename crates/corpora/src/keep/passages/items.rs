@@ -17,7 +17,7 @@ impl Benchmarks {
     ///
     /// # Errors
     /// The file cannot be read, is of another format, or has too many texts.
-    pub fn add_items(
+    pub(crate) fn add_items(
         &mut self,
         path: &Path,
         rules: &InputRules,

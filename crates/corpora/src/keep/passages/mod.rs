@@ -6,7 +6,7 @@
 //! Punctuation does not matter, nor do spaces and line breaks if a text is compared with a benchmark, letter by letter.
 //! Passages of many documents begin and end with a [word](letters::words), which an ideograph is, too.
 //! [Pieces](pieces) that are chosen by content find what texts share; what does not fit into memory is [sorted] on
-//! disk. Texts are read in parallel, and results are taken in the order of the documents, so they do not depend on the
+//! disk. [Steps](steps) are what a run does. Texts are read in parallel, and results are taken in the order of the documents, so they do not depend on the
 //! number of threads.
 
 pub(crate) mod benchmark;
@@ -16,6 +16,7 @@ pub(crate) mod letters;
 pub(crate) mod pieces;
 pub(crate) mod repeated;
 pub(crate) mod sorted;
+pub(crate) mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -24,9 +25,7 @@ use rayon::prelude::*;
 use super::Decision;
 use super::spool::{Spool, Spooled};
 use super::verify::texts::{Text, TextFile, decompressed};
-pub use benchmark::Benchmarks;
-pub use cut::{Cut, Cutter};
-pub use repeated::{Counts, Search};
+use benchmark::Benchmarks;
 
 /// Number of texts that are searched together.
 const BATCH_TEXTS: usize = 1024;
@@ -35,7 +34,7 @@ const BATCH_BYTES: u64 = 8 << 20;
 
 /// The limits of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Minimum number of letters of a passage.
     pub letters_min: u32,
     /// Minimum number of documents that have a passage which is listed or cut.
@@ -46,7 +45,7 @@ pub struct Limits {
 
 /// Counts of documents that were compared with benchmarks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Contaminated {
+pub(crate) struct Contaminated {
     /// Number of documents that contain a passage.
     pub documents: u64,
     /// Number of documents without a text to search.
@@ -59,7 +58,7 @@ impl Benchmarks {
     ///
     /// # Errors
     /// Decisions or texts cannot be read or written.
-    pub fn find_in_all(
+    pub(crate) fn find_in_all(
         &self,
         spooled: &mut Spooled,
         texts: &TextFile,

@@ -172,7 +172,7 @@ struct Line<'a> {
 
 /// Counts of passages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Number of documents whose texts were searched.
     pub searched: u64,
     /// Number of documents without a text to search.
@@ -182,7 +182,7 @@ pub struct Counts {
 }
 
 /// Searches for passages among the documents that are kept.
-pub struct Search<'a> {
+pub(crate) struct Search<'a> {
     limits: Limits,
     sampling: Sampling,
     folder: &'a Path,
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
     /// Creates a search in the `texts` of the documents that `choice` keeps. Pieces that do not fit into memory are
     /// sorted in `folder`.
     #[must_use]
-    pub fn new(limits: Limits, folder: &'a Path, texts: &'a TextFile, choice: &'a Choice) -> Self {
+    pub(crate) fn new(limits: Limits, folder: &'a Path, texts: &'a TextFile, choice: &'a Choice) -> Self {
         let sampling = sampling(limits.letters_min);
         Self { limits, sampling, folder, texts, choice, counts: Counts::default() }
     }
@@ -204,7 +204,7 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// Decisions or texts cannot be read, pieces cannot be sorted, or too many of them are in many documents.
-    pub fn frequent(&mut self, spooled: &mut Spooled) -> anyhow::Result<HashedSet> {
+    pub(crate) fn frequent(&mut self, spooled: &mut Spooled) -> anyhow::Result<HashedSet> {
         let mut chosen = Sorter::new(self.folder, self.limits.memory_bytes / 2);
         let (sampling, choice, counts) = (&self.sampling, self.choice, &mut self.counts);
         let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
     ///
     /// # Errors
     /// Decisions or texts cannot be read, or passages cannot be sorted or written.
-    pub fn list(
+    pub(crate) fn list(
         mut self,
         spooled: &mut Spooled,
         frequent: &HashedSet,
@@ -333,7 +333,7 @@ impl<'a> Search<'a> {
 
     /// Returns the counts of documents.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
 }

@@ -28,8 +28,7 @@ struct Table {
 
 impl Report {
     /// Formats the report as text, for a terminal or a file.
-    #[must_use]
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut out = String::new();
         for Table { title, note, head, mut rows } in self.tables() {
             // Urls come from pages and may contain terminal control codes.
@@ -56,8 +55,7 @@ impl Report {
     }
 
     /// Formats the report as HTML, for a browser.
-    #[must_use]
-    pub fn html(&self) -> String {
+    pub(super) fn html(&self) -> String {
         let mut out = format!(
             "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
              <meta name=\"viewport\" content=\"width=device-width\"><title>Leitong: documents and copies</title>\

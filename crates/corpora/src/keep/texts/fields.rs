@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use serde_json::value::RawValue;
 
 use crate::keep::annotate;
 use crate::keep::forms::Form;
+use crate::keep::options::WrongOption;
 use crate::source::csv;
 use crate::source::open::Input;
+use crate::source::rules::InputRules;
 use leitong_text::page::mapping::{first_name, pointer_to_field, segments};
 
 /// Maximum number of columns that an error lists.
@@ -76,12 +79,36 @@ impl InputField {
         })
     }
 
+    /// Rejects fields that an input, whose documents have the form with the same index, cannot have.
+    ///
+    /// # Errors
+    /// [`WrongOption`], or an input cannot be read.
+    pub(in crate::keep) fn check(
+        fields: &[Self],
+        inputs: &[PathBuf],
+        forms: &[Form],
+        rules: &InputRules,
+    ) -> anyhow::Result<()> {
+        if rules.warc_base.is_some() && !fields.is_empty() {
+            return Err(WrongOption::new("--fields: WARC records have no fields; leave it out"));
+        }
+        for (path, form) in inputs.iter().zip(forms) {
+            let missing = Self::missing(fields, path, form);
+            if let Some(missing) = missing.with_context(|| format!("cannot read {}", path.display()))? {
+                return Err(WrongOption::new(format_args!(
+                    "--fields: {missing}; leave it out, or use a separate run"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the message about a field that cannot be in an input, whose documents have this form: a column that is
     /// missing, or any field if documents have none.
     ///
     /// # Errors
     /// The input cannot be read.
-    pub fn missing(fields: &[Self], path: &Path, form: &Form) -> io::Result<Option<String>> {
+    fn missing(fields: &[Self], path: &Path, form: &Form) -> io::Result<Option<String>> {
         let of_table = |has: &dyn Fn(&str) -> bool, names: &[String]| {
             let field = fields.iter().find(|field| !has(&field.first()))?;
             let shown: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
@@ -112,8 +139,7 @@ impl InputField {
     }
 
     /// Returns the name of the top-level field.
-    #[must_use]
-    pub fn first(&self) -> String {
+    pub(crate) fn first(&self) -> String {
         first_name(&self.pointer).unwrap_or_default()
     }
 }

@@ -5,16 +5,15 @@
 //! converted in parallel, in batches of at most [`BATCH_BYTES`], and written in order by the same [`Output`] as
 //! unchanged documents: checkpoints, compression and Parquet files work in the same way.
 //!
-//! Every kept document is written. One that has no text says why, and is [counted](TextCounts).
+//! Every kept document is written. One that has no text says why, and is [counted](counts).
 
+pub(crate) mod counts;
 pub(crate) mod fields;
 mod records;
 mod row;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::bail;
 use rayon::prelude::*;
@@ -29,6 +28,7 @@ use crate::source::originals::Framing;
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 use crate::source::{Payload, Record};
+use counts::TextCounts;
 pub use fields::InputField;
 use leitong_base::record::{Credits, Reason};
 use leitong_text::extract::Extractor;
@@ -64,70 +64,8 @@ pub struct Text {
     pub is_plain: bool,
 }
 
-/// Counts of documents that were written, shared with the code that reports them.
-#[derive(Debug, Default)]
-pub struct TextCounts {
-    /// Number of documents.
-    pub documents: AtomicU64,
-    /// Number of documents whose Markdown was made from text without markup.
-    pub plain: AtomicU64,
-    /// Number of documents without text, by reason. `None` if it is not known.
-    without_text: Mutex<BTreeMap<Option<Reason>, u64>>,
-    /// Number of documents that lack a field, by the field's pointer.
-    lacking: Mutex<BTreeMap<String, u64>>,
-    /// Number of documents from which passages were cut, of passages and bytes that were cut, of lines whose passages
-    /// were left, and of documents without a letter afterwards.
-    cut: [AtomicU64; 5],
-}
-
-impl TextCounts {
-    /// Returns the number of documents without text, by reason.
-    #[must_use]
-    pub fn without_text(&self) -> Vec<(Option<Reason>, u64)> {
-        let counts = self.without_text.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.iter().map(|(reason, count)| (*reason, *count)).collect()
-    }
-
-    /// Returns the number of documents that lack a field, by the field's pointer.
-    #[must_use]
-    pub fn lacking(&self) -> Vec<(String, u64)> {
-        let counts = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.iter().map(|(pointer, count)| (pointer.clone(), *count)).collect()
-    }
-
-    /// Returns the number of documents from which passages were cut, the sum of what was cut, and the number of
-    /// documents that are empty now.
-    #[must_use]
-    pub fn cut(&self) -> (u64, Cut, u64) {
-        let [documents, passages, bytes, left, emptied] =
-            self.cut.each_ref().map(|count| count.load(Ordering::Relaxed));
-        (documents, Cut { passages, bytes, left }, emptied)
-    }
-
-    fn count_cut(&self, cut: Cut, text: &str) {
-        let is_empty = cut.bytes > 0 && text.trim().is_empty();
-        let counts = [u64::from(cut.bytes > 0), cut.passages, cut.bytes, cut.left, u64::from(is_empty)];
-        for (sum, count) in self.cut.iter().zip(counts) {
-            sum.fetch_add(count, Ordering::Relaxed);
-        }
-    }
-
-    fn count(&self, text: &Text, fields: &[InputField], values: &[Option<String>]) {
-        self.documents.fetch_add(1, Ordering::Relaxed);
-        self.plain.fetch_add(u64::from(text.is_plain), Ordering::Relaxed);
-        if text.text.is_none() {
-            let mut counts = self.without_text.lock().unwrap_or_else(PoisonError::into_inner);
-            *counts.entry(text.reason).or_default() += 1;
-        }
-        for (field, _) in fields.iter().zip(values).filter(|(_, value)| value.is_none()) {
-            let mut counts = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
-            *counts.entry(field.pointer.clone()).or_default() += 1;
-        }
-    }
-}
-
 /// The output of texts, with its inputs and settings.
-pub struct TextPlan {
+pub(crate) struct TextPlan {
     /// The output file.
     pub path: PathBuf,
     /// The inputs.
@@ -151,7 +89,7 @@ pub struct TextPlan {
 }
 
 /// A writer of texts.
-pub struct Texts {
+pub(crate) struct Texts {
     records: Records,
     fields: Vec<InputField>,
     added: Option<Added>,
@@ -189,7 +127,7 @@ impl Texts {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn open(plan: TextPlan, extent: Option<Extent>) -> anyhow::Result<Self> {
+    pub(crate) fn open(plan: TextPlan, extent: Option<Extent>) -> anyhow::Result<Self> {
         let TextPlan { path, inputs, readings, rules, fields, added, converter, counts, .. } = plan;
         let rows = match format_of(&path)? {
             NamedFormat::Parquet => Some(Rows::new(&path, &fields)?),
@@ -223,7 +161,7 @@ impl Texts {
     }
 
     /// Cuts passages out of the texts that are written from now on.
-    pub fn cut_with(&mut self, cutter: Cutter) {
+    pub(crate) fn cut_with(&mut self, cutter: Cutter) {
         self.cutter = Some(cutter);
     }
 
@@ -231,7 +169,7 @@ impl Texts {
     ///
     /// # Errors
     /// The records cannot be read.
-    pub fn pass_over(&mut self, place: (usize, u64)) -> anyhow::Result<()> {
+    pub(crate) fn pass_over(&mut self, place: (usize, u64)) -> anyhow::Result<()> {
         self.records.begin_with(place.0)?;
         self.records.find(place).map(drop)
     }
@@ -240,7 +178,7 @@ impl Texts {
     ///
     /// # Errors
     /// The document cannot be read, or others cannot be written.
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         decision: &Decision,
         is_kept: bool,
@@ -307,7 +245,7 @@ impl Texts {
     ///
     /// # Errors
     /// The documents cannot be written.
-    pub fn extent(&mut self) -> anyhow::Result<Extent> {
+    pub(crate) fn extent(&mut self) -> anyhow::Result<Extent> {
         self.write()?;
         self.output.extent()
     }
@@ -316,7 +254,7 @@ impl Texts {
     ///
     /// # Errors
     /// The file cannot be written, or an input was replaced.
-    pub fn finish(mut self) -> anyhow::Result<()> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         self.write()?;
         self.records.finish()?;
         self.output.finish()
@@ -335,7 +273,7 @@ fn json_of(payload: &Payload) -> &[u8] {
 ///
 /// # Errors
 /// The name belongs to another format.
-pub fn format_of(path: &Path) -> anyhow::Result<NamedFormat> {
+pub(super) fn format_of(path: &Path) -> anyhow::Result<NamedFormat> {
     let refused = |what: &str| {
         bail!(
             "{}: {what}, but texts are written as JSON lines or Parquet; choose a name that ends in .jsonl (also .jsonl.gz, \

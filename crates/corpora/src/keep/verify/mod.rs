@@ -27,7 +27,9 @@ use self::texts::{KeptText, KeptTexts, Place, Text, decompressed, hash_of};
 use super::Decision;
 use super::prefer::Choice;
 use super::spool::{Spool, Spooled};
-pub use texts::{Founded, Packer, TableTexts, TextFile};
+use leitong_base::terminal;
+pub use texts::Packer;
+use texts::{TableTexts, TextFile};
 
 /// Maximum number of kept texts of a cluster with which a document is compared, besides those that are equal.
 const COMPARED_MAX: usize = 8;
@@ -71,16 +73,13 @@ impl LostMax {
 }
 
 /// The error for text that does not say how much may be lost.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "expected a share of the text from 0 to 1, a number of letters, or both, such as 0.2, 300 or 0.2,300"
-)]
-pub struct NoLostMax;
+const NO_LOST_MAX: &str =
+    "expected a share of the text from 0 to 1, a number of letters, or both, such as 0.2, 300 or 0.2,300";
 
 impl FromStr for LostMax {
-    type Err = NoLostMax;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, NoLostMax> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut lost_max = Self::default();
         let mut parts = 0;
         for part in text.split(',') {
@@ -88,11 +87,11 @@ impl FromStr for LostMax {
             match (part.parse::<u32>(), part.parse::<f64>()) {
                 (Ok(letters), _) if letters > 1 => lost_max.letters = letters,
                 (_, Ok(share)) if (0.0..=1.0).contains(&share) => lost_max.share = share,
-                _ => return Err(NoLostMax),
+                _ => return Err(NO_LOST_MAX),
             }
             parts += 1;
         }
-        if parts > 2 { Err(NoLostMax) } else { Ok(lost_max) }
+        if parts > 2 { Err(NO_LOST_MAX) } else { Ok(lost_max) }
     }
 }
 
@@ -105,7 +104,7 @@ impl fmt::Display for LostMax {
 /// The outcome for a document that would be dropped: it is dropped, or kept for a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finding {
+pub(crate) enum Finding {
     /// It is dropped: a kept document contains it.
     Contained,
     /// It is kept: too much of its text would be lost.
@@ -118,7 +117,7 @@ pub enum Finding {
 
 /// The result of verifying a document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Check {
+pub(crate) struct Check {
     /// The finding.
     pub finding: Finding,
     /// The share of the text that is not in the kept document.
@@ -141,7 +140,7 @@ impl Check {
 
     /// Returns true if the document is kept because of this check.
     #[must_use]
-    pub fn keeps(&self) -> bool {
+    pub(crate) fn keeps(&self) -> bool {
         self.finding != Finding::Contained
     }
 }
@@ -158,7 +157,7 @@ pub(crate) fn shortened(text: &str) -> String {
 
 /// Counts of verified documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Number of documents that were compared before they were dropped.
     pub dropped: u64,
     /// Number of documents that are kept because text would be lost.
@@ -171,7 +170,7 @@ pub struct Counts {
 
 impl Counts {
     /// Counts a finding.
-    pub fn count(&mut self, finding: Finding) {
+    pub(crate) fn count(&mut self, finding: Finding) {
         *match finding {
             Finding::Contained => &mut self.dropped,
             Finding::TextLost => &mut self.text_lost,
@@ -182,13 +181,31 @@ impl Counts {
 
     /// Returns the number of documents that are kept by verification.
     #[must_use]
-    pub fn kept(&self) -> u64 {
+    pub(super) fn kept(&self) -> u64 {
         self.text_lost + self.facts_differ + self.not_verified
+    }
+
+    /// Reports the counts. The stored texts took `stored` bytes.
+    pub(super) fn note(&self, stored: u64) {
+        let Self { dropped, text_lost, facts_differ, not_verified } = self;
+        terminal::note(format_args!(
+            "verified: {dropped} documents are dropped and {} kept: {text_lost} because text would be lost, \
+             {facts_differ} because facts differ, {not_verified} because they could not be compared (texts took \
+             {:.1} MB on disk)",
+            self.kept(),
+            stored as f64 / 1e6
+        ));
+        if *not_verified > 0 {
+            terminal::note(
+                "documents cannot be compared if a run without --verify stored the kept document of their \
+                 cluster",
+            );
+        }
     }
 }
 
 /// Verifies the documents of a run, once all decisions and the choice are known.
-pub struct Verifier<'a> {
+pub(crate) struct Verifier<'a> {
     lost_max: LostMax,
     /// The texts of this run.
     run: &'a TextFile,
@@ -203,7 +220,7 @@ pub struct Verifier<'a> {
 impl<'a> Verifier<'a> {
     /// Creates a verifier of documents with the texts `run`. `table` has the texts of earlier runs.
     #[must_use]
-    pub fn new(lost_max: LostMax, run: &'a TextFile, table: Option<TableTexts>) -> Self {
+    pub(crate) fn new(lost_max: LostMax, run: &'a TextFile, table: Option<TableTexts>) -> Self {
         Self { lost_max, run, table, kept: KeptTexts::default(), last: None }
     }
 
@@ -212,7 +229,7 @@ impl<'a> Verifier<'a> {
     ///
     /// # Errors
     /// Decisions or texts cannot be read or written.
-    pub fn verify(
+    pub(crate) fn verify(
         mut self,
         spooled: &mut Spooled,
         choice: &Choice,

@@ -105,7 +105,7 @@ pub(crate) fn hash_of(compressed: &[u8]) -> Option<u64> {
 
 /// The place of a compressed text in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
+pub(crate) struct Place {
     /// The position in the file.
     pub(in crate::keep) at: u64,
     /// The length.
@@ -113,7 +113,7 @@ pub struct Place {
 }
 
 /// A file of compressed texts, one after the other.
-pub struct TextFile {
+pub(crate) struct TextFile {
     file: File,
     bytes: u64,
 }
@@ -123,7 +123,7 @@ impl TextFile {
     ///
     /// # Errors
     /// The operating system's error.
-    pub fn create(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
         Ok(Self { file: tempfile::tempfile_in(folder)?, bytes: 0 })
     }
 
@@ -131,7 +131,7 @@ impl TextFile {
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short.
-    pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
+    pub(crate) fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
         let (file, bytes) = (create_or_cut(path, bytes)?, bytes.unwrap_or(0));
         Ok(Self { file, bytes })
     }
@@ -140,7 +140,7 @@ impl TextFile {
     ///
     /// # Errors
     /// The text cannot be written.
-    pub fn push(&mut self, compressed: &[u8]) -> io::Result<Place> {
+    pub(crate) fn push(&mut self, compressed: &[u8]) -> io::Result<Place> {
         self.file.write_all_at(compressed, self.bytes)?;
         let place = Place { at: self.bytes, bytes: length(compressed)? };
         self.bytes += compressed.len() as u64;
@@ -151,7 +151,7 @@ impl TextFile {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read(&self, place: Place) -> io::Result<Vec<u8>> {
+    pub(crate) fn read(&self, place: Place) -> io::Result<Vec<u8>> {
         let mut compressed = vec![0; place.bytes as usize];
         self.file.read_exact_at(&mut compressed, place.at)?;
         Ok(compressed)
@@ -161,21 +161,21 @@ impl TextFile {
     ///
     /// # Errors
     /// The texts cannot be written.
-    pub fn extent(&mut self) -> io::Result<Extent> {
+    pub(crate) fn extent(&mut self) -> io::Result<Extent> {
         self.file.sync_data()?;
         Ok(Extent { file: 0, bytes: self.bytes, parts: 0 })
     }
 
     /// Returns the length of the file.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
 /// The text of a kept document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeptText {
+pub(crate) struct KeptText {
     /// Hash of the text.
     pub hash: u64,
     /// The place of the compressed text.
@@ -184,7 +184,7 @@ pub struct KeptText {
 
 /// The texts of kept documents, by cluster. Most clusters have one.
 #[derive(Debug, Default)]
-pub struct KeptTexts {
+pub(crate) struct KeptTexts {
     /// The first text of each cluster, by the log offset of its founder.
     first: HashMap<u64, KeptText>,
     /// Further texts of a cluster.
@@ -193,7 +193,7 @@ pub struct KeptTexts {
 
 impl KeptTexts {
     /// Adds a text to the cluster with this founder.
-    pub fn add(&mut self, founder: u64, text: KeptText) {
+    pub(crate) fn add(&mut self, founder: u64, text: KeptText) {
         match self.first.entry(founder) {
             Entry::Vacant(none) => drop(none.insert(text)),
             Entry::Occupied(_) => self.more.entry(founder).or_default().push(text),
@@ -201,13 +201,13 @@ impl KeptTexts {
     }
 
     /// Returns the texts of a cluster in the order in which they were added.
-    pub fn of_cluster(&self, founder: u64) -> impl Iterator<Item = KeptText> + '_ {
+    pub(crate) fn of_cluster(&self, founder: u64) -> impl Iterator<Item = KeptText> + '_ {
         self.first.get(&founder).into_iter().chain(self.more.get(&founder).into_iter().flatten()).copied()
     }
 }
 
 /// The texts of kept documents in the folder of a table, by cluster.
-pub struct TableTexts {
+pub(crate) struct TableTexts {
     texts: TextFile,
     path: PathBuf,
     /// The log offset at which this run began.
@@ -217,7 +217,7 @@ pub struct TableTexts {
 
 /// The clusters whose texts are needed.
 #[derive(Debug, Clone, Copy)]
-pub struct Founded {
+pub(crate) struct Founded {
     /// The log offset of the oldest centroid of the table. Older clusters have expired.
     pub oldest: u64,
     /// The log offset at which the run begins. Texts of a run that was not completed are removed.
@@ -226,14 +226,14 @@ pub struct Founded {
 
 impl TableTexts {
     /// The version of the format of the file in a table's folder.
-    pub const FORMAT_VERSION: u32 = 1;
+    pub(crate) const FORMAT_VERSION: u32 = 1;
 
     /// Opens the file in the table's folder, or creates it. Texts of expired clusters are removed once they make
     /// up half of it.
     ///
     /// # Errors
     /// The file cannot be read or written, or is another file.
-    pub fn open(folder: &Path, founded: Founded) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path, founded: Founded) -> io::Result<Self> {
         let path = folder.join("texts.leitong");
         let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
         let texts = TextFile { file: opened, bytes: 0 };
@@ -312,7 +312,7 @@ impl TableTexts {
     ///
     /// # Errors
     /// The text cannot be written.
-    pub fn add(&mut self, founder: u64, compressed: &[u8]) -> io::Result<()> {
+    pub(crate) fn add(&mut self, founder: u64, compressed: &[u8]) -> io::Result<()> {
         let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + compressed.len());
         record.extend_from_slice(&founder.to_le_bytes());
         record.extend_from_slice(&self.run.to_le_bytes());
@@ -327,7 +327,7 @@ impl TableTexts {
 
     /// Returns the texts by cluster.
     #[must_use]
-    pub fn kept(&self) -> &KeptTexts {
+    pub(crate) fn kept(&self) -> &KeptTexts {
         &self.kept
     }
 
@@ -335,7 +335,7 @@ impl TableTexts {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn read(&self, place: Place) -> io::Result<Vec<u8>> {
+    pub(crate) fn read(&self, place: Place) -> io::Result<Vec<u8>> {
         self.texts.read(place)
     }
 
@@ -343,7 +343,7 @@ impl TableTexts {
     ///
     /// # Errors
     /// The texts cannot be written.
-    pub fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         self.texts.file.sync_data()
     }
 }

@@ -1,0 +1,94 @@
+//! Chooses the documents that are kept, before verification.
+
+use super::copy::{Needs, Ranked, Ranker, Walk};
+use super::fields::Field;
+use super::guard::Sources;
+use super::options::{Options, WrongOption};
+use super::prefer::{Choice, Prefer, Rules};
+use super::spool::Spooled;
+use leitong_base::terminal;
+
+/// Chooses the documents to keep. `walk` returns a reading of the inputs, of tables only one column. Returns the sources
+/// of the documents as well, if the documents had to be read.
+pub(super) fn choose(
+    options: &Options,
+    rules: Rules,
+    walk: impl FnOnce(Option<String>) -> Walk,
+    spooled: &mut Spooled,
+) -> anyhow::Result<(Choice, Option<Sources>)> {
+    let needs = Needs {
+        prefer: options.prefer.clone(),
+        one_per: options.one_per.clone(),
+        source: options.by.clone().filter(|_| options.source_removed_max.is_some()),
+    };
+    if options.keeps_first(rules) {
+        return Ok((Choice::first(rules), None));
+    }
+    let mut ranker = Ranker::new(walk(needs.column()), needs, Choice::ranked(rules));
+    spooled.each(|_, decision| ranker.rank(decision))?;
+    let ranked = ranker.finish();
+    check_fields(options, &ranked)?;
+    Ok((ranked.choice, Some(ranked.sources)))
+}
+
+/// Rejects fields that no document has, and reports how many documents lack them.
+fn check_fields(options: &Options, ranked: &Ranked) -> anyhow::Result<()> {
+    let prefer = &options.prefer;
+    let value = match prefer {
+        Prefer::Highest(pointer) | Prefer::Lowest(pointer) => Some(format!("number at {pointer}")),
+        Prefer::Newest => Some("time of fetch (fetched_at)".to_owned()),
+        Prefer::Published => Some("date of publication".to_owned()),
+        Prefer::First | Prefer::Longest => None,
+    };
+    if let Some(value) = value {
+        let option = format!("--prefer {prefer}");
+        let lack =
+            Lack { option: &option, value: &value, lacking: ranked.lacking, documents: ranked.documents };
+        // Whether pages state a date is not known in advance, so the option is no mistake.
+        if *prefer != Prefer::Published {
+            lack.reject_if_all()?;
+        }
+        lack.note("documents that have one are preferred");
+    }
+    if let Some(field) = &options.one_per {
+        let (option, value) = (format!("--one-per {field}"), format!("value of {field}"));
+        let lacking = ranked.lacking_group;
+        let lack = Lack { option: &option, value: &value, lacking, documents: ranked.documents };
+        // Texts without addresses have no host, whatever the option.
+        if *field != Field::Host {
+            lack.reject_if_all()?;
+        }
+        lack.note("they are one group");
+    }
+    Ok(())
+}
+
+/// The documents without a value that an option needs.
+struct Lack<'a> {
+    option: &'a str,
+    value: &'a str,
+    lacking: u64,
+    documents: u64,
+}
+
+impl Lack<'_> {
+    fn reject_if_all(&self) -> anyhow::Result<()> {
+        let Self { option, value, lacking, documents } = self;
+        if lacking < documents || *documents == 0 {
+            return Ok(());
+        }
+        Err(WrongOption::new(format_args!(
+            "{option}: none of the {documents} documents has a {value}; check the option, or leave it out. No document is \
+             written, and the table is not saved"
+        )))
+    }
+
+    fn note(&self, effect: &str) {
+        let Self { option, value, lacking, documents } = self;
+        if *lacking > 0 {
+            terminal::note(format_args!(
+                "{lacking} of {documents} documents have no {value} ({option}); in their clusters, {effect}"
+            ));
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The documents of a run: opens their outputs, takes the decisions during the run, and writes at its end what had to
+//! wait.
+//!
+//! If the choice of documents is known at once, they are copied while the run goes on. Otherwise the decisions, and the
+//! texts if they are needed, wait in files on disk until the run is over.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use anyhow::Context;
+
+use super::annotate::Added;
+use super::choose::choose;
+use super::copy::{Copied, Copier, Outputs, Walk};
+use super::forms::{EarlyForm, Form};
+use super::options::{Checkpoints, Options, TableOfRun, folder_beside};
+use super::output::{Output, Plan};
+use super::passages::benchmark::Benchmarks;
+use super::passages::steps;
+use super::prefer::{Choice, Rules};
+use super::referents::Referents;
+use super::report::Report;
+use super::sink::{KeepSink, Kept, StoredTexts};
+use super::sizes::{Sizes, TableSizes};
+use super::spool::{Spool, Spooled};
+use super::texts::counts::TextCounts;
+use super::texts::{InputField, TextPlan, Texts};
+use super::verify::Verifier;
+use super::verify::texts::{TableTexts, TextFile};
+use crate::sink::Sink;
+use crate::sink::whole_lines::WholeLines;
+use crate::source::inputs::InputNames;
+use crate::source::reading::Reading;
+use crate::source::rules::InputRules;
+
+/// The documents of a run: where they go, and which of them are kept.
+pub struct Keeping<'a> {
+    options: Options,
+    inputs: &'a [PathBuf],
+    /// The first reading of each input, in which its pages were decided.
+    readings: &'a [Arc<Reading>],
+    input_rules: &'a InputRules,
+    /// The forms of the inputs in which documents are written unchanged.
+    forms: Arc<[EarlyForm]>,
+    rules: Rules,
+    /// The open outputs, until the copier takes them or the run is over.
+    outputs: Option<Outputs>,
+    checkpoints: Option<Checkpoints<'a>>,
+    /// Counts of the texts that are written, if any are.
+    text_counts: Arc<TextCounts>,
+    benchmarks: Option<Benchmarks>,
+}
+
+impl<'a> Keeping<'a> {
+    /// Opens the outputs for the documents of a run over `inputs`. Each input has the name of its file in
+    /// folders and its first reading. The run begins at `log_offset`, or resumes at an earlier checkpoint.
+    ///
+    /// # Errors
+    /// An input or a benchmark cannot be read, or an output cannot be written. [`WrongOption`](super::WrongOption) if the options do not
+    /// fit the inputs.
+    pub fn begin(
+        mut options: Options,
+        (inputs, names, readings): (&'a [PathBuf], &[PathBuf], &'a [Arc<Reading>]),
+        input_rules: &'a InputRules,
+        log_offset: u64,
+        checkpoints: Option<Checkpoints<'a>>,
+    ) -> anyhow::Result<Self> {
+        let rules = Rules {
+            one_per_value: options.one_per.is_some(),
+            drop_undecidable: options.drop_undecidable,
+            log_offset,
+        };
+        let passages = options.passages.as_ref().filter(|_| options.compares());
+        let benchmarks =
+            passages.map(|passages| steps::read_benchmarks(passages, input_rules)).transpose()?;
+        let early: Arc<[EarlyForm]> = match options.copies() {
+            true => EarlyForm::read_all(inputs, input_rules)?.into(),
+            false => Arc::default(),
+        };
+        let forms: Vec<Form> = early.iter().map(|early| early.form.clone()).collect();
+        let copies_at_once = options.copies_at_once(rules);
+        let added = options.added();
+        let at_once = checkpoints.as_ref().filter(|_| copies_at_once);
+        let folder = at_once.map(|checkpoints| checkpoints.folder);
+        let extent = |name: &str| checkpoints.as_ref().and_then(|checkpoints| checkpoints.extent(name));
+        let output = |name, path: Option<&PathBuf>, added| {
+            let Some(path) = path else { return Ok(None) };
+            let checkpoints = folder.map(|folder| (name, folder.to_owned()));
+            let plan = Plan { path, names, forms: &forms, added, checkpoints, waits: !copies_at_once };
+            match extent(name) {
+                None => Output::create(plan).map(Some),
+                Some(extent) => Output::resume(plan, extent).map(Some),
+            }
+        };
+        let text_counts = Arc::new(TextCounts::default());
+        let writes_texts = options.texts.is_some();
+        let texts = match (&options.keep, options.texts.take()) {
+            (Some(path), Some(texts)) => {
+                InputField::check(&texts.fields, inputs, &forms, input_rules)?;
+                let plan = TextPlan {
+                    path: path.clone(),
+                    inputs: inputs.to_vec(),
+                    readings: readings.to_vec(),
+                    rules: texts.rules,
+                    fields: texts.fields,
+                    added: options.annotate.then_some(Added { cut: options.cuts(), ..added }),
+                    converter: texts.converter,
+                    counts: Arc::clone(&text_counts),
+                    checkpoints: folder.map(Path::to_owned),
+                    waits: !copies_at_once,
+                };
+                Some(Box::new(Texts::open(plan, extent("keep"))?))
+            }
+            _ => None,
+        };
+        let outputs = match options.copies() {
+            true => {
+                let unchanged = options.keep.as_ref().filter(|_| !writes_texts);
+                Some(Outputs {
+                    keep: output("keep", unchanged, options.annotate.then_some(added))?,
+                    texts,
+                    drop: output("drop", options.drop.as_ref(), Some(added))?,
+                    annotate: options.annotate,
+                    added,
+                    revisit: options.revisit.then(|| referents(&options, at_once)).transpose()?,
+                })
+            }
+            false => None,
+        };
+        let forms = if writes_texts && options.drop.is_none() { Arc::default() } else { early };
+        Ok(Self {
+            options,
+            inputs,
+            readings,
+            input_rules,
+            forms,
+            rules,
+            outputs,
+            checkpoints,
+            text_counts,
+            benchmarks,
+        })
+    }
+
+    /// Creates the sink that takes the decisions of the run, in front of `inner`, the sink of verdicts. `packed` gives
+    /// the compressed text of each document, or `None` if it has no text, in the order of the decisions.
+    ///
+    /// # Errors
+    /// A file cannot be written, or a thread cannot be started.
+    pub fn sink<S: Sink>(
+        &mut self,
+        inner: S,
+        names: InputNames,
+        packed: Receiver<Option<Box<[u8]>>>,
+    ) -> anyhow::Result<KeepSink<S>> {
+        let spool = self.spool()?;
+        let texts = self.texts()?.map(|file| StoredTexts { packed, file });
+        KeepSink::new(inner, names, self.copier()?, spool, texts)
+    }
+
+    /// Returns a second reading of the inputs. Of tables it reads only the column `column`, if one is given.
+    fn walk(&self, column: Option<String>) -> Walk {
+        let forms = Arc::clone(&self.forms);
+        Walk::new(self.inputs.to_vec(), self.readings.to_vec(), self.input_rules.clone(), forms, column)
+    }
+
+    /// Returns a copier that works during the run, or `None` if the choice is known only at the end.
+    fn copier(&mut self) -> anyhow::Result<Option<Copier>> {
+        let at_once = self.options.copies_at_once(self.rules);
+        let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };
+        let mut copier = Copier::new(self.walk(None), outputs, Choice::first(self.rules));
+        if let Some((_, last)) = self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.earlier) {
+            copier.pass_over(last)?;
+        }
+        Ok(Some(copier))
+    }
+
+    /// Returns the file in which decisions wait for the end of the run, or `None` if nothing needs them then.
+    fn spool(&self) -> anyhow::Result<Option<Spool>> {
+        let Options { clusters, report, .. } = &self.options;
+        let copies_later = self.options.copies() && !self.options.copies_at_once(self.rules);
+        if clusters.is_none() && report.is_none() && !copies_later && !self.options.needs_texts() {
+            return Ok(None);
+        }
+        let Some(checkpoints) = &self.checkpoints else { return self.new_spool().map(Some) };
+        let path = checkpoints.folder.join("decisions");
+        let spool = Spool::at(&path, checkpoints.bytes("decisions"));
+        Ok(Some(spool.with_context(|| format!("cannot write {}", path.display()))?))
+    }
+
+    /// Returns a temporary file for decisions.
+    fn new_spool(&self) -> anyhow::Result<Spool> {
+        let folder = self.options.temporary_folder();
+        Spool::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))
+    }
+
+    /// Returns the file for the texts of documents, or `None` if none are needed.
+    fn texts(&self) -> anyhow::Result<Option<TextFile>> {
+        if !self.options.needs_texts() {
+            return Ok(None);
+        }
+        if let Some(checkpoints) = &self.checkpoints {
+            let path = checkpoints.folder.join("texts");
+            let texts = TextFile::at(&path, checkpoints.bytes("texts"));
+            return Ok(Some(texts.with_context(|| format!("cannot write {}", path.display()))?));
+        }
+        let folder = self.options.temporary_folder();
+        let texts = TextFile::create(&folder);
+        Ok(Some(texts.with_context(|| format!("cannot write into {}", folder.display()))?))
+    }
+
+    /// Copies the documents that had to wait, and writes the clusters, the accounts and the report. `sink` has taken all
+    /// decisions.
+    ///
+    /// # Errors
+    /// A document cannot be read or written. [`WrongOption`](super::WrongOption) if the options do not fit the documents.
+    pub fn finish<S: Sink>(
+        mut self,
+        sink: KeepSink<S>,
+        table: Option<&TableOfRun<'_>>,
+    ) -> anyhow::Result<()> {
+        let Kept { mut copied, spooled, texts } = sink.finish()?;
+        let Some(mut spooled) = spooled else {
+            copied.iter().for_each(|finished| finished.copied.note());
+            self.text_counts.note();
+            return Ok(());
+        };
+        if let (Some(texts), Some(benchmarks)) = (&texts, &self.benchmarks) {
+            spooled = steps::compare(&mut spooled, texts, benchmarks, self.new_spool()?)?;
+        }
+        let walk = |column| self.walk(column);
+        let (choice, sources) = choose(&self.options, self.rules, walk, &mut spooled)?;
+        let mut verified = None;
+        if let (Some(texts), Some(lost_max)) = (&texts, self.options.verify) {
+            let stored = texts.bytes();
+            let table = table.map(|table| {
+                let texts = TableTexts::open(table.folder, table.founded());
+                texts.with_context(|| format!("cannot use the texts in the table {}", table.folder.display()))
+            });
+            let verifier = Verifier::new(lost_max, texts, table.transpose()?);
+            let (checked, counts) = verifier
+                .verify(&mut spooled, &choice, self.new_spool()?)
+                .context("cannot verify the documents that would be dropped")?;
+            (spooled, verified) = (checked, Some((counts, stored)));
+        }
+        if let (Some(removed_max), Some(sources)) = (self.options.source_removed_max, &sources) {
+            sources.check(&mut spooled, &choice, removed_max)?;
+        }
+        if let (Some(texts), Some(passages)) = (&texts, &self.options.passages) {
+            let folder = self.options.temporary_folder();
+            let cutter = steps::find_repeated(passages, (&mut spooled, &choice, texts), &folder)?;
+            let texts = self.outputs.as_mut().and_then(|outputs| outputs.texts.as_mut());
+            if let (Some(cutter), Some(texts)) = (cutter, texts) {
+                texts.cut_with(cutter);
+            }
+        }
+        if let Some(path) = &self.options.clusters {
+            let cannot = || format!("cannot write {}", path.display());
+            let mut lines = WholeLines::create(path).with_context(cannot)?;
+            choice.write_clusters(&mut spooled, &mut lines).with_context(cannot)?;
+        }
+        let [walk, first_walk] = [(); 2].map(|()| self.walk(None));
+        if let Some(mut outputs) = self.outputs {
+            if let Some(referents) = &mut outputs.revisit {
+                first_walk.collect_referents(&choice, &mut spooled, referents)?;
+            }
+            let sizes = self.options.cluster_sizes.then(|| sizes(&mut spooled, table)).transpose()?;
+            let copier = Copier::new(walk, outputs, choice);
+            let mut copier = copier.with_accounts(self.options.by.clone()).with_sizes(sizes);
+            spooled.each(|_, decision| copier.copy(decision))?;
+            copied = Some(copier.finish()?);
+        }
+        let (copied, accounts) = copied.map(|finished| (finished.copied, finished.accounts)).unzip();
+        let accounts = accounts.flatten();
+        if let (Some(path), Some(accounts)) = (&self.options.accounts, &accounts) {
+            accounts.write(path).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        if let Some(path) = &self.options.report {
+            let report = Report::collect(&mut spooled, copied, accounts, self.benchmarks.is_some())?;
+            report.write(path).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        copied.iter().for_each(Copied::note);
+        self.text_counts.note();
+        if self.options.cuts() {
+            self.text_counts.note_cut();
+        }
+        if let Some((counts, stored)) = verified {
+            counts.note(stored);
+        }
+        Ok(())
+    }
+}
+
+/// Opens the file of what revisit records refer to.
+fn referents(options: &Options, checkpoints: Option<&Checkpoints<'_>>) -> anyhow::Result<Referents> {
+    if let Some(checkpoints) = checkpoints {
+        let path = checkpoints.folder.join("referents");
+        let referents = Referents::at(&path, checkpoints.bytes("referents"));
+        return referents.with_context(|| format!("cannot write {}", path.display()));
+    }
+    let folder = folder_beside(options.keep.iter());
+    Referents::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))
+}
+
+/// Counts the documents of each cluster, those of earlier runs with the same table included.
+fn sizes(spooled: &mut Spooled, table: Option<&TableOfRun<'_>>) -> anyhow::Result<Sizes> {
+    let run = spooled.cluster_sizes()?;
+    let Some(table) = table else { return Ok(run) };
+    let all = TableSizes::add(table.folder, &run, table.founded(), table.until);
+    Ok(all
+        .with_context(|| format!("cannot count the documents of clusters in {}", table.folder.display()))?
+        .sizes)
+}

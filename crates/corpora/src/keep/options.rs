@@ -1,0 +1,238 @@
+//! What a run writes about its documents, and which of them it keeps.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::annotate::Added;
+use super::fields::Field;
+use super::output::Output;
+use super::parts;
+use super::passages::Limits;
+use super::prefer::{Prefer, Rules};
+use super::texts::{Converter, InputField, format_of};
+use super::verify::LostMax;
+use super::verify::texts::Founded;
+use crate::sink::{Extent, Extents};
+use crate::source::rules::InputRules;
+
+/// What a run writes about its documents, and which of them it keeps.
+pub struct Options {
+    /// The output for kept documents: a file, or a folder with one file per input.
+    pub keep: Option<PathBuf>,
+    /// The output for dropped documents, which get fields about their verdicts.
+    pub drop: Option<PathBuf>,
+    /// The output for the clusters with their members.
+    pub clusters: Option<PathBuf>,
+    /// The output for a report: JSON or HTML if its name says so, otherwise text.
+    pub report: Option<PathBuf>,
+    /// The output for the counts by source: CSV if its name says so, otherwise JSON.
+    pub accounts: Option<PathBuf>,
+    /// The texts that are written to `keep` instead of unchanged documents.
+    pub texts: Option<TextOptions>,
+    /// True if kept documents get the fields about their verdicts, too.
+    pub annotate: bool,
+    /// True if revisit records replace dropped documents from WARC files.
+    pub revisit: bool,
+    /// The document of each cluster to keep.
+    pub prefer: Prefer,
+    /// The field that groups the documents of a cluster. One document per group is kept.
+    pub one_per: Option<Field>,
+    /// True if undecidable pages are dropped.
+    pub drop_undecidable: bool,
+    /// The limits on text that may be lost with a document, if documents are verified before they are dropped.
+    pub verify: Option<LostMax>,
+    /// The field whose values are sources.
+    pub by: Option<Field>,
+    /// Maximum share of the documents of a source that may be dropped.
+    pub source_removed_max: Option<f64>,
+    /// True if annotated documents get the number of documents in their cluster.
+    pub cluster_sizes: bool,
+    /// Passages of benchmarks, and passages that many documents have.
+    pub passages: Option<PassageOptions>,
+}
+
+/// The texts that are written instead of documents.
+pub struct TextOptions {
+    /// The fields of the input that are written.
+    pub fields: Vec<InputField>,
+    /// The rules of the first reading, which also select the columns of `fields`.
+    pub rules: InputRules,
+    /// The converter.
+    pub converter: Box<dyn Converter>,
+}
+
+/// Passages that documents share with benchmarks or with many other documents.
+pub struct PassageOptions {
+    /// The benchmarks. Documents that share a passage with one are dropped.
+    pub against: Vec<PathBuf>,
+    /// The output for the passages that many kept documents have.
+    pub list: Option<PathBuf>,
+    /// True if these passages are cut out of texts.
+    pub cut: bool,
+    /// Minimum number of letters of a passage.
+    pub letters_min: u32,
+    /// Minimum number of documents that have a passage which is listed or cut.
+    pub documents_min: u32,
+    /// Bytes of memory for benchmarks, or for passages.
+    pub memory_bytes: usize,
+    /// Normalises a line of a text as terms are.
+    pub normalise: Arc<dyn Fn(&str) -> String + Send + Sync>,
+}
+
+/// The folder for the checkpoints of a run.
+pub struct Checkpoints<'a> {
+    /// The folder.
+    pub folder: &'a Path,
+    /// The checkpoint that an earlier, killed process left: the length of each output, and the last record that was
+    /// decided.
+    pub earlier: Option<(&'a Extents, (usize, u64))>,
+}
+
+/// The table of a run.
+pub struct TableOfRun<'a> {
+    /// The folder.
+    pub folder: &'a Path,
+    /// The log offset of the oldest cluster that documents of the run may have joined.
+    pub oldest: u64,
+    /// The log offset at which the run began.
+    pub begun_at: u64,
+    /// The log offset at which the run ends.
+    pub until: u64,
+}
+
+/// An error in the options of a run, which shows only when its inputs are read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongOption(String);
+
+impl WrongOption {
+    /// Returns the error with this message.
+    pub(super) fn new(message: impl fmt::Display) -> anyhow::Error {
+        anyhow::Error::new(Self(message.to_string()))
+    }
+}
+
+impl TextOptions {
+    /// Checks that texts can be written to a file of this name.
+    ///
+    /// # Errors
+    /// The name belongs to another format.
+    pub fn check_name(path: &Path) -> anyhow::Result<()> {
+        format_of(path).map(drop)
+    }
+}
+
+impl Checkpoints<'_> {
+    /// Removes the parts of outputs from `folder` that no checkpoint needs. `extents` are those of the current
+    /// checkpoint, if there is one.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn remove_parts(folder: &Path, extents: Option<&Extents>) -> io::Result<()> {
+        parts::remove(folder, extents)
+    }
+
+    /// Returns the length of this output at the earlier checkpoint.
+    pub(super) fn extent(&self, output: &str) -> Option<Extent> {
+        self.earlier.and_then(|(extents, _)| extents.get(output).copied())
+    }
+
+    /// Returns the number of bytes of this output at the earlier checkpoint.
+    pub(super) fn bytes(&self, output: &str) -> Option<u64> {
+        self.extent(output).map(|extent| extent.bytes)
+    }
+}
+
+impl TableOfRun<'_> {
+    /// Returns the clusters that documents of the run may have joined.
+    pub(super) fn founded(&self) -> Founded {
+        Founded { oldest: self.oldest, before: self.begun_at }
+    }
+}
+
+impl Options {
+    /// Returns the files that documents of inputs with these `names` are written to, if `path` is the output.
+    #[must_use]
+    pub fn output_files(path: &Path, names: &[PathBuf]) -> Vec<PathBuf> {
+        Output::paths(path, names)
+    }
+
+    /// Returns true if documents are written.
+    pub(super) fn copies(&self) -> bool {
+        self.keep.is_some() || self.drop.is_some()
+    }
+
+    /// Returns true if documents are compared with benchmarks.
+    pub(super) fn compares(&self) -> bool {
+        self.passages.as_ref().is_some_and(|passages| !passages.against.is_empty())
+    }
+
+    /// Returns true if passages are cut out of texts.
+    pub(super) fn cuts(&self) -> bool {
+        self.passages.as_ref().is_some_and(|passages| passages.cut)
+    }
+
+    /// Returns true if the texts of documents are needed at the end of the run.
+    pub(super) fn needs_texts(&self) -> bool {
+        self.passages.is_some() || self.verify.is_some()
+    }
+
+    /// Returns true if documents can be copied during the run.
+    pub(super) fn copies_at_once(&self, rules: Rules) -> bool {
+        // Accounts are not part of a checkpoint.
+        let waits = self.verify.is_some()
+            || self.cluster_sizes
+            || self.source_removed_max.is_some()
+            || self.by.is_some();
+        let waits = waits || self.compares() || self.cuts();
+        self.prefer.is_known_at_once(rules) && !waits
+    }
+
+    /// Returns true if the first document of each cluster is kept, whatever else is known of documents.
+    pub(super) fn keeps_first(&self, rules: Rules) -> bool {
+        self.prefer.is_known_at_once(rules) && self.source_removed_max.is_none() && !self.compares()
+    }
+
+    /// Returns the groups of fields that annotated documents get.
+    pub(super) fn added(&self) -> Added {
+        Added {
+            cluster_size: self.cluster_sizes,
+            check: self.verify.is_some(),
+            benchmark: self.compares(),
+            // Only texts are cut.
+            cut: false,
+        }
+    }
+
+    /// Returns the folder for temporary files: that of the first output that is a file.
+    pub(super) fn temporary_folder(&self) -> PathBuf {
+        let Self { keep, drop, clusters, report, passages, .. } = self;
+        let list = passages.as_ref().and_then(|passages| passages.list.as_ref());
+        let outputs = [keep.as_ref(), drop.as_ref(), clusters.as_ref(), report.as_ref(), list];
+        folder_beside(outputs.into_iter().flatten())
+    }
+}
+
+impl PassageOptions {
+    /// Returns true if passages that are in many documents are searched for.
+    pub(super) fn repeats(&self) -> bool {
+        self.list.is_some() || self.cut
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        let Self { letters_min, documents_min, memory_bytes, .. } = *self;
+        Limits { letters_min, documents_min, memory_bytes }
+    }
+}
+
+/// Returns the folder of the first output that is a file.
+pub(super) fn folder_beside<'a>(mut outputs: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
+    let first = outputs.find(|path| *path != Path::new("-"));
+    match first.and_then(|path| path.parent()) {
+        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
+        Some(folder) => folder.to_owned(),
+        None => std::env::temp_dir(),
+    }
+}

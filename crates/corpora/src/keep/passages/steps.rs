@@ -1,0 +1,116 @@
+//! The steps of a run about passages: it reads benchmarks, compares documents with them, and lists or cuts what many
+//! documents have.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use super::benchmark::Benchmarks;
+use super::cut::Cutter;
+use super::repeated::{Counts, Search};
+use super::{Contaminated, Limits};
+use crate::keep::options::{PassageOptions, WrongOption};
+use crate::keep::prefer::Choice;
+use crate::keep::spool::{Spool, Spooled};
+use crate::keep::verify::texts::TextFile;
+use crate::sink::whole_lines::WholeLines;
+use crate::source::is_object;
+use crate::source::rules::InputRules;
+use leitong_base::terminal;
+
+/// Reads the benchmarks.
+pub(in crate::keep) fn read_benchmarks(
+    options: &PassageOptions,
+    rules: &InputRules,
+) -> anyhow::Result<Benchmarks> {
+    let normalised = |text: &str| {
+        // A line feed ends a paragraph, and each paragraph has its own script.
+        let lines: Vec<String> = text.lines().map(|line| (options.normalise)(line)).collect();
+        lines.join("\n")
+    };
+    let Limits { letters_min, memory_bytes, .. } = options.limits();
+    let mut benchmarks = Benchmarks::new(letters_min, memory_bytes);
+    for path in &options.against {
+        if !is_object(path) && !path.is_file() {
+            return Err(WrongOption::new(format_args!(
+                "--against {}: there is no such file",
+                path.display()
+            )));
+        }
+        benchmarks.add_items(path, rules, &normalised).with_context(|| {
+            format!(
+                "--against {}: cannot read the benchmark (texts may take {} MB, see --passage-memory)",
+                path.display(),
+                memory_bytes >> 20
+            )
+        })?;
+    }
+    let (found, short) = (benchmarks.len(), benchmarks.short());
+    if found == 0 {
+        return Err(WrongOption::new(format_args!(
+            "--against: the benchmarks have no text of at least {letters_min} letters; lower --passage-letters, or \
+             name other files"
+        )));
+    }
+    if short > 0 {
+        terminal::note(format_args!(
+            "{short} of {} texts in the benchmarks have fewer than {letters_min} letters and are not looked for \
+             (--passage-letters)",
+            found as u64 + short,
+        ));
+    }
+    Ok(benchmarks)
+}
+
+/// Compares all documents with the benchmarks.
+pub(in crate::keep) fn compare(
+    spooled: &mut Spooled,
+    texts: &TextFile,
+    benchmarks: &Benchmarks,
+    searched: Spool,
+) -> anyhow::Result<Spooled> {
+    let (searched, Contaminated { documents, not_searched }) = benchmarks
+        .find_in_all(spooled, texts, searched)
+        .context("cannot compare documents with benchmarks")?;
+    terminal::note(format_args!(
+        "benchmarks: {documents} documents contain a passage of {} letters or more and are dropped",
+        benchmarks.letters_min()
+    ));
+    note_not_searched(not_searched);
+    Ok(searched)
+}
+
+/// Lists the passages that are in many of the documents that are kept. Returns the cutter, if they are to be cut.
+pub(in crate::keep) fn find_repeated(
+    options: &PassageOptions,
+    (spooled, choice, texts): (&mut Spooled, &Choice, &TextFile),
+    folder: &Path,
+) -> anyhow::Result<Option<Cutter>> {
+    if !options.repeats() {
+        return Ok(None);
+    }
+    let mut search = Search::new(options.limits(), folder, texts, choice);
+    let frequent = search.frequent(spooled).context("cannot find passages")?;
+    note_not_searched(search.counts().not_searched);
+    if let Some(path) = &options.list {
+        let cannot = || format!("cannot write {}", path.display());
+        let mut lines = WholeLines::create(path).with_context(cannot)?;
+        let Counts { searched, passages, .. } =
+            search.list(spooled, &frequent, &mut lines).with_context(cannot)?;
+        terminal::note(format_args!(
+            "passages: {passages} are in {} documents or more, of {searched} that are kept",
+            options.documents_min
+        ));
+    }
+    Ok(options.cut.then(|| Cutter::new(options.letters_min, frequent, Arc::clone(&options.normalise))))
+}
+
+fn note_not_searched(count: u64) {
+    if count > 0 {
+        terminal::note(format_args!(
+            "{count} documents are not searched for passages, since they have no main text (see the reasons of \
+             undecidable pages)"
+        ));
+    }
+}
