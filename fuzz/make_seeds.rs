@@ -15,7 +15,7 @@ use leitong_base::record::{
     Carried, Cause, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Reason, Received,
     TextDigest, Timestamp, Unreadable,
 };
-use leitong_cluster::changelog::{position_message, position_record};
+use leitong_cluster::changelog::ChangelogRecord;
 use leitong_cluster::log::{Entry, Sent, Watermark, Watermarks};
 use leitong_cluster::{
     Canonical, Centroid, ClusterRules, Clusterer, NewCanonical, NewCentroid, Position, Rank,
@@ -137,10 +137,10 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
     let canonical = Canonical { rank: Rank::from_bytes([9; 16]), page };
     let record = NewCanonical { number: 1, log_offset: 20, canonical }.to_record(9, 3);
     add(&record.key, record.value.as_deref());
-    let first = position_message(&clusterer, &IDENTITY, 0, Some(8), &watermarks).expect("in memory");
-    add(b"position", position_record(&first).value.as_deref());
+    let first = IDENTITY.position(&clusterer, 0, Some(8), &watermarks).expect("in memory");
+    add(b"position", ChangelogRecord::of_position(&first).value.as_deref());
     let second = proto::Position { centroid_count: 2, dead_below: 1, oldest_log_offset: Some(20), ..first };
-    add(b"position", position_record(&second).value.as_deref());
+    add(b"position", ChangelogRecord::of_position(&second).value.as_deref());
     write("changelog", "three", &changelog);
 
     let folder = tempfile::tempdir().expect("a folder");

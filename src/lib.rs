@@ -88,9 +88,9 @@ pub use leitong_base::record::{Credits, PublicationTime, Reason};
 pub use leitong_cluster::verdict::{self, Kind, Verdict};
 pub use leitong_fingerprint::{self as fingerprint, Comparison, Detector};
 pub use leitong_store::snapshot::SnapshotError;
-pub use leitong_text::{
-    Body, Document, ExtractConfig, Extractor, Page, Segmenter, Terms, extract, page, segment,
-};
+pub use leitong_text::extract::{self, Document, ExtractConfig, Extractor};
+pub use leitong_text::page::{self, Body, Page};
+pub use leitong_text::segment::{self, Segmenter, Terms};
 
 #[cfg(test)]
 #[path = "../tests/golden/mod.rs"]

@@ -7,7 +7,7 @@ use leitong::config::Config;
 use leitong::config::hash::cluster_hash;
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::proto;
-use leitong_cluster::changelog::{Identity, position_message, position_record};
+use leitong_cluster::changelog::{ChangelogRecord, Identity};
 use leitong_cluster::log::{TopicIds, Watermarks};
 use leitong_cluster::{Centroid, ClusterRules, Clusterer, NewCentroid, Position};
 use rdkafka::producer::Producer;
@@ -83,10 +83,10 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
     let expiry = config.expiry.clone();
     let clusterer =
         Clusterer::starting_at(count, Arc::clone(detector), ClusterRules::expiry_only(expiry), position);
-    let message = position_message(&clusterer, &identity, 0, Some(1), &Watermarks::default());
+    let message = identity.position(&clusterer, 0, Some(1), &Watermarks::default());
     let message = message.expect("in memory");
     let message = proto::Position { centroid_count: count, oldest_log_offset: Some(0), ..message };
-    let record = position_record(&message);
+    let record = ChangelogRecord::of_position(&message);
     topics::send(&producer, &topic, &Row { key: Some(record.key), value: record.value, ..Row::default() });
     producer.flush(Duration::from_secs(120)).expect("delivered");
     installation

@@ -10,7 +10,7 @@ mod common;
 use std::sync::{Arc, LazyLock};
 
 use common::IDENTITY;
-use leitong_cluster::changelog::{POSITION_KEY, Restoration, Restored, position_message, position_record};
+use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY, Restoration, Restored};
 use leitong_cluster::{CanonicalConfig, ClusterRules, NewCanonical, NewCentroid, Preference};
 use leitong_fingerprint::Detector;
 use libfuzzer_sys::fuzz_target;
@@ -69,7 +69,7 @@ fn check(restored: Restored) {
     let Restored { clusterer, watermarks, cluster_hash_since, table_id } = restored;
     let position = clusterer.position();
     let count = clusterer.centroid_count() as u64;
-    let message = position_message(&clusterer, &IDENTITY, cluster_hash_since, table_id, &watermarks);
+    let message = IDENTITY.position(&clusterer, cluster_hash_since, table_id, &watermarks);
     let message = message.expect("a table in memory does not fail");
     let first = clusterer.founded() - count;
     let mut again = restoration();
@@ -89,7 +89,7 @@ fn check(restored: Restored) {
             again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
         }
     }
-    let record = position_record(&message);
+    let record = ChangelogRecord::of_position(&message);
     again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
     let again = again.finish(&IDENTITY, None).expect("it is whole");
     assert_eq!(again.clusterer.position(), position);

@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use super::problem::Problem;
 use super::tables::{AsOf, KnownCluster};
 use leitong_base::record::Timestamp;
-use leitong_cluster::verdict::{Number, Relation, Verdict};
+use leitong_cluster::verdict::{Number, Verdict};
 use leitong_cluster::{CanonicalPage, Centroid, ClusterId};
+use leitong_fingerprint::relation::Relation;
 use leitong_fingerprint::{Detector, Shares, to_display};
 
 /// The answer to a request.

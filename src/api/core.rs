@@ -24,7 +24,7 @@ use leitong_base::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinti
 use leitong_cluster::{ClusterId, Scratch};
 use leitong_corpora::source::Payload;
 use leitong_text::page::mapping::MessageOutcome;
-use leitong_text::page::{Body, Hints, Page, PageError, checked_id, checked_url, decompressed};
+use leitong_text::page::{Body, Hints, Page, PageError, decompressed};
 
 /// Converter of requests to answers, shared by all threads.
 pub(crate) struct Core {
@@ -203,7 +203,7 @@ impl Core {
             let reader = if options.url.is_some() { &self.look_up_reader } else { self.stage.reader() };
             return named(accepted(reader.record(line))?, options);
         }
-        checked_url(options.url.clone()).map_err(|error| {
+        Page::checked_url(options.url.clone()).map_err(|error| {
             let mut problem = unreadable(&error);
             problem.detail += "; pass the url as ?url=…, percent-encoded";
             problem
@@ -320,13 +320,13 @@ fn raw_page(request: &Request, page_bytes_max: usize) -> Page {
 fn named(mut page: Page, options: &Options) -> Result<Page, Problem> {
     if let Some(url) = &options.url {
         let has_own_id = page.id != Page::id_for_url(&page.url);
-        page.url = checked_url(Some(url.clone())).map_err(|error| unreadable(&error))?;
+        page.url = Page::checked_url(Some(url.clone())).map_err(|error| unreadable(&error))?;
         if !has_own_id {
             page.id = Page::id_for_url(&page.url);
         }
     }
     if options.id.is_some() {
-        page.id = checked_id(options.id.clone(), &page.url).map_err(|error| unreadable(&error))?;
+        page.id = Page::checked_id(options.id.clone(), &page.url).map_err(|error| unreadable(&error))?;
     }
     Ok(page)
 }

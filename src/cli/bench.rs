@@ -19,7 +19,7 @@ use leitong_base::work::Work;
 use leitong_cluster::verdict::{Conclusion, Verdict};
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::source::{Payload, Record, Source};
-use leitong_lab::bench::{self, Plan, Program, Report, StageFigures};
+use leitong_lab::bench::{Plan, Program, Report, StageFigures};
 use leitong_text::extract::Document;
 use leitong_text::page::Page;
 use leitong_text::segment::Segmenter;
@@ -157,7 +157,7 @@ fn stages(
     let clusterer = Clusterer::new(detector.clone(), config.cluster_rules(), Position::default());
     let cluster_stage = ClusterStage::new(clusterer, detector.clone(), 0);
     let mut program = Run { stage, workspace: stage.workspace(), cluster_stage };
-    bench::stages(records, &mut program, &**detector, segmenter)
+    StageFigures::measure(records, &mut program, &**detector, segmenter)
 }
 
 fn sizes(millions: &[f64]) -> anyhow::Result<Vec<usize>> {

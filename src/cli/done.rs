@@ -18,7 +18,7 @@ use leitong_base::proto::{FinishedRun, WrittenOutput};
 use leitong_base::record::Timestamp;
 use leitong_base::terminal;
 use leitong_corpora::sink::Counts;
-use leitong_corpora::source::{Input, Reading, digest, digests_of_beginnings, is_object};
+use leitong_corpora::source::{Input, ReadPart, Reading, is_object};
 use leitong_store::snapshot::{TableDir, Unfinished};
 
 /// Advice for a user who wants to repeat a finished run.
@@ -143,7 +143,8 @@ impl Marked {
         for MarkedInput { path, bytes, version } in &self.inputs {
             let shorter: Vec<u64> = lengths.range(1..*bytes).copied().collect();
             if version.is_none() && !shorter.is_empty() {
-                let digests = File::open(path).and_then(|file| digests_of_beginnings(file, &shorter));
+                let digests =
+                    File::open(path).and_then(|file| ReadPart::digests_of_beginnings(file, &shorter));
                 let digests = digests.with_context(|| format!("cannot read {}", path.display()))?;
                 beginnings.extend(digests.iter().map(|(bytes, digest)| entry(*bytes, digest)));
             }
@@ -367,7 +368,7 @@ fn digest_of(path: &Path) -> io::Result<(String, Option<u64>)> {
         // Objects of stores have versions.
         return Ok((String::new(), None));
     }
-    let (digest, bytes) = digest(File::open(path)?)?;
+    let (digest, bytes) = ReadPart::digest(File::open(path)?)?;
     Ok((digest, Some(bytes)))
 }
 

@@ -23,6 +23,7 @@ mod extract;
 mod idf;
 mod interrupt;
 mod kept;
+mod logging;
 mod open;
 mod outputs;
 mod passages;
@@ -50,16 +51,14 @@ mod topics;
 mod tune;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
-use tracing_subscriber::Layer;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
+use clap::{CommandFactory, Parser, Subcommand};
 
-use leitong_base::terminal::{self, LogLines};
+use leitong_base::terminal;
+use leitong_corpora::keep::WrongOption;
+use logging::LogFormat;
 
 /// Exit status if the reader of the output has closed it: 128 and the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;
@@ -76,14 +75,6 @@ struct Cli {
     log_format: LogFormat,
     #[command(subcommand)]
     command: Command,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum LogFormat {
-    /// Lines of text
-    Text,
-    /// One JSON object per line
-    Json,
 }
 
 #[derive(Debug, Subcommand)]
@@ -139,33 +130,6 @@ enum Command {
     Man(shell::Man),
 }
 
-/// Sets up the log on standard error. `RUST_LOG` chooses what is logged: a level, or modules with levels, as
-/// in `info,leitong::worker=debug`.
-fn log_to_standard_error(format: LogFormat) {
-    let wanted = std::env::var("RUST_LOG").unwrap_or_default();
-    let default = Targets::new().with_default(LevelFilter::INFO);
-    let (filter, refused) = match wanted.parse::<Targets>() {
-        _ if wanted.is_empty() => (default, None),
-        Ok(filter) => (filter, None),
-        Err(error) => (default, Some(error)),
-    };
-    let colours = terminal::colours_wanted() && std::io::stderr().is_terminal();
-    let layer = tracing_subscriber::fmt::layer().with_target(false);
-    let layer = match format {
-        LogFormat::Text => layer.with_writer(|| LogLines::Text).with_ansi(colours).boxed(),
-        LogFormat::Json => {
-            terminal::notes_are_events();
-            layer.json().flatten_event(true).with_writer(|| LogLines::Json).boxed()
-        }
-    };
-    tracing_subscriber::registry().with(layer).with(filter).init();
-    if let Some(why) = refused {
-        tracing::warn!(
-            "RUST_LOG = {wanted:?} is ignored: {why}; use a level such as info, or modules with levels such as info,leitong::kafka=debug"
-        );
-    }
-}
-
 /// Runs the program `leitong`, and returns its exit status. The first of `arguments` is the name of the program. A
 /// process can call this only once, since it sets up logging.
 #[must_use]
@@ -179,7 +143,7 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
         Err(refused_or_help) => return print_clap(&refused_or_help),
     };
     let format = cli.log_format;
-    log_to_standard_error(format);
+    logging::to_standard_error(format);
     let result = match cli.command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
@@ -222,7 +186,7 @@ fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
         LogFormat::Text => terminal::note_lines(format_args!("leitong: {error:#}\n")),
         LogFormat::Json => tracing::error!("{error:#}"),
     }
-    ExitCode::from(if error.is::<settings::Wrong>() { 2 } else { 1 })
+    ExitCode::from(if error.is::<settings::Wrong>() || error.is::<WrongOption>() { 2 } else { 1 })
 }
 
 /// Prints a message of clap: help and version to standard output, errors to standard error.

@@ -14,9 +14,12 @@ use crate::config::Config;
 #[cfg(feature = "kafka")]
 use crate::kafka::sample;
 use leitong_corpora::source::{Payload, Source};
-use leitong_text::page::mapping::{PRESETS, Sample, Survey};
+use leitong_text::page::mapping::{PRESETS, Survey};
 #[cfg(feature = "kafka")]
 use leitong_text::page::{decompressed, without_schema_head};
+
+/// The key and the value of a message.
+type Sample = (Option<Vec<u8>>, Vec<u8>);
 
 /// Number of messages that are examined.
 const SAMPLES_MAX: usize = 200;

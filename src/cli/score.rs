@@ -12,8 +12,7 @@ use crate::config::Config;
 use crate::pipeline::page_reader::PageReader;
 use leitong_base::terminal;
 use leitong_corpora::source::Payload;
-use leitong_lab::eval::StreamScore;
-use leitong_lab::eval::verdicts::{self, GivenVerdict};
+use leitong_lab::eval::{GivenVerdict, StreamScore};
 use leitong_lab::pages::Label;
 
 /// A file of verdicts, and the name that it has in the table.
@@ -60,12 +59,12 @@ pub(super) fn run(
     let mut scored = Vec::new();
     for VerdictFile { name, path } in files {
         let given = given_verdicts(path, &config)?;
-        let score = verdicts::score(&pages, given, seed)
+        let score = StreamScore::of_verdicts(&pages, given, seed)
             .map_err(|misfit| wrong(format_args!("{}: {misfit}", path.display())))?;
         scored.push(Scored { name: name.clone(), score });
     }
     let rows = scored.iter().map(|scored| (scored.name.as_str(), &scored.score));
-    let table = format!("{} labelled pages; seed {seed}.\n\n{}", pages.len(), verdicts::table(rows));
+    let table = format!("{} labelled pages; seed {seed}.\n\n{}", pages.len(), StreamScore::table(rows));
     if let Some(path) = json {
         documents::write(path, &(serde_json::to_string_pretty(&scored)? + "\n"))?;
     }

@@ -10,6 +10,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use super::interrupt::Interrupt;
+use super::logging::colours_wanted;
 use super::settings::{self, wrong};
 use crate::kafka::received::Received;
 use crate::kafka::tail::{Start, Tail};
@@ -251,7 +252,7 @@ struct Lines {
 impl Lines {
     fn new(json: bool) -> Self {
         let out = std::io::stdout();
-        let colours = out.is_terminal() && terminal::colours_wanted();
+        let colours = out.is_terminal() && colours_wanted();
         Self { out: BufWriter::new(out), json, colours, shown: 0, unreadable: 0 }
     }
 

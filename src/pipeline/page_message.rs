@@ -12,8 +12,7 @@ use leitong_base::record::{Cause, Received};
 use leitong_corpora::source::{Payload, Source, WarcReader};
 use leitong_text::page::mapping::{self, Framing, Mapping, MessageOutcome, Reading, Skip};
 use leitong_text::page::{
-    Body, DecompressError, Hints, Page, PageConfig, PageError, PageRules, checked_url, decompressed,
-    without_schema_head,
+    Body, DecompressError, Hints, Page, PageConfig, PageError, PageRules, decompressed, without_schema_head,
 };
 
 /// A message as received.
@@ -87,7 +86,7 @@ impl Message<'_> {
 
     /// Returns the page whose body is the value.
     fn body(&self, value: &[u8], codings: Option<&[u8]>, limits: &PageConfig) -> Result<Page, PageError> {
-        let url = checked_url(Some(self.url()?)).map_err(|error| match error {
+        let url = Page::checked_url(Some(self.url()?)).map_err(|error| match error {
             PageError::MissingUrl => PageError::MissingKey,
             error => error,
         })?;

@@ -18,7 +18,7 @@ use leitong_base::record::{Cause, Place, Unreadable};
 use leitong_base::terminal::escape;
 use leitong_corpora::source::{Payload, WarcFolder, csv_delimiter};
 use leitong_text::page::mapping::{self, Mapping, MessageOutcome, PRESETS, Reading, Recognizer, Skip};
-use leitong_text::page::{Body, Page, PageConfig, PageError, PageRules, made_up_url};
+use leitong_text::page::{Body, Page, PageConfig, PageError, PageRules};
 
 /// Number of messages after which pointers that never matched are reported.
 const TELL_AFTER_MESSAGES: u64 = 1_000;
@@ -110,7 +110,7 @@ impl PageReader {
         // Sources of tables make urls for their rows, because they know the columns.
         let made_up = match place {
             Place::Line { input, line } if self.may_make_up && csv_delimiter(input).is_none() => {
-                Some(made_up_url(input, *line))
+                Some(Page::made_up_url(input, *line))
             }
             _ => None,
         };

@@ -21,9 +21,7 @@ use super::shared_stage::{SharedStage, StageReader};
 use crate::pipeline::cluster_stage::ClusterStage;
 use leitong_base::proto;
 use leitong_base::record::{Cause, LogRecord, Place, Timestamp, Unreadable};
-use leitong_cluster::changelog::{
-    ChangelogRecord, Identity, Restored, position_message, position_record, text_records,
-};
+use leitong_cluster::changelog::{ChangelogRecord, Identity, Restored};
 use leitong_cluster::log::{Admission, Entry, EntryError, LogPlace, Origin, Watermarks};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Clusterer, TableFault};
@@ -254,8 +252,13 @@ impl LogPartition {
                 .into_iter()
                 .map(|change| change.to_record(position.log_generation, position.log_partition)),
         );
-        records.extend(text_records(&texts, end, position.log_generation, position.log_partition));
-        records.push(position_record(&last));
+        records.extend(ChangelogRecord::of_texts(
+            &texts,
+            end,
+            position.log_generation,
+            position.log_partition,
+        ));
+        records.push(ChangelogRecord::of_position(&last));
         Ok(records)
     }
 
@@ -265,7 +268,7 @@ impl LogPartition {
     /// [`TableFault`] if files of the table cannot be read.
     pub(crate) fn position(&self) -> Result<proto::Position, TableFault> {
         let (clusterer, since) = (self.clusterer(), self.cluster_hash_since);
-        position_message(&clusterer, &self.identity, since, self.table_id, &self.watermarks)
+        self.identity.position(&clusterer, since, self.table_id, &self.watermarks)
     }
 
     /// Returns the cluster stage and the watermarks, for saving.
@@ -426,7 +429,7 @@ mod tests {
                     }
                 }
             }
-            (taken, (changes, texts), position_record(&state.position().expect("in memory")))
+            (taken, (changes, texts), ChangelogRecord::of_position(&state.position().expect("in memory")))
         };
         let one_by_one = run(1);
         let (taken, (changes, texts), _) = &one_by_one;

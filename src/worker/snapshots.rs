@@ -20,7 +20,7 @@ use super::stop::Stop;
 use crate::kafka::ports::{Reader, Record};
 use crate::telemetry::metrics;
 use leitong_base::proto;
-use leitong_cluster::changelog::{POSITION_KEY, cluster_of};
+use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
 use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
 
 /// Age at which a snapshot is rewritten even if nothing was added, to show that snapshots are still made.
@@ -130,7 +130,7 @@ impl Next {
             self.whole = true;
             return Ok(());
         }
-        let id = cluster_of(key).context("a key without a cluster id")?;
+        let id = ChangelogRecord::cluster_of(key).context("a key without a cluster id")?;
         self.whole = false;
         if let Some(value) = record.value() {
             self.file.add(id.log_offset, value)?;

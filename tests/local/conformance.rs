@@ -7,12 +7,14 @@ use leitong::config::Config;
 use leitong::config::detectors::{BASELINES, DETECTORS};
 use leitong::config::load;
 use leitong::config::scope::File;
-use leitong_base::limits::EVIDENCE_BYTES_MAX;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::resources::Resources;
 use leitong_text::extract::{Document, Paragraph, ParagraphKind, Place};
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 use proptest::prelude::*;
+
+/// Maximum length of the evidence in a verdict, in bytes.
+const EVIDENCE_BYTES_MAX: usize = 2 * 1024;
 
 static SEGMENTER: LazyLock<Segmenter> =
     LazyLock::new(|| Segmenter::new(&Config::default().segment, &Lexicons::default()).expect("the defaults"));

@@ -2,7 +2,7 @@
 //! its own text.
 
 use leitong::{Config, Deduplicator, Kind, Page, Verdict};
-use leitong_cluster::verdict::Relation;
+use leitong_fingerprint::relation::Relation;
 
 use crate::common;
 

@@ -94,18 +94,6 @@ impl Hasher for SeededKey {
     }
 }
 
-/// Returns the length of the longest run of occupied slots: how far a look-up in a table of open addressing
-/// may have to go. For tests of such tables.
-#[must_use]
-pub fn longest_row(taken: impl Iterator<Item = bool>) -> usize {
-    let (mut row, mut longest) = (0, 0);
-    for taken in taken {
-        row = if taken { row + 1 } else { 0 };
-        longest = longest.max(row);
-    }
-    longest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,11 +9,6 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::Value;
-
-/// Maximum length of one line in the log on standard error. Longer lines are truncated.
-const LOG_LINE_BYTES_MAX: usize = 4 * 1024;
-
 /// Escapes every control character, including line ends, so `text` stays on one line.
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
@@ -46,12 +41,6 @@ fn escape_if(text: &str, escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
-}
-
-/// Returns true if the user wants colours on a terminal, by the convention of <https://no-color.org>.
-#[must_use]
-pub fn colours_wanted() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// True if messages are logged as events, so a reader of the JSON log finds nothing else on standard error.
@@ -107,61 +96,6 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writer of log lines to standard error. Lines have at most [`LOG_LINE_BYTES_MAX`] bytes.
-#[derive(Debug, Clone, Copy)]
-pub enum LogLines {
-    /// Text: long lines are cut, and control characters other than those of colours are escaped.
-    Text,
-    /// JSON, which has no control characters. The strings of a long line are cut, so it stays valid JSON.
-    Json,
-}
-
-impl Write for LogLines {
-    /// Writes a line. `tracing-subscriber` passes each line in one call.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let line = String::from_utf8_lossy(bytes);
-        write_to_standard_error(&match self {
-            Self::Text => Cow::Owned(log_line(&line)),
-            Self::Json => json_log_line(&line),
-        });
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn json_log_line(line: &str) -> Cow<'_, str> {
-    if line.len() <= LOG_LINE_BYTES_MAX {
-        return Cow::Borrowed(line);
-    }
-    let Ok(Value::Object(mut fields)) = serde_json::from_str(line) else { return Cow::Borrowed(line) };
-    // An eighth each: an event has few fields, and seldom two long ones.
-    for value in fields.values_mut() {
-        if let Value::String(text) = value
-            && text.len() > LOG_LINE_BYTES_MAX / 8
-        {
-            let end = text.floor_char_boundary(LOG_LINE_BYTES_MAX / 8);
-            *text = format!("{}… ({} bytes in all)", &text[..end], text.len());
-        }
-    }
-    Cow::Owned(format!("{}\n", Value::Object(fields)))
-}
-
-/// Escapes and cuts a line of text. Its colours are `tracing-subscriber`'s own, which has escaped all other
-/// control characters.
-fn log_line(line: &str) -> String {
-    let line = line.strip_suffix('\n').unwrap_or(line);
-    let shown = escape_if(line, |c| is_control(c) && c != '\u{1b}');
-    if shown.len() <= LOG_LINE_BYTES_MAX {
-        return format!("{shown}\n");
-    }
-    let end = shown.floor_char_boundary(LOG_LINE_BYTES_MAX);
-    let reset = if shown.contains('\u{1b}') { "\u{1b}[0m" } else { "" };
-    format!("{}… ({} bytes in all){reset}\n", &shown[..end], shown.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,25 +111,5 @@ mod tests {
         );
         assert_eq!(escape("gpj\u{202e}exe\u{2028}"), r"gpj\u{202e}exe\u{2028}");
         assert_eq!(escape_lines("a\n\tb\r\u{1b}"), "a\n\tb\\r\\u{1b}");
-    }
-
-    #[test]
-    fn json_log_lines_stay_json_when_they_are_cut() {
-        let line = serde_json::json!({ "level": "WARN", "message": "长".repeat(100_000), "number": 7 });
-        let cut: Value = serde_json::from_str(&json_log_line(&format!("{line}\n"))).expect("JSON");
-        assert_eq!((&cut["level"], &cut["number"]), (&line["level"], &line["number"]));
-        let message = cut["message"].as_str().expect("a string");
-        assert!(message.len() < LOG_LINE_BYTES_MAX && message.ends_with("(300000 bytes in all)"));
-    }
-
-    #[test]
-    fn log_lines_are_one_line_of_bounded_length() {
-        assert_eq!(log_line("\u{1b}[32mINFO\u{1b}[0m a\nb\r\n"), "\u{1b}[32mINFO\u{1b}[0m a\\nb\\r\n");
-        let long = log_line(&format!("url={}\n", "长".repeat(100_000)));
-        assert!(
-            long.len() < LOG_LINE_BYTES_MAX + 40 && long.ends_with("(300004 bytes in all)\n"),
-            "{}",
-            long.len()
-        );
     }
 }

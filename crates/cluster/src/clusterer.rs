@@ -12,8 +12,8 @@ use super::canonical::{Canonical, Canonicals, NewCanonical, Rank};
 use super::fault::TableFault;
 use super::old::OldCentroids;
 use super::recrawls::{CrawlChange, Crawls};
-use super::seen::{NewText, text_key};
-use super::table::{Centroid, NearCentroid, Query, Scratch, Table, TableBytes, is_in_full};
+use super::seen::{NewText, SeenText};
+use super::table::{Centroid, NearCentroid, Query, Scratch, Table, TableBytes};
 use super::tiers::Tiers;
 use super::{Bounds, CanonicalPage, ClusterId, ClusterRules, Decision, ExpiryConfig};
 use leitong_base::record::{FingerprintRecord, Outcome, Reason, Timestamp};
@@ -800,7 +800,7 @@ impl<'a> Unexpired<'a> {
             return Ok(None);
         }
         let Some(centroid) = self.table.centroid(near.number, scratch)? else { return Ok(None) };
-        let is_so = is_in_full(self.detector, near.related, query.fingerprint, &centroid.fingerprint);
+        let is_so = near.is_in_full(self.detector, query.fingerprint, &centroid.fingerprint);
         Ok(is_so.then_some((centroid, near)))
     }
 }
@@ -808,7 +808,7 @@ impl<'a> Unexpired<'a> {
 /// Returns the query for a record, and the key of its text; `None` if it has no fingerprint.
 fn query_and_key(record: &FingerprintRecord) -> Option<(Query<'_>, u128)> {
     let query = query(record)?;
-    Some((query, text_key(query.corpus, query.fingerprint_hash, record.text?.digest)))
+    Some((query, SeenText::key_of(query.corpus, query.fingerprint_hash, record.text?.digest)))
 }
 
 /// Returns the query for a record; `None` if it has no fingerprint.

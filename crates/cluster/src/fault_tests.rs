@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{
-    Centroid, Clusterer, Decision, ExpiryConfig, Founding, Handed, NearCentroid, NearestCentroids,
-    OldCentroids, Position, PreviewOptions, Purpose, Query, Scratch, SeenTexts, TableFault,
+    Centroid, Clusterer, Decision, ExpiryConfig, Handed, NearCentroid, NearestCentroids, OldCentroids,
+    Position, PreviewOptions, Purpose, Query, Scratch, SeenTexts, TableFault,
 };
 use leitong_base::record::FingerprintRecord;
 use leitong_fingerprint::detectors::simhash::SimHash;
@@ -54,7 +54,7 @@ impl OldCentroids for FailsOnce {
     fn centroid(&self, _: u64) -> Result<Option<Centroid>, TableFault> {
         Ok(None)
     }
-    fn founded(&self, _: u64) -> Result<Option<Founding>, TableFault> {
+    fn founded(&self, _: u64) -> Result<Option<(u64, Option<Timestamp>)>, TableFault> {
         Ok(None)
     }
     fn check(&self) -> Result<(), TableFault> {

@@ -76,13 +76,12 @@ pub(crate) use clusterer::{Left, Recrawl, WhatIsLeft};
 pub use expiry::{Bounds, ExpiryConfig};
 pub use fault::TableFault;
 pub use index::HITS_MAX;
-pub use old::{Founding, Handed, OldCentroids};
+pub use old::{Handed, OldCentroids};
 pub(crate) use recrawls::{Change, Crawl};
 pub use recrawls::{CrawlChange, RecrawlsConfig};
 pub use rules::ClusterRules;
 pub(crate) use seen::NewText;
-pub use seen::{SeenText, SeenTexts, TextBounds, text_key};
-pub use table::is_in_full;
+pub use seen::{SeenText, SeenTexts, TextBounds};
 pub use table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratch};
 
 /// The decision on one record.

@@ -55,7 +55,7 @@ pub trait OldCentroids: Send + Sync {
     /// [`TableFault`]; see the description of the trait.
     fn each_seen(&self, take: &mut dyn FnMut(SeenTexts)) -> Result<(), TableFault>;
 
-    /// Returns, for each of these [keys](super::text_key), the youngest centroid whose text has it and whose
+    /// Returns, for each of these [keys](super::SeenText::key_of), the youngest centroid whose text has it and whose
     /// number is at least `first`. The result is as long as `keys`.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ pub trait OldCentroids: Send + Sync {
     ///
     /// # Errors
     /// [`TableFault`]; see the description of the trait.
-    fn founded(&self, number: u64) -> Result<Option<Founding>, TableFault>;
+    fn founded(&self, number: u64) -> Result<Option<(u64, Option<Timestamp>)>, TableFault>;
 
     /// Returns the error that all further calls return, if there is one already. Reads no file.
     ///
@@ -108,6 +108,3 @@ pub trait OldCentroids: Send + Sync {
     /// Returns the bytes of memory in use.
     fn bytes(&self) -> usize;
 }
-
-/// Log offset and log time at which a centroid was founded.
-pub type Founding = (u64, Option<Timestamp>);

@@ -21,24 +21,26 @@ use super::index::TextIndex;
 /// Number of texts in a block of the ring.
 const BLOCK: usize = 1_024;
 
-/// Returns the key that identifies a text among those of all corpora and settings. It is the XXH3-128 of the
-/// hash of the settings that produced the fingerprint, the digest of the main text, and the corpus.
-#[must_use]
-pub fn text_key(corpus: &str, fingerprint_hash: u64, digest: u128) -> u128 {
-    let mut bytes = Vec::with_capacity(24 + corpus.len());
-    bytes.extend(fingerprint_hash.to_le_bytes());
-    bytes.extend(digest.to_le_bytes());
-    bytes.extend(corpus.as_bytes());
-    xxh3_128(&bytes)
-}
-
 /// A text, and the cluster that its page joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenText {
-    /// The key of the text; see [`text_key`].
+    /// The key of the text; see [`Self::key_of`].
     pub key: u128,
     /// The number of its cluster's centroid.
     pub cluster: u64,
+}
+
+impl SeenText {
+    /// Returns the key that identifies a text among those of all corpora and settings. It is the XXH3-128 of the
+    /// hash of the settings that produced the fingerprint, the digest of the main text, and the corpus.
+    #[must_use]
+    pub fn key_of(corpus: &str, fingerprint_hash: u64, digest: u128) -> u128 {
+        let mut bytes = Vec::with_capacity(24 + corpus.len());
+        bytes.extend(fingerprint_hash.to_le_bytes());
+        bytes.extend(digest.to_le_bytes());
+        bytes.extend(corpus.as_bytes());
+        xxh3_128(&bytes)
+    }
 }
 
 /// Consecutive texts.

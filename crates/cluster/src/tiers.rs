@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use super::articles::{ArticlePage, Articles};
 use super::fault::TableFault;
-use super::old::{Founding, Handed, OldCentroids};
+use super::old::{Handed, OldCentroids};
 use super::seen::{Seen, SeenTexts};
 use super::table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratch, Table, TableBytes};
+use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 
 /// Maximum number of portions handed over, and of centroids that leave memory, in one call. This is several
@@ -94,7 +95,7 @@ impl Tiers {
     }
 
     /// Returns the log offset and the log time at which a centroid was founded; `None` if it was removed.
-    pub(super) fn founded(&self, number: u64) -> Result<Option<Founding>, TableFault> {
+    pub(super) fn founded(&self, number: u64) -> Result<Option<(u64, Option<Timestamp>)>, TableFault> {
         if number < self.first {
             return Ok(None);
         }

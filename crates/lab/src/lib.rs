@@ -15,8 +15,8 @@
 //! use leitong_fingerprint::detectors::simhash::{SimHash, SimHashConfig};
 //! use leitong_lab::eval::{EvaluatedDetector, Plan, evaluate};
 //! use leitong_lab::pages::EvalPage;
-//! use leitong_text::segment::{Lexicons, SegmentConfig};
-//! use leitong_text::{Document, Segmenter};
+//! use leitong_text::extract::Document;
+//! use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter};
 //!
 //! let page = |id: &str, text: &str| EvalPage {
 //!     id: id.to_owned(),

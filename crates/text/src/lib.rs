@@ -10,7 +10,7 @@
 //! or threads.
 //!
 //! ```
-//! use leitong_text::{ExtractConfig, Extractor};
+//! use leitong_text::extract::{ExtractConfig, Extractor};
 //!
 //! let page = "<nav>Home</nav><article><p>The ferry leaves at eight in the morning, every day but Sunday.</p></article>";
 //! let document = Extractor::new(&ExtractConfig::default()).extract(page)?;
@@ -22,10 +22,6 @@ pub mod decode;
 pub mod extract;
 pub mod page;
 pub mod segment;
-
-pub use extract::{Document, ExtractConfig, Extractor};
-pub use page::{Body, Page};
-pub use segment::{Segmenter, Terms};
 
 #[cfg(test)]
 #[path = "../../../tests/common/wait.rs"]

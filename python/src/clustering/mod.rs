@@ -22,7 +22,7 @@ use leitong::config::{Candidates, detectors, hash, load};
 use leitong_base::record::{FingerprintRecord, Outcome, Place, Timestamp};
 use leitong_cluster::log::Unplaced;
 use leitong_cluster::verdict::Judge;
-use leitong_cluster::{CanonicalPage, ClusterId, Decision, text_key};
+use leitong_cluster::{CanonicalPage, ClusterId, Decision, SeenText};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -100,8 +100,10 @@ impl Clustering {
                     continue;
                 };
                 flags.push(1);
-                texts.extend(text_key(&record.corpus, record.fingerprint_hash, text.digest).to_be_bytes());
-                forms.extend(text_key(&record.corpus, record.fingerprint_hash, 0).to_be_bytes());
+                texts.extend(
+                    SeenText::key_of(&record.corpus, record.fingerprint_hash, text.digest).to_be_bytes(),
+                );
+                forms.extend(SeenText::key_of(&record.corpus, record.fingerprint_hash, 0).to_be_bytes());
                 forms.extend_from_slice(fingerprint);
             }
             PyResult::Ok(())

@@ -103,14 +103,13 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool))
         let new = clusterer.take_new();
         let canonicals = clusterer.take_new_canonicals();
         let crawls = clusterer.take_crawl_changes();
-        let position =
-            position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default()).expect("in memory");
+        let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
         let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
         let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
         let written = written.chain(crawls.into_iter().map(|change| change.to_record(9, 0)));
         let texts = clusterer.take_new_texts();
-        let written = written.chain(text_records(&texts, clusterer.founded(), 9, 0));
-        for record in written.chain([position_record(&position)]) {
+        let written = written.chain(ChangelogRecord::of_texts(&texts, clusterer.founded(), 9, 0));
+        for record in written.chain([ChangelogRecord::of_position(&position)]) {
             kept.push((next, record));
             next += 1;
         }

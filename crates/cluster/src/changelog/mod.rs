@@ -28,26 +28,13 @@ use crate::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid, 
 use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
-pub use restore::{NUMBER_MAX, Restoration, RestoreError, Restored};
-pub use texts::{TEXTS_AT_ONCE, text_records};
+pub use restore::{Restoration, RestoreError, Restored};
 
 /// Key of the position record. All other keys begin with a cluster id of 16 bytes.
 pub const POSITION_KEY: &[u8] = b"position";
 /// Suffix of the key of a record that changes the canonical page of a cluster. The key of a centroid has no
 /// suffix.
 const CANONICAL_SUFFIX: &[u8] = b"/canonical";
-
-/// Returns the cluster in a record's key, or `None` for a position record. For the record of a crawl, it is
-/// the id that a cluster founded at that log offset would have.
-#[must_use]
-pub fn cluster_of(key: &[u8]) -> Option<ClusterId> {
-    let [crawl, ended] = crawl::SUFFIXES;
-    let id = [CANONICAL_SUFFIX, crawl, ended, texts::SUFFIX]
-        .into_iter()
-        .find_map(|suffix| key.strip_suffix(suffix));
-    let id = id.unwrap_or(key);
-    id.try_into().ok().map(ClusterId::from_bytes)
-}
 
 /// A record of the changelog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +60,24 @@ impl ChangelogRecord {
     pub(crate) const TEXTS_FORMAT_VERSION: u32 = 5;
     /// Newest format version of the changelog that this program can read.
     pub const FORMAT_VERSION_MAX: u32 = Self::TEXTS_FORMAT_VERSION;
+
+    /// Returns the cluster in a record's key, or `None` for a position record. For the record of a crawl, it is
+    /// the id that a cluster founded at that log offset would have.
+    #[must_use]
+    pub fn cluster_of(key: &[u8]) -> Option<ClusterId> {
+        let [crawl, ended] = crawl::SUFFIXES;
+        let id = [CANONICAL_SUFFIX, crawl, ended, texts::SUFFIX]
+            .into_iter()
+            .find_map(|suffix| key.strip_suffix(suffix));
+        let id = id.unwrap_or(key);
+        id.try_into().ok().map(ClusterId::from_bytes)
+    }
+
+    /// Returns the position record with this message.
+    #[must_use]
+    pub fn of_position(message: &proto::Position) -> Self {
+        Self { key: POSITION_KEY.to_vec(), value: Some(message.encode_to_vec()) }
+    }
 }
 
 /// The identity of a table. It is stored in the position record and compared when the table is restored.
@@ -92,6 +97,89 @@ pub struct Identity {
     pub app_hash: u64,
     /// The ids of log and changelog, as the broker reports them now.
     pub topic_ids: TopicIds,
+}
+
+impl Identity {
+    /// Returns the message of the position record of a table with this identity.
+    ///
+    /// # Errors
+    /// [`TableFault`] if the table cannot be relied on any more.
+    pub fn position(
+        &self,
+        clusterer: &Clusterer,
+        cluster_hash_since: u64,
+        table_id: Option<u64>,
+        watermarks: &Watermarks,
+    ) -> Result<proto::Position, TableFault> {
+        let (centroid_count, oldest_log_offset) = clusterer.unexpired()?;
+        let crawls = clusterer.crawl_bounds();
+        Ok(proto::Position {
+            format_version: ChangelogRecord::TEXTS_FORMAT_VERSION,
+            crawls: crawls.map(|(counted, _)| counted),
+            crawls_dead_below: crawls.map_or(0, |(_, dead_below)| dead_below),
+            table_id,
+            oldest_log_offset,
+            ..self.table_position(clusterer, cluster_hash_since, centroid_count, watermarks)?
+        })
+    }
+
+    /// Returns the message that describes a saved table with this identity. Its `centroid_count` youngest centroids follow it.
+    ///
+    /// # Errors
+    /// [`TableFault`] if the table cannot be relied on any more.
+    pub fn table_position(
+        &self,
+        clusterer: &Clusterer,
+        cluster_hash_since: u64,
+        centroid_count: u64,
+        watermarks: &Watermarks,
+    ) -> Result<proto::Position, TableFault> {
+        let (position, bounds) = (clusterer.position(), clusterer.bounds());
+        let texts = clusterer.text_bounds()?;
+        Ok(proto::Position {
+            format_version: FORMAT_VERSION,
+            log_generation: position.log_generation,
+            log_partition: position.log_partition,
+            next_log_offset: position.next_log_offset,
+            log_time_ms: position.log_time.map(Timestamp::as_ms),
+            fingerprint_hash: self.fingerprint_hash,
+            cluster_hash: self.cluster_hash,
+            centroid_count,
+            watermarks: watermarks
+                .iter()
+                .map(|(topic, partition, watermark)| proto::Watermark {
+                    topic: topic.to_owned(),
+                    partition,
+                    epoch: watermark.epoch,
+                    offset: watermark.offset,
+                    newest_timestamp_ms: watermark.newest_timestamp_ms,
+                    gap_accepted: watermark.gap_accepted,
+                    topic_id: id_bytes(watermark.topic_id),
+                })
+                .collect(),
+            cluster_hash_since,
+            gaps_accepted_before: watermarks.gaps_accepted_before(),
+            log_partition_count: self.log_partition_count,
+            corpus_hash: Some(self.corpus_hash).filter(|hash| *hash != 0),
+            app_hash: Some(self.app_hash).filter(|hash| *hash != 0),
+            log_topic_id: id_bytes(self.topic_ids.log),
+            changelog_topic_id: id_bytes(self.topic_ids.changelog),
+            blocks: None,
+            founded: Some(clusterer.founded()),
+            table_id: None,
+            dead_below: bounds.dead_below,
+            dead_before_ms: bounds.dead_before.map(Timestamp::as_ms),
+            oldest_log_offset: None,
+            crawls: None,
+            crawls_dead_below: 0,
+            crawl_change_count: 0,
+            runs: Vec::new(),
+            texts: Some(texts.counted),
+            texts_dead_below: texts.dead_below,
+            texts_needed_from: texts.needed_from,
+            text_count: 0,
+        })
+    }
 }
 
 impl NewCentroid {
@@ -135,93 +223,6 @@ impl NewCanonical {
         let id = ClusterId { log_generation, log_partition, log_offset }.to_bytes();
         ChangelogRecord { key: [&id, CANONICAL_SUFFIX].concat(), value: Some(message.encode_to_vec()) }
     }
-}
-
-/// Returns the position record with this message.
-#[must_use]
-pub fn position_record(message: &proto::Position) -> ChangelogRecord {
-    ChangelogRecord { key: POSITION_KEY.to_vec(), value: Some(message.encode_to_vec()) }
-}
-
-/// Returns the message of the position record of a table.
-///
-/// # Errors
-/// [`TableFault`] if the table cannot be relied on any more.
-pub fn position_message(
-    clusterer: &Clusterer,
-    identity: &Identity,
-    cluster_hash_since: u64,
-    table_id: Option<u64>,
-    watermarks: &Watermarks,
-) -> Result<proto::Position, TableFault> {
-    let (centroid_count, oldest_log_offset) = clusterer.unexpired()?;
-    let crawls = clusterer.crawl_bounds();
-    Ok(proto::Position {
-        format_version: ChangelogRecord::TEXTS_FORMAT_VERSION,
-        crawls: crawls.map(|(counted, _)| counted),
-        crawls_dead_below: crawls.map_or(0, |(_, dead_below)| dead_below),
-        table_id,
-        oldest_log_offset,
-        ..table_message(clusterer, identity, cluster_hash_since, centroid_count, watermarks)?
-    })
-}
-
-/// Returns the message that describes a saved table. Its `centroid_count` youngest centroids follow it.
-///
-/// # Errors
-/// [`TableFault`] if the table cannot be relied on any more.
-pub fn table_message(
-    clusterer: &Clusterer,
-    identity: &Identity,
-    cluster_hash_since: u64,
-    centroid_count: u64,
-    watermarks: &Watermarks,
-) -> Result<proto::Position, TableFault> {
-    let (position, bounds) = (clusterer.position(), clusterer.bounds());
-    let texts = clusterer.text_bounds()?;
-    Ok(proto::Position {
-        format_version: FORMAT_VERSION,
-        log_generation: position.log_generation,
-        log_partition: position.log_partition,
-        next_log_offset: position.next_log_offset,
-        log_time_ms: position.log_time.map(Timestamp::as_ms),
-        fingerprint_hash: identity.fingerprint_hash,
-        cluster_hash: identity.cluster_hash,
-        centroid_count,
-        watermarks: watermarks
-            .iter()
-            .map(|(topic, partition, watermark)| proto::Watermark {
-                topic: topic.to_owned(),
-                partition,
-                epoch: watermark.epoch,
-                offset: watermark.offset,
-                newest_timestamp_ms: watermark.newest_timestamp_ms,
-                gap_accepted: watermark.gap_accepted,
-                topic_id: id_bytes(watermark.topic_id),
-            })
-            .collect(),
-        cluster_hash_since,
-        gaps_accepted_before: watermarks.gaps_accepted_before(),
-        log_partition_count: identity.log_partition_count,
-        corpus_hash: Some(identity.corpus_hash).filter(|hash| *hash != 0),
-        app_hash: Some(identity.app_hash).filter(|hash| *hash != 0),
-        log_topic_id: id_bytes(identity.topic_ids.log),
-        changelog_topic_id: id_bytes(identity.topic_ids.changelog),
-        blocks: None,
-        founded: Some(clusterer.founded()),
-        table_id: None,
-        dead_below: bounds.dead_below,
-        dead_before_ms: bounds.dead_before.map(Timestamp::as_ms),
-        oldest_log_offset: None,
-        crawls: None,
-        crawls_dead_below: 0,
-        crawl_change_count: 0,
-        runs: Vec::new(),
-        texts: Some(texts.counted),
-        texts_dead_below: texts.dead_below,
-        texts_needed_from: texts.needed_from,
-        text_count: 0,
-    })
 }
 
 impl Bounds {

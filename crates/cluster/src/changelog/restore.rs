@@ -9,8 +9,7 @@ use std::sync::Arc;
 use prost::Message;
 use thiserror::Error;
 
-use super::{Identity, POSITION_KEY, cluster_of, texts};
-use crate::changelog::ChangelogRecord;
+use super::{ChangelogRecord, Identity, POSITION_KEY, texts};
 use crate::log::identity::{Replaced, TopicId, TopicIds};
 use crate::log::watermarks::{Watermark, Watermarks};
 use crate::{
@@ -20,10 +19,6 @@ use crate::{
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
-
-/// Maximum number of a centroid. It is far above any number that will ever be reached, so counting on from a
-/// damaged one cannot overflow.
-pub const NUMBER_MAX: u64 = 1 << 62;
 
 /// The reason why a table cannot be restored.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -137,6 +132,10 @@ pub struct Restored {
 }
 
 impl Restoration {
+    /// Maximum number of a centroid. It is far above any number that will ever be reached, so counting on from a
+    /// damaged one cannot overflow.
+    pub const NUMBER_MAX: u64 = 1 << 62;
+
     /// Begins to restore into an empty table in memory.
     #[must_use]
     pub fn new(detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
@@ -170,7 +169,7 @@ impl Restoration {
     #[must_use]
     pub fn going_up_to(mut self, last: &proto::Position) -> Self {
         if let Some(founded) = last.founded {
-            self.start_at(founded.min(NUMBER_MAX).saturating_sub(last.centroid_count));
+            self.start_at(founded.min(Restoration::NUMBER_MAX).saturating_sub(last.centroid_count));
             self.skip_before = last.oldest_log_offset.unwrap_or(last.next_log_offset);
             self.founded = founded;
         }
@@ -252,7 +251,7 @@ impl Restoration {
                 .map_err(|error| RestoreError::Damaged(format!("a position record is broken: {error}")))?;
             return self.take_position(position);
         }
-        let id = cluster_of(key).ok_or_else(|| {
+        let id = ChangelogRecord::cluster_of(key).ok_or_else(|| {
             let begin = key[..key.len().min(20)].escape_ascii();
             RestoreError::Damaged(format!("a record has an unknown key of {} bytes, \"{begin}\"", key.len()))
         })?;
@@ -294,7 +293,7 @@ impl Restoration {
         }
         let centroid =
             Centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
-        if message.number > Some(NUMBER_MAX) {
+        if message.number > Some(Restoration::NUMBER_MAX) {
             return Err(RestoreError::Damaged(format!("centroid {log_offset} has an invalid number")));
         }
         let out_of_order = || RestoreError::Damaged(format!("centroid {log_offset} is out of order"));
@@ -341,7 +340,7 @@ impl Restoration {
             return Err(RestoreError::Damaged(problem));
         }
         if let (Change::Crawled(crawl), Some((counted, _))) = (&change.what, self.clusterer.crawl_bounds())
-            && (crawl.sequence < counted || crawl.sequence > NUMBER_MAX)
+            && (crawl.sequence < counted || crawl.sequence > Restoration::NUMBER_MAX)
         {
             return Err(RestoreError::Damaged(format!("the crawl at {at} is out of order")));
         }
@@ -357,7 +356,7 @@ impl Restoration {
         let texts = message.texts.ok_or_else(|| wrong("are missing"))?;
         let seen = SeenText::from_message(&texts).map_err(RestoreError::Damaged)?;
         let end = self.clusterer.founded();
-        if texts.first > NUMBER_MAX || seen.iter().any(|text| text.cluster >= end) {
+        if texts.first > Restoration::NUMBER_MAX || seen.iter().any(|text| text.cluster >= end) {
             return Err(wrong("have an invalid number"));
         }
         self.clusterer.restore_texts(texts.first, seen.into_iter());
@@ -383,10 +382,12 @@ impl Restoration {
             return damaged("it holds the positions of two tables".to_owned());
         }
         if let Some(founded) = position.founded {
-            if founded > NUMBER_MAX {
+            if founded > Restoration::NUMBER_MAX {
                 return damaged("a position with an invalid number".to_owned());
             }
-            if position.crawls > Some(NUMBER_MAX) || position.crawls_dead_below > NUMBER_MAX {
+            if position.crawls > Some(Restoration::NUMBER_MAX)
+                || position.crawls_dead_below > Restoration::NUMBER_MAX
+            {
                 return damaged("a position record with an invalid number of crawls".to_owned());
             }
             if self.newest.is_none() && !self.numbered {
@@ -409,7 +410,7 @@ impl Restoration {
             self.clusterer.forget_below(founded - position.centroid_count);
         }
         if let Some(bounds) = TextBounds::from_position(&position) {
-            if bounds.counted > NUMBER_MAX || bounds.dead_below > bounds.counted {
+            if bounds.counted > Restoration::NUMBER_MAX || bounds.dead_below > bounds.counted {
                 return damaged("a position record with an invalid number of texts".to_owned());
             }
             self.clusterer.restore_text_bounds(bounds);

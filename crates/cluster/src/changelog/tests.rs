@@ -272,14 +272,13 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verd
     for step in steps {
         outcomes.push(outcome(&clusterer.decide(Some(&record(step))).expect("in memory")));
         let new = clusterer.take_new();
-        let position =
-            position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default()).expect("in memory");
+        let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
         let canonicals = clusterer.take_new_canonicals();
         let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
         let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
         let texts = clusterer.take_new_texts();
-        let written = written.chain(text_records(&texts, clusterer.founded(), 9, 0));
-        for record in written.chain([position_record(&position)]) {
+        let written = written.chain(ChangelogRecord::of_texts(&texts, clusterer.founded(), 9, 0));
+        for record in written.chain([ChangelogRecord::of_position(&position)]) {
             kept.push((next, record));
             next += 1;
         }
@@ -385,7 +384,7 @@ fn a_text_takes_some_twenty_bytes() {
             text: SeenText { key: u128::MAX / (u128::from(at) + 2), cluster: 4_000_000 - at * 12_345 },
         })
         .collect();
-    let records: Vec<ChangelogRecord> = text_records(&texts, 4_000_001, 9, 0).collect();
+    let records: Vec<ChangelogRecord> = ChangelogRecord::of_texts(&texts, 4_000_001, 9, 0).collect();
     assert_eq!(records.len(), 1);
     let bytes = records[0].key.len() + records[0].value.as_ref().map_or(0, Vec::len);
     assert!((18..22).contains(&(bytes / texts.len())), "{} bytes a text", bytes / texts.len());
@@ -433,7 +432,7 @@ fn as_older_version(kept: &Kept) -> Kept {
         oldest_log_offset: None,
         ..last
     };
-    older.push((older.len(), position_record(&position)));
+    older.push((older.len(), ChangelogRecord::of_position(&position)));
     older
 }
 
@@ -470,9 +469,9 @@ proptest! {
             clusterer.keep_journal();
             outcomes.push(outcome(&clusterer.decide(Some(&record(step))).expect("in memory")));
             let new = clusterer.take_new();
-            let position = position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default()).expect("in memory");
+            let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
             let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
-            let records: Vec<_> = written.chain([position_record(&position)]).collect();
+            let records: Vec<_> = written.chain([ChangelogRecord::of_position(&position)]).collect();
             older.extend(records.into_iter().map(|record| (0, record)));
             if matches!(step.act, Act::Restore(_)) {
                 clusterer = restored(&older, &ClusterRules::expiry_only(expiry.clone()), true).expect("whole").clusterer;

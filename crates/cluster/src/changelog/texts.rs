@@ -13,30 +13,33 @@ use leitong_base::proto;
 
 /// Suffix of the key, after the log offset of the last page.
 pub(super) const SUFFIX: &[u8] = b"/texts";
-/// Maximum number of texts in one message: about 20 KB.
-pub const TEXTS_AT_ONCE: usize = 1_024;
 
-/// Returns the records of consecutive texts. `founded` is the number of centroids founded so far.
-pub fn text_records(
-    new: &[NewText],
-    founded: u64,
-    log_generation: u32,
-    log_partition: u32,
-) -> impl Iterator<Item = ChangelogRecord> {
-    new.chunks(TEXTS_AT_ONCE).filter_map(move |some| {
-        let (first, last) = (some.first()?, some.last()?);
-        let message = proto::Centroid {
-            format_version: ChangelogRecord::TEXTS_FORMAT_VERSION,
-            log_offset: last.log_offset,
-            texts: Some(SeenText::to_message(first.sequence, some.iter().map(|new| new.text), founded)),
-            ..proto::Centroid::default()
-        };
-        let id = ClusterId { log_generation, log_partition, log_offset: last.log_offset }.to_bytes();
-        Some(ChangelogRecord { key: [&id, SUFFIX].concat(), value: Some(message.encode_to_vec()) })
-    })
+impl ChangelogRecord {
+    /// Returns the records of consecutive texts. `founded` is the number of centroids founded so far.
+    pub fn of_texts(
+        new: &[NewText],
+        founded: u64,
+        log_generation: u32,
+        log_partition: u32,
+    ) -> impl Iterator<Item = Self> {
+        new.chunks(SeenText::AT_ONCE).filter_map(move |some| {
+            let (first, last) = (some.first()?, some.last()?);
+            let message = proto::Centroid {
+                format_version: Self::TEXTS_FORMAT_VERSION,
+                log_offset: last.log_offset,
+                texts: Some(SeenText::to_message(first.sequence, some.iter().map(|new| new.text), founded)),
+                ..proto::Centroid::default()
+            };
+            let id = ClusterId { log_generation, log_partition, log_offset: last.log_offset }.to_bytes();
+            Some(Self { key: [&id, SUFFIX].concat(), value: Some(message.encode_to_vec()) })
+        })
+    }
 }
 
 impl SeenText {
+    /// Maximum number of texts in one message: about 20 KB.
+    pub const AT_ONCE: usize = 1_024;
+
     /// Returns the message of texts, the first of which has the sequence `first`.
     #[must_use]
     pub fn to_message(first: u64, texts: impl Iterator<Item = Self>, founded: u64) -> proto::Texts {

@@ -9,7 +9,7 @@
 
 use super::texts::FoundFor;
 use super::{Clusterer, Unexpired};
-use crate::seen::{SeenText, text_key};
+use crate::seen::SeenText;
 use crate::table::{Centroid, Query};
 use crate::{Canonical, ClusterId, TableFault};
 use leitong_base::record::Timestamp;
@@ -32,7 +32,7 @@ impl SavedCentroid {
         let Self { corpus, fingerprint_hash, centroid, .. } = self;
         let fingerprint_hash = *fingerprint_hash;
         let query = Query { corpus, fingerprint_hash, fingerprint: &centroid.fingerprint };
-        (query, text_key(corpus, fingerprint_hash, centroid.text_digest))
+        (query, SeenText::key_of(corpus, fingerprint_hash, centroid.text_digest))
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Clusterer, Query};
 use crate::recrawls::{Change, Crawl, CrawlChange, Crawls, crawl_key};
 use crate::{Canonical, ClusterId, NewCanonical, Rank, TableFault};
 use leitong_base::record::FingerprintRecord;
-use leitong_text::page::is_made_up_url;
+use leitong_text::page::Page;
 
 /// The outcome for a page whose url was crawled before, or that is withdrawn.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,7 +140,7 @@ impl Clusterer {
     ) -> Result<(), TableFault> {
         let (Some(crawls), Some(text)) = (&self.crawls, record.text) else { return Ok(()) };
         // The same row of the same file may hold another document by now.
-        if is_made_up_url(&record.url) {
+        if Page::is_made_up_url(&record.url) {
             return Ok(());
         }
         let crawl = Crawl {

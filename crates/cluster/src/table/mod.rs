@@ -24,7 +24,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::index::{Batch, Generations, Hit, Recent, TextIndex};
-use super::seen::text_key;
+use super::seen::SeenText;
 use cold::{Cold, ColdCentroid, Unpacker};
 use corpora::{Corpora, CorpusId};
 use hot::Hot;
@@ -75,6 +75,16 @@ impl NearCentroid {
     /// can be as near.
     pub(super) fn is_equal(self) -> bool {
         !self.related && self.distance == 0
+    }
+
+    /// Returns true if the whole fingerprints of page and centroid are near, or, if the centroid is only related,
+    /// related.
+    #[must_use]
+    pub fn is_in_full(self, detector: &dyn Detector, page: &[u8], centroid: &[u8]) -> bool {
+        match self.related {
+            true => detector.related(page, centroid),
+            false => detector.compare(page, centroid).near,
+        }
     }
 }
 
@@ -256,7 +266,7 @@ impl Table {
         if cold.rest.is_empty() {
             return true;
         }
-        is_in_full(detector, near.related, query.fingerprint, &[compared, cold.rest].concat())
+        near.is_in_full(detector, query.fingerprint, &[compared, cold.rest].concat())
     }
 
     /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, ordered.
@@ -278,7 +288,7 @@ impl Table {
         near
     }
 
-    /// Returns the number of the youngest centroid whose text has this [key](text_key).
+    /// Returns the number of the youngest centroid whose text has this [key](SeenText::key_of).
     pub(super) fn text(&self, key: u128) -> Option<u64> {
         let is_it = |slot: u32| self.text_key(number_of(&self.hot, slot)) == Some(key);
         let slot = self.texts.youngest(key, self.hot.first() as u32, is_it)?;
@@ -288,7 +298,7 @@ impl Table {
     fn text_key(&self, number: u64) -> Option<u128> {
         let (corpus, _) = self.hot.get(number)?;
         let (name, fingerprint_hash) = self.corpora.get(corpus);
-        Some(text_key(name, fingerprint_hash, self.cold.get(number)?.text_digest))
+        Some(SeenText::key_of(name, fingerprint_hash, self.cold.get(number)?.text_digest))
     }
 
     /// Returns the centroid with this number; `None` if it has left.
@@ -308,7 +318,7 @@ impl Table {
         centroid: &Centroid,
         detector: &dyn Detector,
     ) {
-        let key = text_key(corpus, fingerprint_hash, centroid.text_digest);
+        let key = SeenText::key_of(corpus, fingerprint_hash, centroid.text_digest);
         let corpus = self.corpora.enter(corpus, fingerprint_hash);
         let compared = detector.compared(&centroid.fingerprint);
         let number = self.hot.push(corpus, compared);
@@ -342,7 +352,7 @@ impl Table {
         let Some((corpus, compared)) = self.hot.get(number) else { return };
         let Some(cold) = self.cold.get(number) else { return };
         let (name, fingerprint_hash) = self.corpora.get(corpus);
-        self.texts.remove(text_key(name, fingerprint_hash, cold.text_digest), number as u32);
+        self.texts.remove(SeenText::key_of(name, fingerprint_hash, cold.text_digest), number as u32);
         if self.index.leaving_together().is_none() && number < self.first_recent() {
             let fingerprint = [compared, cold.rest].concat();
             self.removed.clear();
@@ -477,14 +487,6 @@ impl Table {
             compared.first()
         };
         black_box(hits.iter().filter_map(first_byte).fold(0, |all, byte| all ^ byte));
-    }
-}
-
-/// Returns true if two fingerprints are near, or, if `related` is set, related.
-pub fn is_in_full(detector: &dyn Detector, related: bool, a: &[u8], b: &[u8]) -> bool {
-    match related {
-        true => detector.related(a, b),
-        false => detector.compare(a, b).near,
     }
 }
 

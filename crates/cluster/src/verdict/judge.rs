@@ -6,8 +6,7 @@ use super::{Kind, Number, RecrawlNote, Relation, Verdict};
 use crate::{Decision, Recrawl};
 use leitong_base::record::{FingerprintRecord, Outcome, Timestamp};
 use leitong_fingerprint::{Detector, Shares, to_display};
-use leitong_text::page::Page;
-use leitong_text::page::{is_made_up_url, parse_passthrough};
+use leitong_text::page::{Page, parse_passthrough};
 
 /// The context of a decision, which becomes part of each verdict.
 pub struct Judge<'a> {
@@ -39,7 +38,7 @@ fn relate(verdict: &mut Verdict, relation: Option<Relation>, shares: Option<Shar
 /// Returns true if the canonical page is an earlier crawl of the same page: it has the same id or url.
 /// Generated addresses, and ids derived from them, are ignored.
 fn is_same_page(verdict: &Verdict, canonical_id: &str, canonical_url: &str) -> bool {
-    if is_made_up_url(&verdict.url) {
+    if Page::is_made_up_url(&verdict.url) {
         return verdict.page_id == canonical_id && verdict.page_id != Page::id_for_url(&verdict.url);
     }
     verdict.page_id == canonical_id || verdict.url == canonical_url

@@ -17,7 +17,7 @@ use leitong_base::record::{Carried, Credits, Place, Reason, Timestamp};
 
 pub use conclusion::Conclusion;
 pub use judge::Judge;
-pub use leitong_fingerprint::relation::Relation;
+use leitong_fingerprint::relation::Relation;
 pub use recrawl::{LeftCluster, RecrawlNote};
 
 /// The classification of a page.

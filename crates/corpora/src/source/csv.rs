@@ -20,7 +20,7 @@ use super::rules::{InputRules, truth};
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
 use leitong_text::page::mapping::WITHDRAWN;
-use leitong_text::page::{Field, PageConfig, made_up_url};
+use leitong_text::page::{Field, Page, PageConfig};
 
 /// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
@@ -283,7 +283,7 @@ impl<R: Read> CsvRows<R> {
                 fields.len()
             ));
         }
-        let url = self.url_field.as_ref().map(|field| (field, made_up_url(&self.input, line)));
+        let url = self.url_field.as_ref().map(|field| (field, Page::made_up_url(&self.input, line)));
         let url = url.iter().map(|(field, url)| (field.as_str(), url.as_str()));
         let columns = self.columns.iter().map(|(at, name)| (name.as_str(), fields[*at].as_str()));
         let mut json = vec![b'{'];

@@ -21,7 +21,7 @@ use super::location::{Location, Stored, is_object};
 use super::machine_error::MachineError;
 use super::originals::{Framing, Originals, RecordOriginals};
 use super::other_formats::other_format;
-use super::page_file::{PageFile, begins_page, is_page};
+use super::page_file::{PageFile, begins_page, is_page, url_below};
 use super::parquet::originals::RowOriginals;
 use super::parquet::{ParquetFile, ParquetSource, is_parquet};
 use super::reading::{self, Reading};
@@ -94,6 +94,11 @@ impl Input {
         };
         let stamp = bytes.map(|_| Stamp::from_metadata(&metadata));
         Ok(Self { name, bytes, url: None, reading: None, stamp, contents })
+    }
+
+    /// Sets the url of this input, an HTML page at the path `below` relative to the folder with the url `base`.
+    pub fn set_url_below(&mut self, base: &str, below: &Path) {
+        self.url = Some(url_below(base, below));
     }
 
     /// Starts to record what is read.

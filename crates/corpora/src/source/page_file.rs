@@ -34,8 +34,7 @@ const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b'}');
 
 /// Returns the url of the page at the path `below` relative to the folder with the url `base`.
-#[must_use]
-pub fn url_below(base: &str, below: &Path) -> String {
+pub(super) fn url_below(base: &str, below: &Path) -> String {
     let slash = if base.ends_with('/') { "" } else { "/" };
     let path = below.to_string_lossy();
     format!("{base}{slash}{}", utf8_percent_encode(&path, NOT_IN_URLS))

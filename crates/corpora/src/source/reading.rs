@@ -210,6 +210,54 @@ pub(crate) fn note_all(stored: &Stored, reading: &Reading) -> io::Result<()> {
 }
 
 impl ReadPart {
+    /// Returns the digest and the length of a whole input.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn digest(mut reader: impl Read) -> io::Result<(String, u64)> {
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok((hex(hash.digest128()), bytes)),
+                Ok(count) => {
+                    hash.update(&buffer[..count]);
+                    bytes += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Returns the digests of the first bytes of an input, for each of `lengths`, which are in ascending order. A length
+    /// beyond its end has none.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn digests_of_beginnings(mut reader: impl Read, lengths: &[u64]) -> io::Result<Vec<(u64, String)>> {
+        let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let mut found = Vec::new();
+        for length in lengths {
+            while bytes < *length {
+                let wanted =
+                    usize::try_from(length - bytes).map_or(BUFFER_BYTES, |left| left.min(BUFFER_BYTES));
+                match reader.read(&mut buffer[..wanted]) {
+                    Ok(0) => return Ok(found),
+                    Ok(count) => {
+                        hash.update(&buffer[..count]);
+                        bytes += count as u64;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            found.push((*length, hex(hash.digest128())));
+        }
+        Ok(found)
+    }
+
     /// Returns true if the file at `path` still has the bytes of this part, and the same size. Reads the file only
     /// if its stamp has changed.
     ///
@@ -225,56 +273,9 @@ impl ReadPart {
         if stamp.bytes != before.bytes {
             return Ok(false);
         }
-        let (digest, bytes) = digest(file.take(self.bytes))?;
+        let (digest, bytes) = Self::digest(file.take(self.bytes))?;
         Ok((digest, bytes) == (self.digest.clone(), self.bytes))
     }
-}
-
-/// Returns the digest and the length of a whole input.
-///
-/// # Errors
-/// The operating system's error.
-pub fn digest(mut reader: impl Read) -> io::Result<(String, u64)> {
-    let mut buffer = vec![0; BUFFER_BYTES];
-    let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
-    loop {
-        match reader.read(&mut buffer) {
-            Ok(0) => return Ok((hex(hash.digest128()), bytes)),
-            Ok(count) => {
-                hash.update(&buffer[..count]);
-                bytes += count as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Returns the digests of the first bytes of an input, for each of `lengths`, which are in ascending order. A length
-/// beyond its end has none.
-///
-/// # Errors
-/// The operating system's error.
-pub fn digests_of_beginnings(mut reader: impl Read, lengths: &[u64]) -> io::Result<Vec<(u64, String)>> {
-    let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
-    let mut buffer = vec![0; BUFFER_BYTES];
-    let mut found = Vec::new();
-    for length in lengths {
-        while bytes < *length {
-            let wanted = usize::try_from(length - bytes).map_or(BUFFER_BYTES, |left| left.min(BUFFER_BYTES));
-            match reader.read(&mut buffer[..wanted]) {
-                Ok(0) => return Ok(found),
-                Ok(count) => {
-                    hash.update(&buffer[..count]);
-                    bytes += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        found.push((*length, hex(hash.digest128())));
-    }
-    Ok(found)
 }
 
 fn hex(digest: u128) -> String {
@@ -316,10 +317,10 @@ mod tests {
     fn beginnings_have_the_digests_of_files_with_the_same_bytes() {
         let bytes: Vec<u8> = (0..3_000_000_u32).map(|number| (number % 251) as u8).collect();
         let lengths = [0, 5, 1 << 20, 2_500_000, 4_000_000];
-        let found = digests_of_beginnings(&bytes[..], &lengths).expect("memory");
+        let found = ReadPart::digests_of_beginnings(&bytes[..], &lengths).expect("memory");
         let expected = |length: u64| {
             let length = usize::try_from(length).expect("a length");
-            digest(&bytes[..length]).expect("memory").0
+            ReadPart::digest(&bytes[..length]).expect("memory").0
         };
         let expected: Vec<_> = lengths[..4].iter().map(|length| (*length, expected(*length))).collect();
         assert_eq!(found, expected);

@@ -16,7 +16,7 @@ mod stages;
 mod table;
 
 pub use self::report::Report;
-pub use self::stages::{Program, StageFigures, stages};
+pub use self::stages::{Program, StageFigures};
 pub use self::table::Plan;
 
 /// Returns the median of times or rates; 0 if there are none.

@@ -56,38 +56,41 @@ pub struct StageFigures {
     pub(super) hashes: Vec<u64>,
 }
 
-/// Runs the pages of `records` through all stages of `program`, whose detector and segmenter are also given.
-pub fn stages(
-    records: Vec<Record>,
-    program: &mut impl Program,
-    detector: &dyn Detector,
-    segmenter: &Segmenter,
-) -> StageFigures {
-    let mut bench = PageBench { program, detector, segmenter, terms: Terms::default(), buffer: Vec::new() };
-    let mut totals = [Duration::ZERO; STAGES.len()];
-    let (mut pages, mut page_bytes, mut text_bytes) = (0, 0, 0);
-    let mut hashes = Vec::new();
-    for record in records {
-        let Some(timed) = bench.time(record) else { continue };
-        hashes.extend(timed.hash);
-        totals.iter_mut().zip(timed.times).for_each(|(total, time)| *total += time);
-        pages += 1;
-        page_bytes += timed.page_bytes;
-        text_bytes += timed.text_bytes;
-    }
-    let average = |sum: usize| sum as f64 / pages.max(1) as f64;
-    let micros: Vec<(&str, f64)> = STAGES
-        .into_iter()
-        .zip(totals.map(|total| total.as_secs_f64() * 1e6 / f64::from(pages.max(1) as u32)))
-        .collect();
-    let micros_a_page = micros.iter().map(|(_, micros)| micros).sum();
-    StageFigures {
-        pages,
-        page_bytes: average(page_bytes),
-        text_bytes: average(text_bytes),
-        micros,
-        micros_a_page,
-        hashes,
+impl StageFigures {
+    /// Runs the pages of `records` through all stages of `program`, whose detector and segmenter are also given.
+    pub fn measure(
+        records: Vec<Record>,
+        program: &mut impl Program,
+        detector: &dyn Detector,
+        segmenter: &Segmenter,
+    ) -> Self {
+        let mut bench =
+            PageBench { program, detector, segmenter, terms: Terms::default(), buffer: Vec::new() };
+        let mut totals = [Duration::ZERO; STAGES.len()];
+        let (mut pages, mut page_bytes, mut text_bytes) = (0, 0, 0);
+        let mut hashes = Vec::new();
+        for record in records {
+            let Some(timed) = bench.time(record) else { continue };
+            hashes.extend(timed.hash);
+            totals.iter_mut().zip(timed.times).for_each(|(total, time)| *total += time);
+            pages += 1;
+            page_bytes += timed.page_bytes;
+            text_bytes += timed.text_bytes;
+        }
+        let average = |sum: usize| sum as f64 / pages.max(1) as f64;
+        let micros: Vec<(&str, f64)> = STAGES
+            .into_iter()
+            .zip(totals.map(|total| total.as_secs_f64() * 1e6 / f64::from(pages.max(1) as u32)))
+            .collect();
+        let micros_a_page = micros.iter().map(|(_, micros)| micros).sum();
+        Self {
+            pages,
+            page_bytes: average(page_bytes),
+            text_bytes: average(text_bytes),
+            micros,
+            micros_a_page,
+            hashes,
+        }
     }
 }
 
@@ -194,7 +197,7 @@ mod tests {
         let mut program = Small { decisions: 0 };
         let detector = SimHash::new(&SimHashConfig::default());
         let records = (1..).zip(["a", "abcd"]).map(record).collect();
-        let figures = stages(records, &mut program, &detector, &segmenter);
+        let figures = StageFigures::measure(records, &mut program, &detector, &segmenter);
         assert_eq!((figures.pages, program.decisions), (0, 1), "a page without a fingerprint is not decided");
         assert_eq!(figures.micros.len(), STAGES.len());
     }

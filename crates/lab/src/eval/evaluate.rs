@@ -8,7 +8,7 @@ use super::recommend::{Recommendation, recommend};
 use super::report::{DetectorReport, Report};
 use super::{EvaluatedDetector, fingerprints, stream};
 use crate::pages::{EvalPage, Sample, are_labelled, founders, labelled_pairs};
-use crate::perturb::{Condition, Family, Perturber, SynonymsError};
+use crate::perturb::{Condition, Family, Perturber};
 use leitong_base::terminal;
 use leitong_text::segment::Segmenter;
 
@@ -30,14 +30,14 @@ pub struct Plan {
 /// Evaluates detectors on `pages`, which are called `inputs` in the report. Shows its progress on a terminal.
 ///
 /// # Errors
-/// [`SynonymsError`] if the synonyms of the plan cannot be used.
+/// A message if the synonyms of the plan cannot be used.
 pub fn evaluate(
     inputs: Vec<String>,
     pages: &[EvalPage],
     evaluated: &[EvaluatedDetector],
     segmenter: &Segmenter,
     plan: &Plan,
-) -> Result<Report, SynonymsError> {
+) -> Result<Report, String> {
     let workers = &Workers::new(plan.threads);
     let labelled = are_labelled(pages);
     let prints = fingerprints(pages, evaluated, segmenter, workers);

@@ -20,7 +20,7 @@ mod recommend;
 mod report;
 mod stream;
 mod svg;
-pub mod verdicts;
+mod verdicts;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,6 +31,7 @@ pub use self::evaluate::{Plan, evaluate};
 pub(crate) use self::parallel::Workers;
 pub use self::report::Report;
 pub use self::stream::StreamScore;
+pub use self::verdicts::{GivenVerdict, Misfit};
 use crate::pages::EvalPage;
 use leitong_fingerprint::Detector;
 use leitong_text::extract::Document;

@@ -48,57 +48,59 @@ pub enum Misfit {
     NoPage(String),
 }
 
-/// Scores `verdicts` on `pages`, which are given by id and label. `seed`: for the intervals.
-///
-/// # Errors
-/// [`Misfit`] unless there is exactly one verdict for each page.
-pub fn score(
-    pages: &[(String, Label)],
-    verdicts: Vec<GivenVerdict>,
-    seed: u64,
-) -> Result<StreamScore, Misfit> {
-    let mut clusters = HashMap::new();
-    for (id, label) in pages {
-        if clusters.insert(id.as_str(), label.cluster.as_str()).is_some() {
-            return Err(Misfit::SamePage(id.clone()));
-        }
-    }
-    let mut given = HashMap::new();
-    for verdict in verdicts {
-        if !clusters.contains_key(verdict.page_id.as_str()) {
-            return Err(Misfit::NoPage(verdict.page_id));
-        }
-        if let Some(earlier) = given.insert(verdict.page_id.clone(), verdict) {
-            return Err(Misfit::SameVerdict(earlier.page_id));
-        }
-    }
-    let mut without = pages.iter().filter(|(id, _)| !given.contains_key(id));
-    if let Some((first, _)) = without.next() {
-        let missing = 1 + without.count();
-        return Err(Misfit::NoVerdict { missing, pages: pages.len(), first: first.clone() });
-    }
-    let mut tally = Tally::default();
-    let mut centroids = 0;
-    for (id, label) in pages {
-        let verdict = &given[id];
-        let joined = match verdict.kind {
-            Kind::ExactDuplicate | Kind::NearDuplicate => {
-                let canonical = verdict.canonical_page_id.as_deref();
-                Some(canonical.and_then(|id| clusters.get(id).copied()))
+impl StreamScore {
+    /// Scores `verdicts` on `pages`, which are given by id and label. `seed`: for the intervals.
+    ///
+    /// # Errors
+    /// [`Misfit`] unless there is exactly one verdict for each page.
+    pub fn of_verdicts(
+        pages: &[(String, Label)],
+        verdicts: Vec<GivenVerdict>,
+        seed: u64,
+    ) -> Result<Self, Misfit> {
+        let mut clusters = HashMap::new();
+        for (id, label) in pages {
+            if clusters.insert(id.as_str(), label.cluster.as_str()).is_some() {
+                return Err(Misfit::SamePage(id.clone()));
             }
-            Kind::Unique | Kind::Undecidable => None,
-        };
-        centroids += usize::from(verdict.kind == Kind::Unique);
-        tally.add(label, joined, verdict.kind == Kind::Undecidable);
+        }
+        let mut given = HashMap::new();
+        for verdict in verdicts {
+            if !clusters.contains_key(verdict.page_id.as_str()) {
+                return Err(Misfit::NoPage(verdict.page_id));
+            }
+            if let Some(earlier) = given.insert(verdict.page_id.clone(), verdict) {
+                return Err(Misfit::SameVerdict(earlier.page_id));
+            }
+        }
+        let mut without = pages.iter().filter(|(id, _)| !given.contains_key(id));
+        if let Some((first, _)) = without.next() {
+            let missing = 1 + without.count();
+            return Err(Misfit::NoVerdict { missing, pages: pages.len(), first: first.clone() });
+        }
+        let mut tally = Tally::default();
+        let mut centroids = 0;
+        for (id, label) in pages {
+            let verdict = &given[id];
+            let joined = match verdict.kind {
+                Kind::ExactDuplicate | Kind::NearDuplicate => {
+                    let canonical = verdict.canonical_page_id.as_deref();
+                    Some(canonical.and_then(|id| clusters.get(id).copied()))
+                }
+                Kind::Unique | Kind::Undecidable => None,
+            };
+            centroids += usize::from(verdict.kind == Kind::Unique);
+            tally.add(label, joined, verdict.kind == Kind::Undecidable);
+        }
+        Ok(tally.score(centroids, seed))
     }
-    Ok(tally.score(centroids, seed))
-}
 
-/// Formats scores as a Markdown table, each with the name of its file of verdicts.
-pub fn table<'s>(scores: impl Iterator<Item = (&'s str, &'s StreamScore)>) -> String {
-    let mut out = String::new();
-    labelled_streams(scores, "verdicts", &mut out);
-    out
+    /// Formats scores as a Markdown table, each with the name of its file of verdicts.
+    pub fn table<'s>(scores: impl Iterator<Item = (&'s str, &'s Self)>) -> String {
+        let mut out = String::new();
+        labelled_streams(scores, "verdicts", &mut out);
+        out
+    }
 }
 
 #[cfg(test)]
@@ -136,7 +138,7 @@ mod tests {
             verdict("d", Kind::ExactDuplicate, "a"),
             verdict("e", Kind::NearDuplicate, "of another run"),
         ];
-        let score = score(&pages, verdicts, 1).expect("they fit");
+        let score = StreamScore::of_verdicts(&pages, verdicts, 1).expect("they fit");
         assert_eq!((score.right, score.wrong, score.missed), (1, 2, 1));
         assert_eq!((score.undecidable, score.centroids), (1, 1));
         assert_eq!((score.precision.value, score.recall.value), (1.0 / 3.0, 0.5));
@@ -146,7 +148,7 @@ mod tests {
     fn refuses_verdicts_that_do_not_fit_the_pages() {
         let pages = [page("a", "1", LabelKind::New), page("b", "1", LabelKind::Dup)];
         let unique = |id| verdict(id, Kind::Unique, id);
-        let refused = |verdicts| score(&pages, verdicts, 1).expect_err("it does not fit");
+        let refused = |verdicts| StreamScore::of_verdicts(&pages, verdicts, 1).expect_err("it does not fit");
         assert_eq!(
             refused(vec![unique("a")]),
             Misfit::NoVerdict { missing: 1, pages: 2, first: "b".to_owned() }
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(refused(vec![unique("a"), unique("a")]), Misfit::SameVerdict("a".to_owned()));
         assert_eq!(refused(vec![unique("x")]), Misfit::NoPage("x".to_owned()));
         let twice = [pages[0].clone(), pages[0].clone()];
-        let of_two = score(&twice, vec![], 1).expect_err("one id");
+        let of_two = StreamScore::of_verdicts(&twice, vec![], 1).expect_err("one id");
         assert_eq!(of_two, Misfit::SamePage("a".to_owned()));
     }
 }

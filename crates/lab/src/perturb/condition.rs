@@ -81,34 +81,28 @@ impl Condition {
     }
 }
 
-/// Reason why a text names no condition.
-#[derive(Debug, thiserror::Error)]
-pub enum ConditionError {
-    /// There is no such family.
-    #[error("{0:?}: no such change; choose one of {names}", names = Family::names())]
-    Family(String),
-    /// The extent is not a number, or not in range.
-    #[error(
-        "{0:?}: needs an extent: a share from 0 to 1, or 2 or 3 for merged articles, or 1 to 99 lines of boilerplate"
-    )]
-    Level(String),
-}
-
 /// Parses `rewritten=0.05`, or only the name of a change that has no extent.
 impl FromStr for Condition {
-    type Err = ConditionError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ConditionError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let (name, level) = text.split_once('=').unwrap_or((text, "1"));
         let name: StrDeserializer<NoName> = name.into_deserializer();
-        let family = Family::deserialize(name).map_err(|_| ConditionError::Family(text.to_owned()))?;
+        let family = Family::deserialize(name)
+            .map_err(|_| format!("{text:?}: no such change; choose one of {}", Family::names()))?;
         let allowed = match family {
             Family::Merged => 2.0..=3.0,
             Family::Boilerplate => 1.0..=99.0,
             _ => 0.0..=1.0,
         };
         let level = level.parse().ok().filter(|level| allowed.contains(level));
-        Ok(Self { family, level: level.ok_or_else(|| ConditionError::Level(text.to_owned()))? })
+        let out_of_range = || {
+            format!(
+                "{text:?}: needs an extent: a share from 0 to 1, or 2 or 3 for merged articles, or 1 to 99 lines of \
+                 boilerplate"
+            )
+        };
+        Ok(Self { family, level: level.ok_or_else(out_of_range)? })
     }
 }
 

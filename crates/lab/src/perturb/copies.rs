@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use super::{Condition, Perturber, SynonymsError};
+use super::{Condition, Perturber};
 use crate::pages::{EvalPage, Sample, founders};
 use leitong_base::random::Random;
 
@@ -13,14 +13,14 @@ use leitong_base::random::Random;
 /// `synonyms` has lines of words separated by tabs, or is empty.
 ///
 /// # Errors
-/// [`SynonymsError`] if `synonyms` cannot be used.
+/// A message if `synonyms` cannot be used.
 pub fn copies(
     pages: &[EvalPage],
     changes: &[Condition],
     synonyms: &str,
     texts: usize,
     seed: u64,
-) -> Result<String, SynonymsError> {
+) -> Result<String, String> {
     let Sample { texts, others } = Sample::draw(pages, &founders(pages), texts, seed);
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     let perturber = Perturber::new(others, synonyms)?;

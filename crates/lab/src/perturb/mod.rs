@@ -12,11 +12,10 @@ mod synonyms;
 use opencc_fmmseg::OpenCC;
 
 use self::body::Body;
+pub use self::condition::Condition;
 pub(crate) use self::condition::Family;
-pub use self::condition::{Condition, ConditionError};
 pub use self::copies::copies;
 use self::synonyms::Synonyms;
-pub use self::synonyms::SynonymsError;
 use leitong_base::random::Random;
 use leitong_text::segment::sentences;
 
@@ -35,8 +34,8 @@ impl<'a> Perturber<'a> {
     /// tabs, or is empty.
     ///
     /// # Errors
-    /// [`SynonymsError`].
-    pub(crate) fn new(others: Vec<&'a str>, synonyms: &str) -> Result<Self, SynonymsError> {
+    /// A message if `synonyms` cannot be used.
+    pub(crate) fn new(others: Vec<&'a str>, synonyms: &str) -> Result<Self, String> {
         let donors = others.iter().flat_map(|text: &&'a str| sentences(text).map(|range| &text[range]));
         let donors = donors.filter(|sentence| sentence.chars().count() >= 8).collect();
         let synonyms = (!synonyms.is_empty()).then(|| Synonyms::new(synonyms)).transpose()?;

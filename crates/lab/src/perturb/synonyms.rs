@@ -1,13 +1,6 @@
 //! Replaces words by synonyms.
 
-use thiserror::Error;
-
 use leitong_base::random::Random;
-
-/// Reason why a list of synonyms cannot be used.
-#[derive(Debug, Error)]
-#[error("{0}")]
-pub struct SynonymsError(String);
 
 /// Words, and the words that can replace them.
 pub(super) struct Synonyms {
@@ -18,7 +11,7 @@ pub(super) struct Synonyms {
 
 impl Synonyms {
     /// Parses lines of words separated by tabs.
-    pub(super) fn new(lines: &str) -> Result<Self, SynonymsError> {
+    pub(super) fn new(lines: &str) -> Result<Self, String> {
         let (mut words, mut replacements) = (Vec::new(), Vec::new());
         for line in lines.lines().filter(|line| !line.starts_with('#')) {
             let set: Vec<&str> =
@@ -34,12 +27,12 @@ impl Synonyms {
         }
         if words.is_empty() {
             let fault = "no line has two words separated by a tab; write one group of synonyms per line";
-            return Err(SynonymsError(fault.to_owned()));
+            return Err(fault.to_owned());
         }
         let words = aho_corasick::AhoCorasick::builder()
             .match_kind(aho_corasick::MatchKind::LeftmostLongest)
             .build(words)
-            .map_err(|error| SynonymsError(error.to_string()))?;
+            .map_err(|error| error.to_string())?;
         Ok(Self { words, replacements })
     }
 

@@ -14,7 +14,6 @@ use super::tests::{OnDisk, Saved, coloured, in_memory, stream, tiny};
 use crate::snapshot::{ChangelogBlocks, SnapshotError, TableDir, TableSettings};
 use leitong_base::proto;
 use leitong_base::record::FingerprintRecord;
-use leitong_cluster::changelog::position_message;
 use leitong_cluster::log::Watermarks;
 use leitong_cluster::{ClusterRules, Clusterer, Decision, ExpiryConfig, PreviewOptions, Scratch, TableFault};
 use leitong_fingerprint::Detector;
@@ -98,7 +97,7 @@ fn nothing_gets_out(
     fails_with(real.save(table, settings).err());
     fails_with(real.save_in_between(table, settings).err());
     fails_with(real.save_checkpoint(&real.folder().join("checkpoint"), table, settings).err());
-    let position = position_message(table, &identity, 0, None, &watermarks);
+    let position = identity.position(table, 0, None, &watermarks);
     assert_eq!(position.err(), Some(fault.clone()));
     let tail = |_| proto::ChangelogTail::default();
     let position = proto::Position::default();

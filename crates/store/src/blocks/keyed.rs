@@ -23,7 +23,7 @@ pub(super) fn is_wide(key: u64) -> bool {
     key & 1 == 1
 }
 
-/// Returns the key of the centroid whose text has this [key](leitong_cluster::text_key). Nobody who writes
+/// Returns the key of the centroid whose text has this [key](leitong_cluster::SeenText::key_of). Nobody who writes
 /// pages knows the table's id, so nobody can make many texts that share one key.
 pub(super) fn key_of_text(table_id: u64, key: u128) -> u64 {
     mix(key as u64 ^ mix((key >> 64) as u64 ^ mix(table_id))) & !1

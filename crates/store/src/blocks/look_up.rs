@@ -18,7 +18,7 @@ use super::block::GROUP;
 use super::keyed::{Keys, is_wide, key_of_text, keys_of};
 use super::reads::Reads;
 use super::view::View;
-use leitong_cluster::{HITS_MAX, NearCentroid, Purpose, Query, text_key};
+use leitong_cluster::{HITS_MAX, NearCentroid, Purpose, Query, SeenText};
 use leitong_fingerprint::{Comparison, Detector};
 
 /// Minimum number of reads or queries for which other threads are used.
@@ -148,7 +148,7 @@ impl LookUp<'_> {
         let (hot, cold) = (block.hot(number)?, block.cold(number)?);
         self.reads.group();
         let corpus = hot.get(at).and_then(|(corpus, _)| block.corpus(corpus));
-        let key = |((name, hash), digest)| text_key(name, hash, digest);
+        let key = |((name, hash), digest)| SeenText::key_of(name, hash, digest);
         Ok(corpus.zip(cold.get(at).map(|cold| cold.text_digest)).map(key))
     }
 

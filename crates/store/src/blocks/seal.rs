@@ -14,7 +14,7 @@ use super::keyed::{key_of_text, keys_of};
 use super::keys::Entry;
 use super::run::{self, Run, RunWriter};
 use super::shared::Shared;
-use leitong_cluster::{Handed, Purpose, Query, SeenTexts, text_key};
+use leitong_cluster::{Handed, Purpose, Query, SeenText, SeenTexts};
 
 /// Number of heaps of keys. Each heap fits into a core's cache while it is sorted.
 const HEAPS: usize = 1 << HEAP_BITS;
@@ -79,7 +79,7 @@ impl Sealer {
         open.writer.push(corpus, *fingerprint_hash, centroid, compared)?;
         let query = Query { corpus, fingerprint_hash: *fingerprint_hash, fingerprint: &centroid.fingerprint };
         let mut keys = keys_of(&*shared.detector, Some(&query), Purpose::Insert).keys;
-        let text = text_key(corpus, *fingerprint_hash, centroid.text_digest);
+        let text = SeenText::key_of(corpus, *fingerprint_hash, centroid.text_digest);
         keys.push(key_of_text(shared.table_id, text));
         let number = u128::from(self.next - open.first);
         for key in keys {

@@ -30,9 +30,9 @@ use super::seal::Sealer;
 use super::shared::Shared;
 use super::view::View;
 use super::{BlockError, StoreOptions};
+use leitong_base::record::Timestamp;
 use leitong_cluster::{
-    Centroid, Founding, Handed, NearCentroid, NearestCentroids, OldCentroids, Purpose, Query, SeenTexts,
-    TableFault, is_in_full,
+    Centroid, Handed, NearCentroid, NearestCentroids, OldCentroids, Purpose, Query, SeenTexts, TableFault,
 };
 use leitong_fingerprint::{Detector, LookUp as By};
 
@@ -308,7 +308,7 @@ impl BlockStore {
         Ok(cold.zip(hot.get(at)).map(|(cold, (_, compared))| cold.with(compared)))
     }
 
-    fn read_founded(&self, number: u64) -> Result<Option<Founding>, BlockError> {
+    fn read_founded(&self, number: u64) -> Result<Option<(u64, Option<Timestamp>)>, BlockError> {
         let mut last = self.last_group.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known =
             |(first, group): &(u64, Vec<Cold>)| (*first..*first + group.len() as u64).contains(&number);
@@ -430,12 +430,7 @@ impl OldCentroids for BlockStore {
             for near in near.drain(..) {
                 if nearest.is_none_or(|nearest| near < nearest)
                     && let Some(centroid) = self.read(near.number)?
-                    && is_in_full(
-                        &*self.shared.detector,
-                        near.related,
-                        query.fingerprint,
-                        &centroid.fingerprint,
-                    )
+                    && near.is_in_full(&*self.shared.detector, query.fingerprint, &centroid.fingerprint)
                 {
                     *nearest = Some(near);
                 }
@@ -450,7 +445,7 @@ impl OldCentroids for BlockStore {
         self.attempt(|| self.read(number))
     }
 
-    fn founded(&self, number: u64) -> Result<Option<Founding>, TableFault> {
+    fn founded(&self, number: u64) -> Result<Option<(u64, Option<Timestamp>)>, TableFault> {
         self.attempt(|| self.read_founded(number))
     }
 

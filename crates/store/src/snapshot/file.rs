@@ -18,7 +18,7 @@ use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 use leitong_base::hashed::Seed;
 use leitong_base::proto::{self, Blocks, Stretch};
 use leitong_base::record::Timestamp;
-use leitong_cluster::changelog::{Identity, NUMBER_MAX, TEXTS_AT_ONCE, table_message};
+use leitong_cluster::changelog::{Identity, Restoration};
 use leitong_cluster::log::{TopicIds, Watermarks};
 use leitong_cluster::{
     ArticlePage, Bounds, Canonical, Centroid, ClusterRules, Clusterer, CrawlChange, OldCentroids, Position,
@@ -149,7 +149,9 @@ impl TableDir {
         let Some((mut reader, saved)) = begin_verified(path)? else { return Ok(None) };
         check_usable(path, &saved, settings, any_cluster_hash)?;
         self.set_runs(saved.runs.clone());
-        if saved.founded > Some(NUMBER_MAX) || saved.dead_below > saved.founded.unwrap_or_default() {
+        if saved.founded > Some(Restoration::NUMBER_MAX)
+            || saved.dead_below > saved.founded.unwrap_or_default()
+        {
             return Err(reader.damaged("it counts an invalid number of centroids"));
         }
         let position = position_of(&saved);
@@ -171,17 +173,19 @@ impl TableDir {
             clusterer.restore_crawl(change.ok_or_else(|| reader.damaged("a crawl is in no cluster"))?);
             Ok(())
         })?;
-        if let Some(counted) = saved.crawls.filter(|counted| *counted <= NUMBER_MAX) {
+        if let Some(counted) = saved.crawls.filter(|counted| *counted <= Restoration::NUMBER_MAX) {
             clusterer.restore_crawl_bounds((counted, saved.crawls_dead_below.min(counted)));
         }
         reader.texts(&saved, |reader, SeenTexts { first, texts }| {
-            if first > NUMBER_MAX || texts.iter().any(|text| text.cluster >= founded) {
+            if first > Restoration::NUMBER_MAX || texts.iter().any(|text| text.cluster >= founded) {
                 return Err(reader.damaged("texts have an invalid number"));
             }
             clusterer.restore_texts(first, texts.into_iter());
             Ok(())
         })?;
-        if let Some(texts) = TextBounds::from_position(&saved).filter(|texts| texts.counted <= NUMBER_MAX) {
+        if let Some(texts) =
+            TextBounds::from_position(&saved).filter(|texts| texts.counted <= Restoration::NUMBER_MAX)
+        {
             clusterer.restore_text_bounds(texts);
             if !clusterer.has_all_texts(texts) {
                 return Err(reader.damaged("texts are missing"));
@@ -383,7 +387,7 @@ impl TableDir {
     ) -> Result<proto::Position, TableFault> {
         let identity = settings.identity(clusterer.position().log_partition);
         let count = clusterer.in_memory_count() as u64;
-        let mut position = table_message(clusterer, &identity, 0, count, watermarks)?;
+        let mut position = identity.table_position(clusterer, 0, count, watermarks)?;
         position.format_version = TableDir::FORMAT_VERSION;
         position.text_count = clusterer.seen_texts(blocks_end(manifest)).0.count;
         if let Some(manifest) = manifest {
@@ -536,7 +540,7 @@ fn write(
     let (from, seen) = clusterer.seen_texts(blocks_end);
     let (mut seen, mut sequence) = (seen.peekable(), from.first);
     while seen.peek().is_some() {
-        let some = seen.by_ref().take(TEXTS_AT_ONCE);
+        let some = seen.by_ref().take(SeenText::AT_ONCE);
         let message = SeenText::to_message(sequence, some, clusterer.founded());
         sequence += message.since.len() as u64;
         writer.all(&message.encode_length_delimited_to_vec())?;

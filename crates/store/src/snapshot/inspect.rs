@@ -14,7 +14,7 @@ use leitong_cluster::SeenTexts;
 
 /// An item of a saved table.
 #[derive(Debug)]
-pub enum Saved {
+pub(super) enum Saved {
     /// A centroid.
     Centroid(proto::Centroid),
     /// A change of the known crawls of urls.
@@ -57,7 +57,7 @@ impl TableDir {
     ///
     /// # Errors
     /// The errors of [`Self::inspect`] and of `begin_with`.
-    pub fn inspect_all(
+    pub(super) fn inspect_all(
         folder: &Path,
         begin_with: impl FnOnce(&proto::Position) -> Result<(), SnapshotError>,
         take: &mut impl FnMut(&proto::Position, Saved),

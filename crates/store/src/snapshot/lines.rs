@@ -66,18 +66,37 @@ impl<'de> Deserialize<'de> for Hash {
     }
 }
 
+/// A line of an exported table.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct TableLine(pub(super) Line);
+
+impl TableLine {
+    /// The format version of these lines. A reader refuses newer ones.
+    pub const FORMAT_VERSION: u32 = LinesHead::FORMAT_VERSION;
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Line {
+    Head(LinesHead),
+    Centroid(CentroidLine),
+    Crawl(CrawlLine),
+    Text(TextLine),
+}
+
 /// The first line, which describes the table.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct LinesHead {
+pub(super) struct LinesHead {
     /// [`Self::FORMAT_VERSION`].
-    pub table_format_version: u32,
+    pub(super) table_format_version: u32,
     /// Number of lines of centroids that follow.
-    pub centroids: u64,
+    pub(super) centroids: u64,
     /// Number of lines of crawls after those.
-    pub crawl_changes: u64,
+    pub(super) crawl_changes: u64,
     /// Number of lines of texts after those.
     #[serde(default)]
-    pub text_lines: u64,
+    pub(super) text_lines: u64,
     fingerprint_hash: Hash,
     cluster_hash: Hash,
     log_generation: u32,
@@ -136,11 +155,11 @@ struct WatermarkLine {
 
 impl LinesHead {
     /// The format version of these lines. A reader refuses newer ones.
-    pub const FORMAT_VERSION: u32 = 2;
+    pub(super) const FORMAT_VERSION: u32 = 2;
 
     /// Creates the first line of a table with this `position`.
     #[must_use]
-    pub fn new(position: &proto::Position) -> Self {
+    pub(super) fn new(position: &proto::Position) -> Self {
         let time = |ms: Option<i64>| ms.and_then(Timestamp::from_ms);
         Self {
             table_format_version: Self::FORMAT_VERSION,
@@ -170,7 +189,7 @@ impl LinesHead {
 
     /// Converts the line to the position of a table with all centroids in memory.
     #[must_use]
-    pub fn into_message(self) -> proto::Position {
+    pub(super) fn into_message(self) -> proto::Position {
         proto::Position {
             format_version: TableDir::FORMAT_VERSION,
             centroid_count: self.centroids,
@@ -252,7 +271,7 @@ impl WatermarkLine {
 
 /// A centroid.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct CentroidLine {
+pub(super) struct CentroidLine {
     /// The id of the cluster, for readers. An import derives it from the head instead.
     #[serde(skip_deserializing)]
     cluster_id: Option<ClusterId>,
@@ -277,7 +296,7 @@ pub struct CentroidLine {
 impl CentroidLine {
     /// Creates the line of a centroid of a table with this `position`.
     #[must_use]
-    pub fn new(position: &proto::Position, message: proto::Centroid) -> Self {
+    pub(super) fn new(position: &proto::Position, message: proto::Centroid) -> Self {
         let cluster_id = ClusterId::in_table(position, message.log_offset);
         let fingerprint = message.fingerprint.unwrap_or_default();
         // In a block, the time of centroids founded before any page had a time is the first known time.
@@ -301,7 +320,7 @@ impl CentroidLine {
 
     /// Converts the line to a message.
     #[must_use]
-    pub fn into_message(self) -> proto::Centroid {
+    pub(super) fn into_message(self) -> proto::Centroid {
         let founder = self.canonical_page_id == self.page_id && self.canonical_url == self.url;
         let canonical = (!founder).then_some((self.canonical_page_id, self.canonical_url));
         let (canonical_page_id, canonical_url) = canonical.unzip();
@@ -325,7 +344,7 @@ impl CentroidLine {
 
 /// A change of the known crawls: one of `crawled`, `withdrawn` and `ended`.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct CrawlLine {
+pub(super) struct CrawlLine {
     /// The number of the affected cluster.
     cluster: u64,
     /// The log offset of the crawled page.
@@ -357,7 +376,7 @@ struct Crawled {
 impl CrawlLine {
     /// Creates the line of a crawl's message.
     #[must_use]
-    pub fn new(message: proto::Centroid) -> Self {
+    pub(super) fn new(message: proto::Centroid) -> Self {
         let crawled = message.crawl.map(|crawl| Crawled {
             sequence: crawl.sequence,
             key: Hex(crawl.key),
@@ -379,7 +398,7 @@ impl CrawlLine {
 
     /// Converts the line to a message.
     #[must_use]
-    pub fn into_message(self) -> proto::Centroid {
+    pub(super) fn into_message(self) -> proto::Centroid {
         proto::Centroid {
             format_version: ChangelogRecord::CRAWLS_FORMAT_VERSION,
             log_offset: self.log_offset,
@@ -403,10 +422,10 @@ impl CrawlLine {
 
 /// A text of a page that joined a cluster. Later pages with this text join the same cluster.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct TextLine {
+pub(super) struct TextLine {
     /// Number of texts that were inserted before it.
-    pub sequence: u64,
-    /// The key of the text; see [`leitong_cluster::text_key`].
+    pub(super) sequence: u64,
+    /// The key of the text; see [`SeenText::key_of`].
     text_key: Hex,
     /// The number of the cluster.
     cluster: u64,
@@ -415,14 +434,14 @@ pub struct TextLine {
 impl TextLine {
     /// Creates the line of a text.
     #[must_use]
-    pub fn new(sequence: u64, text: SeenText) -> Self {
+    pub(super) fn new(sequence: u64, text: SeenText) -> Self {
         let text_key = Hex(text.key.to_be_bytes().to_vec().into());
         Self { sequence, text_key, cluster: text.cluster }
     }
 
     /// Returns the text, or `None` if its key is not 16 bytes long.
     #[must_use]
-    pub fn text(&self) -> Option<SeenText> {
+    pub(super) fn text(&self) -> Option<SeenText> {
         let key = self.text_key.0.as_ref().try_into().map(u128::from_be_bytes).ok()?;
         Some(SeenText { key, cluster: self.cluster })
     }

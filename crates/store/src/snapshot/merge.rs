@@ -7,9 +7,10 @@
 
 use std::path::Path;
 
+use super::SnapshotError;
 use super::file::{FILE_NAME, TableDir, TableSettings, begin, check_usable, position_of};
 use super::finished::RUNS_MAX;
-use super::{Saved, SnapshotError};
+use super::inspect::Saved;
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::{

@@ -18,6 +18,7 @@ pub(crate) mod changelog_snapshot;
 mod checkpointed;
 mod checksummed;
 mod compact;
+mod export;
 mod file;
 mod finished;
 mod folder;
@@ -38,10 +39,9 @@ pub use changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, U
 pub use compact::Compacted;
 pub use file::{TableDir, TableSettings};
 pub use folder::Unfinished;
-pub use inspect::Saved;
 pub use journal::{Journal, Torn};
 use leitong_cluster::TableFault;
-pub use lines::{CentroidLine, CrawlLine, LinesHead, TextLine};
+pub use lines::TableLine;
 pub use merge::Merge;
 
 /// Returns an error of blocks that have no other copy, with advice.

@@ -131,9 +131,9 @@ impl Fields {
     fn into_page(self, rules: PageRules) -> Result<Page, PageError> {
         let url = match self.url {
             url if !rules.url_required && url.as_ref().is_none_or(String::is_empty) => String::new(),
-            url => checked_url(url)?,
+            url => Page::checked_url(url)?,
         };
-        let id = checked_id(self.id, &url)?;
+        let id = Page::checked_id(self.id, &url)?;
         let fetched_at = self.fetched_at.as_deref().and_then(timestamp_from_json);
         // The value was cut out of valid JSON, so only its size can be wrong.
         let passthrough = self.passthrough.map(|value| passthrough::compact(value.get()).ok());
@@ -164,16 +164,24 @@ impl Fields {
     }
 }
 
-/// Returns the url if it is present and within the limit.
-pub fn checked_url(url: Option<String>) -> Result<String, PageError> {
-    let url = url.filter(|url| !url.is_empty()).ok_or(PageError::MissingUrl)?;
-    if url.len() > URL_BYTES_MAX { Err(PageError::UrlTooLong { bytes: url.len() }) } else { Ok(url) }
-}
+impl Page {
+    /// Returns the url if it is present and within the limit.
+    ///
+    /// # Errors
+    /// There is none, or it is too long.
+    pub fn checked_url(url: Option<String>) -> Result<String, PageError> {
+        let url = url.filter(|url| !url.is_empty()).ok_or(PageError::MissingUrl)?;
+        if url.len() > URL_BYTES_MAX { Err(PageError::UrlTooLong { bytes: url.len() }) } else { Ok(url) }
+    }
 
-/// Returns the id if it is within the limit, or derives it from the url if there is none.
-pub fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
-    let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(url));
-    if id.len() > PAGE_ID_BYTES_MAX { Err(PageError::IdTooLong { bytes: id.len() }) } else { Ok(id) }
+    /// Returns the id if it is within the limit, or derives it from the url if there is none.
+    ///
+    /// # Errors
+    /// It is too long.
+    pub fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
+        let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(url));
+        if id.len() > PAGE_ID_BYTES_MAX { Err(PageError::IdTooLong { bytes: id.len() }) } else { Ok(id) }
+    }
 }
 
 /// Deserializes [`Fields`]. `field` names the current field, for error messages.

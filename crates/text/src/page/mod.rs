@@ -28,13 +28,12 @@ use leitong_base::record::Timestamp;
 
 pub use address::Address;
 pub use body::BodyForm;
-pub use config::{CorpusBy, CorpusConfig, PageConfig};
+pub use config::PageConfig;
 pub use error::PageError;
 pub use field::Field;
 pub use host::host;
 pub use http_head::HttpHead;
-pub use json::{PageRules, checked_id, checked_url};
-pub use made_up::{is_made_up as is_made_up_url, url as made_up_url};
+pub use json::PageRules;
 pub use passthrough::parse as parse_passthrough;
 pub use warc::{WarcKind, WarcRecord};
 pub use wrapped::{DecompressError, decompressed, without_schema_head};

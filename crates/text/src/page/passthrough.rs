@@ -7,7 +7,15 @@
 
 use serde::de::IgnoredAny;
 
-use leitong_base::limits::{PASSTHROUGH_BYTES_MAX, PASSTHROUGH_DEPTH_MAX};
+use leitong_base::limits::JSON_DEPTH_MAX;
+
+/// Maximum length of the `passthrough` value, written on one line. A longer value is counted and left out of
+/// the verdict.
+const PASSTHROUGH_BYTES_MAX: usize = 4 * 1024;
+/// Maximum nesting of brackets in the `passthrough` value. A deeper value is counted and left out of the
+/// verdict. Together with the two levels around it in the verdict, this is the depth that JSON parsers
+/// commonly accept, including ours.
+const PASSTHROUGH_DEPTH_MAX: usize = JSON_DEPTH_MAX - 2;
 
 /// A value that fits into a verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 use prost::Message;
 
 use super::error::PageError;
-use super::json::{checked_id, checked_url};
 use super::passthrough::{self, Unfit};
 use super::{Body, Hints, Page, Repaired};
 use leitong_base::proto::{self, page};
@@ -13,8 +12,8 @@ use leitong_base::record::Timestamp;
 /// bytes becomes [`Body::TooLarge`].
 pub(crate) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) -> Result<Page, PageError> {
     let message = proto::Page::decode(bytes).map_err(|error| PageError::BrokenProtobuf(error.to_string()))?;
-    let url = checked_url(url.or(Some(message.url)))?;
-    let id = checked_id(message.id, &url)?;
+    let url = Page::checked_url(url.or(Some(message.url)))?;
+    let id = Page::checked_id(message.id, &url)?;
     let too_large = |bytes: usize| Body::TooLarge(bytes as u64);
     let body = match message.body {
         _ if message.withdrawn => Body::Withdrawn,

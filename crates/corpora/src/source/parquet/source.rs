@@ -14,7 +14,7 @@ use crate::source::location::Stored;
 use crate::source::rules::InputRules;
 use crate::source::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, fill};
 use leitong_base::record::Place;
-use leitong_text::page::made_up_url;
+use leitong_text::page::Page;
 
 /// A source of the rows in one file.
 pub(in crate::source) struct ParquetSource {
@@ -74,7 +74,7 @@ impl ParquetSource {
             if let Some((first, rows, next)) = batch {
                 if *next < rows.num_rows() {
                     let number = *first + *next as u64;
-                    let url = || made_up_url(&self.input, number + 1);
+                    let url = || Page::made_up_url(&self.input, number + 1);
                     let payload = match columns.line(rows, *next, url) {
                         RowLine::Whole(line) => Payload::Json(line),
                         RowLine::Cut { json, bytes } => Payload::Head { json: Ok(json), bytes },

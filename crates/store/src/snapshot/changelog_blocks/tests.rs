@@ -10,10 +10,7 @@ use super::*;
 use crate::blocks::Manifest;
 use crate::blocks::sim::SimFolder;
 use leitong_base::record::{FingerprintRecord, TextDigest};
-use leitong_cluster::changelog::{
-    ChangelogRecord, Identity, POSITION_KEY, Restoration, RestoreError, position_message, position_record,
-    text_records,
-};
+use leitong_cluster::changelog::{ChangelogRecord, Identity, POSITION_KEY, Restoration, RestoreError};
 use leitong_cluster::log::{TopicIds, Watermarks};
 use leitong_cluster::{ClusterRules, Decision, TableFault};
 use leitong_fingerprint::detectors::simhash::SimHash;
@@ -223,8 +220,7 @@ impl Worker {
 
     /// Saves the blocks. Fails if a damaged part of them was read.
     fn save(&self, kept: &Kept) -> Result<(), TableFault> {
-        let position =
-            position_message(&self.clusterer, &IDENTITY, 0, Some(TABLE_ID), &Watermarks::default())?;
+        let position = IDENTITY.position(&self.clusterer, 0, Some(TABLE_ID), &Watermarks::default())?;
         let tail = |number| {
             // A place somewhat before the exact one.
             let at = kept.iter().position(|(_, record)| number_of(record) >= Some(number));
@@ -270,12 +266,12 @@ fn decide(clusterer: &mut Clusterer, texts: &[u16], log_offset: u64) -> Result<V
 /// Returns the records to be committed: new centroids and texts, and the position.
 fn written(clusterer: &mut Clusterer) -> Result<Vec<ChangelogRecord>, TableFault> {
     let new = clusterer.take_new();
-    let position = position_message(clusterer, &IDENTITY, 0, Some(TABLE_ID), &Watermarks::default())?;
+    let position = IDENTITY.position(clusterer, 0, Some(TABLE_ID), &Watermarks::default())?;
     let detector = detector();
     let centroids = new.iter().map(|new| new.to_record(9, 0, &*detector));
     let texts = clusterer.take_new_texts();
-    let texts = text_records(&texts, clusterer.founded(), 9, 0);
-    Ok(centroids.chain(texts).chain([position_record(&position)]).collect())
+    let texts = ChangelogRecord::of_texts(&texts, clusterer.founded(), 9, 0);
+    Ok(centroids.chain(texts).chain([ChangelogRecord::of_position(&position)]).collect())
 }
 
 fn commit(written: Vec<ChangelogRecord>, kept: &mut Kept, next: &mut u64) {
@@ -425,7 +421,7 @@ fn blocks_of_another_changelog_are_refused() {
         let (_, last) = kept.last_mut().expect("a position");
         let mut position = proto::Position::decode(last.value.as_deref().unwrap_or_default()).expect("whole");
         change(&mut position);
-        *last = position_record(&position);
+        *last = ChangelogRecord::of_position(&position);
         refused(&kept)
     };
     let why = of_position(&|position| position.table_id = Some(8));

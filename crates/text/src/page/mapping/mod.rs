@@ -34,7 +34,7 @@ pub use pointer::{segments, to_field as pointer_to_field};
 pub use preset::{Framing, Preset};
 pub use presets::PRESETS;
 pub use read::{Message, MessageOutcome, Reading};
-pub use survey::{Sample, Survey};
+pub use survey::Survey;
 
 use super::body::BodyForm;
 use super::field::Field;

@@ -9,7 +9,7 @@ use super::{Mapping, NoPage, Skip, Source, WITHDRAWN, value};
 use crate::page::body::{BodyForm, GivenBody};
 use crate::page::error::PageError;
 use crate::page::field::Field;
-use crate::page::json::{self, Given, PageRules, checked_id, checked_url};
+use crate::page::json::{self, Given, PageRules};
 use crate::page::{Body, Hints, InWarc, Page, Repaired, passthrough};
 use leitong_base::record::Cause;
 
@@ -71,7 +71,7 @@ impl Mapping {
     pub fn null_value(&self, key: Option<&[u8]>, withdraws: bool) -> Result<MessageOutcome, PageError> {
         if withdraws {
             let url = key.and_then(|key| std::str::from_utf8(key).ok()).filter(|key| key.contains("://"));
-            let url = checked_url(Some(url.ok_or(PageError::NullWithoutUrl)?.to_owned()))?;
+            let url = Page::checked_url(Some(url.ok_or(PageError::NullWithoutUrl)?.to_owned()))?;
             return Ok(MessageOutcome::Page(Box::new(Page::new(url, Body::Withdrawn))));
         }
         if self.preset.null_deletes {
@@ -214,7 +214,7 @@ impl Picking<'_, '_> {
         };
         let (url, without_url) = self.url(given_url)?;
         let id = self.pick(Field::Id, "a string or a number", &mut |value| value::scalar(value))?;
-        let id = checked_id(id, &url).map_err(|error| self.about(Field::Id, &error))?;
+        let id = Page::checked_id(id, &url).map_err(|error| self.about(Field::Id, &error))?;
         let (fetched_at, bad_fetched_at) = self.fetched_at();
         let body = if self.is_withdrawn()? { Body::Withdrawn } else { self.body(separate_body)? };
         let (passthrough, passthrough_too_large) = self.passthrough();
@@ -320,7 +320,7 @@ impl Picking<'_, '_> {
             let problem = format!("no url at {pointers}; found {}", value::fields_of(self.json));
             return Err(of_mapping.unfit(Cause::MissingUrl, problem));
         }
-        let url = checked_url(url).map_err(|error| self.about(Field::Url, &error))?;
+        let url = Page::checked_url(url).map_err(|error| self.about(Field::Url, &error))?;
         Ok((url, false))
     }
 

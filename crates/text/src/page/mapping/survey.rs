@@ -12,13 +12,13 @@ use super::detect::{Looks, Recognizer, guess, pointers};
 use super::preset::Preset;
 use super::{Mapping, Message, MessageOutcome, Skip};
 use crate::page::json::PageRules;
-use crate::page::{Body, made_up};
+use crate::page::{Body, Page};
 
 /// Maximum number of errors that are shown.
 const ERRORS_MAX: usize = 3;
 
 /// A sample message: key and value.
-pub type Sample = (Option<Vec<u8>>, Vec<u8>);
+type Sample = (Option<Vec<u8>>, Vec<u8>);
 
 /// The result of examining samples.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ impl Survey {
         let slots = mapping.slots();
         let mut hits = vec![0; slots.len()];
         let mut left: BTreeMap<String, u64> = BTreeMap::new();
-        let made_up = made_up::url("FILE", 1);
+        let made_up = Page::made_up_url("FILE", 1);
         for (key, value) in samples {
             let made_up_url = (!url_required).then_some(&*made_up);
             let message = Message { key: key.as_deref(), made_up_url, ..Message::line(value) };
