@@ -9,6 +9,7 @@ use super::{
     Position, PreviewOptions, Purpose, Query, Scratch, SeenTexts, TableFault,
 };
 use leitong_base::record::FingerprintRecord;
+use leitong_base::record::Timestamp;
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
