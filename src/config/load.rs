@@ -396,6 +396,11 @@ mod tests {
     use super::*;
     use crate::config::{Confirm, Duplicates};
 
+    /// Returns a setting as JSON. Those that no run changes are private to their detector.
+    fn setting(section: &impl serde::Serialize, name: &str) -> String {
+        serde_json::to_value(section).expect("JSON")[name].to_string()
+    }
+
     fn parsed(text: &str) -> Result<Config, Vec<String>> {
         let lookup = |name: &str| (name == "WORDS").then(|| "mine\n.txt".to_owned());
         parse(text, Path::new("leitong.toml"), lookup)
