@@ -3,9 +3,10 @@
 use super::copy::{Needs, Ranked, Ranker, Walk};
 use super::fields::Field;
 use super::guard::Sources;
-use super::options::{Options, WrongOption};
+use super::options::Options;
 use super::prefer::{Choice, Prefer, Rules};
 use super::spool::Spooled;
+use super::wrong_option::WrongOption;
 use leitong_base::terminal;
 
 /// Chooses the documents to keep. `walk` returns a reading of the inputs, of tables only one column. Returns the sources

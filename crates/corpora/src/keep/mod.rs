@@ -46,6 +46,7 @@ pub(crate) mod spool;
 pub(crate) mod table_file;
 pub mod texts;
 pub(crate) mod verify;
+mod wrong_option;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,11 +55,12 @@ use leitong_cluster::verdict::{Kind, Verdict};
 
 pub use fields::Field;
 pub use keeping::Keeping;
-pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions, WrongOption};
+pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions};
 pub use prefer::Prefer;
 pub use sink::KeepSink;
 pub use sizes::TableSizes;
 pub use verify::{LostMax, Packer};
+pub use wrong_option::WrongOption;
 
 /// The version of the format in which the texts of kept documents are stored in the folder of a table.
 pub const TEXTS_FORMAT_VERSION: u32 = verify::texts::TableTexts::FORMAT_VERSION;

@@ -1,6 +1,5 @@
-//! What a run writes about its documents, and which of them it keeps.
+//! Options of a run: the outputs for documents, and the choice of those that are kept.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use super::verify::texts::Founded;
 use crate::sink::{Extent, Extents};
 use crate::source::rules::InputRules;
 
-/// What a run writes about its documents, and which of them it keeps.
+/// Options of a run: the outputs for documents, and the choice of those that are kept.
 pub struct Options {
     /// The output for kept documents: a file, or a folder with one file per input.
     pub keep: Option<PathBuf>,
@@ -100,18 +99,6 @@ pub struct TableOfRun<'a> {
     pub begun_at: u64,
     /// The log offset at which the run ends.
     pub until: u64,
-}
-
-/// An error in the options of a run, which shows only when its inputs are read.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct WrongOption(String);
-
-impl WrongOption {
-    /// Returns the error with this message.
-    pub(super) fn new(message: impl fmt::Display) -> anyhow::Error {
-        anyhow::Error::new(Self(message.to_string()))
-    }
 }
 
 impl TextOptions {

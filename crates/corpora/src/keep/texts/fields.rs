@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::keep::annotate;
 use crate::keep::forms::Form;
-use crate::keep::options::WrongOption;
+use crate::keep::wrong_option::WrongOption;
 use crate::source::csv;
 use crate::source::open::Input;
 use crate::source::rules::InputRules;

@@ -1,0 +1,15 @@
+//! Errors in options that show only when inputs are read.
+
+use std::fmt;
+
+/// An error in the options of a run, which shows only when its inputs are read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongOption(String);
+
+impl WrongOption {
+    /// Returns the error with this message.
+    pub(super) fn new(message: impl fmt::Display) -> anyhow::Error {
+        anyhow::Error::new(Self(message.to_string()))
+    }
+}
