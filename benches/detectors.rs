@@ -68,7 +68,8 @@ fn by_length(
     texts: impl Fn(usize) -> Vec<Terms>,
 ) {
     let mut all_nodes = Config { detector: "word-network".into(), ..config.clone() };
-    all_nodes.word_network.graph.hubs = 256;
+    let settings = serde_json::json!({ "graph": { "hubs": 256 } });
+    all_nodes.word_network = serde_json::from_value(settings).expect("settings of the network");
     let all_nodes = detectors::detector("word-network", &all_nodes, resources).expect("a detector");
     let all_nodes = ("`word-network`, all nodes tried".to_owned(), all_nodes.expect("right files"));
     let texts: Vec<Vec<Terms>> = LENGTHS.iter().map(|bytes| texts(*bytes)).collect();

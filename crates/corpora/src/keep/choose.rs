@@ -78,7 +78,7 @@ impl Lack<'_> {
         if lacking < documents || *documents == 0 {
             return Ok(());
         }
-        Err(WrongOption::new(format_args!(
+        Err(WrongOption::error(format_args!(
             "{option}: none of the {documents} documents has a {value}; check the option, or leave it out. No document is \
              written, and the table is not saved"
         )))

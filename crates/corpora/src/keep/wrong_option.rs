@@ -8,8 +8,8 @@ use std::fmt;
 pub struct WrongOption(String);
 
 impl WrongOption {
-    /// Returns the error with this message.
-    pub(super) fn new(message: impl fmt::Display) -> anyhow::Error {
+    /// Returns an error with this message.
+    pub(super) fn error(message: impl fmt::Display) -> anyhow::Error {
         anyhow::Error::new(Self(message.to_string()))
     }
 }

@@ -34,7 +34,7 @@ pub(in crate::keep) fn read_benchmarks(
     let mut benchmarks = Benchmarks::new(letters_min, memory_bytes);
     for path in &options.against {
         if !is_object(path) && !path.is_file() {
-            return Err(WrongOption::new(format_args!(
+            return Err(WrongOption::error(format_args!(
                 "--against {}: there is no such file",
                 path.display()
             )));
@@ -49,7 +49,7 @@ pub(in crate::keep) fn read_benchmarks(
     }
     let (found, short) = (benchmarks.len(), benchmarks.short());
     if found == 0 {
-        return Err(WrongOption::new(format_args!(
+        return Err(WrongOption::error(format_args!(
             "--against: the benchmarks have no text of at least {letters_min} letters; lower --passage-letters, or \
              name other files"
         )));

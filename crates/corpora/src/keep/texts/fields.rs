@@ -90,12 +90,12 @@ impl InputField {
         rules: &InputRules,
     ) -> anyhow::Result<()> {
         if rules.warc_base.is_some() && !fields.is_empty() {
-            return Err(WrongOption::new("--fields: WARC records have no fields; leave it out"));
+            return Err(WrongOption::error("--fields: WARC records have no fields; leave it out"));
         }
         for (path, form) in inputs.iter().zip(forms) {
             let missing = Self::missing(fields, path, form);
             if let Some(missing) = missing.with_context(|| format!("cannot read {}", path.display()))? {
-                return Err(WrongOption::new(format_args!(
+                return Err(WrongOption::error(format_args!(
                     "--fields: {missing}; leave it out, or use a separate run"
                 )));
             }
