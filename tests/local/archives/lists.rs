@@ -117,6 +117,11 @@ fn an_answer_that_is_no_list_ends_the_run() {
             |token| first_and(token, "<?xml version='1.0'?><Error><Code>SlowDown</Code></Error>"),
             "<Code>SlowDown",
         ),
+        (|token| first_and(token, "<ListBucketResult/>"), "not a whole list of objects"),
+        (
+            |token| first_and(token, &objects(&[], "<CommonPrefixes><Prefix>b/</Prefix></CommonPrefixes>")),
+            "lists common prefixes",
+        ),
         (|token| first_and(token, &"<".repeat(33 << 20)), "longer than a list"),
     ] {
         let run = dedup(list);
@@ -125,7 +130,8 @@ fn an_answer_that_is_no_list_ends_the_run() {
     }
 }
 
-/// A single key that cannot be requested prevented all objects from being read.
+/// A single key that cannot be requested prevented all objects from being read. An object with content whose key ends
+/// in a slash was passed over, and others with other names too, without a word.
 #[test]
 fn an_object_with_an_impossible_key_costs_only_itself() {
     let run = dedup(|token| match token {
@@ -136,7 +142,13 @@ fn an_object_with_an_impossible_key_costs_only_itself() {
         }
     });
     assert_eq!((run.status, run.verdicts().len()), (3, 2), "{}", run.stderr);
-    for told in ["\"b//c.jsonl\" is not read", "\"d/../e.jsonl\" is not read", "3 objects are not read"] {
+    for told in [
+        "\"b//c.jsonl\" is not read",
+        "\"d/../e.jsonl\" is not read",
+        "\"g//\" is not read",
+        "4 objects are not read",
+        "1 files in folders are skipped",
+    ] {
         assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
     }
 }

@@ -145,10 +145,14 @@ fn objects(input: &Path, read: FolderContent, found: &mut FoundFiles) -> io::Res
     let Listed { objects, unnameable } = listed(input, MATCHING)?;
     let is_folder = matches!(objects, Objects::Below(_));
     let is_wanted = |key: &String| {
-        let is_document = || is_called_document(&key.to_ascii_lowercase());
+        // An object with content may be called like a folder.
+        let is_document = || key.ends_with('/') || is_called_document(&key.to_ascii_lowercase());
         !is_folder || read == FolderContent::Pages || is_document()
     };
+    let listed = unnameable.len() as u64;
+    let before = found.unnameable.len() as u64;
     found.unnameable.extend(unnameable.into_iter().filter(is_wanted));
+    found.passed_over += listed - (found.unnameable.len() as u64 - before);
     match objects {
         Objects::Object(path) => found.files.push(path),
         Objects::Matching(paths) => found.files.extend(paths),

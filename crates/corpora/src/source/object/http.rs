@@ -17,6 +17,7 @@ use object_store::client::{
     ReqwestConnector,
 };
 use object_store::path::Path as Key;
+use percent_encoding::percent_decode_str;
 
 use super::list::{BrokenList, EMPTY_PARTS_MAX, List, ListedObject};
 use super::listing::next;
@@ -59,10 +60,21 @@ impl Lists {
     /// Checks the part `xml` of a list, which was requested with `query`. Returns the part to pass on.
     fn checked(&self, query: &str, xml: &[u8]) -> Result<Bytes, BrokenList> {
         let mut state = self.state();
-        if !query.contains("continuation-token=") {
+        let is_first = !query.contains("continuation-token=");
+        if is_first {
             state.begin();
         }
-        let mut list = List::read(xml).ok_or_else(|| BrokenList::NoList(beginning(xml)))?;
+        // An empty element is not the end of a list: stores say in the last part that it is the last.
+        let mut list = List::read(xml)
+            .filter(|list| is_first || list.says_truncated || !list.objects.is_empty())
+            .ok_or_else(|| BrokenList::NoList(beginning(xml)))?;
+        if list.has_prefixes && !query.contains("delimiter=") {
+            return Err(BrokenList::Prefixes);
+        }
+        let prefix = parameter(query, "prefix");
+        if let Some(other) = list.objects.iter().find(|object| !object.key().starts_with(&prefix)) {
+            return Err(BrokenList::OtherPrefix(other.key().chars().take(ANSWER_CHARS_MAX).collect()));
+        }
         let keys = list.objects.len();
         list.objects.retain(|object| state.keys.insert(object.key().to_owned()));
         match &list.token {
@@ -93,6 +105,12 @@ impl Lists {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the decoded value of a parameter of a query, or an empty text.
+fn parameter(query: &str, name: &str) -> String {
+    let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    percent_decode_str(&value.unwrap_or_default().replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 /// Returns true if requests can name the object.
@@ -228,6 +246,32 @@ mod tests {
             list(&["a"], "<IsTruncated>true</IsTruncated>").replace('<', "<s:").replace("<s:/", "</s:");
         let prefixed = prefixed.replace("<s:?", "<?").replace("xmlns=", "xmlns:s=");
         assert!(matches!(ask(&prefixed), Err(BrokenList::NoToken)), "{prefixed}");
+    }
+
+    /// A part without any field was the end of a list, groups of objects were ignored, and objects outside of the
+    /// requested folder were read: all with exit status 0.
+    #[test]
+    fn a_part_without_fields_groups_and_other_folders_are_errors() {
+        let lists = Lists::default();
+        let ask = |query: &str, xml: &str| lists.checked(query, xml.as_bytes()).map(|_| ());
+        let more = "<IsTruncated>true</IsTruncated><NextContinuationToken>1</NextContinuationToken>";
+        for part in
+            ["<ListBucketResult/>", "<ListBucketResult></ListBucketResult>", &list(&[], "<Name>b</Name>")]
+        {
+            assert!(ask("list-type=2", &list(&["a"], more)).is_ok());
+            let asked = ask("continuation-token=1&list-type=2", part);
+            assert!(matches!(asked, Err(BrokenList::NoList(_))), "{part}");
+        }
+        assert!(ask("list-type=2", &list(&["a"], more)).is_ok());
+        let last = list(&[], "<IsTruncated>false</IsTruncated>");
+        assert!(ask("continuation-token=1&list-type=2", &last).is_ok(), "an empty last part says so");
+        let groups = list(&["a"], "<CommonPrefixes><Prefix>b/</Prefix></CommonPrefixes>");
+        assert!(matches!(ask("list-type=2", &groups), Err(BrokenList::Prefixes)));
+        assert!(ask("delimiter=%2F&list-type=2", &groups).is_ok());
+        let query = "list-type=2&prefix=crawl+2026%2F";
+        assert!(ask(query, &list(&["crawl 2026/a", "crawl 2026/"], "")).is_ok());
+        let other = list(&["crawl 2026/a", "crawl 2025/a"], "");
+        assert!(matches!(ask(query, &other), Err(BrokenList::OtherPrefix(key)) if key == "crawl 2025/a"));
     }
 
     /// An object that two parts of a list name was read twice, and parts without end were read without end.

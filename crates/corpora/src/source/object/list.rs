@@ -24,6 +24,10 @@ pub(super) struct List {
     pub(super) token: Option<String>,
     /// The objects of this part.
     pub(super) objects: Vec<ListedObject>,
+    /// True if the part says whether more objects follow.
+    pub(super) says_truncated: bool,
+    /// True if objects are grouped by common prefixes, which only a request with a delimiter asks for.
+    pub(super) has_prefixes: bool,
 }
 
 /// An object of a list: names and values of its fields.
@@ -95,7 +99,9 @@ impl List {
         let names: Vec<&str> = names.iter().skip(1).map(String::as_str).collect();
         match (names.as_slice(), self.objects.last_mut()) {
             (["Contents", field], Some(object)) => object.0.push(((*field).to_owned(), value.to_owned())),
+            (["CommonPrefixes", ..], _) => self.has_prefixes = true,
             (["IsTruncated"], _) => {
+                self.says_truncated = true;
                 let value = value.trim();
                 self.is_truncated =
                     !(value.is_empty() || value.eq_ignore_ascii_case("false") || value == "0");
@@ -173,6 +179,16 @@ pub(super) enum BrokenList {
          proxy or a log-in page answers instead of the store; then run again"
     )]
     NoList(String),
+    #[error(
+        "the store's answer lists common prefixes, which were not requested, instead of the objects below them; name \
+         smaller prefixes one by one, or use another gateway"
+    )]
+    Prefixes,
+    #[error(
+        "the store's list has the object {0:?}, which is not below the requested prefix; name objects one by one, or use \
+         another gateway"
+    )]
+    OtherPrefix(String),
     #[error(
         "the store's answer is longer than a list of 1,000 objects; check AWS_ENDPOINT_URL, and whether another server \
          answers instead of the store; then run again"
