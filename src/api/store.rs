@@ -31,11 +31,11 @@ pub(crate) struct Store {
 }
 
 /// The state of the journal when a store was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Number of pages in the journal that the saved table lacked.
     pub replayed: u64,
-    /// The incomplete write that was removed from its end.
+    /// The incomplete write that was cut off its end.
     pub torn: Option<Torn>,
 }
 

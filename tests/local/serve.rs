@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use leitong_base::random::Random;
 use serde_json::{Value, json};
 
 use crate::common::serve::{Answer, Client, Server};
@@ -473,7 +474,7 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     let said = server.kill();
     assert!(
         said.contains("2 page(s) were restored from its journal")
-            && said.contains("were removed, of pages that had not been answered"),
+            && said.contains("journal.leitong.cut-1. They are of pages that had not been answered"),
         "{said}"
     );
     for at in [3, 20, 60, good.len() / 2] {
@@ -494,6 +495,48 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     std::fs::remove_file(table.join("centroids.leitong")).expect("removed");
     let refused = started(&later).err().expect("refused");
     assert!(refused.contains("begins at offset 3, but the saved table ends at 0"), "{refused}");
+}
+
+/// A flipped bit in the last frame of the journal removed the pages of that frame, which had been answered. If others
+/// were stored before the file was restored, they could not be stored again.
+#[test]
+fn whatever_bit_of_a_file_is_flipped_no_answered_page_is_deleted() {
+    let seed = seed("LEITONG_SERVE_SEED");
+    let mut random = Random::of_seed(seed);
+    let folder = folder();
+    let table = folder.path().join("table");
+    Server::start(&table, &[]).stop();
+    let journal = killed_after_three_batches(&table);
+    for file in ["journal.leitong", "centroids.leitong", "verdicts.leitong"] {
+        let path = table.join(file);
+        let good = std::fs::read(&path).expect("a file");
+        for _ in 0..4 {
+            let bit = match random.chance(0.5) {
+                true => random.below(good.len() * 8),
+                false => good.len() * 8 - 1 - random.below(64.min(good.len() * 8)),
+            };
+            let what = format!("seed {seed}, {file}: bit {bit} of {} bytes", good.len());
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &bad).expect("written");
+            let mut command = common::leitong();
+            command.arg("serve");
+            if let Ok(server) = Server::try_start(command, &table) {
+                let said = server.kill();
+                let aside = table.join("journal.leitong.cut-1");
+                let cut = std::fs::read(&path).expect("a file");
+                let rest = std::fs::read(&aside).unwrap_or_else(|_| panic!("{what}: {said}"));
+                assert!([cut, rest].concat() == bad, "{what}: no byte is deleted");
+                std::fs::remove_file(aside).expect("removed");
+            }
+            std::fs::write(&path, &good).expect("written");
+            std::fs::write(table.join("journal.leitong"), &journal).expect("written");
+        }
+    }
+    let server = Server::start(&table, &[]);
+    let mut client = server.connect();
+    assert_eq!(["p0", "p1", "p2"].map(|id| client.get(&format!("/v1/pages/{id}")).status), [200; 3]);
+    server.stop();
 }
 
 /// A limit on the size of files simulates a full disk.

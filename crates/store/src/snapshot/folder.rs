@@ -65,6 +65,15 @@ impl Unfinished {
         // The rename is durable when the folder is synced.
         Self::sync_parent(path)
     }
+
+    /// Keeps the file, which is already on disk, under its present name.
+    ///
+    /// # Errors
+    /// The operating system's error, if the folder cannot be synced.
+    pub(super) fn keep(mut self) -> io::Result<()> {
+        self.is_finished = true;
+        Self::sync_parent(&self.path)
+    }
 }
 
 impl Drop for Unfinished {

@@ -8,9 +8,9 @@
 //! seed (the head's own checksum uses 0). So a page cannot contain bytes that look like a frame.
 //!
 //! Invariant: [`Journal::append`] writes one frame and returns when it is on disk. So at most the last frame
-//! of a file was never durable. A broken frame at the end of the file is cut off. If a whole frame follows
-//! it, pages that were confirmed to clients are damaged, and the file is refused. Memory: one frame, or all
-//! bytes after a broken one.
+//! of a file was never durable. A broken frame at the end of the file is moved to another file, because a last
+//! frame that was damaged later looks the same. If a whole frame follows it, pages that were confirmed to
+//! clients are damaged, and the file is refused. Memory: one frame, or all bytes after a broken one.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -44,12 +44,14 @@ pub struct Journal {
 }
 
 /// The part that was cut off the end of a journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Torn {
     /// The offset at which it began.
     pub at: u64,
     /// Number of bytes.
     pub bytes: u64,
+    /// The file that has these bytes now.
+    pub moved_to: PathBuf,
 }
 
 impl Journal {
@@ -73,7 +75,7 @@ impl Journal {
     }
 
     /// Opens the journal at `path`, and passes its batches to `each` in order. Returns `None` if the file
-    /// does not exist. A torn end is cut off.
+    /// does not exist. A torn end is moved to another file.
     ///
     /// # Errors
     /// [`SnapshotError`] if the file is damaged or newer than this program, or if `each` returns an error.
@@ -121,7 +123,8 @@ impl Journal {
                 let problem = format!("a whole frame follows at byte {}", bytes + after as u64);
                 return Err(damaged(bytes, &problem));
             }
-            torn = Some(Torn { at: bytes, bytes: length - bytes });
+            let moved_to = set_aside(path, &rest).map_err(at(path))?;
+            torn = Some(Torn { at: bytes, bytes: length - bytes, moved_to });
             file.set_len(bytes).and_then(|()| file.sync_all()).map_err(at(path))?;
         }
         file.seek(SeekFrom::Start(bytes)).map_err(at(path))?;
@@ -188,6 +191,25 @@ impl Journal {
             Unfinished::sync_parent(&self.path)
         };
         remove().map_err(at(&self.path))
+    }
+}
+
+/// Writes the bytes that are cut off the journal at `path` to a new file next to it, and returns its path.
+fn set_aside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+    let mut number = 1;
+    loop {
+        let aside = path.with_extension(format!("leitong.cut-{number}"));
+        match File::create_new(&aside) {
+            Ok(mut file) => {
+                let new = Unfinished::new(aside.clone());
+                file.write_all(bytes)?;
+                file.sync_all()?;
+                new.keep()?;
+                return Ok(aside);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
     }
 }
 
@@ -282,6 +304,8 @@ mod tests {
         Ok((offsets, opened.expect("a file").1))
     }
 
+    /// The cut end was deleted. If the last frame was damaged after its pages were answered, and more pages came
+    /// before the file was restored, these pages were lost.
     #[test]
     fn torn_ends_are_cut_wherever_they_are_torn() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -291,15 +315,20 @@ mod tests {
             std::fs::write(&path, &whole[..length]).expect("written");
             let (offsets, torn) = read(&path).expect("it opens");
             assert_eq!(offsets, [1000, 1001, 1002]);
-            assert_eq!(torn.map_or(0, |torn| torn.bytes), (length - three.len()) as u64);
+            assert_eq!(torn.as_ref().map_or(0, |torn| torn.bytes), (length - three.len()) as u64);
             assert_eq!(std::fs::read(&path).expect("a file"), three);
+            let moved = torn.map_or_else(Vec::new, |torn| std::fs::read(torn.moved_to).expect("a file"));
+            assert_eq!([three.clone(), moved].concat(), whole[..length], "no byte is deleted");
         }
         // Blocks of a torn write may be missing: zeros, or in another order.
         for at in three.len()..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x10;
             std::fs::write(&path, &bytes).expect("written");
-            assert_eq!(read(&path).expect("it opens").0, [1000, 1001, 1002], "byte {at}");
+            let (offsets, torn) = read(&path).expect("it opens");
+            assert_eq!(offsets, [1000, 1001, 1002], "byte {at}");
+            let moved = std::fs::read(torn.expect("cut off").moved_to).expect("a file");
+            assert_eq!([three.clone(), moved].concat(), bytes, "byte {at}: no byte is deleted");
         }
     }
 
@@ -311,6 +340,13 @@ mod tests {
         let (mut journal, _) = Journal::open(&path, |_| Ok(()), |_| Ok(())).expect("opens").expect("a file");
         journal.append(&batch(2000)).expect("written");
         assert_eq!(read(&path).expect("it opens"), (vec![1000, 1001, 1002, 2000], None));
+        // Each cut has a file of its own.
+        let asides = || std::fs::read_dir(folder.path()).expect("a folder").count() - 1;
+        assert_eq!(asides(), 1);
+        let end = std::fs::read(&path).expect("a file");
+        std::fs::write(&path, &end[..end.len() - 1]).expect("written");
+        read(&path).expect("it opens");
+        assert_eq!(asides(), 2);
     }
 
     #[test]
