@@ -208,6 +208,7 @@ impl PageReader {
         let archived = record.into_page(self.rules.page_bytes_max)?;
         page.body = archived.body;
         page.repaired.breaks_off = archived.repaired.breaks_off;
+        page.repaired.cut_short = archived.repaired.cut_short;
         // The archived record has the charset, which a crawl log lacks.
         page.hints.content_type = archived.hints.content_type.or(page.hints.content_type);
         Ok(MessageOutcome::Page(Box::new(page)))

@@ -23,6 +23,7 @@ pub struct Counts {
     bad_fetched_at: AtomicU64,
     passthrough_too_large: AtomicU64,
     breaks_off: AtomicU64,
+    cut_short: AtomicU64,
     without_url: AtomicU64,
     without_body: AtomicU64,
     skipped: Mutex<BTreeMap<Skip, u64>>,
@@ -51,6 +52,7 @@ impl Counts {
         self.bad_fetched_at.fetch_add(u64::from(repaired.bad_fetched_at), Ordering::Relaxed);
         self.passthrough_too_large.fetch_add(u64::from(repaired.passthrough_too_large), Ordering::Relaxed);
         self.breaks_off.fetch_add(u64::from(repaired.breaks_off), Ordering::Relaxed);
+        self.cut_short.fetch_add(u64::from(repaired.cut_short), Ordering::Relaxed);
         self.without_url.fetch_add(u64::from(repaired.without_url), Ordering::Relaxed);
     }
 
@@ -130,6 +132,10 @@ impl Counts {
                 &self.passthrough_too_large,
             ),
             ("HTTP bodies with broken chunks or compression, read up to the break", &self.breaks_off),
+            (
+                "pages of which the archive has only a part (WARC-Truncated), read as far as it goes",
+                &self.cut_short,
+            ),
             ("documents without a url, which got document:FILE#ROW", &self.without_url),
         ];
         counts

@@ -98,6 +98,7 @@ impl<R: Read> PageFile<R> {
                     content_type: None,
                     content,
                     content_bytes,
+                    is_cut_short: false,
                 })),
             },
         ))

@@ -60,6 +60,8 @@ struct Head {
     date: Option<Timestamp>,
     content_type: Option<String>,
     content_length: Option<u64>,
+    /// True if the record says that its content is only a part.
+    is_cut_short: bool,
 }
 
 impl<R: Read> WarcReader<R> {
@@ -161,6 +163,7 @@ impl<R: Read> WarcReader<R> {
             content_type: head.content_type,
             content,
             content_bytes: length,
+            is_cut_short: head.is_cut_short,
         })))))
     }
 
@@ -301,6 +304,7 @@ impl<R: Read> WarcReader<R> {
                 }
                 "warc-date" => head.date = Timestamp::from_rfc3339(value),
                 "content-type" => head.content_type = Some(value.to_owned()),
+                "warc-truncated" | "warc-segment-number" => head.is_cut_short |= !value.is_empty(),
                 "content-length" => match value.parse() {
                     Ok(length) => head.content_length = Some(length),
                     Err(_) => return Ok(Err(format!("Content-Length: {value:?} is not a number of bytes"))),

@@ -8,6 +8,10 @@
 const TIMES_MAX: usize = 3;
 /// Maximum bytes of a size line.
 const SIZE_LINE_BYTES_MAX: usize = 1024;
+/// Maximum bytes of a first line that is taken for a damaged size.
+const WRONG_SIZE_BYTES_MAX: usize = 16;
+/// The end of a chunked body without trailers.
+const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
 /// The data of a chunked body.
 #[derive(Debug, Default)]
@@ -20,9 +24,12 @@ struct Joined {
 }
 
 /// Joins the chunks of a body. Returns the data, and true if nothing was missing or cut off. A body that ends too
-/// early or has a broken chunk is returned up to that point. Returns `None` if the body is not chunked.
+/// early or has a broken chunk is returned up to that point. If the first size is damaged, all of the body is
+/// returned. Returns `None` if the body is not chunked.
 pub(super) fn join(body: &[u8]) -> Option<(Vec<u8>, bool)> {
-    let mut joined = join_once(body)?;
+    let Some(mut joined) = join_once(body) else {
+        return begins_with_wrong_size(body).then(|| (body.to_vec(), false));
+    };
     // A server and a proxy may both have divided it into chunks. Text does not look like chunks by chance.
     for _ in 1..TIMES_MAX {
         let inner =
@@ -80,6 +87,18 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
         joined.data.extend_from_slice(data);
         body = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n")).unwrap_or(rest);
     }
+}
+
+/// Returns true if the body begins with a short line that looks like the size of a chunk but is none: markup follows,
+/// or the body ends as chunked bodies do.
+fn begins_with_wrong_size(body: &[u8]) -> bool {
+    let start = &body[..body.len().min(WRONG_SIZE_BYTES_MAX + 2)];
+    let Some(end) = memchr::memmem::find(start, b"\r\n") else { return false };
+    let looks_like_size = |byte: &u8| byte.is_ascii_alphanumeric() || b";=+-_ ".contains(byte);
+    let (line, rest) = (&body[..end], &body[end + 2..]);
+    let is_size = chunk_size(body).is_some();
+    let looks_chunked = rest.starts_with(b"<") || rest.ends_with(LAST_CHUNK);
+    !is_size && !line.trim_ascii().is_empty() && line.iter().all(looks_like_size) && looks_chunked
 }
 
 fn begins_with_line_end(rest: Option<&[u8]>) -> bool {
@@ -143,6 +162,10 @@ mod tests {
             ("3\r\nabc", "abc", false),
             ("2\r\n<p>text", "<p>text", false),
             ("5\r\nab", "ab", false),
+            // A first size that is not hexadecimal was not counted.
+            ("xyz\r\n<p>text\r\n0\r\n\r\n", "xyz\r\n<p>text\r\n0\r\n\r\n", false),
+            ("1g;a=b\r\ntext\r\n0\r\n\r\n", "1g;a=b\r\ntext\r\n0\r\n\r\n", false),
+            ("-5\r\n<p>text", "-5\r\n<p>text", false),
             ("8\r\n3\r\nabc\r\n\r\n7\r\n2\r\nde\r\n\r\n5\r\n0\r\n\r\n\r\n0\r\n\r\n", "abcde", true),
             ("8\n3\nabc\n2\n\n8\nde\n0\n\nxx\n0\n\n", "abcde", false),
         ] {
@@ -161,6 +184,9 @@ mod tests {
             "2\nlines of text\n",
             "2024\nwas a year\n",
             "+3\r\nabc\r\n",
+            "\r\n<p>text",
+            "<p>\r\n<p>text",
+            "A title\r\nand a text\r\n",
             "",
         ] {
             assert_eq!(joined(body), None, "{body:?}");

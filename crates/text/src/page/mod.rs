@@ -193,6 +193,8 @@ pub struct Repaired {
     /// True if the chunks or the compressed data of an archived HTTP body end too early. The part before is
     /// used.
     pub breaks_off: bool,
+    /// True if the archived record says that it has only a part of the page. That part is used.
+    pub cut_short: bool,
     /// True if the document had no url and got a [generated address](made_up).
     pub without_url: bool,
 }

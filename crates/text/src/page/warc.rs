@@ -2,8 +2,8 @@
 
 use super::error::PageError;
 use super::http::BodyError;
+use super::json::checked_url;
 use super::{Body, Hints, Page, Repaired, http};
-use leitong_base::limits::URL_BYTES_MAX;
 use leitong_base::record::Timestamp;
 
 /// A record with a page, as the source has read it from a file.
@@ -21,6 +21,8 @@ pub struct WarcRecord {
     pub content: Vec<u8>,
     /// Size of the whole content in bytes.
     pub content_bytes: u64,
+    /// True if the record says that its content is only a part: `WARC-Truncated`, or the first of several segments.
+    pub is_cut_short: bool,
 }
 
 /// The kind of content of a record.
@@ -41,13 +43,10 @@ impl WarcRecord {
     /// # Errors
     /// [`PageError`] if the url is missing or too long.
     pub fn into_page(self, page_bytes_max: usize) -> Result<Page, PageError> {
-        let url = self.url.ok_or(PageError::MissingUrl)?;
-        if url.len() > URL_BYTES_MAX {
-            return Err(PageError::UrlTooLong { bytes: url.len() });
-        }
+        let url = checked_url(self.url)?;
         let whole = self.content.len() as u64 == self.content_bytes;
         let too_large = Body::TooLarge(self.content_bytes);
-        let mut repaired = Repaired::default();
+        let mut repaired = Repaired { cut_short: self.is_cut_short, ..Repaired::default() };
         let (body, content_type, status) = match self.kind {
             WarcKind::Conversion | WarcKind::Resource if !whole || self.content.len() > page_bytes_max => {
                 (too_large, None, None)
