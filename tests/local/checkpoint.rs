@@ -236,6 +236,90 @@ fn a_checkpoint_is_refused_when_another_run_had_its_table() {
     }
 }
 
+/// Copies all files of a folder into another one, which is replaced.
+fn copy_folder(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder").flatten() {
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).expect("copied")),
+        }
+    }
+}
+
+/// Returns the files below a folder, sorted.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        match entry.path().is_dir() {
+            true => files.extend(files_below(&entry.path())),
+            false => files.push(entry.path()),
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A flipped bit in the decisions of a killed run, or in its texts, changed what the continued run kept, with the usual
+/// exit status. Now the run ends, and after the file is restored it continues as if nothing had happened.
+#[test]
+fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
+    let seed = seed("LEITONG_CHECKPOINT_SEED");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = [write(folder.path(), "a.jsonl", documents(0, 120))];
+    let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
+    let config = write(folder.path(), "on-disk.toml", settings).display().to_string();
+    let options = ["--prefer", "longest", "--verify", "--config", &config];
+    let [whole, killed] = ["whole", "killed"].map(|name| Run::new(folder.path(), name, &options, &inputs));
+    assert_eq!(whole.start().wait().expect("it ends").code(), Some(3));
+    let expected = whole.outputs();
+    let mut child = killed.start();
+    while killed.sequence().is_none_or(|sequence| sequence < 2) {
+        assert!(child.try_wait().expect("a child").is_none(), "{}", stderr(&mut child));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let saved = folder.path().join("saved");
+    copy_folder(&killed.folder, &saved);
+    let named = |file: &PathBuf| file.file_name().is_some_and(|name| name != "lock");
+    let files: Vec<PathBuf> = [killed.checkpoints(), killed.folder.join("table")]
+        .iter()
+        .flat_map(|folder| files_below(folder))
+        .filter(named)
+        .collect();
+    assert!(files.iter().any(|file| file.ends_with("decisions")), "{files:?}");
+    for file in &files {
+        copy_folder(&saved, &killed.folder);
+        let good = std::fs::read(file).unwrap_or_default();
+        if good.is_empty() {
+            continue;
+        }
+        let mut bad = good.clone();
+        let bit = random.below(bad.len() * 8);
+        bad[bit / 8] ^= 1 << (bit % 8);
+        if random.chance(0.2) {
+            bad.truncate(bit / 8);
+        }
+        let what =
+            format!("seed {seed}, {}: bit {bit}, {} of {} bytes", file.display(), bad.len(), good.len());
+        std::fs::write(file, &bad).expect("written");
+        let mut child = killed.start();
+        let told = stderr(&mut child);
+        // What was written after the checkpoint does not matter, nor does a block that it does not name.
+        if child.wait().expect("it ends").code() != Some(3) {
+            assert!(!told.contains("panicked"), "{what}: {told}");
+            std::fs::write(file, &good).expect("written");
+            let mut child = killed.start();
+            let told = stderr(&mut child);
+            assert_eq!(child.wait().expect("it ends").code(), Some(3), "{what}: {told}");
+        }
+        assert!(killed.outputs() == expected, "{what}: {told}");
+    }
+}
+
 /// A Parquet file cannot be truncated to the position of a checkpoint.
 #[test]
 fn killed_runs_over_parquet_files_have_each_row_once() {

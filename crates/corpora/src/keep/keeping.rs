@@ -185,8 +185,8 @@ impl<'a> Keeping<'a> {
         }
         let Some(checkpoints) = &self.checkpoints else { return self.new_spool().map(Some) };
         let path = checkpoints.folder.join("decisions");
-        let spool = Spool::at(&path, checkpoints.bytes("decisions"));
-        Ok(Some(spool.with_context(|| format!("cannot write {}", path.display()))?))
+        let spool = Spool::at(&path, checkpoints.extent("decisions"));
+        Ok(Some(spool.with_context(|| format!("cannot use {}", path.display()))?))
     }
 
     /// Returns a temporary file for decisions.
@@ -202,8 +202,8 @@ impl<'a> Keeping<'a> {
         }
         if let Some(checkpoints) = &self.checkpoints {
             let path = checkpoints.folder.join("texts");
-            let texts = TextFile::at(&path, checkpoints.bytes("texts"));
-            return Ok(Some(texts.with_context(|| format!("cannot write {}", path.display()))?));
+            let texts = TextFile::at(&path, checkpoints.extent("texts"));
+            return Ok(Some(texts.with_context(|| format!("cannot use {}", path.display()))?));
         }
         let folder = self.options.temporary_folder();
         let texts = TextFile::create(&folder);
@@ -296,8 +296,8 @@ impl<'a> Keeping<'a> {
 fn referents(options: &Options, checkpoints: Option<&Checkpoints<'_>>) -> anyhow::Result<Referents> {
     if let Some(checkpoints) = checkpoints {
         let path = checkpoints.folder.join("referents");
-        let referents = Referents::at(&path, checkpoints.bytes("referents"));
-        return referents.with_context(|| format!("cannot write {}", path.display()));
+        let referents = Referents::at(&path, checkpoints.extent("referents"));
+        return referents.with_context(|| format!("cannot use {}", path.display()));
     }
     let folder = folder_beside(options.keep.iter());
     Referents::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))

@@ -125,11 +125,6 @@ impl Checkpoints<'_> {
     pub(super) fn extent(&self, output: &str) -> Option<Extent> {
         self.earlier.and_then(|(extents, _)| extents.get(output).copied())
     }
-
-    /// Returns the number of bytes of this output at the earlier checkpoint.
-    pub(super) fn bytes(&self, output: &str) -> Option<u64> {
-        self.extent(output).map(|extent| extent.bytes)
-    }
 }
 
 impl TableOfRun<'_> {

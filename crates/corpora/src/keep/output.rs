@@ -113,12 +113,14 @@ impl Output {
     pub(crate) fn extent(&mut self) -> anyhow::Result<Extent> {
         let (file, current) = self.current.as_mut().context("no file is open")?;
         match current {
-            OutputFile::None | OutputFile::Page(_) => Ok(Extent { file: *file, bytes: 0, parts: 0 }),
+            OutputFile::None | OutputFile::Page(_) => {
+                Ok(Extent { file: *file, bytes: 0, parts: 0, sum: None })
+            }
             OutputFile::Bytes(file_of_bytes) => {
                 let bytes = file_of_bytes.extent();
                 let bytes =
                     bytes.with_context(|| format!("cannot write {}", file_of_bytes.path.display()))?;
-                Ok(Extent { file: *file, bytes, parts: 0 })
+                Ok(Extent { file: *file, bytes, parts: 0, sum: None })
             }
             OutputFile::Rows(rows) => {
                 let extent = rows.extent();

@@ -78,7 +78,7 @@ impl Parts {
     /// Returns the number and size of the parts.
     #[must_use]
     pub(crate) fn extent(&self) -> Extent {
-        Extent { file: self.file, bytes: self.bytes, parts: self.count }
+        Extent { file: self.file, bytes: self.bytes, parts: self.count, sum: None }
     }
 
     /// Adds all parts to `writer` without changing them.

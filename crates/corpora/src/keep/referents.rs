@@ -13,6 +13,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
+use super::summed::Sum;
 use crate::sink::Extent;
 use crate::sink::whole_lines::create_or_cut;
 
@@ -43,6 +44,7 @@ struct Line<T> {
 pub(crate) struct Referents {
     file: File,
     bytes: u64,
+    sum: Sum,
     /// The offset and the length of each cluster's line.
     places: HashMap<u64, (u64, u32)>,
     /// True if all clusters are present. Otherwise they are added as their documents are copied.
@@ -58,17 +60,19 @@ impl Referents {
         Ok(Self {
             file: tempfile::tempfile_in(folder)?,
             bytes: 0,
+            sum: Sum::default(),
             places: HashMap::new(),
             is_complete: false,
         })
     }
 
-    /// Opens the file at `path` and keeps its first `bytes` bytes, or creates it.
+    /// Opens the file at `path` and keeps what it had at `extent`, or creates it.
     ///
     /// # Errors
-    /// The operating system's error, or an error if the file is too short or has other content.
-    pub(crate) fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
-        let (file, bytes) = (create_or_cut(path, bytes)?, bytes.unwrap_or(0));
+    /// The operating system's error, or an error if the file is too short, was changed or has other content.
+    pub(crate) fn at(path: &Path, extent: Option<Extent>) -> io::Result<Self> {
+        let file = create_or_cut(path, extent.map(|extent| extent.bytes))?;
+        let (sum, bytes) = (Sum::of_file(&file, extent)?, extent.map_or(0, |extent| extent.bytes));
         let mut places = HashMap::new();
         let mut reader = BufReader::new(File::open(path)?);
         let (mut at, mut line) = (0, Vec::new());
@@ -78,7 +82,7 @@ impl Referents {
             at += line.len() as u64;
             line.clear();
         }
-        Ok(Self { file, bytes, places, is_complete: false })
+        Ok(Self { file, bytes, sum, places, is_complete: false })
     }
 
     /// Marks the clusters as complete.
@@ -96,7 +100,7 @@ impl Referents {
     /// The data cannot be written.
     pub(crate) fn extent(&mut self) -> io::Result<Extent> {
         self.file.sync_data()?;
-        Ok(Extent { file: 0, bytes: self.bytes, parts: 0 })
+        Ok(self.sum.extent(self.bytes))
     }
 
     /// Stores the canonical document of the cluster of `decision`.
@@ -104,6 +108,7 @@ impl Referents {
         let mut line = serde_json::to_vec(&Line { founded: decision.founded, referent })?;
         line.push(b'\n');
         self.file.write_all_at(&line, self.bytes)?;
+        self.sum.add(&line);
         self.places.insert(decision.founded, (self.bytes, length(&line)?));
         self.bytes += line.len() as u64;
         Ok(())
@@ -162,7 +167,7 @@ mod tests {
         let extent = referents.extent().expect("on disk");
         referents.add(&decision(3), &referent(3)).expect("written");
         drop(referents);
-        let referents = Referents::at(&path, Some(extent.bytes)).expect("the file");
+        let referents = Referents::at(&path, Some(extent)).expect("the file");
         for number in 0..3 {
             assert_eq!(referents.find(&decision(number)).expect("read"), Some(referent(number)));
         }

@@ -5,12 +5,15 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::Decision;
+use super::summed::Sum;
 use crate::sink::Extent;
 use crate::sink::whole_lines::create_or_cut;
 
 /// A writer of decisions.
 pub(crate) struct Spool {
     file: BufWriter<File>,
+    sum: Sum,
+    line: Vec<u8>,
 }
 
 impl Spool {
@@ -20,15 +23,18 @@ impl Spool {
     /// # Errors
     /// The operating system's error.
     pub(crate) fn create(folder: &Path) -> io::Result<Self> {
-        Ok(Self { file: BufWriter::new(tempfile::tempfile_in(folder)?) })
+        let file = BufWriter::new(tempfile::tempfile_in(folder)?);
+        Ok(Self { file, sum: Sum::default(), line: Vec::new() })
     }
 
-    /// Opens the file at `path` and keeps its first `bytes` bytes, or creates it.
+    /// Opens the file at `path` and keeps what it had at `extent`, or creates it.
     ///
     /// # Errors
-    /// The operating system's error, or an error if the file is too short.
-    pub(crate) fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
-        Ok(Self { file: BufWriter::new(create_or_cut(path, bytes)?) })
+    /// The operating system's error, or an error if the file is too short or was changed.
+    pub(crate) fn at(path: &Path, extent: Option<Extent>) -> io::Result<Self> {
+        let file = create_or_cut(path, extent.map(|extent| extent.bytes))?;
+        let sum = Sum::of_file(&file, extent)?;
+        Ok(Self { file: BufWriter::new(file), sum, line: Vec::new() })
     }
 
     /// Syncs all decisions to disk, and returns the length of the file.
@@ -38,7 +44,7 @@ impl Spool {
     pub(crate) fn extent(&mut self) -> io::Result<Extent> {
         self.file.flush()?;
         self.file.get_ref().sync_data()?;
-        Ok(Extent { file: 0, bytes: self.file.stream_position()?, parts: 0 })
+        Ok(self.sum.extent(self.file.stream_position()?))
     }
 
     /// Appends a decision.
@@ -46,8 +52,11 @@ impl Spool {
     /// # Errors
     /// The decision cannot be written.
     pub(crate) fn push(&mut self, decision: &Decision) -> io::Result<()> {
-        serde_json::to_writer(&mut self.file, decision)?;
-        self.file.write_all(b"\n")
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, decision)?;
+        self.line.push(b'\n');
+        self.sum.add(&self.line);
+        self.file.write_all(&self.line)
     }
 
     /// Ends writing. The decisions can then be read any number of times.

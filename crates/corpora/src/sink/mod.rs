@@ -54,6 +54,9 @@ pub struct Extent {
     /// For a file that is written in parts and joined at the end, the number of parts.
     #[serde(default)]
     pub parts: u64,
+    /// XXH3-64 of these bytes, for a file that decides what is written to others. Earlier versions did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sum: Option<u64>,
 }
 
 /// The length of each output so far, by its name.

@@ -77,7 +77,7 @@ impl WholeLines {
     pub fn extent(&mut self) -> io::Result<Extent> {
         self.flush()?;
         self.file.sync_data()?;
-        Ok(Extent { file: 0, bytes: self.file.stream_position()?, parts: 0 })
+        Ok(Extent { file: 0, bytes: self.file.stream_position()?, parts: 0, sum: None })
     }
 
     /// Appends `value` as one line.

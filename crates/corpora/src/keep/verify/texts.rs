@@ -7,18 +7,19 @@
 //!
 //! Memory: nothing for a text of the run, 32 bytes and a slot of a map for a text of the table.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::compare::Side;
+use crate::keep::summed::Sum;
 use crate::sink::Extent;
 use crate::sink::whole_lines::{create_or_cut, cut};
 use leitong_store::snapshot::Unfinished;
@@ -29,10 +30,16 @@ const HEAD_BYTES: usize = 16;
 /// Maximum length of a url and text. A longer one is not stored.
 const TEXT_BYTES_MAX: usize = 256 << 20;
 /// The first line of the file in a table's folder.
-const MAGIC: &[u8] = b"leitong texts 1\n";
+const MAGIC: &[u8] = b"leitong texts 2\n";
 /// Number of bytes before a compressed text in that file: log offset of the cluster's founder, log offset at which
-/// the run began, length.
-const RECORD_HEAD_BYTES: usize = 20;
+/// the run began, length, XXH3-64 of these and of the hash of the text.
+const RECORD_HEAD_BYTES: usize = 28;
+/// Number of bytes of the head that are before its checksum.
+const SUMMED_BYTES: usize = 20;
+/// The founder in the head that ends the texts of a completed run.
+const END_OF_RUN: u64 = u64::MAX;
+/// Number of bytes of the hash of the text, which follows the head.
+const TEXT_HASH_BYTES: usize = 8;
 
 /// Compresses texts. Reused from page to page.
 pub struct Packer(Compressor<'static>);
@@ -116,6 +123,7 @@ pub(crate) struct Place {
 pub(crate) struct TextFile {
     file: File,
     bytes: u64,
+    sum: Sum,
 }
 
 impl TextFile {
@@ -124,16 +132,17 @@ impl TextFile {
     /// # Errors
     /// The operating system's error.
     pub(crate) fn create(folder: &Path) -> io::Result<Self> {
-        Ok(Self { file: tempfile::tempfile_in(folder)?, bytes: 0 })
+        Ok(Self { file: tempfile::tempfile_in(folder)?, bytes: 0, sum: Sum::default() })
     }
 
-    /// Opens the file at `path` and keeps its first `bytes` bytes, or creates it.
+    /// Opens the file at `path` and keeps what it had at `extent`, or creates it.
     ///
     /// # Errors
-    /// The operating system's error, or an error if the file is too short.
-    pub(crate) fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
-        let (file, bytes) = (create_or_cut(path, bytes)?, bytes.unwrap_or(0));
-        Ok(Self { file, bytes })
+    /// The operating system's error, or an error if the file is too short or was changed.
+    pub(crate) fn at(path: &Path, extent: Option<Extent>) -> io::Result<Self> {
+        let file = create_or_cut(path, extent.map(|extent| extent.bytes))?;
+        let sum = Sum::of_file(&file, extent)?;
+        Ok(Self { file, bytes: extent.map_or(0, |extent| extent.bytes), sum })
     }
 
     /// Appends a compressed text.
@@ -142,6 +151,7 @@ impl TextFile {
     /// The text cannot be written.
     pub(crate) fn push(&mut self, compressed: &[u8]) -> io::Result<Place> {
         self.file.write_all_at(compressed, self.bytes)?;
+        self.sum.add(compressed);
         let place = Place { at: self.bytes, bytes: length(compressed)? };
         self.bytes += compressed.len() as u64;
         Ok(place)
@@ -163,7 +173,7 @@ impl TextFile {
     /// The texts cannot be written.
     pub(crate) fn extent(&mut self) -> io::Result<Extent> {
         self.file.sync_data()?;
-        Ok(Extent { file: 0, bytes: self.bytes, parts: 0 })
+        Ok(self.sum.extent(self.bytes))
     }
 
     /// Returns the length of the file.
@@ -226,7 +236,7 @@ pub(crate) struct Founded {
 
 impl TableTexts {
     /// The version of the format of the file in a table's folder.
-    pub(crate) const FORMAT_VERSION: u32 = 1;
+    pub(crate) const FORMAT_VERSION: u32 = 2;
 
     /// Opens the file in the table's folder, or creates it. Texts of expired clusters are removed once they make
     /// up half of it.
@@ -236,7 +246,7 @@ impl TableTexts {
     pub(crate) fn open(folder: &Path, founded: Founded) -> io::Result<Self> {
         let path = folder.join("texts.leitong");
         let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
-        let texts = TextFile { file: opened, bytes: 0 };
+        let texts = TextFile { file: opened, bytes: 0, sum: Sum::default() };
         let mut file = Self { texts, path, run: founded.before, kept: KeptTexts::default() };
         let dead = file.read_index(founded)?;
         if dead * 2 > file.texts.bytes {
@@ -246,7 +256,8 @@ impl TableTexts {
     }
 
     /// Reads the places of all texts, and truncates the file after the last complete text of an earlier run.
-    /// Returns the number of bytes of expired clusters.
+    /// Returns the number of bytes of expired clusters. What is cut off begins after the end of a completed run, and
+    /// no head of such a run follows: the rest was written by a run that was not completed.
     fn read_index(&mut self, founded: Founded) -> io::Result<u64> {
         let mut reader = BufReader::new(self.texts.file.try_clone()?);
         let mut magic = Vec::new();
@@ -262,29 +273,51 @@ impl TableTexts {
         }
         let length = self.texts.file.metadata()?.len();
         let (mut at, mut dead) = (MAGIC.len() as u64, 0);
-        while at + (RECORD_HEAD_BYTES + 8) as u64 <= length {
-            let mut head = [0; RECORD_HEAD_BYTES + 8];
-            reader.read_exact(&mut head)?;
-            let number = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-            let [founder, run, hash] = [0, 8, RECORD_HEAD_BYTES].map(number);
-            let bytes = head[16..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let mut run_end = at;
+        while let Some(head) = RecordHead::read(&mut reader)? {
             let text_at = at + RECORD_HEAD_BYTES as u64;
-            let next = text_at + u64::from(bytes);
-            if bytes < 8 || next > length || run >= founded.before {
+            let next = text_at + u64::from(head.bytes);
+            if next > length || head.run >= founded.before {
                 break;
             }
-            if founder < founded.oldest {
+            if head.founder == END_OF_RUN {
+                run_end = next;
+            } else if head.founder < founded.oldest {
                 dead += next - at;
             } else {
-                let place = Place { at: text_at, bytes };
-                self.kept.add(founder, KeptText { hash, place });
+                let place = Place { at: text_at, bytes: head.bytes };
+                self.kept.add(head.founder, KeptText { hash: head.hash, place });
             }
-            reader.seek_relative(i64::from(bytes) - 8)?;
+            reader.seek_relative(i64::from(head.bytes) - TEXT_HASH_BYTES as i64)?;
             at = next;
         }
+        if at != run_end {
+            return Err(damaged(at));
+        }
+        self.check_rest(at, founded)?;
         cut(&mut self.texts.file, at)?;
         self.texts.bytes = at;
         Ok(dead)
+    }
+
+    /// Checks that no text of a completed run is at `from` or after it.
+    fn check_rest(&self, from: u64, founded: Founded) -> io::Result<()> {
+        let mut file = self.texts.file.try_clone()?;
+        file.seek(SeekFrom::Start(from))?;
+        let mut reader = BufReader::with_capacity(1 << 18, file);
+        let mut window = VecDeque::with_capacity(RECORD_HEAD_BYTES + TEXT_HASH_BYTES);
+        for byte in reader.by_ref().bytes() {
+            window.push_back(byte?);
+            if window.len() < RECORD_HEAD_BYTES + TEXT_HASH_BYTES {
+                continue;
+            }
+            let head = RecordHead::from_bytes(window.make_contiguous());
+            if head.is_some_and(|head| head.run < founded.before) {
+                return Err(damaged(from));
+            }
+            window.pop_front();
+        }
+        Ok(())
     }
 
     /// Writes the texts that are still needed into a new file, which replaces this one.
@@ -303,6 +336,7 @@ impl TableTexts {
                 self.add(founder, &old.read(text.place)?)?;
             }
         }
+        self.end_run()?;
         self.run = run;
         self.texts.file.sync_data()?;
         new.replace(&self.path)
@@ -313,16 +347,17 @@ impl TableTexts {
     /// # Errors
     /// The text cannot be written.
     pub(crate) fn add(&mut self, founder: u64, compressed: &[u8]) -> io::Result<()> {
-        let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + compressed.len());
-        record.extend_from_slice(&founder.to_le_bytes());
-        record.extend_from_slice(&self.run.to_le_bytes());
-        record.extend_from_slice(&length(compressed)?.to_le_bytes());
-        record.extend_from_slice(compressed);
         let at = self.texts.bytes + RECORD_HEAD_BYTES as u64;
-        self.texts.push(&record)?;
+        self.texts.push(&record(founder, self.run, compressed)?)?;
         let place = Place { at, bytes: length(compressed)? };
-        self.kept.add(founder, KeptText { hash: hash_of(compressed).unwrap_or_default(), place });
+        let hash = hash_of(compressed).unwrap_or_default();
+        self.kept.add(founder, KeptText { hash, place });
         Ok(())
+    }
+
+    /// Appends the end of the run.
+    fn end_run(&mut self) -> io::Result<()> {
+        self.texts.push(&record(END_OF_RUN, self.run, &[0; TEXT_HASH_BYTES])?).map(drop)
     }
 
     /// Returns the texts by cluster.
@@ -343,9 +378,65 @@ impl TableTexts {
     ///
     /// # Errors
     /// The texts cannot be written.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.end_run()?;
         self.texts.file.sync_data()
     }
+}
+
+/// Returns a text with its head, as the file of a table has it.
+fn record(founder: u64, run: u64, compressed: &[u8]) -> io::Result<Vec<u8>> {
+    let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + compressed.len());
+    record.extend_from_slice(&founder.to_le_bytes());
+    record.extend_from_slice(&run.to_le_bytes());
+    record.extend_from_slice(&length(compressed)?.to_le_bytes());
+    let hash = hash_of(compressed).unwrap_or_default();
+    record.extend_from_slice(&head_sum(&record, hash).to_le_bytes());
+    record.extend_from_slice(compressed);
+    Ok(record)
+}
+
+/// Returns the error for a file with damage at this byte.
+fn damaged(at: u64) -> io::Error {
+    io::Error::other(format!(
+        "damaged at byte {at}, before the end of a completed run; restore it from a backup, or move it away to begin \
+         without texts"
+    ))
+}
+
+/// The head of a text in the file of a table.
+struct RecordHead {
+    /// The log offset of the cluster's founder.
+    founder: u64,
+    /// The log offset at which the run began.
+    run: u64,
+    /// Length of the compressed text.
+    bytes: u32,
+    /// Hash of the text.
+    hash: u64,
+}
+
+impl RecordHead {
+    /// Reads a head and the hash after it. Returns `None` at the end of the file, or if they are damaged.
+    fn read(reader: &mut impl Read) -> io::Result<Option<Self>> {
+        let mut head = Vec::with_capacity(RECORD_HEAD_BYTES + TEXT_HASH_BYTES);
+        reader.take((RECORD_HEAD_BYTES + TEXT_HASH_BYTES) as u64).read_to_end(&mut head)?;
+        Ok(Self::from_bytes(&head))
+    }
+
+    fn from_bytes(head: &[u8]) -> Option<Self> {
+        let number = |at: usize| Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?));
+        let bytes = u32::from_le_bytes(*head.get(16..)?.first_chunk()?);
+        let [founder, run, sum, hash] =
+            [number(0)?, number(8)?, number(SUMMED_BYTES)?, number(RECORD_HEAD_BYTES)?];
+        let is_whole = bytes as usize >= TEXT_HASH_BYTES && sum == head_sum(&head[..SUMMED_BYTES], hash);
+        is_whole.then_some(Self { founder, run, bytes, hash })
+    }
+}
+
+/// Returns the checksum of a head up to the checksum, and of the hash of the text.
+fn head_sum(head: &[u8], hash: u64) -> u64 {
+    xxh3_64_with_seed(head, hash)
 }
 
 /// Returns the length of a compressed text, which is limited by [`TEXT_BYTES_MAX`].
@@ -376,6 +467,49 @@ mod tests {
                 "byte {at}"
             );
             assert!(decompressed(&whole[..at]).is_none());
+        }
+    }
+
+    /// A flipped bit in the head of one text deleted it and all texts after it; after the file was restored from a
+    /// copy, they were gone. Damage in a cluster's number moved the text to another cluster.
+    #[test]
+    fn a_file_with_a_damaged_head_is_refused_and_left_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let founded = Founded { oldest: 0, before: 9 };
+        let mut texts =
+            TableTexts::open(folder.path(), Founded { oldest: 0, before: 0 }).expect("a file of texts");
+        for founder in 0..4 {
+            texts.add(founder, &compressed(&format!("text {founder}"))).expect("written");
+        }
+        texts.finish().expect("on disk");
+        let path = folder.path().join("texts.leitong");
+        let whole = std::fs::read(&path).expect("a file");
+        let places = || {
+            let texts = TableTexts::open(folder.path(), founded)?;
+            io::Result::Ok(
+                (0..4).map(|founder| texts.kept.of_cluster(founder).collect()).collect::<Vec<Vec<_>>>(),
+            )
+        };
+        let sound = places().expect("a sound file");
+        for bit in 0..whole.len() * 8 {
+            let mut bad = whole.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &bad).expect("written");
+            match places() {
+                Ok(places) => assert_eq!(places, sound, "bit {bit}"),
+                Err(error) => {
+                    assert!(
+                        error.to_string().contains(if bit < 128 { "not a file" } else { "damaged" }),
+                        "{error}"
+                    );
+                    assert_eq!(std::fs::read(&path).expect("a file"), bad, "bit {bit}");
+                }
+            }
+        }
+        for length in MAGIC.len() + 1..whole.len() {
+            std::fs::write(&path, &whole[..length]).expect("written");
+            assert!(places().is_err(), "{length} bytes");
+            assert_eq!(std::fs::read(&path).expect("a file"), whole[..length], "{length} bytes");
         }
     }
 
