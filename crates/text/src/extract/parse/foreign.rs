@@ -9,7 +9,7 @@ use crate::extract::config::ExtractError;
 use crate::extract::parse::Builder;
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::stack::open;
-use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tag::{Tag, flag};
 
 impl Builder<'_> {
     /// Returns true if the rules of foreign content apply to the next tag.
@@ -17,6 +17,16 @@ impl Builder<'_> {
     pub(in crate::extract) fn is_in_foreign(&self) -> bool {
         let top = self.stack.elements.last();
         top.is_some_and(|top| top.features & (open::FOREIGN | open::INTEGRATION) == open::FOREIGN)
+    }
+
+    /// Closes the title or description of a drawing in which a block of HTML begins. Neither holds blocks, so its end tag
+    /// is missing; the standard lets it hold the rest of the page, which nobody would see.
+    pub(super) fn close_label(&mut self, tag: Tag) {
+        let label = self.last(Tag::Title).max(self.last(Tag::Desc));
+        if label > 0 && label == self.scope && tag.is(flag::BLOCK) {
+            self.pop_to(label);
+            self.leave_foreign();
+        }
     }
 
     /// Handles a start tag within a foreign element. Returns false if the tag has ended the drawing and is HTML's.

@@ -258,6 +258,7 @@ impl<'a> Builder<'a> {
         if self.tree.nodes.len() + self.tree.blocks.len() >= self.nodes_max {
             return Err(ExtractError::TooManyNodes { nodes_max: self.nodes_max });
         }
+        self.close_label(tag);
         if self.is_in_foreign() && self.start_foreign(tag, attributes)? {
             return Ok(());
         }

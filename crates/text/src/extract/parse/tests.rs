@@ -80,6 +80,26 @@ fn drawings_end_when_they_close_themselves_or_html_begins() {
     ]);
 }
 
+/// A title, description or foreign object of a drawing without its end tag hid the rest of the page.
+#[test]
+fn parts_of_drawings_and_formulas_without_end_tags_end_with_them() {
+    for part in ["title", "desc", "foreignObject"] {
+        check(&[(&format!("<div><svg><{part}>a</svg><p>one</p></div><p>two"), &["div p: one", "p: two"])]);
+        check(&[(&format!("<svg><g><{part}>a</g></svg>one<p>two"), &["one", "p: two"])]);
+    }
+    for label in ["title", "desc"] {
+        check(&[
+            (&format!("<div><svg><{label}>a<p>one</p></div><p>two"), &["div p: one", "p: two"]),
+            (&format!("<svg><path><{label}>a<h1>one</h1>two"), &["h1: one", "two"]),
+            (&format!("<svg><{label}>a<b>b</b></svg>one"), &["one"]),
+        ]);
+    }
+    for part in ["mtext", "mi", "annotation-xml", "annotation", "semantics"] {
+        check(&[(&format!("<p>a</p><math><{part}></math><p>one</p>two"), &["p: a", "p: one", "two"])]);
+        check(&[(&format!("<p>a</p><math><{part}><p>one</p>two"), &["p: a", "p: one", "two"])]);
+    }
+}
+
 /// XHTML pages lost everything after a script, title or the like that closes itself.
 #[test]
 fn every_element_of_xhtml_may_close_itself() {
