@@ -29,7 +29,7 @@ impl Pages {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let wrong = |what: String| PyValueError::new_err(format!("document {number}: {what}"));
         let named = |url: Option<String>, id: Option<String>| {
-            let url = url.filter(|url| !url.is_empty());
+            let url = url.filter(|url| !url.trim().is_empty());
             let id = id.filter(|id| !id.is_empty());
             let url = url.or_else(|| id.clone()).unwrap_or_else(|| format!("document:{number}"));
             let mut page = Page::new(url, Body::Missing);

@@ -334,3 +334,82 @@ fn an_invalid_address_of_a_store_is_named() {
     assert!(run.stderr.contains("AWS_ENDPOINT_URL is not the address of a store"), "{}", run.stderr);
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
 }
+
+/// A url of spaces alone counted as an address, so all such documents had the same one.
+#[test]
+fn a_url_of_spaces_alone_is_no_url() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = |topic: usize, url: &str| {
+        serde_json::json!({ "url": url, "text": article(topic, 20) }).to_string() + "\n"
+    };
+    let json = write(folder.path(), "a.jsonl", line(1, "  ") + &line(2, "") + &line(3, "\u{3000}\t"));
+    let rows = format!("url,text\n   ,{}\n,{}\n", article(4, 20), article(5, 20));
+    let csv = write(folder.path(), "b.csv", rows);
+    let warc =
+        write(folder.path(), "c.warc", record("conversion", "  ", "text/plain", article(6, 20).as_bytes()));
+    let run = dedup_files(&[], &[&json, &csv, &warc]);
+    let urls: Vec<String> =
+        run.verdicts().iter().map(|verdict| verdict["url"].as_str().expect("a url").to_owned()).collect();
+    let ends = ["a.jsonl#1", "a.jsonl#2", "a.jsonl#3", "b.csv#2", "b.csv#3"];
+    assert!(
+        urls.iter().zip(ends).all(|(url, end)| url.starts_with("document:") && url.ends_with(end)),
+        "{urls:?}"
+    );
+    assert_eq!((run.status, urls.len()), (3, ends.len()), "{}", run.stderr);
+    assert!(run.stderr.contains("MISSING_URL"), "the record of the WARC file has no row: {}", run.stderr);
+    // An id is made from the address, so a blank one must not make two pages the same.
+    let mapped = dedup_files(&["--url-column", "url"], &[&json]);
+    assert_eq!(mapped.verdicts().len(), 0, "the column was named: {}", mapped.stderr);
+}
+
+/// A document without its text was reported as one without a url, which a file does not need.
+#[test]
+fn an_error_about_a_missing_text_names_the_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = write(folder.path(), "a.jsonl", format!("{{\"txt\":\"{}\"}}\n", article(1, 20)));
+    for (options, told) in [
+        (&[][..], "no text and no `url`"),
+        (&["--text-column", "body"], "no text at `/body`"),
+        (&["--html-column", "/meta/page"], "`/meta/page`"),
+    ] {
+        let run = dedup_files(options, &[&pages]);
+        assert_eq!((run.status, run.verdicts().len()), (3, 0), "{}", run.stderr);
+        assert!(run.stderr.contains(told), "{options:?}: {}", run.stderr);
+    }
+}
+
+/// A first chunk whose size is not hexadecimal was not counted.
+#[test]
+fn a_chunked_body_that_begins_with_a_wrong_size_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked";
+    let body = |topic: usize, size: &str| format!("{size}\r\n{}\r\n0\r\n\r\n", html(topic));
+    let length = |topic: usize| format!("{:x}", html(topic).len());
+    let records = [body(1, &length(1)), body(2, "zz"), body(3, &format!("0x{}", length(3))), html(4)];
+    let records: Vec<u8> = records.iter().flat_map(|body| response("http://a/", head, body)).collect();
+    let file = write(folder.path(), "a.warc", records);
+    let run = dedup_files(&[], &[&file]);
+    assert_eq!(outcomes(&run), ["UNIQUE"; 4], "{}", run.stderr);
+    assert!(run.stderr.contains("2 HTTP bodies with broken chunks or compression"), "{}", run.stderr);
+}
+
+/// Pages that the crawler had cut off at its limit were read without a word.
+#[test]
+fn pages_of_which_the_archive_has_a_part_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let says = |record: Vec<u8>, line: &str| {
+        let text = String::from_utf8(record).expect("UTF-8");
+        text.replacen("WARC-Date", &format!("{line}\r\nWARC-Date"), 1).into_bytes()
+    };
+    let page = |topic: usize| response(&format!("http://a/{topic}"), "HTTP/1.1 200 OK", &html(topic));
+    let records = [
+        says(page(1), "WARC-Truncated: length"),
+        says(page(2), "WARC-Segment-Number: 1"),
+        says(page(3), "WARC-Truncated:"),
+        page(4),
+    ];
+    let file = write(folder.path(), "a.warc.gz", gzip(&records.concat()));
+    let run = dedup_files(&[], &[&file]);
+    assert_eq!(outcomes(&run), ["UNIQUE"; 4], "{}", run.stderr);
+    assert!(run.stderr.contains("2 pages of which the archive has only a part"), "{}", run.stderr);
+}

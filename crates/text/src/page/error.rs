@@ -33,9 +33,15 @@ pub enum PageError {
         /// The type that was found and the type that was expected.
         problem: String,
     },
-    /// The url is missing or empty.
+    /// The url is missing, empty or blank.
     #[error("no `url`; every page needs one")]
     MissingUrl,
+    /// A document of a file has neither a url nor a body.
+    #[error(
+        "no text and no `url`; a document needs `text`, `html` or `html_b64`; name the field with --text-column or \
+         --html-column"
+    )]
+    NoDocument,
     /// The message key should be the url, but it is missing or empty.
     #[error(
         "the key should be the url, but it is missing or empty; write the url as the key, or set kafka.pages.url_from"
@@ -110,7 +116,7 @@ impl PageError {
             Self::NotUtf8 { .. } | Self::BrokenJson(_) => Cause::BrokenJson,
             Self::NullValue | Self::NullWithoutUrl => Cause::NullValue,
             Self::WrongType { .. } => Cause::WrongType,
-            Self::MissingUrl | Self::MissingKey => Cause::MissingUrl,
+            Self::MissingUrl | Self::MissingKey | Self::NoDocument => Cause::MissingUrl,
             Self::UrlTooLong { .. } => Cause::UrlTooLong,
             Self::IdTooLong { .. } => Cause::IdTooLong,
             Self::BadBase64(_) => Cause::BadBase64,

@@ -113,6 +113,8 @@ struct Fields {
     others: Vec<(Field, usize, Box<RawValue>)>,
     /// True if the url is generated.
     without_url: bool,
+    /// True if the document would get a generated url if it had a body.
+    needs_body: bool,
     lone_surrogates: u32,
 }
 
@@ -121,16 +123,18 @@ impl Fields {
     /// document: its other fields may be needed.
     fn make_up_url(&mut self, made_up_url: Option<&str>) {
         if let Some(url) =
-            made_up_url.filter(|_| is_empty(&self.url) && self.body.is_some() && !self.withdrawn)
+            made_up_url.filter(|_| is_blank(&self.url) && self.body.is_some() && !self.withdrawn)
         {
             self.url = Some(url.to_owned());
             self.without_url = true;
         }
+        self.needs_body = made_up_url.is_some() && self.body.is_none() && !self.withdrawn;
     }
 
     fn into_page(self, rules: PageRules) -> Result<Page, PageError> {
         let url = match self.url {
-            url if !rules.url_required && url.as_ref().is_none_or(String::is_empty) => String::new(),
+            url if !rules.url_required && is_blank(&url) => String::new(),
+            url if self.needs_body && is_blank(&url) => return Err(PageError::NoDocument),
             url => Page::checked_url(url)?,
         };
         let id = Page::checked_id(self.id, &url)?;
@@ -164,13 +168,18 @@ impl Fields {
     }
 }
 
+/// Returns true if there is no url, or one of spaces alone.
+fn is_blank(url: &Option<String>) -> bool {
+    url.as_ref().is_none_or(|url| url.trim().is_empty())
+}
+
 impl Page {
-    /// Returns the url if it is present and within the limit.
+    /// Returns the url if it is present and within the limit. Spaces alone are no url.
     ///
     /// # Errors
     /// There is none, or it is too long.
     pub fn checked_url(url: Option<String>) -> Result<String, PageError> {
-        let url = url.filter(|url| !url.is_empty()).ok_or(PageError::MissingUrl)?;
+        let url = url.filter(|url| !url.trim().is_empty()).ok_or(PageError::MissingUrl)?;
         if url.len() > URL_BYTES_MAX { Err(PageError::UrlTooLong { bytes: url.len() }) } else { Ok(url) }
     }
 
@@ -297,7 +306,7 @@ impl Fields {
                 Some(text.text)
             };
             match field {
-                Field::Url if is_empty(&self.url) => self.url = text(),
+                Field::Url if is_blank(&self.url) => self.url = text(),
                 Field::Charset if is_empty(&self.charset) => self.charset = text(),
                 Field::ContentType if is_empty(&self.content_type) => self.content_type = text(),
                 Field::Body(form) if self.body.is_none() => {

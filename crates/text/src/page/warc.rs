@@ -2,7 +2,6 @@
 
 use super::error::PageError;
 use super::http::BodyError;
-use super::json::checked_url;
 use super::{Body, Hints, Page, Repaired, http};
 use leitong_base::record::Timestamp;
 
@@ -43,7 +42,7 @@ impl WarcRecord {
     /// # Errors
     /// [`PageError`] if the url is missing or too long.
     pub fn into_page(self, page_bytes_max: usize) -> Result<Page, PageError> {
-        let url = checked_url(self.url)?;
+        let url = Page::checked_url(self.url)?;
         let whole = self.content.len() as u64 == self.content_bytes;
         let too_large = Body::TooLarge(self.content_bytes);
         let mut repaired = Repaired { cut_short: self.is_cut_short, ..Repaired::default() };

@@ -201,7 +201,7 @@ impl Picking<'_, '_> {
         let mut text = |value: &RawValue| value::text(value, &mut surrogates).filter(|text| !text.is_empty());
         let title = self.pick(Field::Title, "a string", &mut text)?;
         let charset = self.pick(Field::Charset, "a string", &mut text)?;
-        let given_url = self.pick(Field::Url, "a string", &mut text)?;
+        let given_url = self.pick(Field::Url, "a string", &mut text)?.filter(|url| !url.trim().is_empty());
         let mut typed = |value: &RawValue| value::content_type(value, &mut surrogates);
         let content_type = self.pick(Field::ContentType, "a string", &mut typed)?;
         self.lone_surrogates += surrogates;
@@ -303,7 +303,7 @@ impl Picking<'_, '_> {
         let key = if by_key || self.message.key_is_url { self.message.key } else { None };
         let key = match key.map(std::str::from_utf8) {
             Some(Err(_)) if given.is_none() => return Err(self.about(Field::Url, &PageError::KeyNotUtf8)),
-            Some(Ok(key)) if !key.is_empty() => Some(key.to_owned()),
+            Some(Ok(key)) if !key.trim().is_empty() => Some(key.to_owned()),
             _ => None,
         };
         let url = key.or(given);
@@ -317,7 +317,13 @@ impl Picking<'_, '_> {
         }
         if url.is_none() {
             let pointers = self.pointers(Field::Url);
-            let problem = format!("no url at {pointers}; found {}", value::fields_of(self.json));
+            let found = value::fields_of(self.json);
+            let problem = match self.message.made_up_url {
+                Some(_) => {
+                    format!("no text at {} and no url at {pointers}; found {found}", self.body_pointers())
+                }
+                None => format!("no url at {pointers}; found {found}"),
+            };
             return Err(of_mapping.unfit(Cause::MissingUrl, problem));
         }
         let url = Page::checked_url(url).map_err(|error| self.about(Field::Url, &error))?;
@@ -465,7 +471,16 @@ impl Picking<'_, '_> {
     }
 
     fn pointers(&self, field: Field) -> String {
-        let lists = self.mapping.sources.iter().filter(|(known, _)| *known == field);
+        self.pointers_of(|known| known == field)
+    }
+
+    /// Returns the places of bodies.
+    fn body_pointers(&self) -> String {
+        self.pointers_of(|field| matches!(field, Field::Body(_)))
+    }
+
+    fn pointers_of(&self, is_wanted: impl Fn(Field) -> bool) -> String {
+        let lists = self.mapping.sources.iter().filter(|(known, _)| is_wanted(*known));
         let pointers = lists.flat_map(|(_, sources)| sources).map(|source| match source {
             Source::Pointer(slot) => format!("`{}`", slot.pointer),
             Source::Key => "the key".to_owned(),
