@@ -87,8 +87,9 @@ impl ApiConfig {
         }
         if let Some(host) = self.hosts.iter().find(|host| !is_host_name(host)) {
             return Some(format!(
-                "api.hosts: {host:?} is not a host name; write names without scheme, port and path, as in \
-                 \"leitong.example\""
+                "api.hosts: {} is not a host name; write names without scheme, port and path, as in \
+                 \"leitong.example\"",
+                redact::text(host)
             ));
         }
         let both = self.token_env.is_some() && self.token_file.is_some();

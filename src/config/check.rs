@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::env::substitute;
+use super::redact;
 use super::scope::{self, File};
 
 /// Limit on the characters of a message that quotes the file.
@@ -37,6 +38,18 @@ pub(super) struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// Returns a value that was refused, for a message. Texts may be secrets in the wrong place, so only misspellings
+    /// of the `known` ones, and addresses without users and keys, are shown.
+    fn shown(&self, value: &Spanned<DeValue>, known: &[&str]) -> String {
+        match value.get_ref() {
+            DeValue::String(text) if text.contains("://") => format!("{:?}", redact::address(text)),
+            DeValue::String(text) => redact::name(text, known.iter().copied()),
+            DeValue::Array(_) => "(a list, not shown)".to_owned(),
+            DeValue::Table(_) => "(a table, not shown)".to_owned(),
+            _ => self.text[value.span()].trim().to_owned(),
+        }
+    }
+
     fn fault(&mut self, at: usize, message: &str) {
         let line = line_of(self.text, at);
         self.faults.push(format!("{}: line {line}: {}", self.path.display(), excerpt(message)));
@@ -64,10 +77,10 @@ impl Check<'_> {
                     }
                 }
                 None if let Some((default, way_on)) = scope::gone(&name) => {
-                    let shown = self.text[value.span()].trim();
-                    if shown == default {
+                    if self.text[value.span()].trim() == default {
                         self.ignored.push(name);
                     } else {
+                        let shown = self.shown(value, &[]);
                         let message = format!("{name} = {shown}: {}", scope::no_longer(way_on));
                         self.fault(key.span().start, &message);
                     }
@@ -106,7 +119,7 @@ impl Check<'_> {
         // The values of a table whose keys users choose may be secrets.
         let shown = match is_free_table(schema) {
             true => String::new(),
-            false => format!(" = {}", self.text[value.span()].trim()),
+            false => format!(" = {}", self.shown(value, &variants(schema))),
         };
         self.fault(value.span().start, &format!("{name}{shown}: {refusal}"));
     }
@@ -134,7 +147,7 @@ impl Check<'_> {
 
     fn value(&mut self, value: &Spanned<DeValue>, schema: &Value, name: &str) -> Option<Value> {
         let at = value.span().start;
-        let shown = self.text[value.span()].trim();
+        let shown = self.shown(value, &variants(schema));
         let types = schema_types(schema);
         let expected = |what: &str| format!("{name} = {shown}: must be {what}");
         let checked = match value.get_ref() {
@@ -149,7 +162,7 @@ impl Check<'_> {
             DeValue::String(text) if types.contains(&"string") => match substitute(text, self.lookup) {
                 Ok(text) => Some(Value::String(text)),
                 Err(error) => {
-                    self.fault(at, &format!("{name} = {shown}: {error}"));
+                    self.fault(at, &format!("{name}: {error}"));
                     return None;
                 }
             },

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::admin::is_address;
-use crate::config::redact;
+use crate::config::redact::{self, HIDDEN};
 use crate::verdict_message::{cloud_events, verdict_headers};
 
 /// Settings of the Kafka worker, `leitong run`.
@@ -265,7 +265,8 @@ impl KafkaConfig {
         faults.extend(self.bootstrap_fault());
         if let Some(id) = self.instance_id.as_ref().filter(|id| !is_name(id)) {
             faults.push(format!(
-                "kafka.instance_id = {id:?}: must be a name of 1 to 249 letters, digits, `.`, `_` and `-`"
+                "kafka.instance_id = {}: must be a name of 1 to 249 letters, digits, `.`, `_` and `-`",
+                redact::text(id)
             ));
         }
         if self.app.trim().is_empty() {
@@ -287,7 +288,8 @@ impl KafkaConfig {
         for (at, (key, name)) in topics.iter().enumerate() {
             if !is_name(name) {
                 faults.push(format!(
-                    "kafka.topics.{key} = {name:?}: must be a topic name of 1 to 249 letters, digits, `.`, `_` and `-`"
+                    "kafka.topics.{key} = {}: must be a topic name of 1 to 249 letters, digits, `.`, `_` and `-`",
+                    redact::text(name)
                 ));
             }
             if let Some((other, _)) = topics[..at].iter().find(|(_, earlier)| earlier == name) {
@@ -309,7 +311,9 @@ impl KafkaConfig {
         // With `probe`, librdkafka looks for the system's certificates itself.
         files.filter(|(_, path)| *path != "probe").filter_map(|(name, path)| {
             let error = std::fs::metadata(path).err()?;
-            Some(format!("kafka.properties.{name} = {path:?}: {error}; name a file that this user can read"))
+            // Somebody may have entered a key instead of the name of its file.
+            let path = redact::text(path);
+            Some(format!("kafka.properties.{name} = {path}: {error}; name a file that this user can read"))
         })
     }
 
@@ -325,12 +329,16 @@ impl KafkaConfig {
                  sasl.username and sasl.password under [kafka.properties]"
             ));
         }
+        let (servers, wrong) = match servers.split(',').all(looks_like_address) {
+            true => (format!("{servers:?}"), wrong),
+            false => ("(not shown)".to_owned(), HIDDEN),
+        };
         let plain = wrong.split_once("://").map_or(wrong, |(_, rest)| rest);
         let host = plain.trim_end_matches('/').rsplit_once(':').map_or(plain, |(host, _)| host);
-        let host = if host.is_empty() { "broker" } else { host };
-        (!servers.trim().is_empty()).then(|| {
+        let host = if host.is_empty() || host == HIDDEN { "broker" } else { host };
+        (!self.bootstrap_servers.trim().is_empty()).then(|| {
             format!(
-                "kafka.bootstrap_servers = {servers:?}: {wrong:?} is not a broker address; write host:port, separated by \
+                "kafka.bootstrap_servers = {servers}: {wrong:?} is not a broker address; write host:port, separated by \
                  commas, as in \"{host}:9092\""
             )
         })
@@ -351,6 +359,12 @@ const FILES: [&str; 6] = [
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     (1..=249).contains(&name.len()) && name.chars().all(fits)
+}
+
+/// Returns true for an address of a broker that is perhaps wrong but can be shown: it is no text with other characters.
+fn looks_like_address(server: &str) -> bool {
+    let server = server.split_once("://").map_or(server, |(_, rest)| rest).trim().trim_end_matches('/');
+    server.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]?…".contains(c))
 }
 
 /// Returns true for `host`, `host:port` and `[address]:port`, each with or without a protocol of Kafka in
@@ -498,6 +512,22 @@ mod tests {
             let shown = fault.contains("hunter2") || fault.contains("hun") || fault.contains("ter2");
             assert!(fault.contains("kafka.bootstrap_servers = ") && !shown, "{fault}");
             assert!(fault.contains("broker:9092"), "{fault}");
+        }
+    }
+
+    /// Without `@`, a user and a password look like a host and a port, and were shown.
+    #[test]
+    fn errors_show_nothing_that_may_be_a_secret_in_the_wrong_place() {
+        for servers in
+            ["user:hunter2", "a:9092,user:hunter2", "ssl://user:hunter2", "hunter2=", "hunter2/x y:z"]
+        {
+            let mut config = KafkaConfig { bootstrap_servers: servers.to_owned(), ..KafkaConfig::default() };
+            config.instance_id = Some("hunter2!".to_owned());
+            config.topics.pages = "hunter2 ".to_owned();
+            config.properties.0.insert("ssl.key.location".to_owned(), "hunter2".to_owned());
+            let faults = config.faults();
+            assert_eq!(faults.len(), 4, "{faults:?}");
+            assert!(faults.iter().all(|fault| !fault.contains("hunter2")), "{faults:?}");
         }
     }
 

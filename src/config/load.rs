@@ -17,7 +17,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::check::{Check, excerpt, line_of, nearest};
 use super::scope::{EVERY_SETTING, File};
-use super::{CanonicalConfig, Config, PipelineConfig};
+use super::{CanonicalConfig, Config, PipelineConfig, redact};
 use crate::config::detectors::{BASELINES, DETECTORS};
 use leitong_cluster::Preference;
 use leitong_fingerprint::resources::{ConceptFile, ResourceError, Resources};
@@ -55,7 +55,7 @@ pub enum ConfigError {
         faults: Vec<String>,
     },
     /// There is no detector of this name.
-    #[error("detector = {0:?}: {hint}", hint = detectors_hint(.0))]
+    #[error("detector = {}: {}", redact::name(.0, detector_names()), detectors_hint(.0))]
     UnknownDetector(String),
     /// The settings or files of segmentation cannot be used.
     #[error(transparent)]
@@ -379,10 +379,14 @@ pub(crate) fn line_of_key(text: &str, name: &str) -> Option<usize> {
     Some(line_of(text, find(DeTable::parse(text).ok()?.get_ref(), name)?))
 }
 
+fn detector_names() -> impl Iterator<Item = &'static str> {
+    DETECTORS.iter().map(|(name, _)| *name)
+}
+
 /// Returns a message for an unknown detector: the most similar name, and all names.
 #[must_use]
 pub(crate) fn detectors_hint(name: &str) -> String {
-    let names: Vec<&str> = DETECTORS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = detector_names().collect();
     match nearest(name, names.iter().copied()) {
         Some(nearest) => {
             format!("no such detector; did you mean {nearest:?}? Choose one of {}", names.join(", "))
@@ -441,12 +445,12 @@ mod tests {
                 "leitong.toml: line 4: simhash.near.max_distence: no such key; did you mean simhash.near.max_distance?",
                 "leitong.toml: line 5: simhash.near.max_distance = 40: must be a whole number from 0 to 20",
                 "leitong.toml: line 6: simhash.near.duplicates = \"al\": must be \"all\" or \"contained\" or \"same\"",
-                "leitong.toml: line 7: simhash.near.sketch_matches_short = \"many\": must be a whole number from 0 to 64",
+                "leitong.toml: line 7: simhash.near.sketch_matches_short = (4 characters, not shown): must be a whole number from 0 to 64",
                 "leitong.toml: line 9: page.bytes_max = 1.5: must be a whole number from 1024 to 1073741824",
                 "leitong.toml: line 11: segment.fold_script = 1: must be true or false",
-                "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
+                "leitong.toml: line 12: segment.user_dictionary: the environment variable NOPE \
                  is not set; set it, or write ${NOPE:-default}",
-                "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
+                "leitong.toml: line 13: segment.stop_word_languages = (2 characters, not shown): must be a list of strings",
                 "leitong.toml: line 14: nonsense: no such key; choose one of detector, input, page, corpus, extract, segment, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, expiry, canonical, recrawls, table, pipeline, kafka, admin, traces, api",
             ]
@@ -502,7 +506,7 @@ mod tests {
                  names the trace of its page",
                 "leitong.toml: line 2: extract.nodes_max = 300001: is always 300000 now; remove it: to spend less on large pages, lower \
                  page.bytes_max",
-                "leitong.toml: line 4: kafka.transaction.linger_ms = \"soon\": is always 50 now; remove it: to publish sooner, run more \
+                "leitong.toml: line 4: kafka.transaction.linger_ms = (4 characters, not shown): is always 50 now; remove it: to publish sooner, run more \
                  instances",
                 "leitong.toml: line 8: shingle.size = 6: is not a setting of a run; remove it, or move it to a detector file, which \
                  eval, tune and compare read with --variant (a run uses 5)",
@@ -560,7 +564,7 @@ mod tests {
         assert_eq!(faults.len(), 1);
         assert!(
             faults[0].starts_with(
-                "leitong.toml: line 1: detector = \"md5\": no such detector; choose one of simhash, paragraph"
+                "leitong.toml: line 1: detector = (3 characters, not shown): no such detector; choose one of simhash, paragraph"
             ),
             "{faults:?}"
         );

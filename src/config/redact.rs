@@ -1,12 +1,31 @@
-//! Addresses without users, passwords and keys, for logs, errors and reports.
+//! Values of settings without users, passwords and keys, for logs, errors and reports.
 
 use url::Url;
 
+use super::check::nearest;
+
 /// Sign that replaces everything secret.
-const HIDDEN: &str = "…";
+pub(super) const HIDDEN: &str = "…";
+
+/// Returns a text that was refused as a value without showing it, since somebody may have entered a secret in the
+/// wrong place.
+#[must_use]
+pub(crate) fn text(text: &str) -> String {
+    match text.chars().count() {
+        0 => "\"\"".to_owned(),
+        1 => "(1 character, not shown)".to_owned(),
+        count => format!("({count} characters, not shown)"),
+    }
+}
+
+/// Returns a name that was refused. It is shown only if it is a misspelling of one of the `known` names.
+#[must_use]
+pub(crate) fn name<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or_else(|| text(name), |_| format!("{name:?}"))
+}
 
 /// Returns an address, or a list of addresses, without anything that may be secret: everything before the
-/// last `@` except the scheme, and everything after `?` or `#`.
+/// last `@` except the scheme, everything after `?` or `#`, and what is written instead of a port.
 #[must_use]
 pub(crate) fn address(text: &str) -> String {
     // A password may contain any character; with a slash in it, its rest looks like a path. So an `@` after
@@ -31,7 +50,20 @@ pub(crate) fn address(text: &str) -> String {
     let query = rest.find(['?', '#']);
     let (rest, query) = query.map_or((&*rest, ""), |at| (&rest[..at], &rest[at..=at]));
     let query_hidden = if query.is_empty() { "" } else { HIDDEN };
+    let rest = rest.split(',').map(without_false_port).collect::<Vec<_>>().join(",");
     format!("{scheme}{hidden}{rest}{query}{query_hidden}")
+}
+
+/// Returns an address of a list with only numbers as its port: `user:password` looks like a host and a port.
+fn without_false_port(address: &str) -> String {
+    match address.rsplit_once(':') {
+        Some((host, port))
+            if !port.trim().bytes().all(|byte| byte.is_ascii_digit()) && !port.ends_with(']') =>
+        {
+            format!("{host}:{HIDDEN}")
+        }
+        _ => address.to_owned(),
+    }
 }
 
 fn redacted_url(url: &Url) -> String {
@@ -46,6 +78,15 @@ fn redacted_url(url: &Url) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A secret that was entered as the value of another setting was shown in errors and in logs.
+    #[test]
+    fn a_refused_name_is_shown_only_if_it_is_a_misspelling() {
+        let known = || ["simhash", "paragraph"].into_iter();
+        assert_eq!(name("simhsh", known()), "\"simhsh\"");
+        assert_eq!(name("s3cr3t", known()), "(6 characters, not shown)");
+        assert_eq!(text("密"), "(1 character, not shown)");
+    }
 
     #[test]
     fn users_passwords_and_keys_are_left_out_and_hosts_are_not() {
@@ -64,6 +105,11 @@ mod tests {
             ("a:9092?key=hunter2", "a:9092?…"),
             ("http://a b/?hunter2", "http://a b/?…"),
             ("broker-0:9092, broker-1:9092", "broker-0:9092, broker-1:9092"),
+            ("user:hunter2", "user:…"),
+            ("a:9092,user:hunter2", "a:9092,user:…"),
+            ("ssl://user:hunter2", "ssl://user:…"),
+            ("user:12/hunter2", "user:…"),
+            ("[::1]:9092,[::1]", "[::1]:9092,[::1]"),
             ("", ""),
         ] {
             assert_eq!(address(text), shown, "{text}");

@@ -86,8 +86,9 @@ impl TracesConfig {
             (None, Some((name, value))) => {
                 if let Some((protocol, value)) = exporter("PROTOCOL").filter(|(_, p)| p != "http/protobuf") {
                     return Err(format!(
-                        "{protocol} = {value:?}: only http/protobuf is supported; set it to that, and {name} \
-                         to the collector's address for it, usually http://HOST:4318"
+                        "{protocol} = {}: only http/protobuf is supported; set it to that, and {name} \
+                         to the collector's address for it, usually http://HOST:4318",
+                        redact::name(&value, ["grpc", "http/json"].into_iter())
                     ));
                 }
                 match name.contains("TRACES") {
@@ -105,14 +106,13 @@ impl TracesConfig {
             resource.retain(|(key, _)| key != "service.name");
             resource.push(("service.name".to_owned(), name));
         }
-        let number = |name: &str, value: Option<String>, default: u64| match value {
-            None => Ok(default),
-            Some(value) => value
-                .parse::<u64>()
-                .ok()
-                .filter(|number| *number > 0)
-                .ok_or_else(|| format!("{name} = {value:?}: must be a whole number above 0")),
-        };
+        let number =
+            |name: &str, value: Option<String>, default: u64| match value {
+                None => Ok(default),
+                Some(value) => value.parse::<u64>().ok().filter(|number| *number > 0).ok_or_else(|| {
+                    format!("{name} = {}: must be a whole number above 0", redact::text(&value))
+                }),
+            };
         let batching = |name: &str, default| number(name, variable(name), default);
         let (timeout, ms) = exporter("TIMEOUT").unzip();
         Ok(Some(Settings {
@@ -141,12 +141,14 @@ impl TracesConfig {
                 let Some(ratio) = variable("OTEL_TRACES_SAMPLER_ARG") else { return Ok(1.0) };
                 let number = ratio.parse::<f64>().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
                 number.ok_or_else(|| {
-                    format!("OTEL_TRACES_SAMPLER_ARG = {ratio:?}: must be a number from 0 to 1")
+                    let shown = redact::text(&ratio);
+                    format!("OTEL_TRACES_SAMPLER_ARG = {shown}: must be a number from 0 to 1")
                 })
             }
             _ => Err(format!(
-                "OTEL_TRACES_SAMPLER = {sampler:?}: must be always_on, always_off or traceidratio, with or without parentbased_; or \
-                 set traces.sample_ratio instead"
+                "OTEL_TRACES_SAMPLER = {}: must be always_on, always_off or traceidratio, with or without parentbased_; or \
+                 set traces.sample_ratio instead",
+                redact::name(&sampler, ["always_on", "always_off", "traceidratio"].into_iter())
             )),
         }
     }

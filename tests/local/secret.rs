@@ -202,3 +202,46 @@ fn checking_the_configuration_shows_no_secret() {
     let config = load::load(&config).expect("a right configuration");
     assert!(format!("{config:?}").contains("FINGERPRINTS"));
 }
+
+/// A secret that was entered as the value of another setting was shown in errors and reports.
+#[test]
+fn a_secret_in_the_wrong_setting_is_shown_nowhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (settings, key) in [
+        ("detector = \"s3cr3t\"", "detector"),
+        ("corpus.by = \"s3cr3t\"", "corpus.by"),
+        ("page.bytes_max = \"s3cr3t\"", "page.bytes_max"),
+        ("recrawls.enabled = \"s3cr3t\"", "recrawls.enabled"),
+        ("detector = [\"s3cr3t\"]", "detector"),
+        ("detector = { a = \"s3cr3t\" }", "detector"),
+        ("input.preset = \"s3cr3t\"", "input.preset"),
+        ("input.filter.statuses = [\"200\", \"s3cr3t\"]", "input.filter.statuses"),
+        ("extract.nodes_max = \"s3cr3t\"", "extract.nodes_max"),
+        ("canonical.prefer = [\"s3cr3t\"]", "canonical.prefer"),
+        ("kafka.bootstrap_servers = \"user:s3cr3t\"", "kafka.bootstrap_servers"),
+        ("kafka.bootstrap_servers = \"a:9092,user:s3cr3t\"", "kafka.bootstrap_servers"),
+        ("kafka.topics.pages = \"s3cr3t!\"", "kafka.topics.pages"),
+        ("kafka.instance_id = \"s3cr3t!\"", "kafka.instance_id"),
+        ("kafka.app = \"${s3cr3t\"", "kafka.app"),
+        ("kafka.app = \"s3cr3t${no name}\"", "kafka.app"),
+        ("admin.address = \"user:s3cr3t\"", "admin.address"),
+        ("api.address = \"user:s3cr3t\"", "api.address"),
+        ("api.hosts = [\"s3cr3t/\"]", "api.hosts"),
+        ("api.token_env = \"s3cr3t\"\napi.token_file = \"x\"", "api.token_env"),
+        ("traces.endpoint = \"user:s3cr3t\"", "traces.endpoint"),
+    ] {
+        let config = write(folder.path(), "leitong.toml", settings);
+        for arguments in [
+            ["config", "check"].as_slice(),
+            &["doctor", "--offline", "--config"],
+            &["dedup", "-", "--config"],
+        ] {
+            let mut command = leitong();
+            command.args(arguments).arg(&config).env("RUST_LOG", "trace");
+            let run = Run::from_output(command.output().expect("the program starts"));
+            assert_ne!(run.status, 0, "{settings}: {}", run.stderr);
+            let said = run.stdout + &run.stderr;
+            assert!(said.contains(key) && !said.contains("s3cr3t"), "{arguments:?}, {settings}: {said}");
+        }
+    }
+}

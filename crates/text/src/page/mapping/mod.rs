@@ -101,8 +101,7 @@ impl Mapping {
     /// # Errors
     /// The errors in the configuration, each with the key that it concerns.
     pub fn new(config: &InputConfig) -> Result<Self, Vec<String>> {
-        let preset = Preset::named(&config.preset)
-            .map_err(|hint| vec![format!("input.preset = {:?}: {hint}", config.preset)])?;
+        let preset = Preset::named(&config.preset).map_err(|hint| vec![format!("input.preset: {hint}")])?;
         let mut faults = Vec::new();
         let filter = filter(config, preset, &mut faults);
         let mut builder = Builder { selector: Selector::default(), pointers: 0, faults };
@@ -283,10 +282,10 @@ fn below(pointer: &str, sources: &[(Field, Vec<Source>)]) -> u64 {
 
 fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Filter {
     let mut filter = Filter::default();
-    for status in &config.filter.statuses {
+    for (number, status) in (1..).zip(&config.filter.statuses) {
         if !filter.add_status(status) {
             faults.push(format!(
-                "input.filter.statuses: {status:?} is not a status; write \"200\" or \"200-299\""
+                "input.filter.statuses: value {number} is not a status; write \"200\" or \"200-299\""
             ));
         }
     }
@@ -295,10 +294,10 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
             filter.add_status(status);
         }
     }
-    for content_type in &config.filter.content_types {
+    for (number, content_type) in (1..).zip(&config.filter.content_types) {
         if !filter.add_content_type(content_type) {
             faults.push(format!(
-                "input.filter.content_types: {content_type:?} is not a content type; write \"text/html\" or \"text/*\""
+                "input.filter.content_types: value {number} is not a content type; write \"text/html\" or \"text/*\""
             ));
         }
     }
