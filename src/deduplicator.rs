@@ -155,6 +155,9 @@ impl Deduplicator {
                 return Err(RecordError::OtherSettings { number, found, own });
             }
             let record = record.page(place(self.pages + number as u64 + 1), &**detector).map_err(broken)?;
+            if record.corpus != self.fingerprint_stage.corpus_of(&record.url) {
+                return Err(RecordError::OtherCorpus { number, corpus: record.corpus });
+            }
             Ok(LogRecord::Page(Box::new(record)))
         };
         let numbered = records.iter().map(AsRef::as_ref).enumerate();
@@ -265,6 +268,16 @@ pub enum RecordError {
         found: u64,
         /// Fingerprint hash of the settings that decide.
         own: u64,
+    },
+    /// The record was made with another `corpus.by`. Pages of different corpora are never compared.
+    #[error(
+        "record {number}: is of the corpus {corpus:?}, as another corpus.by made it; use one configuration for both"
+    )]
+    OtherCorpus {
+        /// Number of the record, from 0.
+        number: usize,
+        /// The record's corpus.
+        corpus: String,
     },
     /// Files of the table cannot be read, or could not be written for too long.
     #[error(transparent)]
@@ -381,11 +394,13 @@ impl Table {
     /// it has returned `Ok`, the verdicts so far [count](Self#when-a-verdict-counts).
     ///
     /// # Errors
-    /// Fails if the file cannot be written, or if old centroids are on disk in another folder. Also fails with
+    /// Fails if the file cannot be written, if old centroids are on disk in another folder, or if the folder has a
+    /// table that was made with other settings. Also fails with
     /// [`SnapshotError::Fault`] if a file of the table cannot be read, is damaged, or cannot be written any more.
     pub fn save(&self, deduplicator: &Deduplicator) -> Result<(), SnapshotError> {
         let elsewhere = deduplicator.blocks_in.as_ref().filter(|folder| *folder != self.folder.folder());
         self.refuse_blocks(elsewhere)?;
+        self.folder.check_settings(&deduplicator.settings)?;
         self.folder.save(deduplicator.cluster_stage.clusterer(), &deduplicator.settings)
     }
 
@@ -458,6 +473,47 @@ mod tests {
                 table.deduplicator(&config).expect("a table").look_up(page.clone()).expect("a verdict");
             assert_eq!(found.kind, leitong_cluster::verdict::Kind::ExactDuplicate, "{settings}");
         }
+    }
+
+    /// A deduplicator with other settings replaced a saved table without a word, and records that were made with
+    /// another `corpus.by` were compared with nothing.
+    #[test]
+    fn a_table_and_records_of_another_corpus_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let configs = ["", "corpus.by = \"host\"", "simhash.near.max_distance = 2"];
+        let [plain, by_host, near] = configs.map(|text| Config::from_toml(text).expect("right settings"));
+        let table = Table::open(&folder).expect("a folder");
+        let mut deduplicator = table.deduplicator(&plain).expect("a table");
+        deduplicator.decide_batch(pages());
+        table.save(&deduplicator).expect("saved");
+        let file = folder.path().join("centroids.leitong");
+        let saved = std::fs::read(&file).expect("a table");
+        for other in [&by_host, &near] {
+            let mut deduplicator = Deduplicator::new(other).expect("right settings");
+            deduplicator.decide_batch(pages());
+            let errors = [
+                table.save(&deduplicator).expect_err("another table"),
+                table.load(&mut deduplicator).map(drop).expect_err("another table"),
+                table.deduplicator(other).map(drop).expect_err("another table"),
+            ];
+            for error in errors {
+                assert!(error.to_string().contains("made with other settings"), "{error}");
+            }
+            assert_eq!(std::fs::read(&file).expect("a table"), saved);
+        }
+        // Records name their corpus.
+        let mut elsewhere = Deduplicator::new(&by_host).expect("right settings");
+        let records: Vec<Vec<u8>> = elsewhere
+            .read_batch(0, pages())
+            .into_iter()
+            .map(|record| match record {
+                LogRecord::Page(page) => Unplaced::new(*page, elsewhere.detector().name()).bytes(),
+                _ => panic!("a page"),
+            })
+            .collect();
+        assert!(elsewhere.decide_records(&records).is_ok());
+        let refused = deduplicator.decide_records(&records).expect_err("another corpus").to_string();
+        assert!(refused.starts_with("record 0: ") && refused.contains("corpus.by"), "{refused}");
     }
 
     /// A run with its table on disk wrote files before the process ended, and nothing said whether their pages

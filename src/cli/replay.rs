@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     /// must be the same folder as --save-table, if both are given
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
-    /// Save the tables to this folder at the end. With table.on_disk, old centroids are written there during
+    /// Save the tables to this folder at the end. It must be empty, or that of --table. With table.on_disk, old centroids are written there during
     /// the run
     #[arg(long, value_name = "DIR")]
     save_table: Option<PathBuf>,
@@ -81,6 +81,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let output = create(arguments.output.as_deref().unwrap_or(Path::new("-")))?;
     let mut sink = FileSink::new(Some(output), dead_letters, Arc::clone(&counts));
+    let elsewhere = arguments.save_table.as_ref().filter(|save| arguments.table.as_ref() != Some(save));
+    if let Some(save_table) = elsewhere.filter(|_| !config.table.on_disk) {
+        for partition in partitions.clone() {
+            refuse_table(&TableDir::open(&partition_folder(save_table, partition))?, partition)?;
+        }
+    }
     for partition in partitions {
         let folder = |folder: &PathBuf| partition_folder(folder, partition);
         let blocks = blocks_in.filter(|_| config.table.on_disk).map(|blocks| TableDir::open(&folder(blocks)));
@@ -122,13 +128,21 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn begin(dir: &TableDir, partition: u32, table: &TableSettings) -> anyhow::Result<Start> {
     let mut clusterer = dir.load_or_begin(table)?;
     if clusterer.position() != Position::default() || clusterer.founded() > 0 {
+        refuse_table(dir, partition)?;
+    }
+    clusterer.set_position(Position { log_partition: partition, ..Position::default() });
+    Ok(Start { clusterer, watermarks: Watermarks::default(), loaded: false })
+}
+
+/// Refuses a folder in which another table would be replaced.
+fn refuse_table(dir: &TableDir, partition: u32) -> anyhow::Result<()> {
+    if dir.saved_bytes() > 0 {
         bail!(
             "--save-table: the folder already has a table of partition {partition}; name an empty folder, or \
              continue from that table with --table"
         );
     }
-    clusterer.set_position(Position { log_partition: partition, ..Position::default() });
-    Ok(Start { clusterer, watermarks: Watermarks::default(), loaded: false })
+    Ok(())
 }
 
 fn load(dir: &TableDir, folder: &Path, table: &TableSettings) -> anyhow::Result<Start> {

@@ -139,6 +139,16 @@ impl FingerprintStage {
         Self { packs, ..self }
     }
 
+    /// Returns the corpus of the page with this url.
+    #[must_use]
+    pub(crate) fn corpus_of(&self, url: &str) -> String {
+        match self.config.corpus.by {
+            // Only messages have headers.
+            CorpusBy::All | CorpusBy::Header => DEFAULT_CORPUS.to_owned(),
+            CorpusBy::Host => bounded_corpus(host(url)),
+        }
+    }
+
     /// The header that names a page's corpus, if it is configured.
     #[must_use]
     pub(crate) fn corpus_header(&self) -> Option<&str> {
@@ -337,11 +347,7 @@ impl FingerprintStage {
         }
         let (text, outcome) = analysis.unwrap_or((None, Outcome::Undecidable(Reason::Internal)));
         let Page { id, url, body, fetched_at, passthrough, repaired, .. } = page;
-        let corpus = match self.config.corpus.by {
-            // Only messages have headers.
-            CorpusBy::All | CorpusBy::Header => DEFAULT_CORPUS.to_owned(),
-            CorpusBy::Host => bounded_corpus(host(&url)),
-        };
+        let corpus = self.corpus_of(&url);
         let record = LogRecord::Page(Box::new(FingerprintRecord {
             source,
             page_id: id,

@@ -332,6 +332,13 @@ fn replay_begins_at_a_saved_table() {
     let folder = folder.to_str().expect("UTF-8");
     let whole = installation.replay(&[]);
     let first = installation.replay(&["--until", "30", "--save-table", folder]);
+    // Without `table.on_disk`, another table was replaced.
+    let again = installation.replay(&["--until", "20", "--save-table", folder]);
+    assert!(
+        again.status == 1 && again.stderr.contains("the folder already has a table of partition 0"),
+        "{}",
+        again.stderr
+    );
     let second = installation.replay(&["--table", folder]);
     let verdicts = [first.verdicts(), second.verdicts()].concat();
     assert_eq!(verdicts.len(), 60);

@@ -200,6 +200,18 @@ impl TableDir {
         Ok(Some((clusterer, Watermarks::from_position(&saved))))
     }
 
+    /// Checks that the saved table, if there is one, was made with these settings. Another table must not replace it.
+    ///
+    /// # Errors
+    /// The errors of [`Self::load`].
+    pub fn check_settings(&self, settings: &TableSettings) -> Result<(), SnapshotError> {
+        let path = self.folder.join(FILE_NAME);
+        match begin(&path)? {
+            Some((_, saved)) => check_usable(&path, &saved, settings, false),
+            None => Ok(()),
+        }
+    }
+
     /// Loads the saved table, or creates an empty one.
     ///
     /// # Errors
