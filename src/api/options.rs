@@ -42,6 +42,7 @@ impl Options {
         let mut options =
             Self { asked: PreviewOptions::default(), corpus: None, url: None, id: None, members: MEMBERS };
         let wrong = |detail: String| Problem::new(Kind::BadOption, detail);
+        let mut given: Vec<String> = Vec::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             if !known.contains(&&*name) {
                 let available = match known {
@@ -50,13 +51,21 @@ impl Options {
                 };
                 return Err(wrong(format!("{name:?}: no such parameter; {available}")));
             }
+            if given.iter().any(|given| *given == name) {
+                return Err(wrong(format!("{name:?} is given twice; give it once")));
+            }
+            given.push(name.to_string());
+            let text = |value: &str| match value.trim().is_empty() {
+                true => Err(wrong(format!("{name:?} is empty; leave it out, or give it a value"))),
+                false => Ok(Some(value.to_owned())),
+            };
             let number = |max: usize| match value.parse() {
                 Ok(number) if number <= max => Ok(number),
                 _ => Err(wrong(format!("{name}={value:?}: must be a whole number from 0 to {max}"))),
             };
             match &*name {
-                "url" => options.url = Some(value.into_owned()).filter(|url| !url.is_empty()),
-                "id" => options.id = Some(value.into_owned()).filter(|id| !id.is_empty()),
+                "url" => options.url = text(&value)?,
+                "id" => options.id = text(&value)?,
                 "corpus" => options.corpus = Some(value.into_owned()),
                 "top" => options.asked.top = number(TOP_MAX)?,
                 "members" => options.members = number(MEMBERS_MAX)?,
@@ -105,6 +114,10 @@ mod tests {
             ("top=-1", "from 0 to 8"),
             ("max_distance=NaN", "must be a number that is not negative"),
             ("max_distance=", "must be a number that is not negative"),
+            // An empty url counted as none, and of two the last counted.
+            ("url=", "\"url\" is empty; leave it out"),
+            ("id=%20", "\"id\" is empty; leave it out"),
+            ("url=a&top=1&url=b", "\"url\" is given twice"),
         ] {
             let problem = Options::parse(query, LOOK_UP_OPTIONS).expect_err(query);
             assert!(problem.kind == Kind::BadOption && problem.detail.contains(says), "{}", problem.detail);
