@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray, StructArray};
-use arrow_schema::Field;
+use arrow_schema::{Field, Schema};
 use leitong_base::random::Random;
 use parquet::basic::Compression;
 use serde_json::{Value, json};
@@ -301,6 +301,50 @@ fn columns_can_be_named_and_their_types_are_checked() {
     ]);
     let run = dedup_files(&[], &[&input]);
     assert_eq!((run.status, kinds(&run.verdicts())), (0, kinds(&expected)), "{}", run.stderr);
+}
+
+/// Of two columns with one name, one was read without a word.
+#[test]
+fn a_name_of_two_columns_is_refused_only_where_it_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let documents = documents(6);
+    let input = folder.path().join("twice.parquet");
+    let table = table(&documents);
+    let [url, text] = ["url", "text"].map(|name| table.column_by_name(name).expect("a column"));
+    let written = |names: [&str; 4]| {
+        let columns = [url, text, text, text].map(Arc::clone).to_vec();
+        let fields = names.map(|name| Field::new(name, text.data_type().clone(), true)).to_vec();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).expect("a table");
+        write_table(&input, &batch, &Layout::default());
+    };
+    written(["url", "text", "text", "other"]);
+    let run = dedup_files(&[], &[&input]);
+    assert_eq!((run.status, run.verdicts().len()), (3, 0), "{}", run.stderr);
+    assert!(run.stderr.contains("two columns are called \"text\""), "{}", run.stderr);
+    written(["url", "text", "other", "other"]);
+    let kept = folder.path().join("kept.parquet");
+    let run = dedup_files(&["--keep", name(&kept)], &[&input]);
+    assert_eq!((run.status, run.verdicts().len()), (0, 6), "{}", run.stderr);
+    let names: Vec<String> =
+        read_table(&kept)[0].schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["url", "text", "other", "other"], "columns that are not read stay as they are");
+}
+
+/// The columns of the inputs were compared only when the second file was copied, after hours.
+#[test]
+fn inputs_with_other_columns_are_refused_before_anything_is_decided() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let documents = documents(6);
+    let [a, b] = ["a.parquet", "b.parquet"].map(|name| folder.path().join(name));
+    let table = table(&documents);
+    write_table(&a, &table, &Layout::default());
+    let lengths = StringArray::from(vec!["1"; documents.len()]);
+    write_table(&b, &tables::with_column(&table, "length", lengths), &Layout::default());
+    let (verdicts, kept) = (folder.path().join("v.jsonl"), folder.path().join("kept.parquet"));
+    let run = dedup_files(&["--output", name(&verdicts), "--keep", name(&kept)], &[&a, &b]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("b.parquet") && run.stderr.contains("length"), "{}", run.stderr);
+    assert!(std::fs::read(&verdicts).unwrap_or_default().is_empty() && !kept.exists(), "nothing is written");
 }
 
 #[test]

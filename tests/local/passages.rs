@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use leitong_base::random::Random;
 use serde_json::{Value, json};
 
-use crate::common::{Run, dedup_files, gzip, name, seed, write};
+use crate::common::{Run, dedup_files, gzip, name, seed, tables, write};
 
 /// Text of rare words, of about `chars` characters.
 fn prose(random: &mut Random, chars: usize) -> String {
@@ -174,6 +174,24 @@ fn outputs_do_not_depend_on_threads_memory_or_checkpoints() {
         outputs.push((kept, dropped, lines(&list)));
     }
     assert!(outputs.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// A benchmark of Parquet drops what the same benchmark of JSON lines drops, whatever its columns are called.
+#[test]
+fn a_benchmark_may_be_a_parquet_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (pages, _) = repeated(5, 300);
+    let items: Vec<Value> = [3, 17, 40].map(|at: usize| pages[at].clone()).to_vec();
+    let lines = file(folder.path(), "eval.jsonl", &items);
+    let parquet = folder.path().join("eval.parquet");
+    let layout = tables::Layout { row_group_rows: 2, ..tables::Layout::default() };
+    tables::write_table(&parquet, &tables::table(&items), &layout);
+    let kept = [&lines, &parquet].map(|eval| {
+        let (kept, dropped, run) = dedup(folder.path(), &["--against", name(eval)], &pages);
+        assert!(["3", "17", "40"].iter().all(|id| ids(&dropped).contains(id)), "{}", run.stderr);
+        ids(&kept).iter().map(|id| (*id).to_owned()).collect::<Vec<_>>()
+    });
+    assert_eq!(kept[0], kept[1]);
 }
 
 #[test]
