@@ -324,7 +324,7 @@ fn a_name_of_two_columns_is_refused_only_where_it_is_read() {
     written(["url", "text", "other", "other"]);
     let kept = folder.path().join("kept.parquet");
     let run = dedup_files(&["--keep", name(&kept)], &[&input]);
-    assert_eq!((run.status, run.verdicts().len()), (0, 6), "{}", run.stderr);
+    assert!(run.status == 0 && run.stderr.contains("5 kept, 1 dropped"), "{}", run.stderr);
     let names: Vec<String> =
         read_table(&kept)[0].schema().fields().iter().map(|field| field.name().clone()).collect();
     assert_eq!(names, ["url", "text", "other", "other"], "columns that are not read stay as they are");

@@ -506,7 +506,9 @@ mod tests {
                 }
             }
         }
-        for length in MAGIC.len() + 1..whole.len() {
+        // Before the end of the first text, the file may be one of a first run that was not completed.
+        let first = sound[0][0].place;
+        for length in (first.at + u64::from(first.bytes)) as usize..whole.len() {
             std::fs::write(&path, &whole[..length]).expect("written");
             assert!(places().is_err(), "{length} bytes");
             assert_eq!(std::fs::read(&path).expect("a file"), whole[..length], "{length} bytes");
