@@ -512,7 +512,7 @@ mod tests {
                  eval, tune and compare read with --variant (a run uses 5)",
                 "leitong.toml: line 6: simhash.near.confirm = \"none\": is not a setting of a run; remove it, or move it to a detector \
                  file, which eval, tune and compare read with --variant (a run uses \"sketch\")",
-                "leitong.toml: line 10: traces.endpoint = \"http://localhost:4318\": is no longer a setting; remove it: set the \
+                "leitong.toml: line 10: traces.endpoint = \"http://localhost:4318/\": is no longer a setting; remove it: set the \
                  environment variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT instead",
             ]
         );

@@ -58,7 +58,8 @@ pub(crate) fn address(text: &str) -> String {
 fn without_false_port(address: &str) -> String {
     match address.rsplit_once(':') {
         Some((host, port))
-            if !port.trim().bytes().all(|byte| byte.is_ascii_digit()) && !port.ends_with(']') =>
+            if !port.trim().trim_end_matches('/').bytes().all(|byte| byte.is_ascii_digit())
+                && !port.ends_with(']') =>
         {
             format!("{host}:{HIDDEN}")
         }
