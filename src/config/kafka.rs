@@ -312,7 +312,8 @@ impl KafkaConfig {
         files.filter(|(_, path)| *path != "probe").filter_map(|(name, path)| {
             let error = std::fs::metadata(path).err()?;
             // Somebody may have entered a key instead of the name of its file.
-            let path = redact::text(path);
+            let is_path = path.starts_with(['/', '.']) && !path.contains(char::is_whitespace);
+            let path = if is_path { format!("{path:?}") } else { redact::text(path) };
             Some(format!("kafka.properties.{name} = {path}: {error}; name a file that this user can read"))
         })
     }
@@ -361,7 +362,7 @@ fn is_name(name: &str) -> bool {
     (1..=249).contains(&name.len()) && name.chars().all(fits)
 }
 
-/// Returns true for an address of a broker that is perhaps wrong but can be shown: it is no text with other characters.
+/// Returns true for an address of a broker that is perhaps wrong but can be shown: it has no other characters.
 fn looks_like_address(server: &str) -> bool {
     let server = server.split_once("://").map_or(server, |(_, rest)| rest).trim().trim_end_matches('/');
     server.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]?…".contains(c))

@@ -280,7 +280,10 @@ mod tests {
         for (variables, says) in [
             (&[("OTEL_TRACES_SAMPLER", "jaeger_remote")][..], "OTEL_TRACES_SAMPLER = "),
             (&[("OTEL_TRACES_SAMPLER", "traceidratio"), ("OTEL_TRACES_SAMPLER_ARG", "2")], "from 0 to 1"),
-            (&[("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")], "OTEL_EXPORTER_OTLP_TIMEOUT = (4 characters, not shown)"),
+            (
+                &[("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")],
+                "OTEL_EXPORTER_OTLP_TIMEOUT = (4 characters, not shown)",
+            ),
             (
                 &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:4317"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
                 "http/protobuf",

@@ -325,7 +325,7 @@ fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
         std::fs::write(file, &bad).expect("written");
         let mut child = killed.start();
         let told = stderr(&mut child);
-        // What was written after the checkpoint does not matter, nor does a block that it does not name.
+        // Bytes after the checkpoint do not matter, nor does a block that it does not name.
         if child.wait().expect("it ends").code() != Some(3) {
             assert!(!told.contains("panicked"), "{what}: {told}");
             std::fs::write(file, &good).expect("written");

@@ -303,7 +303,7 @@ fn columns_can_be_named_and_their_types_are_checked() {
     assert_eq!((run.status, kinds(&run.verdicts())), (0, kinds(&expected)), "{}", run.stderr);
 }
 
-/// Of two columns with one name, one was read without a word.
+/// If two columns had one name, one of them was read without a word.
 #[test]
 fn a_name_of_two_columns_is_refused_only_where_it_is_read() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -256,7 +256,7 @@ impl TableTexts {
     }
 
     /// Reads the places of all texts, and truncates the file after the last complete text of an earlier run.
-    /// Returns the number of bytes of expired clusters. What is cut off begins after the end of a completed run, and
+    /// Returns the number of bytes of expired clusters. The rest begins after the end of a completed run, and
     /// no head of such a run follows: the rest was written by a run that was not completed.
     fn read_index(&mut self, founded: Founded) -> io::Result<u64> {
         let mut reader = BufReader::new(self.texts.file.try_clone()?);
