@@ -4,7 +4,8 @@
 //! or a help page for each function. A page that was moved, mirrored or fetched again keeps its name:
 //! `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. If two pages have nearly the same text, their
 //! addresses therefore show whether they may be two pages of one series. Documentation has a folder for each version of a
-//! product, in which every page keeps its place: `…/en/3.2/faq/admin/`, `…/en/4.2/faq/admin/`.
+//! product, in which every page keeps its place: `…/en/3.2/faq/admin/`, `…/en/stable/faq/admin/`. The last word of an
+//! address often names what the page is about: `…/sync/struct.AtomicU8.html`.
 //!
 //! In: a url as given. Out: strings to compare, empty if the url does not have that part. Cost: one parse.
 
@@ -18,6 +19,18 @@ const NAME_CHARS_MIN: usize = 16;
 const IDEOGRAPH_CHARS: usize = 6;
 /// Number of encoded bytes of an ideograph.
 const IDEOGRAPH_BYTES: usize = 3;
+/// Minimum length, in bytes, of a last word that may be a page's subject.
+const SUBJECT_BYTES_MIN: usize = 4;
+/// Extensions of files, which no page is about.
+const EXTENSIONS: [&str; 10] = ["html", "htm", "xhtml", "shtml", "md", "txt", "php", "asp", "aspx", "jsp"];
+/// Folders that documentation has instead of a version's number.
+const VERSION_WORDS: [&str; 12] = [
+    "latest", "stable", "unstable", "current", "nightly", "next", "dev", "devel", "main", "master", "trunk",
+    "head",
+];
+/// Folders of documentation. A short number below one of them is a version.
+const DOCUMENTATION: [&str; 7] =
+    ["docs", "doc", "documentation", "manual", "reference", "javadoc", "apidocs"];
 /// Number of digits of a year, which is no version.
 const YEAR_DIGITS: usize = 4;
 /// Maximum length of a second label that belongs to a registry instead of an owner: `co.uk`, `com.cn`,
@@ -32,6 +45,10 @@ pub struct Address {
     /// The part of the url that is shared only by addresses of the same page: the last path segment with the
     /// query if it is long enough, otherwise the url without scheme, fragment and versions of folders.
     pub name: String,
+    /// The last word of the path, without an extension, in lower case: `jsoup` of `/org/jsoup.html`, `atomicu8` of
+    /// `/sync/struct.AtomicU8.html`. If the text is about it, it is the page's subject. Empty if there is no word of at
+    /// least four letters and digits.
+    pub subject: String,
     /// The part of the url that is shared by all pages of an article that is split over several pages. Empty
     /// for other pages. It cannot be found from the url, only from the page's markup; see `extract/page_kind/paged`.
     pub article: String,
@@ -53,7 +70,7 @@ impl Address {
             true => format!("{last}{query}"),
             false => format!("{host}{}{last}{query}", without_versions(&path[..path.len() - last.len()])),
         };
-        Self { site: site(&host).to_owned(), name, article: String::new() }
+        Self { site: site(&host).to_owned(), name, subject: subject(last), article: String::new() }
     }
 }
 
@@ -73,9 +90,35 @@ fn site(host: &str) -> &str {
     }
 }
 
-/// Returns the folders of a path without their versions: `/en/3.2/` becomes `/en//`, `/api-3.12.0/` becomes `/api-/`.
+/// Returns the last part of a path segment that is long enough to be a subject, without an extension.
+fn subject(last: &str) -> String {
+    let mut parts = last.rsplit('.').peekable();
+    parts.next_if(|part| EXTENSIONS.contains(part));
+    parts
+        .map(|part| part.trim_matches(|c: char| !c.is_ascii_alphanumeric()))
+        .find(|part| part.len() >= SUBJECT_BYTES_MIN && part.bytes().any(|byte| byte.is_ascii_alphabetic()))
+        .unwrap_or_default()
+        .to_ascii_lowercase()
+}
+
+/// Returns the folders of a path without their versions: `/en/3.2/` and `/en/stable/` become `/en//`, `/api-3.12.0/`
+/// becomes `/api-/`.
 fn without_versions(folders: &str) -> String {
-    folders.split('/').map(|folder| &folder[..version_at(folder)]).collect::<Vec<_>>().join("/")
+    let mut before = "";
+    let kept = folders.split('/').map(|folder| {
+        let is_version = VERSION_WORDS.contains(&folder) || is_version_number(folder, before);
+        before = folder;
+        if is_version { "" } else { &folder[..version_at(folder)] }
+    });
+    kept.collect::<Vec<_>>().join("/")
+}
+
+/// Returns true if a folder is a version without a point: `/v2/`, or the number in `/docs/16/`.
+fn is_version_number(folder: &str, before: &str) -> bool {
+    let number = folder.strip_prefix('v').unwrap_or(folder);
+    (1..YEAR_DIGITS).contains(&number.len())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && (number.len() < folder.len() || DOCUMENTATION.contains(&before))
 }
 
 /// Returns where the version in the name of a folder begins, or the length of the name if it has none. A version has
@@ -127,7 +170,6 @@ mod tests {
             ("http://[2001:db8::1]/x", "[2001:db8::1]"),
             ("urn:isbn:1", ""),
             ("no url", ""),
-            ("", ""),
         ] {
             assert_eq!(Address::from_url(url).site, expected, "{url}");
         }
@@ -153,6 +195,26 @@ mod tests {
         assert!(!is_one("https://a.example/x/кошка", "https://a.example/y/кошка"), "five letters");
     }
 
+    #[test]
+    fn the_last_word_of_an_address_may_be_the_subject() {
+        for (last, expected) in [
+            ("struct.AtomicU8.html", "atomicu8"),
+            ("Connection.Method.html", "method"),
+            ("fn._block_dim_x", "block_dim_x"),
+            ("printf.3.de", "printf"),
+            ("index.php", "index"),
+            ("20260501", ""),
+            ("faq.html", ""),
+            ("html", ""),
+        ] {
+            assert_eq!(
+                Address::from_url(&format!("https://a.example/sync/{last}?x=1")).subject,
+                expected,
+                "{last}"
+            );
+        }
+    }
+
     /// The same page in the documentation of another version was read as another page of a series, since its name was
     /// short, and 64 of 871 such pages were missed.
     #[test]
@@ -167,7 +229,11 @@ mod tests {
             "https://a.example/api-3.5/org/Tea.html",
             "https://a.example/api-3.12.0/org/Tea.html"
         ));
+        assert!(is_one("https://a.example/docs/13/tea.html", "https://a.example/docs/current/tea.html"));
+        assert!(is_one("https://a.example/api/v2/tea.html", "https://a.example/api/latest/tea.html"));
         for (a, b) in [
+            ("https://a.example/2024/docs/tea", "https://a.example/docs/2024/tea"),
+            ("https://a.example/latest", "https://a.example/stable"),
             ("https://a.example/releases/1.4.4/", "https://a.example/releases/1.4.5/"),
             ("https://a.example/weather/2024.05.01/bern", "https://a.example/weather/2024.05.02/bern"),
             ("https://a.example/3/tea", "https://a.example/4/tea"),

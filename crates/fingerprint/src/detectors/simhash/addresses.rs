@@ -1,12 +1,14 @@
-//! Compares the addresses of two pages: whether they are the same page, may be of one series, or are parts of
-//! one paged article. An address takes eight bytes per page.
+//! Compares the addresses of two pages: whether they are the same page, may be of one series, are about
+//! different things, or are parts of one paged article. An address takes eight bytes per page.
 
 use crate::secret::TextHash;
 use leitong_text::page::Address;
 
-/// Bytes of an address: 16 bits each of the hashes of site and name, and 32 of the paged article's,
-/// big-endian. Unknown parts are zero.
+/// Bytes of an address: 16 bits each of the hashes of site and name, 24 of the paged article's, and 8 of the
+/// subject's, big-endian. Unknown parts are zero.
 pub(crate) const ADDRESS_BYTES: usize = 8;
+/// Bits of the hash of a page's subject.
+const SUBJECT_BITS: u32 = 8;
 
 /// How two addresses relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +55,7 @@ impl Addresses {
 
 /// Returns the paged article that a page is a part of, or `None`.
 pub(super) fn article(address: [u8; ADDRESS_BYTES]) -> Option<u32> {
-    let article = u32::from_be_bytes(*address.last_chunk().expect("8 bytes"));
+    let article = u32::from_be_bytes(*address.last_chunk().expect("8 bytes")) >> SUBJECT_BITS;
     (article != 0).then_some(article)
 }
 
@@ -63,15 +65,33 @@ pub(super) fn are_parts(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> bool 
     article(a).is_some() && article(a) == article(b) && Addresses::compare(a, b) == Addresses::OneSite
 }
 
-/// Encodes an address in eight bytes.
-pub(super) fn encoded(address: &Address, hash: &TextHash) -> [u8; ADDRESS_BYTES] {
+/// Returns true if the last words of both addresses name what the texts are about, and they are different.
+/// With 8 bits, one pair of different subjects in 255 seems to have the same.
+pub(super) fn subjects_differ(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> bool {
+    let [a, b] = [a, b].map(|address| address[ADDRESS_BYTES - 1]);
+    a != b && a != 0 && b != 0
+}
+
+/// Returns true if a text is about this word: it has the word at least twice.
+fn is_about(text: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let is_whole = |at: &usize| {
+        !is_part(text[..*at].chars().next_back()) && !is_part(text[*at + word.len()..].chars().next())
+    };
+    !word.is_empty() && text.match_indices(word).map(|(at, _)| at).filter(is_whole).nth(1).is_some()
+}
+
+/// Encodes an address, and what the text is about, in eight bytes.
+pub(super) fn encoded(address: &Address, text: &str, hash: &TextHash) -> [u8; ADDRESS_BYTES] {
     // 0 means not known.
     let bits = |text: &str, count: u32| match text {
         "" => 0,
         _ => (hash.hash(text.as_bytes()) >> (64 - count)).max(1),
     };
     let [site, name] = [&address.site, &address.name].map(|text| bits(text, 16));
-    (site << 48 | name << 32 | bits(&address.article, 32)).to_be_bytes()
+    let subject = if is_about(text, &address.subject) { bits(&address.subject, SUBJECT_BITS) } else { 0 };
+    let article = bits(&address.article, 32 - SUBJECT_BITS);
+    (site << 48 | name << 32 | article << SUBJECT_BITS | subject).to_be_bytes()
 }
 
 #[cfg(test)]
@@ -81,7 +101,7 @@ mod tests {
     #[test]
     fn pages_of_one_article_are_parts_of_it() {
         let encode = |url: &str, article: &str| {
-            encoded(&Address { article: article.into(), ..Address::from_url(url) }, &TextHash::default())
+            encoded(&Address { article: article.into(), ..Address::from_url(url) }, "", &TextHash::default())
         };
         let first = encode("https://a.example/tea.html", "tea");
         let second = encode("https://a.example/tea_2.html", "tea");
@@ -95,9 +115,20 @@ mod tests {
     }
 
     #[test]
+    fn a_word_of_the_address_is_the_subject_if_the_text_has_it_twice() {
+        let encode = |url: &str, text: &str| encoded(&Address::from_url(url), text, &TextHash::default());
+        let (oolong, sencha) = ("https://a.example/tea/oolong.html", "https://a.example/tea/sencha.html");
+        let text = "oolong is a tea. (oolong) and sencha, or sencha";
+        assert!(subjects_differ(encode(oolong, text), encode(sencha, text)));
+        assert!(!subjects_differ(encode(oolong, text), encode(oolong, text)), "the same subject");
+        let others = ["oolong and oolongs, sencha and senchas", "one tea", "oolong", ""];
+        assert!(others.iter().all(|text| !subjects_differ(encode(oolong, text), encode(sencha, text))));
+    }
+
+    #[test]
     fn addresses_identify_pages_that_may_be_of_one_series() {
         let compare = |a: &str, b: &str| {
-            let encode = |url| encoded(&Address::from_url(url), &TextHash::default());
+            let encode = |url| encoded(&Address::from_url(url), "", &TextHash::default());
             let (a, b) = (encode(a), encode(b));
             assert_eq!(Addresses::compare(a, b), Addresses::compare(b, a));
             Addresses::compare(a, b)

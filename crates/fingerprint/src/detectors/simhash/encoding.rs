@@ -7,7 +7,7 @@
 //! | 32 | values of the sketch, two per byte |
 //! | 18 | number slots |
 //! | 10 | facts |
-//! | 8 | address |
+//! | 8 | address and subject |
 //! | 44 | bands of the sketch, 11 times 4, big-endian |
 //! | 40 | passages of the sketch, 10 times 4, big-endian; zero if there are fewer |
 //!

@@ -11,7 +11,8 @@
 //! * The [`addresses`] decide how much must agree, and which facts. Pages that a program generates from one
 //!   template are on one site under different names. There most must agree, more for shorter texts, and no
 //!   *fact* of a short text may be replaced: no number, version or name (`facts.rs`; of long texts a
-//!   sixteenth may be). The same name on one site means one page at two times: a quarter of both texts is
+//!   sixteenth may be). If the last words of both addresses name what the texts are about, these must be the
+//!   same. The same name on one site means one page at two times: a quarter of both texts is
 //!   enough. On different sites a shared template is unlikely, so less must agree. If an address is not
 //!   known, short texts need as much as on one site, long ones as little as on different sites. Less is
 //!   enough if nearly all of the shorter text is in the longer one: a cut or an addition shows on one side
@@ -61,9 +62,9 @@ use leitong_text::segment::Terms;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
-const NEAR_VERSION: u32 = 7;
+const NEAR_VERSION: u32 = 8;
 
 /// Frequencies whose terms are counted together; 99 % of a page's distinct terms have one of these.
 const SMALL_FREQUENCIES: usize = 12;
@@ -157,7 +158,7 @@ impl Detector for SimHash {
         let sketch = sketch::sketch(terms.text(), &self.passage_hash)?;
         let numbers = numbers::slots(terms.text(), &self.passage_hash);
         let facts = facts::facts(terms, &self.passage_hash);
-        let address = addresses::encoded(terms.address(), &self.passage_hash);
+        let address = addresses::encoded(terms.address(), terms.text(), &self.passage_hash);
         let keys = (sketch.bands, sketch.passages);
         Some(encode(hash, sketch.size, &sketch.values, (&numbers, &facts), address, keys))
     }

@@ -1,7 +1,7 @@
 //! Decides whether two fingerprints are near or related: how much must agree, by distance, sizes, addresses,
 //! numbers and relation.
 
-use super::addresses::Addresses;
+use super::addresses::{self, Addresses};
 use super::encoding::{Parts, SketchView, simhash_of};
 use super::{Candidates, Duplicates, SimHash};
 use crate::relation::Relation;
@@ -123,6 +123,19 @@ impl SimHash {
         near.number_text_size > 0 && facts::replaced(a.facts, b.facts) >= allowed
     }
 
+    /// Returns true if the pages are about different things, such as sibling classes of a library, which have
+    /// most of their text in common however long it is. On different sites the last word of an address may
+    /// only be called differently, so a fact must differ as well.
+    fn subjects_differ(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
+        self.config.near.number_text_size > 0
+            && addresses::subjects_differ(*a.address, *b.address)
+            && match addresses {
+                Addresses::OneSite => true,
+                Addresses::Apart => facts::replaced(a.facts, b.facts) >= REPLACED_OF_SHORT,
+                Addresses::OnePage | Addresses::OneName | Addresses::Unknown => false,
+            }
+    }
+
     /// Returns true if the rest of the fingerprints confirms that texts at this SimHash distance are near.
     pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
         let addresses = self.addresses(a, b);
@@ -131,6 +144,7 @@ impl SimHash {
             && self.lengths_are_comparable(a.size, b.size, addresses)
             && !self.numbers_conflict(a, b, addresses)
             && !self.facts_differ(matches, a, b, addresses)
+            && !self.subjects_differ(a, b, addresses)
             && self.relation_counts(a, b)
     }
 
@@ -414,6 +428,35 @@ mod tests {
         let one = ["https://a.example/docs/aliases", "https://a.example/docs/aliases#now"];
         assert!(near(one, [&alias("comm"), &alias("pathchk")]));
         assert!(near(["", ""], [&alias("comm"), &alias("comm").replace("by calling", "calling")]));
+    }
+
+    /// Sibling classes share the text of their parents. They were called copies if they were long, and hid later
+    /// versions of one another.
+    #[test]
+    fn long_pages_about_sibling_classes_are_not_copies() {
+        let detector = SimHash::new(&SimHashConfig::default());
+        let segmenter =
+            Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
+                .expect("the default settings");
+        let near = |urls: [&str; 2], classes: [&str; 2]| {
+            let [a, b] = [0, 1].map(|i| {
+                let text = format!("class {0}. {1} new {0}. {0} of tea.", classes[i], sentences(0..150));
+                let (mut terms, mut document) = (Terms::default(), Document::from_text(None, &text));
+                document.address = leitong_text::page::Address::from_url(urls[i]);
+                segmenter.segment(&document, &mut terms);
+                detector.fingerprint(&terms).expect("long enough")
+            });
+            assert_eq!(detector.compare(&a, &b), detector.compare(&b, &a));
+            detector.compare(&a, &b).near
+        };
+        let (gantt, area) =
+            ("https://a.example/1/GanttRenderer.html", "https://a.example/1/AreaRenderer.html");
+        let classes = ["ganttrenderer", "arearenderer"];
+        assert!(!near([gantt, area], classes), "siblings");
+        assert!(!near([gantt, "https://b.example/AreaRenderer.html"], classes), "siblings on two sites");
+        assert!(near([gantt, "https://b.example/GanttRenderer.html"], ["ganttrenderer"; 2]), "a mirror");
+        assert!(near([gantt, "https://a.example/1/page7.html"], ["ganttrenderer"; 2]), "another name");
+        assert!(near(["", ""], classes), "without addresses nothing tells them apart");
     }
 
     /// Poems of twenty characters in another edition were missed on another site, since as many values had to agree as
