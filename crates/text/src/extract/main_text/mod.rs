@@ -1,7 +1,7 @@
 //! Finds the main text of a page: chooses among its blocks, and writes the chosen ones as paragraphs.
 //!
 //! ```text
-//! page → parse → features (of each block) → score → select → write (paragraphs), title
+//! page → parse → features (of each block) → score → select → gaps → write (paragraphs), title
 //!          ↑                                          │
 //!          └──────── hidden parts of the text ────────┘      in_data (text that only a script shows)
 //! ```
@@ -15,6 +15,7 @@
 //! page's bytes; a page is parsed and its blocks are scored a fixed number of times at most.
 
 mod features;
+mod gaps;
 mod hidden;
 mod in_data;
 mod score;
@@ -135,9 +136,17 @@ impl Chooser {
 
     /// Parses `html` and chooses among its blocks. Also reads hidden parts that belong to the text, or all hidden parts
     /// if only they have text. If next to nothing is kept of a page with much prose, or the page is a reference, chooses
-    /// again without the evidence of names: a reference names its parts `member`, `details` and `summary`.
+    /// again without the evidence of names: a reference names its parts `member`, `details` and `summary`. At last, fills
+    /// gaps in the chosen text.
     pub(super) fn choose(&mut self, html: &str, syntax: Syntax, work: &mut Work) -> Result<(), ExtractError> {
         self.syntax = syntax;
+        self.choose_likely(html, work)?;
+        self.selection.fill_gaps(&self.tree);
+        Ok(())
+    }
+
+    /// Chooses the blocks that are probably main text.
+    fn choose_likely(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
         self.parse(html, Show::Also(&[]), work)?;
         self.select(html, Names::Read, work)?;
         let shown = self.open_hidden(html, work)?;

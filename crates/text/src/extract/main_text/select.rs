@@ -9,11 +9,12 @@ use crate::extract::config::ExtractConfig;
 use crate::extract::main_text::features::context::Context;
 use crate::extract::main_text::features::phrases::Phrases;
 use crate::extract::main_text::features::{Features, Names};
+use crate::extract::main_text::gaps;
 use crate::extract::main_text::score::{Weights, Writing, score};
 use crate::extract::parse::tree::{Block, Tree};
 
 /// Minimum probability of a chosen block. Without it, blocks would be chosen even on a page without any text.
-const PROBABILITY_MIN: u16 = 60;
+pub(super) const PROBABILITY_MIN: u16 = 60;
 
 /// Minimum probability of a chosen block if a block with the page's own description is probable. The page then has a
 /// text, and doubtful blocks, such as the teasers below a short text, are wrong.
@@ -94,6 +95,11 @@ impl Selection {
             // A menu is not a text, even if there is nothing else.
             self.chosen.clear();
         }
+    }
+
+    /// Adds the blocks that fill gaps in the chosen text.
+    pub(super) fn fill_gaps(&mut self, tree: &Tree) {
+        gaps::fill(tree, &self.features, &self.probabilities, &mut self.chosen);
     }
 
     /// Takes all blocks of `tree` for main text.

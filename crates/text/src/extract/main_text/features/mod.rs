@@ -97,7 +97,7 @@ fn is_text(block: &Block) -> bool {
 }
 
 /// Returns true if the block is a heading.
-fn is_heading(tree: &Tree, block: &Block) -> bool {
+pub(in crate::extract) fn is_heading(tree: &Tree, block: &Block) -> bool {
     let mut above = tree.ancestors(block.node).take(3);
     above.any(|node| tree.nodes[node as usize].tag.heading_level() != 0)
 }
@@ -131,6 +131,11 @@ impl Features {
     /// Returns for each block the kinds of phrases in it.
     pub(in crate::extract) fn phrases(&self) -> &[Phrases] {
         &self.phrases
+    }
+
+    /// Returns the hints of the elements around a block, as far as they are trusted.
+    pub(in crate::extract) fn hints(&self, block: &Block) -> Hints {
+        self.trusted[block.node as usize]
     }
 
     /// Returns true if the block is in a comment section.

@@ -1,0 +1,214 @@
+//! Fills gaps in the chosen text: code, tables, definitions and headings between chosen blocks.
+//!
+//! In: the tree, its features and probabilities, the chosen blocks. Out: more chosen blocks. A gap is a run of blocks
+//! between two chosen ones. If most of the text of the smallest element around both is chosen, the code, tables and so
+//! on in the gap belong to it, although alone they look like boilerplate: a table of numbers, `Parameters`, a program.
+//! Blocks whose names say that they are something else stay out. Cost: linear in the blocks, with a binary search and
+//! at most [`LEVELS_MAX`] nodes examined for each gap and each of its blocks.
+
+use crate::extract::main_text::features::{Features, is_heading};
+use crate::extract::main_text::select::PROBABILITY_MIN;
+use crate::extract::parse::hints::{self, Hints};
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::{Block, Tree, block_flag};
+
+/// Minimum share of the text around a gap that is chosen, in thousandths. From 700 on, figures of the labelled pages
+/// that had no part in learning are the same; below 700, layout tables are taken for text.
+const CHOSEN_MIN: u64 = 800;
+
+/// The same for terms and definitions, which occur in little else than references and glossaries.
+const CHOSEN_MIN_DEFINITIONS: u64 = 400;
+
+/// Minimum number of chosen blocks of a page with gaps.
+const BLOCKS_MIN: usize = 3;
+
+/// Number of nodes above a block that are examined.
+const LEVELS_MAX: usize = 64;
+
+/// Number of nodes from a block up to the one that tells its kind.
+const KIND_LEVELS: usize = 4;
+
+/// Hints that a block is not part of the text around it.
+const OTHER: Hints =
+    (hints::BOILERPLATE | hints::HIDDEN) & !(hints::WIDGET | hints::CAPTION | hints::TITLE | hints::LIST);
+
+/// The blocks of a page that are being filled in.
+struct Gaps<'a> {
+    tree: &'a Tree,
+    features: &'a Features,
+    probabilities: &'a [u16],
+    chosen: &'a [u32],
+    /// Bytes of all blocks, and of chosen ones, before each block and after the last.
+    sums: Vec<(u64, u64)>,
+}
+
+/// Adds the blocks that fill gaps to `chosen`, which is in ascending order and remains so.
+pub(super) fn fill(tree: &Tree, features: &Features, probabilities: &[u16], chosen: &mut Vec<u32>) {
+    if chosen.len() < BLOCKS_MIN || chosen.windows(2).all(|pair| pair[1] - pair[0] == 1) {
+        return;
+    }
+    let gaps = Gaps { tree, features, probabilities, chosen, sums: sums(tree, chosen) };
+    let mut found: Vec<u32> = Vec::new();
+    for pair in chosen.windows(2).filter(|pair| pair[1] - pair[0] > 1) {
+        gaps.fill_one(pair[0] as usize, pair[1] as usize, &mut found);
+    }
+    if !found.is_empty() {
+        chosen.extend(found);
+        chosen.sort_unstable();
+    }
+}
+
+/// Returns the bytes of all blocks, and of chosen ones, before each block and after the last.
+fn sums(tree: &Tree, chosen: &[u32]) -> Vec<(u64, u64)> {
+    let mut sums = vec![(0, 0)];
+    let (mut all, mut kept) = (0_u64, 0_u64);
+    let mut chosen = chosen.iter().peekable();
+    for (at, block) in (0_u32..).zip(&tree.blocks) {
+        all += u64::from(block.counts.bytes);
+        if chosen.next_if_eq(&&at).is_some() {
+            kept += u64::from(block.counts.bytes);
+        }
+        sums.push((all, kept));
+    }
+    sums
+}
+
+impl Gaps<'_> {
+    /// Finds the blocks between the chosen blocks `before` and `after` that belong to the text.
+    fn fill_one(&self, before: usize, after: usize, found: &mut Vec<u32>) {
+        let blocks = &self.tree.blocks;
+        let gap = &blocks[before + 1..after];
+        let links: u64 = gap.iter().map(|block| u64::from(block.link_bytes)).sum();
+        if links * 2 > self.sums[after].0 - self.sums[before + 1].0 {
+            return;
+        }
+        let Some(share) = self.chosen_share(before, after) else { return };
+        let sides = self.features.hints(&blocks[before]) | self.features.hints(&blocks[after]);
+        for (at, block) in (before + 1..).zip(gap) {
+            let Some(kind) = self.kind(block, before) else { continue };
+            let (least, may_be_linked) = match kind {
+                Kind::Definition => (CHOSEN_MIN_DEFINITIONS, true),
+                Kind::Other => (CHOSEN_MIN, false),
+            };
+            let is_out = self.features.kept_out[at]
+                || self.features.in_comment(block)
+                || self.features.hints(block) & !sides & OTHER != 0
+                || self.probabilities[at] < PROBABILITY_MIN;
+            let is_linked = block.link_bytes * 2 > block.counts.bytes;
+            if share >= least && !is_out && (may_be_linked || !is_linked) {
+                found.extend(u32::try_from(at));
+            }
+        }
+    }
+
+    /// Returns the chosen share of the text, in thousandths, within the smallest node that holds both blocks, from its
+    /// first chosen block to its last.
+    fn chosen_share(&self, before: usize, after: usize) -> Option<u64> {
+        let holds_both = |node: &u32| self.tree.nodes[*node as usize].end_block as usize > after;
+        let node = self.tree.ancestors(self.tree.blocks[before].node).take(LEVELS_MAX).find(holds_both)?;
+        let node = &self.tree.nodes[node as usize];
+        let first = self.chosen[self.chosen.partition_point(|block| *block < node.first_block)];
+        let last = self.chosen[self.chosen.partition_point(|block| *block < node.end_block) - 1];
+        let (from, to) = (self.sums[first as usize], self.sums[last as usize + 1]);
+        Some((to.1 - from.1) * 1000 / (to.0 - from.0).max(1))
+    }
+
+    /// Returns the kind of a block in the gap after the block `before`; `None` if it is of a kind that fills no gaps.
+    fn kind(&self, block: &Block, before: usize) -> Option<Kind> {
+        if block.features & block_flag::PREFORMATTED != 0 {
+            // Numbers of lines are no program.
+            return (block.counts.bytes > u32::from(block.counts.digits)).then_some(Kind::Other);
+        }
+        if is_heading(self.tree, block) {
+            return Some(Kind::Other);
+        }
+        let node = |node: u32| &self.tree.nodes[node as usize];
+        let above = || self.tree.ancestors(block.node).map(node);
+        match above().take(KIND_LEVELS).find_map(|node| match node.tag {
+            tag @ (Tag::Td | Tag::Th | Tag::Dt | Tag::Dd | Tag::Li) => Some(tag),
+            _ => None,
+        })? {
+            Tag::Dt | Tag::Dd => Some(Kind::Definition),
+            Tag::Td | Tag::Th => {
+                let mut tables = above().take(LEVELS_MAX).filter(|node| node.tag == Tag::Table);
+                // A table that begins before the gap, or is within another one, may be the page's layout.
+                let is_within = tables.next().is_some_and(|table| table.first_block as usize > before);
+                (is_within && tables.next().is_none()).then_some(Kind::Other)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The kind of a block that may fill a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A term or its definition.
+    Definition,
+    /// Code, a cell of a table, a heading.
+    Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::extract::{ExtractConfig, extract};
+
+    const GAUGE: [&str; 4] = [
+        "The float hangs from a steel tape that turns a wheel. A magnet is glued to its axle, and a small sensor reads \
+         the angle.",
+        "The loop counts a turn whenever the angle jumps past zero. It is crude, yet it lost count only once, when a \
+         diver borrowed the tape.",
+        "A week of readings shows two high waters a day. The surprise was a small wobble every eleven minutes, because \
+         the basin rocks after each large ship.",
+        "If you build one yourself, put the sensor above the highest water you can imagine, and then half a metre \
+         higher.",
+    ];
+
+    fn text_of(body: &str) -> String {
+        let html = format!("<title>A gauge</title><body><main><h1>A gauge</h1>{body}</main>");
+        extract(&html, &ExtractConfig::default()).expect("within the limits").text()
+    }
+
+    fn paragraphs() -> [String; 4] {
+        GAUGE.map(|text| format!("<p>{text}</p>"))
+    }
+
+    /// In some themes, an article lost the table or the program between its paragraphs: numbers and short words look
+    /// like a menu. The same article in another theme then had another text.
+    #[test]
+    fn a_table_between_paragraphs_belongs_to_the_text() {
+        let [first, second, third, last] = paragraphs();
+        let row = |cells: [&str; 3]| format!("<tr>{}</tr>", cells.map(|c| format!("<td>{c}</td>")).concat());
+        let rows = [["Marta K", "82 m", "14 mm"], ["Nordlys", "120 m", "31 mm"], ["Pilot", "17 m", "1 mm"]];
+        let table = format!("<table><tr><th>Ship<th>Length<th>Wobble</tr>{}</table>", rows.map(row).concat());
+        let text = text_of(&format!("{first}{second}{third}{table}{last}"));
+        for word in ["Ship", "Marta K", "120 m", "1 mm"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+
+    #[test]
+    fn terms_between_definitions_belong_to_the_text() {
+        let [first, second, third, last] = paragraphs();
+        let list = "<dl><dt>angle</dt><dd>the angle of the wheel, in degrees, as the sensor reads it.</dd>\
+                    <dt>Raises</dt><dd>OSError</dd><dt>Returns</dt><dd>the height of the water in millimetres, \
+                    counted from the lowest water of the last year.</dd></dl>";
+        let text = text_of(&format!("{first}{second}{list}{third}{last}"));
+        for word in ["angle\n", "Raises", "OSError", "Returns"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    }
+
+    #[test]
+    fn gaps_with_links_or_other_names_and_numbers_of_lines_stay_out() {
+        let [first, second, third, last] = paragraphs();
+        let links = "<table><tr><td><a href=1>Nordlys sails again</a><td><a href=2>Weir closed</a></table>";
+        let named = "<div class='related-posts'><h4>Related harbours</h4></div>";
+        let numbers = "<table><tr><td><pre>1\n2\n3</pre><td><pre>turns += 1\nprint(turns)\nsleep(1)</pre></table>";
+        let text = text_of(&format!("{first}{links}{second}{named}{third}{numbers}{last}"));
+        for word in ["sails again", "Related", "1\n2"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+        assert!(text.contains("print(turns)"), "{text}");
+    }
+}
