@@ -73,6 +73,9 @@ impl Features {
             (in_heading && page.is_title(text))
                 || is_credit(text)
                 || are_buttons(text)
+                || (block.features & block_flag::PREFORMATTED != 0
+                    && u32::from(counts.digits) == counts.bytes
+                    && are_line_numbers(text))
                 || self.trusted[block.node as usize] & hints::CONSENT != 0,
         );
         row.set(Feature::SinceHeading, *since_heading);
@@ -288,6 +291,30 @@ fn are_buttons(html: &[u8]) -> bool {
         && labels > 1
 }
 
+/// Returns true if the markup shows only numbers that go up by one: the lines of a program next to it, in a column of
+/// their own.
+fn are_line_numbers(html: &[u8]) -> bool {
+    let (mut in_tag, mut number, mut last, mut count) = (false, None::<u64>, None::<u64>, 0);
+    for byte in html.iter().chain(b" ") {
+        match byte {
+            b'0'..=b'9' if !in_tag => {
+                number = Some(number.unwrap_or(0).saturating_mul(10).saturating_add(u64::from(byte - b'0')));
+                continue;
+            }
+            b'<' => in_tag = true,
+            b'>' => in_tag = false,
+            _ => {}
+        }
+        if let Some(number) = number.take() {
+            if last.is_some_and(|last| last.checked_add(1) != Some(number)) {
+                return false;
+            }
+            (last, count) = (Some(number), count + 1);
+        }
+    }
+    count > 1
+}
+
 /// Classifies the end of a text: 4 sentence, 3 colon, 2 comma, 1 other.
 fn last_class(text: &[u8]) -> i16 {
     let text = text.strip_suffix(b"\"").or_else(|| text.strip_suffix("”".as_bytes())).unwrap_or(text);
@@ -330,6 +357,17 @@ mod tests {
             ["", "[Print]", "[a] [b", "a] [b]", "[a] [b] more", "[a[b]]", "[1] [2]", &"[long]".repeat(60)]
         {
             assert!(!are_buttons(other.as_bytes()), "{other}");
+        }
+    }
+
+    /// The numbers of a program's lines were text in themes that write them into a column of their own.
+    #[test]
+    fn numbers_that_go_up_by_one_are_those_of_lines() {
+        for numbers in ["1\n2\n3", "<span id=l9>9</span><br><span>10</span><br>", "  99\n 100 "] {
+            assert!(are_line_numbers(numbers.as_bytes()), "{numbers}");
+        }
+        for other in ["", "7", "1\n2\n4", "3 2 1", "5 5", "99999999999999999999 1"] {
+            assert!(!are_line_numbers(other.as_bytes()), "{other}");
         }
     }
 
