@@ -117,7 +117,8 @@ impl Gaps<'_> {
     /// Returns the kind of a block in the gap after the block `before`; `None` if it is of a kind that fills no gaps.
     fn kind(&self, block: &Block, before: usize) -> Option<Kind> {
         if block.features & block_flag::PREFORMATTED != 0 {
-            return Some(Kind::Other);
+            // A number alone is that of a line.
+            return (block.counts.bytes > u32::from(block.counts.digits)).then_some(Kind::Other);
         }
         if is_heading(self.tree, block) {
             return Some(Kind::Other);
@@ -220,10 +221,11 @@ mod tests {
         let named = "<div class='related-posts'><h4>Related harbours</h4></div>";
         let numbers =
             "<table><tr><td><pre>1\n2\n3</pre><td><pre>turns += 1\nprint(turns)\nsleep(1)</pre></table>";
-        let text = text_of(&format!("{first}{links}{second}{named}{third}{numbers}{last}"));
-        for word in ["sails again", "Related", "1\n2"] {
+        let number = "<table><tr><td><pre>1</pre><td><pre>height(turns, angle)</pre></table>";
+        let text = text_of(&format!("{first}{links}{second}{named}{third}{numbers}{last}{number}{first}"));
+        for word in ["sails again", "Related", "1\n2", "\n1\n"] {
             assert!(!text.contains(word), "{word}: {text}");
         }
-        assert!(text.contains("print(turns)"), "{text}");
+        assert!(text.contains("print(turns)") && text.contains("height(turns, angle)"), "{text}");
     }
 }

@@ -8,8 +8,8 @@ const PREFIXES: [&str; 7] =
     ["language-", "lang-", "highlight-source-", "highlight-text-", "highlight-", "brush:", "sourcecode-"];
 
 /// Words after these prefixes that are not languages.
-const NOT_LANGUAGES: [&str; 8] =
-    ["none", "default", "source", "notranslate", "wrapper", "container", "box", "auto"];
+const NOT_LANGUAGES: [&str; 9] =
+    ["none", "default", "source", "notranslate", "wrapper", "container", "box", "auto", "wrap"];
 
 /// Returns a code span. Its text is on one line.
 pub(super) fn span(text: &str) -> String {
@@ -43,8 +43,9 @@ pub(super) fn language(class: &str) -> Option<String> {
     let named = PREFIXES.iter().find_map(|prefix| {
         words.iter().filter_map(|word| word.strip_prefix(prefix)).find(|name| is_language(name))
     });
-    // Pandoc writes `sourceCode python`.
+    // Pandoc writes `sourceCode python`, and Hexo `highlight python`.
     let after = words.iter().position(|word| *word == "sourcecode");
+    let after = after.or((words.len() == 2 && words[0] == "highlight").then_some(0));
     let after = after.and_then(|at| words.get(at + 1).copied().filter(|name| is_language(name)));
     named.or(after).map(str::to_owned)
 }
@@ -70,6 +71,9 @@ mod tests {
             ("highlight-python notranslate", Some("python")),
             ("brush: js; gutter: false", Some("js")),
             ("sourceCode haskell", Some("haskell")),
+            ("highlight python", Some("python")),
+            ("highlight plaintext", Some("plaintext")),
+            ("highlight wide python", None),
             ("language-none", None),
             ("highlight", None),
             ("lang-", None),

@@ -19,8 +19,8 @@ pub(super) const LEVELS_MAX: u8 = 10;
 /// Elements from an image up to its figure.
 const FIGURE_LEVELS_MAX: usize = 3;
 
-/// Elements from program text up to one whose class names its language.
-const LANGUAGE_LEVELS_MAX: usize = 3;
+/// Elements from program text up to one whose class names its language: `pre` in the cell of a table in a `figure`.
+const LANGUAGE_LEVELS_MAX: usize = 6;
 
 /// A part of the outline.
 #[derive(Debug)]

@@ -159,6 +159,10 @@ fn lists_quotations_and_code() {
             "```rust\nfn a() {\n\n    b();\n}\n```",
         ),
         ("<div class='highlight-source-shell'><pre>ls ```\n</pre></div>", "````shell\nls ```\n````"),
+        (
+            "<figure class='highlight go'><table><tr><td class=code><pre>x := 1\n</pre></table></figure>",
+            "```go\nx := 1\n```",
+        ),
         ("<ul><li>a<pre>b\nc</pre></ul>", "- a\n\n  ```\n  b\n  c\n  ```"),
         ("<pre><div>a</div><div>  b</div></pre>", "```\na\n  b\n```"),
         ("<ol start=-2><li>a</ol><ol start=9999999999><li>b</ol>", "1. a\n\n1) b"),

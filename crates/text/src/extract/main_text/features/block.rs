@@ -75,7 +75,7 @@ impl Features {
                 || are_buttons(text)
                 || (block.features & block_flag::PREFORMATTED != 0
                     && u32::from(counts.digits) == counts.bytes
-                    && are_line_numbers(text))
+                    && are_line_numbers(text, is_in_row_of_code(tree, at)))
                 || self.trusted[block.node as usize] & hints::CONSENT != 0,
         );
         row.set(Feature::SinceHeading, *since_heading);
@@ -292,8 +292,8 @@ fn are_buttons(html: &[u8]) -> bool {
 }
 
 /// Returns true if the markup shows only numbers that go up by one: the lines of a program next to it, in a column of
-/// their own.
-fn are_line_numbers(html: &[u8]) -> bool {
+/// their own. With `is_in_row_of_code`, one number is enough.
+fn are_line_numbers(html: &[u8], is_in_row_of_code: bool) -> bool {
     let (mut in_tag, mut number, mut last, mut count) = (false, None::<u64>, None::<u64>, 0);
     for byte in html.iter().chain(b" ") {
         match byte {
@@ -312,7 +312,15 @@ fn are_line_numbers(html: &[u8]) -> bool {
             (last, count) = (Some(number), count + 1);
         }
     }
-    count > 1
+    count > 1 || (count == 1 && is_in_row_of_code)
+}
+
+/// Returns true if the block is in a cell of a table, and program text follows.
+fn is_in_row_of_code(tree: &Tree, at: usize) -> bool {
+    let is_cell = |node: u32| matches!(tree.nodes[node as usize].tag, Tag::Td | Tag::Th);
+    let next = tree.blocks.get(at + 1);
+    next.is_some_and(|next| next.features & block_flag::PREFORMATTED != 0)
+        && tree.ancestors(tree.blocks[at].node).take(3).any(is_cell)
 }
 
 /// Classifies the end of a text: 4 sentence, 3 colon, 2 comma, 1 other.
@@ -364,11 +372,12 @@ mod tests {
     #[test]
     fn numbers_that_go_up_by_one_are_those_of_lines() {
         for numbers in ["1\n2\n3", "<span id=l9>9</span><br><span>10</span><br>", "  99\n 100 "] {
-            assert!(are_line_numbers(numbers.as_bytes()), "{numbers}");
+            assert!(are_line_numbers(numbers.as_bytes(), false), "{numbers}");
         }
         for other in ["", "7", "1\n2\n4", "3 2 1", "5 5", "99999999999999999999 1"] {
-            assert!(!are_line_numbers(other.as_bytes()), "{other}");
+            assert!(!are_line_numbers(other.as_bytes(), false), "{other}");
         }
+        assert!(are_line_numbers(b"7", true) && !are_line_numbers(b"", true));
     }
 
     #[test]
