@@ -222,7 +222,7 @@ mod tests {
         let numbers =
             "<table><tr><td><pre>1\n2\n3</pre><td><pre>turns += 1\nprint(turns)\nsleep(1)</pre></table>";
         let number = "<table><tr><td><pre>1</pre><td><pre>height(turns, angle)</pre></table>";
-        let text = text_of(&format!("{first}{links}{second}{named}{third}{numbers}{last}{number}{first}"));
+        let text = text_of(&format!("{first}{links}{second}{number}{third}{numbers}{last}{named}"));
         for word in ["sails again", "Related", "1\n2", "\n1\n"] {
             assert!(!text.contains(word), "{word}: {text}");
         }
