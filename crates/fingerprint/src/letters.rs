@@ -25,7 +25,9 @@ const SYLLABLE_SIZE: u32 = 2;
 /// Returns the size of a character in letters, or `None` if it is not a letter or digit.
 #[inline]
 pub(crate) fn size(c: char) -> Option<u32> {
-    if is_unit(c) {
+    if c.is_ascii() {
+        c.is_ascii_alphanumeric().then_some(1)
+    } else if is_unit(c) {
         Some(IDEOGRAPH_SIZE)
     } else if is_punctuation(c) || !c.is_alphanumeric() {
         None
@@ -43,13 +45,21 @@ pub(super) fn values(text: &str, hash: &TextHash) -> Option<Values> {
         let minimum = &mut minima[(hash >> 58) as usize];
         *minimum = (*minimum).min(hash << 6);
     };
-    let letters = text.chars().filter_map(|c| Some((u64::from(u32::from(c)), size(c)?)));
+    // Plain loops, so the state of the window stays in registers.
     if hash.is_keyed() {
         let mut window = KeyedWindow::<WINDOW_SIZE>::default();
-        letters.for_each(|(letter, size)| window.push(letter, size, hash, &mut take));
+        for c in text.chars() {
+            if let Some(size) = size(c) {
+                window.push(u64::from(u32::from(c)), size, hash, &mut take);
+            }
+        }
     } else {
         let mut window = Window::<WINDOW_SIZE>::default();
-        letters.for_each(|(letter, size)| window.push(letter, size, &mut take));
+        for c in text.chars() {
+            if let Some(size) = size(c) {
+                window.push(u64::from(u32::from(c)), size, &mut take);
+            }
+        }
     }
     sketch::fill_empty(&mut minima).then(|| sketch::values(&minima))
 }

@@ -11,9 +11,10 @@
 //! scripts one of size 2 (1 if it is a single letter). That is 5 characters of Chinese or 3 words of English.
 //! Windows of 5 letters would not work for English, because long unrelated texts share most of them. There
 //! are two kinds of keys:
-//! * 11 *bands* of two minima each, in full. Texts of similarity *J* share at least one with probability 1 −
-//!   (1 − J²)¹¹ (J = 0.3: 0.65, 0.4: 0.85, 0.5: 0.96, 0.6: 0.99), unrelated texts with probability 11·2⁻³².
-//! * 10 *passages* of one minimum each: the smallest of four bins that no band uses, together with the
+//! * 4 *bands* of two minima each, in full. Texts of similarity *J* share at least one with probability 1 −
+//!   (1 − J²)⁴ (J = 0.3: 0.31, 0.4: 0.50, 0.5: 0.68, 0.6: 0.83), unrelated texts with probability 4·2⁻³². They
+//!   find short texts with changes in every passage.
+//! * 10 *passages* of one minimum each: the smallest of five bins that no band uses, together with the
 //!   shingle that ends five shingles before it. That is ten consecutive ideographs or eight words. A single
 //!   shingle would not be enough, since unrelated texts share many. If one text is in the other, the text
 //!   before a shingle is in it as well, and at least one passage is common with probability 1 − (1 − J)¹⁰ (J
@@ -33,11 +34,11 @@ pub(crate) const BINS: usize = 64;
 /// Number of bytes of a sketch's values.
 pub(crate) const VALUE_BYTES: usize = BINS / 2;
 /// Number of bands of a sketch.
-pub(crate) const BANDS: usize = 11;
+pub(crate) const BANDS: usize = 4;
 /// Number of passages of a sketch.
 pub(crate) const PASSAGES: usize = 10;
 /// Number of bins whose smallest minimum makes a passage. They follow the bins of the bands.
-const PASSAGE_BINS: usize = 4;
+const PASSAGE_BINS: usize = 5;
 /// Number of shingles from the start of a passage to the one with its smallest hash.
 const PASSAGE_STEPS: usize = 5;
 

@@ -5,7 +5,7 @@
 //! old centroids on disk    │ block 3 │ block 4 │ 5 …     a generation for each block's centroids
 //! ```
 //! When a block of centroids leaves memory after it was written to disk, its generation is dropped. That is
-//! one operation instead of one for each key (22 with the default detector) of each centroid. Only the
+//! one operation instead of one for each key (15 with the default detector) of each centroid. Only the
 //! youngest generation, which is small, gets insertions; a look-up searches all of them, two or three. Until
 //! its generation is dropped, an entry may name a centroid that has left. The caller then finds nothing under
 //! that number.

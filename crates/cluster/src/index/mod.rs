@@ -20,9 +20,9 @@
 //! centroids that leave memory together, and `recent.rs` has the centroids of the current batch. `texts.rs`
 //! finds equal texts by their digests.
 //!
-//! Example: the default detector derives 22 keys from a fingerprint. A look-up reads one cache line for each
+//! Example: the default detector derives 15 keys from a fingerprint. A look-up reads one cache line for each
 //! key, finds a few slots, and the caller compares those centroids. The index takes about 5.7 bytes per key,
-//! so 125 bytes per centroid.
+//! so 86 bytes per centroid.
 //!
 //! Hits are passed on while lists are walked ([`Hits`]). So a look-up needs the same memory no matter how
 //! many centroids share one key.

@@ -25,7 +25,7 @@ pub struct NearConfig {
     /// Maximum number of differing bits, of 64, between near SimHashes.
     #[schemars(range(min = 0, max = 20))]
     pub max_distance: u32,
-    /// Method that finds candidates: `bands` (the sketches share one of 11 bands or 10 passages, or the
+    /// Method that finds candidates: `bands` (the sketches share one of 4 bands or 10 passages, or the
     /// SimHashes are equal; fast in a table of any size) or `blocks` (every SimHash within the distance, as
     /// in the paper; slow for distances above 3 in a large table).
     pub candidates: Candidates,

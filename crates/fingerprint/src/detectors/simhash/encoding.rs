@@ -8,7 +8,7 @@
 //! | 18 | number slots |
 //! | 10 | facts |
 //! | 8 | address and subject |
-//! | 44 | bands of the sketch, 11 times 4, big-endian |
+//! | 16 | bands of the sketch, 4 times 4, big-endian |
 //! | 40 | passages of the sketch, 10 times 4, big-endian; zero if there are fewer |
 //!
 //! A look-up compares everything except the bands and the passages.
@@ -90,7 +90,7 @@ pub(super) struct Parts<'a> {
 impl<'a> Parts<'a> {
     #[inline]
     pub(super) fn new(fingerprint: &'a [u8]) -> Self {
-        let keys = fingerprint.last_chunk().expect("162 bytes");
+        let keys = fingerprint.last_chunk().expect("134 bytes");
         Self { hash: simhash_of(fingerprint), view: SketchView::new(fingerprint), keys }
     }
 

@@ -7,7 +7,7 @@ use crate::sketch::{BANDS, PASSAGES, Values};
 use leitong_base::random::Random;
 
 /// Numbers of bands, passages and value bytes in which a near fingerprint differs from its original.
-const BANDS_CHANGED: usize = 6;
+const BANDS_CHANGED: usize = 2;
 const PASSAGES_CHANGED: usize = 5;
 const VALUE_BYTES_CHANGED: usize = 8;
 /// Text size, large enough that the stricter rules for short texts do not apply.

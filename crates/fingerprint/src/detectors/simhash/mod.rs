@@ -31,10 +31,10 @@
 //! `docs/adr/0032-passages-find-excerpts.md`; the rules in force are in
 //! `docs/adr/0040-what-differs-decides.md`.
 //!
-//! Encoding, 162 bytes: see `encoding.rs`.
+//! Encoding, 134 bytes: see `encoding.rs`.
 //!
 //! Keys, by `candidates`:
-//! * `bands`: the 11 bands, the 10 passages, and the SimHash. Near pages share one of these; this is then
+//! * `bands`: the 4 bands, the 10 passages, and the SimHash. Near pages share one of these; this is then
 //!   part of the definition of near. Texts of the same words in another order have the same SimHash, but may
 //!   share no band. Passages are wide keys: an excerpt has a different SimHash and is related at a greater
 //!   distance.
@@ -62,9 +62,9 @@ use leitong_text::segment::Terms;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
-const NEAR_VERSION: u32 = 8;
+const NEAR_VERSION: u32 = 9;
 
 /// Frequencies whose terms are counted together; 99 % of a page's distinct terms have one of these.
 const SMALL_FREQUENCIES: usize = 12;
