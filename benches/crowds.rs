@@ -59,7 +59,7 @@ fn random_simhash(number: usize, band: Option<u32>, passage: Option<u32>) -> Pag
     let mut random = Random::new(1, number as u64);
     let hash = random.next_bits();
     let values = std::array::from_fn(|_| random.next_bits() as u8);
-    let mut bands: [u32; 11] = std::array::from_fn(|_| random.next_bits() as u32);
+    let mut bands: [u32; 4] = std::array::from_fn(|_| random.next_bits() as u32);
     let mut passages: [u32; 10] = std::array::from_fn(|_| random.next_bits() as u32);
     bands[3] = band.unwrap_or(bands[3]);
     passages[3] = passage.unwrap_or(passages[3]);

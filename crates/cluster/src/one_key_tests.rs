@@ -132,12 +132,12 @@ proptest! {
             let mut mix = Random::of_seed(family);
             let mut hash = if one_hash { 1 } else { mix.next_bits() };
             let mut values: [u8; 32] = std::array::from_fn(|_| mix.next_bits() as u8);
-            let mut bands: [u32; 11] = std::array::from_fn(|_| mix.next_bits() as u32);
+            let mut bands: [u32; 4] = std::array::from_fn(|_| mix.next_bits() as u32);
             let mut passages: [u32; 10] = std::array::from_fn(|_| mix.next_bits() as u32);
             let mut mix = Random::of_seed(seed);
             (0..flips).for_each(|_| hash ^= 1 << (mix.next_bits() % 64));
             (0..changed / 2).for_each(|_| values[mix.next_bits() as usize % 32] = mix.next_bits() as u8);
-            bands[mix.next_bits() as usize % 11] = mix.next_bits() as u32;
+            bands[mix.next_bits() as usize % 4] = mix.next_bits() as u32;
             passages[mix.next_bits() as usize % 10] = mix.next_bits() as u32;
             let common = if passage { &mut passages[2] } else { &mut bands[2] };
             *common = 42;

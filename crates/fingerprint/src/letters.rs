@@ -45,7 +45,6 @@ pub(super) fn values(text: &str, hash: &TextHash) -> Option<Values> {
         let minimum = &mut minima[(hash >> 58) as usize];
         *minimum = (*minimum).min(hash << 6);
     };
-    // Plain loops, so the state of the window stays in registers.
     if hash.is_keyed() {
         let mut window = KeyedWindow::<WINDOW_SIZE>::default();
         for c in text.chars() {

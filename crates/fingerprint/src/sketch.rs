@@ -14,7 +14,7 @@
 //! * 4 *bands* of two minima each, in full. Texts of similarity *J* share at least one with probability 1 −
 //!   (1 − J²)⁴ (J = 0.3: 0.31, 0.4: 0.50, 0.5: 0.68, 0.6: 0.83), unrelated texts with probability 4·2⁻³². They
 //!   find short texts with changes in every passage.
-//! * 10 *passages* of one minimum each: the smallest of five bins that no band uses, together with the
+//! * 10 *passages* of one minimum each: the smallest of four bins that no band uses, together with the
 //!   shingle that ends five shingles before it. That is ten consecutive ideographs or eight words. A single
 //!   shingle would not be enough, since unrelated texts share many. If one text is in the other, the text
 //!   before a shingle is in it as well, and at least one passage is common with probability 1 − (1 − J)¹⁰ (J
@@ -37,8 +37,8 @@ pub(crate) const VALUE_BYTES: usize = BINS / 2;
 pub(crate) const BANDS: usize = 4;
 /// Number of passages of a sketch.
 pub(crate) const PASSAGES: usize = 10;
-/// Number of bins whose smallest minimum makes a passage. They follow the bins of the bands.
-const PASSAGE_BINS: usize = 5;
+/// Number of bins whose smallest minimum makes a passage. They are the last bins; the first ones are those of the bands.
+const PASSAGE_BINS: usize = 4;
 /// Number of shingles from the start of a passage to the one with its smallest hash.
 const PASSAGE_STEPS: usize = 5;
 
@@ -110,7 +110,7 @@ const PASSAGE_RING: usize = (PASSAGE_STEPS + 1).next_power_of_two();
 /// have none before them and are used without.
 fn passages(minima: &[u64; BINS], before: &[u64; BINS]) -> [u32; PASSAGES] {
     std::array::from_fn(|number| {
-        let first = 2 * BANDS + number * PASSAGE_BINS;
+        let first = BINS - (PASSAGES - number) * PASSAGE_BINS;
         let least = (first..first + PASSAGE_BINS).min_by_key(|bin| minima[*bin]).unwrap_or(first);
         match minima[least] {
             u64::MAX => 0,

@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Of the same kind: `Parameters` and `Return type` were lost between what they head.
+    /// `Parameters` and `Return type` were lost between what they head.
     #[test]
     fn terms_between_definitions_belong_to_the_text() {
         let [first, second, third, last] = paragraphs();
