@@ -32,6 +32,7 @@ fuzz_target!(|data: &[u8]| {
         date: None,
         content_type: None,
         content_bytes: content.len() as u64,
+        is_cut_short: choice & 8 != 0,
         content,
     };
     let page = record.clone().into_page(PAGE_BYTES_MAX).expect("there is a url");
