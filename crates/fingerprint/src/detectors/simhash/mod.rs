@@ -305,6 +305,9 @@ impl Detector for SimHash {
             evidence.insert("facts_replaced".into(), (f64::from(replaced) / 100.0).into());
             let addresses = self.addresses(&a.view, &b.view);
             evidence.insert("addresses".into(), addresses.as_str().into());
+            if self.subjects_differ(&a.view, &b.view, addresses) {
+                evidence.insert("subjects".into(), "different".into());
+            }
         }
         if self.config.near.candidates == Candidates::Bands {
             let shared = a.bands().zip(b.bands()).filter(|(a, b)| a == b).count();

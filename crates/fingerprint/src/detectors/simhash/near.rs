@@ -126,7 +126,7 @@ impl SimHash {
     /// Returns true if the pages are about different things, such as sibling classes of a library, which have
     /// most of their text in common however long it is. On different sites the last word of an address may
     /// only be called differently, so a fact must differ as well.
-    fn subjects_differ(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
+    pub(super) fn subjects_differ(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         self.config.near.number_text_size > 0
             && addresses::subjects_differ(*a.address, *b.address)
             && match addresses {
@@ -447,7 +447,9 @@ mod tests {
                 detector.fingerprint(&terms).expect("long enough")
             });
             assert_eq!(detector.compare(&a, &b), detector.compare(&b, &a));
-            detector.compare(&a, &b).near
+            let near = detector.compare(&a, &b).near;
+            assert_eq!(detector.evidence(&a, &b).contains_key("subjects"), !near, "the evidence says why");
+            near
         };
         let (gantt, area) =
             ("https://a.example/1/GanttRenderer.html", "https://a.example/1/AreaRenderer.html");
