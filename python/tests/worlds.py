@@ -25,7 +25,7 @@ def fingerprint(simhash, values, bands, *, size=3_000, address=(0, 0, 0), passag
     """Returns the bytes of a fingerprint: see `encoding.rs` of the detector simhash."""
     site, name, article = address
     values = bytes(low | high << 4 for low, high in zip(values[::2], values[1::2]))
-    address = site.to_bytes(2, "big") + name.to_bytes(2, "big") + article.to_bytes(4, "big")
+    address = site.to_bytes(2, "big") + name.to_bytes(2, "big") + article.to_bytes(3, "big") + bytes(1)
     keys = b"".join(key.to_bytes(4, "big") for key in (*bands, *passages))
     return simhash.to_bytes(8, "big") + size.to_bytes(2, "big") + values + bytes(28) + address + keys
 
@@ -45,14 +45,14 @@ def world(seed, count=90, first=0):
             values, bands, passages = list(values), list(bands), list(passages)
         else:
             simhash, values = draw.getrandbits(64), [draw.randrange(16) for _ in range(64)]
-            bands = [draw.randrange(crowd) for _ in range(11)]
+            bands = [draw.randrange(crowd) for _ in range(4)]
             passages = [draw.randrange(crowd) for _ in range(10)]
         for at in draw.sample(range(64), draw.randrange(drift)):
             values[at] = draw.randrange(16)
         for _ in range(draw.choice([0, 3, 9])):
             simhash ^= 1 << draw.randrange(64)
         for keys in (bands, passages):
-            for at in draw.sample(range(10), draw.randrange(10)):
+            for at in draw.sample(range(len(keys)), draw.randrange(len(keys))):
                 keys[at] = draw.randrange(crowd)
         known = draw.random() < 0.7
         address = (draw.randrange(1, 4), draw.randrange(1, 9), draw.choice([0, 0, 1, 2])) if known else (0, 0, 0)
@@ -70,7 +70,7 @@ def crowd(count, alike, first=0):
     base, values = draw.getrandbits(64), [draw.randrange(16) for _ in range(64)]
     records = []
     for number in range(first, first + count):
-        bands = [5] + [1_000 * number + at + 10 for at in range(10)]
+        bands = [5] + [1_000 * number + at + 10 for at in range(3)]
         of_document = values if alike else [draw.randrange(16) for _ in range(64)]
         simhash = base ^ number if alike else draw.getrandbits(64)
         records.append(record(number, fingerprint(simhash, of_document, bands)))
@@ -84,7 +84,7 @@ def chain(count, first=0):
     for number in range(first, first + count):
         for at in range(26):
             values[(number * 26 + at) % 64] = draw.randrange(16)
-        bands = [5] + [1_000 * number + at + 10 for at in range(10)]
+        bands = [5] + [1_000 * number + at + 10 for at in range(3)]
         records.append(record(number, fingerprint(simhash ^ number % 16, values, bands)))
     return records
 
