@@ -155,7 +155,9 @@ impl Deduplicator {
                 return Err(RecordError::OtherSettings { number, found, own });
             }
             let record = record.page(place(self.pages + number as u64 + 1), &**detector).map_err(broken)?;
-            if record.corpus != self.fingerprint_stage.corpus_of(&record.url) {
+            // A header may name any corpus.
+            let is_given = self.fingerprint_stage.corpus_header().is_some();
+            if !is_given && record.corpus != self.fingerprint_stage.corpus_of(&record.url) {
                 return Err(RecordError::OtherCorpus { number, corpus: record.corpus });
             }
             Ok(LogRecord::Page(Box::new(record)))

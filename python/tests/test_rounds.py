@@ -17,8 +17,8 @@ WINDOW, ROUNDS = 64, 20
 
 
 class Model:
-    def __init__(self, records, *, toml=None, window=WINDOW, rounds=ROUNDS, seed=0):
-        self.settings, self.draw, self.pairs, self.rounds = steps.Settings.of(toml), random.Random(seed), 0, 0
+    def __init__(self, records, *, toml="", window=WINDOW, rounds=ROUNDS, seed=0):
+        self.settings, self.draw, self.pairs, self.rounds = steps.Settings.of(worlds.TOML + toml), random.Random(seed), 0, 0
         self.verdicts = self.cluster(records, window, rounds)
 
     def run(self, step, columns, rows):
@@ -114,13 +114,13 @@ class Model:
         return [worlds.comparable(verdict.to_dict()) for verdict in made]
 
 
-def one_process(records, toml=None):
-    verdicts = leitong.Deduplicator(toml=toml).decide_records(records)
+def one_process(records, toml=""):
+    verdicts = leitong.Deduplicator(toml=worlds.TOML + toml).decide_records(records)
     return [worlds.comparable(verdict.to_dict()) for verdict in verdicts]
 
 
 SETTINGS = [
-    None,
+    "",
     '[simhash.near]\nduplicates = "contained"\n',
     "[simhash.near]\naddresses = false\n",
 ]
@@ -132,7 +132,7 @@ class Rounds(unittest.TestCase):
     def test_every_verdict_equals_that_of_one_process(self):
         seen = collections.Counter()
         for seed in range(60):
-            toml = SETTINGS[seed % 7] if seed % 7 < len(SETTINGS) else None
+            toml = SETTINGS[seed % 7] if seed % 7 < len(SETTINGS) else ""
             records = worlds.world(seed)
             model = Model(records, toml=toml, window=1 + seed % 5, rounds=(1, 2, 4, 20)[seed % 4], seed=seed)
             expected = one_process(records, toml)

@@ -7,6 +7,8 @@ import random
 
 import leitong
 
+# The settings with which records may be of any corpus.
+TOML = '[corpus]\nby = "header"\n'
 HASH = bytes.fromhex(leitong.Fingerprinter().fingerprint_hash)[::-1]
 
 

@@ -52,7 +52,7 @@ def made_documents():
 @functools.cache
 def expected(records):
     """Returns what the verdicts of one process say, in order."""
-    return [said(verdict.to_dict()) for verdict in leitong.Deduplicator().decide_records(records)]
+    return [said(verdict.to_dict()) for verdict in leitong.Deduplicator(toml=worlds.TOML).decide_records(records)]
 
 
 def said(verdict):
@@ -76,12 +76,12 @@ class Clustering(unittest.TestCase):
             table = pyarrow.table({"record": pyarrow.array(records[part], pyarrow.binary()), **{name: values[part] for name, values in columns.items()}})
             pyarrow.parquet.write_table(table, self.folder / "records" / f"part {number}.parquet", row_group_size=40)
 
-    def cluster(self, spark, limits=rounds.Limits(), toml=None, order=None):
+    def cluster(self, spark, limits=rounds.Limits(), toml="", order=None):
         """Returns what the verdicts say, by place, and the counts."""
         for folder in ("out", "out.work"):
             shutil.rmtree(self.folder / folder, ignore_errors=True)
         folders = (str(self.folder / name) for name in ("records", "out", "out.work"))
-        counts = rounds.cluster(spark, *folders, toml, order, limits)
+        counts = rounds.cluster(spark, *folders, worlds.TOML + toml, order, limits)
         rows = sorted(pyarrow.parquet.read_table(self.folder / "out").to_pylist(), key=lambda row: row["place"])
         self.assertTrue(all(row["is_duplicate"] == (row["kind"].endswith("_DUPLICATE") and not row["same_url"]) for row in rows))
         return [row["place"] for row in rows], [said(row) for row in rows], counts
