@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use super::Decision;
 use super::summed::Sum;
 use crate::sink::Extent;
-use crate::sink::whole_lines::create_or_cut;
 
 /// The data about a document to which revisit records refer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,8 +70,8 @@ impl Referents {
     /// # Errors
     /// The operating system's error, or an error if the file is too short, was changed or has other content.
     pub(crate) fn at(path: &Path, extent: Option<Extent>) -> io::Result<Self> {
-        let file = create_or_cut(path, extent.map(|extent| extent.bytes))?;
-        let (sum, bytes) = (Sum::of_file(&file, extent)?, extent.map_or(0, |extent| extent.bytes));
+        let (file, sum) = Sum::open(path, extent)?;
+        let bytes = extent.map_or(0, |extent| extent.bytes);
         let mut places = HashMap::new();
         let mut reader = BufReader::new(File::open(path)?);
         let (mut at, mut line) = (0, Vec::new());

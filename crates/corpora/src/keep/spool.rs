@@ -7,7 +7,6 @@ use std::path::Path;
 use super::Decision;
 use super::summed::Sum;
 use crate::sink::Extent;
-use crate::sink::whole_lines::create_or_cut;
 
 /// A writer of decisions.
 pub(crate) struct Spool {
@@ -32,8 +31,7 @@ impl Spool {
     /// # Errors
     /// The operating system's error, or an error if the file is too short or was changed.
     pub(crate) fn at(path: &Path, extent: Option<Extent>) -> io::Result<Self> {
-        let file = create_or_cut(path, extent.map(|extent| extent.bytes))?;
-        let sum = Sum::of_file(&file, extent)?;
+        let (file, sum) = Sum::open(path, extent)?;
         Ok(Self { file: BufWriter::new(file), sum, line: Vec::new() })
     }
 

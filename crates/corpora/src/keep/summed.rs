@@ -6,10 +6,12 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::sink::Extent;
+use crate::sink::whole_lines::cut;
 
 /// Size of the buffer for reading.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -19,13 +21,25 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub(super) struct Sum(Xxh3Default);
 
 impl Sum {
-    /// Reads the part of `file` that it had at `extent`, if there is one, and compares its hash.
+    /// Opens the file at `path` for reading and writing and keeps what it had at `extent`, or creates it.
     ///
     /// # Errors
-    /// The file cannot be read, or has other bytes.
-    pub(super) fn of_file(file: &File, extent: Option<Extent>) -> io::Result<Self> {
+    /// The operating system's error, or an error if the file is too short or was changed.
+    pub(super) fn open(path: &Path, extent: Option<Extent>) -> io::Result<(File, Self)> {
+        let Some(extent) = extent else {
+            let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+            return Ok((file, Self::default()));
+        };
+        let mut file = File::options().read(true).write(true).open(path)?;
+        cut(&mut file, extent.bytes)?;
+        let sum = Self::of_file(&file, extent)?;
+        Ok((file, sum))
+    }
+
+    /// Reads the part of `file` that it had at `extent`, and compares its hash.
+    fn of_file(file: &File, extent: Extent) -> io::Result<Self> {
         let mut sum = Self::default();
-        let Some(Extent { bytes, sum: expected, .. }) = extent else { return Ok(sum) };
+        let Extent { bytes, sum: expected, .. } = extent;
         let mut buffer = vec![0; BUFFER_BYTES];
         let mut at = 0;
         while at < bytes {

@@ -34,19 +34,6 @@ pub(crate) fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
     file.seek(io::SeekFrom::End(0)).map(drop)
 }
 
-/// Opens the file at `path` for reading and writing and keeps its first `bytes` bytes, or creates it.
-///
-/// # Errors
-/// The operating system's error, or an error if the file is too short.
-pub(crate) fn create_or_cut(path: &Path, bytes: Option<u64>) -> io::Result<File> {
-    if bytes.is_none() {
-        File::create(path)?;
-    }
-    let mut file = File::options().read(true).write(true).open(path)?;
-    cut(&mut file, bytes.unwrap_or(0))?;
-    Ok(file)
-}
-
 impl WholeLines {
     /// Creates or overwrites `path`; `-` is standard output.
     ///

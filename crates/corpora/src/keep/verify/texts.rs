@@ -21,7 +21,7 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::compare::Side;
 use crate::keep::summed::Sum;
 use crate::sink::Extent;
-use crate::sink::whole_lines::{create_or_cut, cut};
+use crate::sink::whole_lines::cut;
 use leitong_store::snapshot::Unfinished;
 
 /// Number of bytes before the zstd frame of a compressed text: hash of the text, length of url and text, length of
@@ -140,8 +140,7 @@ impl TextFile {
     /// # Errors
     /// The operating system's error, or an error if the file is too short or was changed.
     pub(crate) fn at(path: &Path, extent: Option<Extent>) -> io::Result<Self> {
-        let file = create_or_cut(path, extent.map(|extent| extent.bytes))?;
-        let sum = Sum::of_file(&file, extent)?;
+        let (file, sum) = Sum::open(path, extent)?;
         Ok(Self { file, bytes: extent.map_or(0, |extent| extent.bytes), sum })
     }
 
