@@ -260,13 +260,12 @@ impl<'a> Keeping<'a> {
             let mut lines = WholeLines::create(path).with_context(cannot)?;
             choice.write_clusters(&mut spooled, &mut lines).with_context(cannot)?;
         }
-        let [walk, first_walk] = [(); 2].map(|()| self.walk(None));
-        if let Some(mut outputs) = self.outputs {
+        if let Some(mut outputs) = self.outputs.take() {
             if let Some(referents) = &mut outputs.revisit {
-                first_walk.collect_referents(&choice, &mut spooled, referents)?;
+                self.walk(None).collect_referents(&choice, &mut spooled, referents)?;
             }
             let sizes = self.options.cluster_sizes.then(|| sizes(&mut spooled, table)).transpose()?;
-            let copier = Copier::new(walk, outputs, choice);
+            let copier = Copier::new(self.walk(None), outputs, choice);
             let mut copier = copier.with_accounts(self.options.by.clone()).with_sizes(sizes);
             spooled.each(|_, decision| copier.copy(decision))?;
             copied = Some(copier.finish()?);
