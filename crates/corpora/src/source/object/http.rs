@@ -17,7 +17,6 @@ use object_store::client::{
     ReqwestConnector,
 };
 use object_store::path::Path as Key;
-use percent_encoding::percent_decode_str;
 
 use super::list::{BrokenList, EMPTY_PARTS_MAX, List, ListedObject};
 use super::listing::next;
@@ -109,8 +108,8 @@ impl Lists {
 
 /// Returns the decoded value of a parameter of a query, or an empty text.
 fn parameter(query: &str, name: &str) -> String {
-    let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
-    percent_decode_str(&value.unwrap_or_default().replace('+', " ")).decode_utf8_lossy().into_owned()
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
 /// Returns true if requests can name the object.
