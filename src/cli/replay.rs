@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use clap::Args;
 
 use super::outputs::refuse_overwriting;
@@ -84,7 +84,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let elsewhere = arguments.save_table.as_ref().filter(|save| arguments.table.as_ref() != Some(save));
     if let Some(save_table) = elsewhere.filter(|_| !config.table.on_disk) {
         for partition in partitions.clone() {
-            refuse_table(&TableDir::open(&partition_folder(save_table, partition))?, partition)?;
+            if TableDir::open(&partition_folder(save_table, partition))?.saved_bytes() > 0 {
+                return Err(another_table(partition));
+            }
         }
     }
     for partition in partitions {
@@ -128,21 +130,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn begin(dir: &TableDir, partition: u32, table: &TableSettings) -> anyhow::Result<Start> {
     let mut clusterer = dir.load_or_begin(table)?;
     if clusterer.position() != Position::default() || clusterer.founded() > 0 {
-        refuse_table(dir, partition)?;
+        return Err(another_table(partition));
     }
     clusterer.set_position(Position { log_partition: partition, ..Position::default() });
     Ok(Start { clusterer, watermarks: Watermarks::default(), loaded: false })
 }
 
-/// Refuses a folder in which another table would be replaced.
-fn refuse_table(dir: &TableDir, partition: u32) -> anyhow::Result<()> {
-    if dir.saved_bytes() > 0 {
-        bail!(
-            "--save-table: the folder already has a table of partition {partition}; name an empty folder, or \
-             continue from that table with --table"
-        );
-    }
-    Ok(())
+/// Returns the error for a folder in which another table would be replaced.
+fn another_table(partition: u32) -> anyhow::Error {
+    anyhow!(
+        "--save-table: the folder already has a table of partition {partition}; name an empty folder, or continue from \
+         that table with --table"
+    )
 }
 
 fn load(dir: &TableDir, folder: &Path, table: &TableSettings) -> anyhow::Result<Start> {
