@@ -241,11 +241,14 @@ fn matches_contained(share: u32, shorter: u32, longer: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
     use crate::Detector;
     use crate::detectors::simhash::SimHashConfig;
     use leitong_text::extract::Document;
-    use leitong_text::segment::{SegmentConfig, Segmenter, Terms};
+    use leitong_text::page::Address;
+    use leitong_text::segment::{Lexicons, SegmentConfig, Segmenter, Terms};
 
     #[test]
     fn short_texts_of_one_site_need_more_matches() {
@@ -283,14 +286,7 @@ mod tests {
     #[test]
     fn excerpts_of_three_tenths_are_related() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let segmenter =
-            Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
-                .expect("the default settings");
-        let fingerprint = |range| {
-            let mut terms = Terms::default();
-            segmenter.segment(&Document::from_text(None, &sentences(range)), &mut terms);
-            detector.fingerprint(&terms).expect("long enough")
-        };
+        let fingerprint = |range| fingerprint(&detector, "", &sentences(range));
         let mut found = 0;
         for number in 0..60 {
             let first = number * 1_000;
@@ -316,6 +312,17 @@ mod tests {
         assert!(versions(80, 200) && !versions(79, 200), "a page that grew");
     }
 
+    /// Returns the fingerprint of a text at this address.
+    fn fingerprint(detector: &SimHash, url: &str, text: &str) -> Box<[u8]> {
+        static SEGMENTER: LazyLock<Segmenter> = LazyLock::new(|| {
+            Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("the default settings")
+        });
+        let (mut terms, mut document) = (Terms::default(), Document::from_text(None, text));
+        document.address = Address::from_url(url);
+        SEGMENTER.segment(&document, &mut terms);
+        detector.fingerprint(&terms).expect("long enough")
+    }
+
     /// Builds sentences that are all different.
     fn sentences(range: std::ops::Range<u32>) -> String {
         let word = |number: u32| format!("w{:x}", number.wrapping_mul(0x9e37_79b1) >> 8);
@@ -325,18 +332,11 @@ mod tests {
 
     #[test]
     fn a_setting_decides_which_near_pages_are_duplicates() {
-        let segmenter =
-            Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
-                .expect("defaults");
         let outcomes = |duplicates| {
             let mut simhash = SimHashConfig::default();
             simhash.near.duplicates = duplicates;
             let detector = SimHash::new(&simhash);
-            let fingerprint = |range| {
-                let mut terms = Terms::default();
-                segmenter.segment(&Document::from_text(None, &sentences(range)), &mut terms);
-                detector.fingerprint(&terms).expect("long enough")
-            };
+            let fingerprint = |range| fingerprint(&detector, "", &sentences(range));
             let canonical = fingerprint(0..100);
             let pages = [0..97, 0..65, 0..150, 30..135, 0..40, 500..600].map(fingerprint);
             pages.map(|page| match detector.compare(&page, &canonical).near {
@@ -362,16 +362,9 @@ mod tests {
     #[test]
     fn texts_with_other_numbers_are_not_copies() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let segmenter =
-            Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
-                .expect("the default settings");
         let near = |a: &str, b: &str| {
-            let fingerprint = |text: &str| {
-                let mut terms = Terms::default();
-                segmenter.segment(&Document::from_text(None, text), &mut terms);
-                detector.fingerprint(&terms).expect("long enough")
-            };
-            detector.compare(&fingerprint(a), &fingerprint(b)).near
+            let [a, b] = [a, b].map(|text| fingerprint(&detector, "", text));
+            detector.compare(&a, &b).near
         };
         let report = |high: u32, low: u32, wind: u32| {
             format!(
@@ -389,16 +382,8 @@ mod tests {
     #[test]
     fn pages_of_a_series_with_other_facts_are_not_copies() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let segmenter =
-            Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
-                .expect("defaults");
         let near = |urls: [&str; 2], texts: [&str; 2]| {
-            let [a, b] = [0, 1].map(|i| {
-                let (mut terms, mut document) = (Terms::default(), Document::from_text(None, texts[i]));
-                document.address = leitong_text::page::Address::from_url(urls[i]);
-                segmenter.segment(&document, &mut terms);
-                detector.fingerprint(&terms).expect("long enough")
-            });
+            let [a, b] = [0, 1].map(|i| fingerprint(&detector, urls[i], texts[i]));
             let near = detector.compare(&a, &b).near;
             assert_eq!(near, detector.compare(&b, &a).near);
             near
@@ -435,16 +420,10 @@ mod tests {
     #[test]
     fn long_pages_about_sibling_classes_are_not_copies() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let segmenter =
-            Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
-                .expect("the default settings");
         let near = |urls: [&str; 2], classes: [&str; 2]| {
             let [a, b] = [0, 1].map(|i| {
                 let text = format!("class {0}. {1} new {0}. {0} of tea.", classes[i], sentences(0..150));
-                let (mut terms, mut document) = (Terms::default(), Document::from_text(None, &text));
-                document.address = leitong_text::page::Address::from_url(urls[i]);
-                segmenter.segment(&document, &mut terms);
-                detector.fingerprint(&terms).expect("long enough")
+                fingerprint(&detector, urls[i], &text)
             });
             assert_eq!(detector.compare(&a, &b), detector.compare(&b, &a));
             let near = detector.compare(&a, &b).near;
@@ -466,16 +445,11 @@ mod tests {
     #[test]
     fn short_texts_of_different_sites_need_fewer_matches_if_they_have_the_same_facts() {
         let detector = SimHash::new(&SimHashConfig::default());
-        let segmenter =
-            Segmenter::new(&SegmentConfig::default(), &leitong_text::segment::Lexicons::default())
-                .expect("the default settings");
         let fingerprint = |version: &str| {
             let text = format!(
                 "Pillow before {version} allows attackers to cause a denial of service by a large image file."
             );
-            let mut terms = Terms::default();
-            segmenter.segment(&Document::from_text(None, &text), &mut terms);
-            detector.fingerprint(&terms).expect("long enough")
+            fingerprint(&detector, "", &text)
         };
         let (one, other) = (fingerprint("8.1.1"), fingerprint("8.1.2"));
         let (one, other) = (Parts::new(&one), Parts::new(&other));
