@@ -170,6 +170,7 @@ mod tests {
             ("http://[2001:db8::1]/x", "[2001:db8::1]"),
             ("urn:isbn:1", ""),
             ("no url", ""),
+            ("", ""),
         ] {
             assert_eq!(Address::from_url(url).site, expected, "{url}");
         }
