@@ -1,7 +1,7 @@
 //! Reads bytes ahead, while others are processed.
 //!
-//! Of a file, the system reads ahead what it is told to. The rest of `dedup` is not asynchronous: requests to stores are
-//! tasks in a small runtime, and callers wait on a channel for the result.
+//! The system is asked to read ranges of files ahead. Requests to stores are tasks in a small runtime, and callers wait on
+//! a channel for the result, since the rest of `dedup` is not asynchronous.
 
 use std::fs::File;
 use std::io;

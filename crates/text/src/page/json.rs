@@ -168,7 +168,7 @@ impl Fields {
     }
 }
 
-/// Returns true if there is no url, or one of spaces alone.
+/// Returns true if there is no url, or one that consists of spaces.
 fn is_blank(url: &Option<String>) -> bool {
     url.as_ref().is_none_or(|url| url.trim().is_empty())
 }
@@ -177,7 +177,7 @@ impl Page {
     /// Returns the url if it is present and within the limit. Spaces alone are no url.
     ///
     /// # Errors
-    /// There is none, or it is too long.
+    /// It is missing or too long.
     pub fn checked_url(url: Option<String>) -> Result<String, PageError> {
         let url = url.filter(|url| !url.trim().is_empty()).ok_or(PageError::MissingUrl)?;
         if url.len() > URL_BYTES_MAX { Err(PageError::UrlTooLong { bytes: url.len() }) } else { Ok(url) }

@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A program beside the numbers of its lines was lost, because the theme puts both into a table.
+    /// A program next to the numbers of its lines was lost, because the theme puts both into a table.
     #[test]
     fn gaps_with_links_or_other_names_and_numbers_of_lines_stay_out() {
         let [first, second, third, last] = paragraphs();
