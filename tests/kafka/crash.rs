@@ -3,7 +3,8 @@
 //! `LEITONG_CHAOS_SEED` repeats a run, `LEITONG_CHAOS_KILLS` makes it longer.
 
 use crate::broker::pause;
-use crate::broker::topics::{self, Row};
+use crate::broker::crawler::write_slowly;
+use crate::broker::topics::Row;
 use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::common::article;
 use crate::dice::{Rng, from_environment};
@@ -28,19 +29,7 @@ fn random_kills_lose_and_duplicate_nothing() {
     let more = format!("[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{FAST_FAILURE_DETECTION}");
     let installation = Installation::new(&crate::broker::bootstrap(), "crash", &more);
     let rows = pages(9000, 400);
-    let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
-    let crawler = {
-        let rows = rows.clone();
-        std::thread::spawn(move || {
-            // Slowly, so there is work at every kill.
-            let producer = topics::producer(&bootstrap);
-            for row in &rows {
-                topics::send(&producer, &topic, row);
-                pause(4);
-            }
-            topics::flush(&producer);
-        })
-    };
+    let crawler = write_slowly(&installation, &rows, 4);
     const ROLES: [&str; 5] = ["fingerprint", "cluster", "all", "fingerprint", "cluster"];
     let start = |role: &str| installation.worker(&["--role", role]);
     let mut workers: Vec<(&str, Worker)> = ROLES[..4].iter().map(|role| (*role, start(role))).collect();

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::broker::crawler::write_slowly;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
@@ -224,18 +225,7 @@ fn random_kills_with_blocks_lose_and_duplicate_nothing() {
     let mut dice = Rng(seed);
     let installation = Installation::new(&bootstrap(), "blocks-crash", &settings("tables"));
     let rows = pages(0, 6000);
-    let (servers, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
-    let crawler = {
-        let rows = rows.clone();
-        std::thread::spawn(move || {
-            let producer = topics::producer(&servers);
-            for row in &rows {
-                topics::send(&producer, &topic, row);
-                pause(5);
-            }
-            topics::flush(&producer);
-        })
-    };
+    let crawler = write_slowly(&installation, &rows, 5);
     let mut worker = installation.worker(&[]);
     // The blocks that each restart begins with.
     wait_until("blocks are saved", || worker.metric("leitong_disk_centroids") > 0.0);

@@ -55,3 +55,18 @@ impl Crawler {
         self.thread.join().expect("all pages are written")
     }
 }
+
+/// Writes `rows` to the page topic from a thread, with a pause of `pause_ms` after each. So the workers still have work
+/// when a test kills them.
+pub(crate) fn write_slowly(installation: &Installation, rows: &[Row], pause_ms: u64) -> JoinHandle<()> {
+    let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
+    let rows = rows.to_vec();
+    std::thread::spawn(move || {
+        let producer = topics::producer(&bootstrap);
+        for row in &rows {
+            topics::send(&producer, &topic, row);
+            pause(pause_ms);
+        }
+        topics::flush(&producer);
+    })
+}

@@ -11,7 +11,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::broker::topics::{self, Row};
+use crate::broker::crawler::write_slowly;
+use crate::broker::topics::Row;
 use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
 use crate::common::{Run, article, assert_same, placeless};
@@ -183,18 +184,7 @@ fn both_versions_side_by_side_decide_as_one() {
         let installation = installation("side-by-side", former);
         let rows = pages(4000);
         let (first, rest) = rows.split_at(3800);
-        let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
-        let crawler = {
-            let rows = first.to_vec();
-            std::thread::spawn(move || {
-                let producer = topics::producer(&bootstrap);
-                for row in &rows {
-                    topics::send(&producer, &topic, row);
-                    pause(4);
-                }
-                topics::flush(&producer);
-            })
-        };
+        let crawler = write_slowly(&installation, first, 4);
         let programs = [former.program.clone(), today()];
         let mut decided = [0.0; 2];
         let start = |which: usize| (which, installation.worker_of(&programs[which], &[]));
