@@ -18,7 +18,7 @@ const QUESTIONS: [(&str, &[&str]); 9] = [
         "Which pages are duplicates?",
         &["", "corpus", "fingerprint", "simhash", "paragraph", "agglomerate-term", "concept-network"],
     ),
-    ("Which page stands for a cluster?", &["canonical"]),
+    ("Which page represents a cluster?", &["canonical"]),
     ("How long are pages remembered?", &["expiry", "recrawls"]),
     ("How much memory, disk and time may it take?", &["table", "pipeline"]),
     ("How does the worker use Kafka?", &["kafka"]),
@@ -183,12 +183,13 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::load::parse;
+    use crate::config::Config;
 
     #[test]
     fn the_example_is_the_default() {
         let example = example();
-        let parsed = parse(&example, Path::new("example.toml"), |_| None).expect("the example is valid");
+        let parsed =
+            Config::parse(&example, Path::new("example.toml"), |_| None).expect("the example is valid");
         assert_eq!(parsed, Config::default(), "{example}");
     }
 
