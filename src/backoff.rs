@@ -1,4 +1,4 @@
-//! The one place where a thread may sleep.
+//! Waits before a retry. This is the only place where a thread may sleep (`clippy.toml` forbids it elsewhere).
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@
 //! ([`Bounds`](leitong_cluster::Bounds)). Owners never wait for this thread. Failures are only counted and
 //! logged: brokers then keep more records, and a restore skips them.
 //!
-//! Every `kafka.changelog.delete_interval_s`, a partition's expired centroids are deleted if they are at
+//! Once a minute, a partition's expired centroids are deleted if they are at
 //! least a sixteenth of the unexpired ones.
 
 use std::collections::BTreeMap;

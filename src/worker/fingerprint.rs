@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! page topic ─► PageTopic ─► read ─► fingerprint ─► deliver ─► ToLog ─► log
-//!   commit ◄─ page_topic.rs  └──── pipeline::graph ────┘   deliveries ◄──┘
+//!   commit ◄─ page_topic.rs  └────── the graph ────────┘   deliveries ◄──┘
 //! ```
 //! Invariants: records of a page partition go to the log in order; an offset is committed when all records
 //! before it are delivered; `[pipeline]` bounds the pages and bytes in flight. A session with an error is
@@ -33,107 +33,101 @@ use crate::telemetry::{metrics, templates, traces};
 /// Pause before a new session.
 const SESSION_PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs sessions until `stop` is raised. If a topic was replaced by another one of its name, no more sessions
-/// begin, and the stage halts and reports it.
-///
-/// # Errors
-/// Clients cannot be created.
-pub(crate) fn run(
-    config: &Config,
-    stage: &Arc<FingerprintStage>,
-    log_partitions: u32,
-    topics: &Arc<TopicWatch>,
-    health: &Arc<StageHealth>,
-    stop: &Stop,
-) -> anyhow::Result<()> {
-    let known = positions::known_ids(config, log_partitions)?.of_pages();
-    let refused = match known.verify(&topics.ids()) {
-        Ok(()) => sessions(config, stage, log_partitions, topics, health, stop)?,
-        Err(replaced) => Some(replaced.into()),
-    };
-    if let Some(why) = refused {
-        metrics::pages_halted(true);
-        health.refuse(format!("{why:#}"));
-        while !stop.is_requested() {
-            tracing::error!("pages are not read: {why:#}");
-            health.tick();
-            stop.wait(Duration::from_secs(60));
-        }
-    }
-    Ok(())
+/// The fingerprint stage of a worker.
+pub(crate) struct PageSessions<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) stage: &'a FingerprintStage,
+    pub(crate) log_partitions: u32,
+    pub(crate) topics: &'a Arc<TopicWatch>,
+    pub(crate) health: &'a Arc<StageHealth>,
+    pub(crate) stop: &'a Stop,
 }
 
-/// Runs one session after another. Returns the reason why no more may begin, or `None` if `stop` was raised.
-fn sessions(
-    config: &Config,
-    stage: &Arc<FingerprintStage>,
-    log_partitions: u32,
-    topics: &Arc<TopicWatch>,
-    health: &Arc<StageHealth>,
-    stop: &Stop,
-) -> anyhow::Result<Option<anyhow::Error>> {
-    while !stop.is_requested() {
-        let shared = Arc::new(Shared::default());
-        let producer = LogProducer::new(&config.kafka, log_partitions, stage.detector().name(), &shared)?;
-        let consumer = PageConsumer::new(&config.kafka, &shared, topics, health)?;
-        let flow = Flow::new(&config.pipeline);
-        let source = PageTopic {
-            config,
-            consumer: &consumer,
-            producer: &producer,
-            topics,
-            health,
-            shared: &shared,
-            flow: &flow,
-            stop,
-            committed: Instant::now(),
-            full_since: None,
-            paused: false,
-            early: Vec::new(),
+impl PageSessions<'_> {
+    /// Runs sessions until `stop` is raised. If a topic was replaced by another one of its name, no more sessions
+    /// begin, and the stage halts and reports it.
+    ///
+    /// # Errors
+    /// Clients cannot be created.
+    pub(crate) fn run(&self) -> anyhow::Result<()> {
+        let known = positions::known_ids(self.config, self.log_partitions)?.for_pages();
+        let refused = match known.verify(&self.topics.ids()) {
+            Ok(()) => self.run_sessions()?,
+            Err(replaced) => Some(replaced.into()),
         };
-        let result = session(config, stage, &flow, source, ToLog(&producer), health);
-        if result.is_err() {
-            shared.fail("a stage has failed".to_owned());
+        if let Some(why) = refused {
+            metrics::pages_halted(true);
+            self.health.refuse(format!("{why:#}"));
+            while !self.stop.is_requested() {
+                tracing::error!("pages are not read: {why:#}");
+                self.health.tick();
+                self.stop.wait(Duration::from_secs(60));
+            }
         }
-        shared.lock().closing = true;
-        result?;
-        let refused = shared.lock().refused.take();
-        if refused.is_some() {
-            return Ok(refused);
-        }
-        if let Some(why) = &shared.lock().broken {
-            tracing::warn!(
-                "the producer session has ended; pages since the last commit are read again: {why}"
-            );
-        }
-        drop(consumer);
-        stop.wait(SESSION_PAUSE);
+        Ok(())
     }
-    Ok(None)
-}
 
-/// Runs one session to its end.
-fn session(
-    config: &Config,
-    stage: &FingerprintStage,
-    flow: &Flow,
-    source: PageTopic<'_>,
-    sink: ToLog<'_>,
-    health: &StageHealth,
-) -> anyhow::Result<()> {
-    metrics::paused(false);
-    let cpu = Cpu {
-        threads: config.pipeline.threads,
-        // A crawler waits for each look-up, but not for pages of the topic.
-        priority: match config.api.address.is_empty() {
-            true => Priority::Normal,
-            false => Priority::Background,
-        },
-        activity: Arc::clone(health.activity()),
-        workspace: || stage.workspace(),
-        process: |page: Assigned<'_>, workspace: &mut Workspace| process(stage, &page, workspace),
-    };
-    graph(flow, source, &cpu, sink).run()
+    /// Runs one session after another. Returns the reason why no more may begin, or `None` if `stop` was raised.
+    fn run_sessions(&self) -> anyhow::Result<Option<anyhow::Error>> {
+        let kafka = &self.config.kafka;
+        while !self.stop.is_requested() {
+            let shared = Arc::new(Shared::default());
+            let detector = self.stage.detector().name();
+            let producer = LogProducer::new(kafka, self.log_partitions, detector, &shared)?;
+            let consumer = PageConsumer::new(kafka, &shared, self.topics, self.health)?;
+            let flow = Flow::new(&self.config.pipeline);
+            let source = PageTopic {
+                config: self.config,
+                consumer: &consumer,
+                producer: &producer,
+                topics: self.topics,
+                health: self.health,
+                shared: &shared,
+                flow: &flow,
+                stop: self.stop,
+                committed: Instant::now(),
+                full_since: None,
+                paused: false,
+                early: Vec::new(),
+            };
+            let result = self.run_session(&flow, source, ToLog(&producer));
+            if result.is_err() {
+                shared.fail("a stage has failed".to_owned());
+            }
+            shared.lock().closing = true;
+            result?;
+            let refused = shared.lock().refused.take();
+            if refused.is_some() {
+                return Ok(refused);
+            }
+            if let Some(why) = &shared.lock().broken {
+                tracing::warn!(
+                    "the producer session has ended; pages since the last commit are read again: {why}"
+                );
+            }
+            drop(consumer);
+            self.stop.wait(SESSION_PAUSE);
+        }
+        Ok(None)
+    }
+
+    /// Runs one session to its end.
+    fn run_session(&self, flow: &Flow, source: PageTopic<'_>, sink: ToLog<'_>) -> anyhow::Result<()> {
+        metrics::paused(false);
+        let (config, stage) = (self.config, self.stage);
+        let cpu = Cpu {
+            threads: config.pipeline.threads,
+            // A crawler waits for each look-up, but not for pages of the topic.
+            priority: match config.api.address.is_empty() {
+                true => Priority::Normal,
+                false => Priority::Background,
+            },
+            activity: Arc::clone(self.health.activity()),
+            workspace: || stage.workspace(),
+            process: |page: Assigned<'_>, workspace: &mut Workspace| process(stage, &page, workspace),
+        };
+        graph(flow, source, &cpu, sink).run()
+    }
 }
 
 /// A message that the stage has read.

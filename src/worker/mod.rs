@@ -54,6 +54,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
+use self::fingerprint::PageSessions;
 use crate::config::admin::AdminConfig;
 use crate::config::traces::Settings as TraceSettings;
 use crate::config::{Config, KafkaConfig};
@@ -146,8 +147,10 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
     let result = thread::scope(|scope| -> anyhow::Result<()> {
         scope.spawn(|| topics.run(|time| stop.wait(time)));
         let fingerprint = watch_fingerprint.map(|watch| {
-            let stage_of_worker =
-                move || fingerprint::run(config, stage, log_partitions, topics, &watch, stop);
+            let stage_of_worker = move || {
+                let health = &watch;
+                PageSessions { config, stage, log_partitions, topics, health, stop }.run()
+            };
             scope.spawn(move || stop_after(stop, stage_of_worker))
         });
         let cluster = watch_cluster.map(|watch| {

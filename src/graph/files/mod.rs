@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Files ─► read ─► fingerprint ─► deliver ─► Decide ─────────► write ─► sink
-//!           └──────── pipeline::graph ────┘   cluster stage    JSON lines, dead letters
+//!           └────────── the graph ────────┘   cluster stage    JSON lines, dead letters
 //! ```
 //! A page is in flight from the time when it was read until its conclusion is written.
 

@@ -17,7 +17,7 @@
 //! Invariants: no decision depends on traces, and no outcome waits for them. Ids of spans are hashes of trace
 //! and place. So a page that is read twice has the same spans twice, and the header of a verdict is a
 //! function of the log. Spans of the cluster stage are sent once its transaction is committed. Cost: while
-//! traces are off, one load of a pointer per page. The queue holds `queue_spans` spans; further ones
+//! traces are off, one load of a pointer per page. The queue holds 8,192 spans; further ones
 //! are dropped and counted.
 
 pub(crate) mod context;

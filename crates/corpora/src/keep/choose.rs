@@ -1,4 +1,7 @@
-//! Chooses the documents that are kept, before verification.
+//! Chooses the documents to keep once a run has decided on all pages, and before `--verify` compares their texts.
+//!
+//! In: the decisions of the run, and the inputs again if the choice depends on the documents themselves (`--prefer`,
+//! `--one-per`). Out: a [`Choice`]; an error if no document has the field that the options name.
 
 use super::copy::{Needs, Ranked, Ranker, Walk};
 use super::fields::Field;

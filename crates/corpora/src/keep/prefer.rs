@@ -1,4 +1,7 @@
-//! Chooses the documents of a cluster to keep.
+//! The rules by which one document of a cluster is preferred to another: the options [`Prefer`] and [`Rules`], and the
+//! [`Choice`] to which they lead.
+//!
+//! Memory: with `--prefer first`, nothing for each cluster; otherwise the best document so far of each.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

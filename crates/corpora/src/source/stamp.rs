@@ -1,4 +1,5 @@
-//! The stamp of a file.
+//! The stamp of a file: device, inode, size and times. Two files with the same stamp have the same bytes, so a second
+//! reading can be checked without a hash.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
