@@ -215,19 +215,9 @@ impl ReadPart {
     /// # Errors
     /// The operating system's error.
     pub fn digest(mut reader: impl Read) -> io::Result<(String, u64)> {
-        let mut buffer = vec![0; BUFFER_BYTES];
-        let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
-        loop {
-            match reader.read(&mut buffer) {
-                Ok(0) => return Ok((hex(hash.digest128()), bytes)),
-                Ok(count) => {
-                    hash.update(&buffer[..count]);
-                    bytes += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        let mut hash = Xxh3Default::new();
+        let bytes = hash_next(&mut reader, u64::MAX, &mut hash, &mut vec![0; BUFFER_BYTES])?;
+        Ok((hex(hash.digest128()), bytes))
     }
 
     /// Returns the digests of the first bytes of an input, for each of `lengths`, which are in ascending order. A length
@@ -240,18 +230,9 @@ impl ReadPart {
         let mut buffer = vec![0; BUFFER_BYTES];
         let mut found = Vec::new();
         for length in lengths {
-            while bytes < *length {
-                let wanted =
-                    usize::try_from(length - bytes).map_or(BUFFER_BYTES, |left| left.min(BUFFER_BYTES));
-                match reader.read(&mut buffer[..wanted]) {
-                    Ok(0) => return Ok(found),
-                    Ok(count) => {
-                        hash.update(&buffer[..count]);
-                        bytes += count as u64;
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
-                }
+            bytes += hash_next(&mut reader, length - bytes, &mut hash, &mut buffer)?;
+            if bytes < *length {
+                break;
             }
             found.push((*length, hex(hash.digest128())));
         }
@@ -276,6 +257,30 @@ impl ReadPart {
         let (digest, bytes) = Self::digest(file.take(self.bytes))?;
         Ok((digest, bytes) == (self.digest.clone(), self.bytes))
     }
+}
+
+/// Adds the next bytes of `reader` to `hash`, at most `most`. Returns their number, which is less than `most` only at
+/// the end of the input.
+fn hash_next(
+    reader: &mut impl Read,
+    most: u64,
+    hash: &mut Xxh3Default,
+    buffer: &mut [u8],
+) -> io::Result<u64> {
+    let mut bytes = 0;
+    while bytes < most {
+        let wanted = usize::try_from(most - bytes).map_or(buffer.len(), |left| left.min(buffer.len()));
+        match reader.read(&mut buffer[..wanted]) {
+            Ok(0) => break,
+            Ok(count) => {
+                hash.update(&buffer[..count]);
+                bytes += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
 }
 
 fn hex(digest: u128) -> String {
