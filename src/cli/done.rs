@@ -90,7 +90,8 @@ impl Marked {
         let streamed = names.iter().find(|(option, is_stream)| *is_stream && !is_record(option));
         let streamed = streamed.map(|(option, _)| *option);
         outputs.iter_mut().for_each(|(_, paths)| paths.retain(|path| is_file(path)));
-        // Paths can be spelled in many ways, so inputs are compared by contents, and outputs by what is in the way.
+        // Paths can be spelled in many ways, so inputs are compared by their contents, and outputs by the files that
+        // exist.
         let is_path = |option: &&String| {
             let option = option.split(' ').next().unwrap_or_default();
             option == "--table" || names.iter().any(|(name, _)| *name == option)

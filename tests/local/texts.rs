@@ -273,7 +273,7 @@ fn options_that_do_not_fit_together_are_refused_before_anything_is_written() {
         (vec!["--as", "text", "--keep", &file("a.csv"), input(0)], "JSON lines or Parquet"),
         (vec!["--as", "text", "--keep", &file("a.warc.gz"), input(0)], "JSON lines or Parquet"),
         (vec!["--as", "markdown", "--keep", &file("a.md"), input(0)], "JSON lines or Parquet"),
-        (vec!["--as", "text", "--keep", &file("a.parquet.gz"), input(0)], "compressed within"),
+        (vec!["--as", "text", "--keep", &file("a.parquet.gz"), input(0)], "compressed internally"),
         (vec!["--as", "text", "--keep", &file("kept/"), input(0)], "is a folder"),
         (vec!["--as", "text", "--revisit", "--keep", &file("a.jsonl"), input(3)], "--revisit"),
         (vec!["--fields", "meta", "--keep", &file("a.jsonl"), input(0)], "add --as text"),

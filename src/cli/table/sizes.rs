@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     written.and_then(|()| lines.flush()).with_context(cannot)?;
     if uncounted > 0 {
         terminal::note(format_args!(
-            "{uncounted} clusters are left out: only runs without --cluster-sizes had documents of them"
+            "{uncounted} clusters are left out: all their documents came from runs without --cluster-sizes"
         ));
     }
     if sizes.until < next {

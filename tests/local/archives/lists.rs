@@ -133,7 +133,7 @@ fn an_answer_that_is_no_list_ends_the_run() {
 }
 
 /// A single key that cannot be requested prevented all objects from being read. An object with content whose key ends
-/// in a slash was passed over, and others with other names too, without a word.
+/// in a slash was skipped without a message, and so were objects with other unusual names.
 #[test]
 fn an_object_with_an_impossible_key_costs_only_itself() {
     let run = dedup(|token| match token {

@@ -1,4 +1,5 @@
-//! A small value for each centroid, mostly the same in a whole block.
+//! A column of small values, one for each centroid of a block. Most blocks have one value throughout, which is then
+//! stored once.
 
 /// A sequence of values; if all are the same, only one is stored.
 #[derive(Debug)]

@@ -1,4 +1,5 @@
-//! Numbers for what keeps pages apart: the corpus and the settings that made the fingerprint.
+//! Numbers of corpora: a centroid stores four bytes instead of the names of its corpus and of its settings' hash. Only
+//! centroids with the same number are compared.
 
 use std::collections::HashMap;
 

@@ -17,7 +17,7 @@ const KEPT: usize = 8;
 pub struct NearestCentroids {
     /// Ordered by query, distance and age.
     near: Vec<NearCentroid>,
-    /// The queries for which some were not kept, in order.
+    /// Queries for which some near centroids were not kept, in ascending order.
     more: Vec<u32>,
 }
 

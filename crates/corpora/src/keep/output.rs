@@ -57,8 +57,8 @@ pub(crate) struct Plan<'a> {
     pub forms: &'a [Form],
     /// The columns about the verdict that rows of tables get, if any.
     pub added: Option<Added>,
-    /// The name of the output among extents, and the checkpoint folder. Set if checkpoints are made while
-    /// documents are copied.
+    /// The name under which checkpoints store the length of this output, and their folder. Set if checkpoints are made
+    /// while documents are copied.
     pub checkpoints: Option<(&'static str, PathBuf)>,
     /// True if files are opened with the first document, because the run may still be refused after its first reading.
     pub waits: bool,

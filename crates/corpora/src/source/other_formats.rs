@@ -123,7 +123,8 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     (text.starts_with(b"<?xml") && !begins_page(start)).then_some("XML")
 }
 
-/// Returns true for zlib's header, a check of its two bytes, and data that is not text.
+/// Returns true if the bytes begin with a valid header of zlib, whose two bytes are a multiple of 31, and the data
+/// after it is not text.
 fn is_zlib(start: &[u8]) -> bool {
     let [0x78, flags @ (0x01 | 0x5e | 0x9c | 0xda), rest @ ..] = start else { return false };
     let head = &rest[..rest.len().min(BINARY_LOOKED_AT)];

@@ -183,8 +183,8 @@ impl LookUp<'_> {
         Ok(wanted)
     }
 
-    /// Reads the pages of these keys. Returns the hits, and what was kept of those that were too many to
-    /// hold.
+    /// Reads the pages of these keys. Returns the hits that remain to be compared, and the results of earlier ones,
+    /// which were compared because there were too many to hold.
     fn read_keys<K: Default>(
         &self,
         wanted: &[&[Wanted]],

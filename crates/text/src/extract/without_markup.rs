@@ -1,7 +1,7 @@
 //! Texts that came without markup: what a [`Document`] of lines says about itself, and its Markdown.
 //!
-//! In: a title and a text of lines, or a document of these. Out: the document, its credits, its Markdown. [`Extractor`]
-//! knows more of a page. Cost: linear in the text.
+//! In: a title and a text of lines, or a document of these. Out: the document, its credits, its Markdown. Pages with
+//! markup are read by [`Extractor`]. Cost: linear in the text.
 //!
 //! [`Extractor`]: crate::extract::Extractor
 

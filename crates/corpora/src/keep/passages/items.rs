@@ -55,7 +55,9 @@ impl Benchmarks {
                     self.add(number, &value, normalised)?;
                 }
             }
-            Originals::Indexed(_) => bail!("a benchmark must be a file of JSON lines or a Parquet file"),
+            Originals::Indexed(_) => {
+                bail!("a benchmark must be a file of JSON lines, plain or compressed, or a Parquet file")
+            }
         }
         Ok(())
     }

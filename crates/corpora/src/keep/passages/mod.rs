@@ -4,10 +4,10 @@
 //! passage of a benchmark; a list of the passages that are in many documents.
 //!
 //! Punctuation does not matter, nor do spaces and line breaks if a text is compared with a benchmark, letter by letter.
-//! Passages of many documents begin and end with a [word](letters::words), which an ideograph is, too.
+//! Passages of many documents begin and end with a whole [word](letters::words); an ideograph counts as a word.
 //! [Pieces](pieces) that are chosen by content find what texts share; what does not fit into memory is [sorted] on
-//! disk. [Steps](steps) are what a run does. Texts are read in parallel, and results are taken in the order of the documents, so they do not depend on the
-//! number of threads.
+//! disk. [`steps`] calls all of this in the order of a run. Texts are read in parallel, and results are taken in the
+//! order of the documents, so they do not depend on the number of threads.
 
 pub(crate) mod benchmark;
 pub(crate) mod cut;

@@ -39,7 +39,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of the hash of a frequent piece in memory.
 const FREQUENT_BYTES: usize = 18;
-/// Bytes of hashes that fit into any memory.
+/// Number of bytes for the hashes of frequent pieces, however low the limit on memory is.
 const FREQUENT_BYTES_MIN: usize = 256 << 10;
 
 /// A chosen piece of a document.

@@ -287,7 +287,7 @@ pub(super) fn format_of(path: &Path) -> anyhow::Result<NamedFormat> {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
     match forms::format_of_name(path) {
         Some(NamedFormat::Parquet) if extension != "parquet" => {
-            refused("Parquet files are compressed within")
+            refused("Parquet files are compressed internally")
         }
         Some(format @ (NamedFormat::Lines | NamedFormat::Parquet)) => Ok(format),
         Some(other) => refused(&format!("is the name of {}", other.name())),

@@ -1,3 +1,5 @@
+//! Tests of snapshots that are continued, cut off, damaged, or made by another table.
+
 use std::fs;
 
 use super::*;

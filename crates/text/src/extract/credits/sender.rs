@@ -1,4 +1,4 @@
-//! Chinese names of those who send texts: papers, agencies and sites.
+//! Names of Chinese newspapers, agencies and sites, as they appear in a line that names the source of a text.
 
 /// Endings of senders' names in Chinese.
 pub(super) const SENDERS: [&str; 14] = [

@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// `Parameters` and `Return type` were lost between what they head.
+    /// Short headings such as `Parameters` and `Return type` were lost, although the text below them was kept.
     #[test]
     fn terms_between_definitions_belong_to_the_text() {
         let [first, second, third, last] = paragraphs();

@@ -1,9 +1,9 @@
 //! One block of running text → one line of Markdown, with links, emphasis, code and images.
 //!
-//! The words are those of the main text: the same function collapses white space, and each character that is
-//! seen gets its style. Styles do not nest, but for links round them: bold code is code, and bold italics are
-//! bold. So delimiters never touch others of their kind. Emphasis that CommonMark would not recognise, since a
-//! delimiter is between a letter and a punctuation mark, begins after or ends before that mark.
+//! The words are those of the main text: the same function collapses white space, and each character that is seen gets
+//! its style. Styles do not nest, except that a link may contain any: bold code is code, and bold italics are bold. So
+//! delimiters never touch others of their kind. Emphasis that CommonMark would not recognise, since a delimiter is
+//! between a letter and a punctuation mark, begins after or ends before that mark.
 
 use crate::extract::markdown::{Page, code, escape};
 use crate::extract::parse::entities;

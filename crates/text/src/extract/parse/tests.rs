@@ -146,7 +146,7 @@ fn ruby_shows_only_its_base_text() {
     ]);
 }
 
-/// The end of a script that writes another one was in the text.
+/// If a script wrote another script, the rest of the first one became text of the page.
 #[test]
 fn a_script_may_hold_another_one_in_a_comment() {
     check(&[

@@ -1,3 +1,5 @@
+//! Tests of files with broken pages, headers and dictionaries, and with values too large for memory: no other row is lost.
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
