@@ -138,9 +138,9 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
     let record = NewCanonical { number: 1, log_offset: 20, canonical }.to_record(9, 3);
     add(&record.key, record.value.as_deref());
     let first = IDENTITY.position(&clusterer, 0, Some(8), &watermarks).expect("in memory");
-    add(b"position", ChangelogRecord::of_position(&first).value.as_deref());
+    add(b"position", ChangelogRecord::from_position(&first).value.as_deref());
     let second = proto::Position { centroid_count: 2, dead_below: 1, oldest_log_offset: Some(20), ..first };
-    add(b"position", ChangelogRecord::of_position(&second).value.as_deref());
+    add(b"position", ChangelogRecord::from_position(&second).value.as_deref());
     write("changelog", "three", &changelog);
 
     let folder = tempfile::tempdir().expect("a folder");

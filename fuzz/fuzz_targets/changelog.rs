@@ -89,7 +89,7 @@ fn check(restored: Restored) {
             again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
         }
     }
-    let record = ChangelogRecord::of_position(&message);
+    let record = ChangelogRecord::from_position(&message);
     again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
     let again = again.finish(&IDENTITY, None).expect("it is whole");
     assert_eq!(again.clusterer.position(), position);

@@ -105,7 +105,7 @@ impl Edge {
     fn operations(&self, parts: &Parts, client: IpAddr) -> Option<Answer> {
         let (metrics, path) = (self.metrics.as_ref()?, parts.uri.path());
         let admitted = match path {
-            "/livez" | "/readyz" => self.of_this_site(parts),
+            "/livez" | "/readyz" => self.check_site(parts),
             "/metrics" => self.admitted(parts, client),
             _ => return None,
         };
@@ -125,7 +125,7 @@ impl Edge {
         })
     }
 
-    fn of_this_site(&self, parts: &Parts) -> Result<(), Problem> {
+    fn check_site(&self, parts: &Parts) -> Result<(), Problem> {
         let refusal = self.site.refusal(&parts.headers);
         refusal.map_or(Ok(()), |why| Err(Problem::new(Kind::Forbidden, why)))
     }
@@ -135,7 +135,7 @@ impl Edge {
             let detail = "the client sends more than api.requests_per_second requests per second; retry after a second";
             return Err(Problem::new(Kind::TooManyRequests, detail));
         }
-        self.of_this_site(parts)?;
+        self.check_site(parts)?;
         let authorization = parts.headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
         match &self.token {
             Some(token) if !token.is_in(authorization) => {

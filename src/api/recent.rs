@@ -68,7 +68,7 @@ impl Named {
     }
 
     /// Reads the values from a verdict's JSON.
-    pub(super) fn of_json(json: &[u8]) -> Option<Self> {
+    pub(super) fn from_json(json: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Fields {
             page_id: Box<str>,
@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn push(recent: &mut Recent, json: &[u8]) {
-        recent.push(Named::of_json(json).expect("a verdict"), json.into());
+        recent.push(Named::from_json(json).expect("a verdict"), json.into());
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Store {
         let next = self.position().next_log_offset;
         let mut recent = self.recent_mut();
         for json in folder.load_recent()?.into_iter().flatten() {
-            if let Some(named) = Named::of_json(&json).filter(|named| named.log_offset < next) {
+            if let Some(named) = Named::from_json(&json).filter(|named| named.log_offset < next) {
                 recent.push(named, json);
             }
         }

@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// Writes the comparison as an HTML page, and opens it in the browser if `--open` was given.
 fn page(arguments: &Arguments, comparison: &Comparison) -> anyhow::Result<ExitCode> {
-    let language = arguments.language.unwrap_or_else(|| Language::of_environment(&environment()));
+    let language = arguments.language.unwrap_or_else(|| Language::from_environment(&environment()));
     let page = file_of_comparison(comparison, language);
     if let Some(path) = &arguments.html {
         documents::write(path, &page)?;

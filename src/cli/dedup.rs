@@ -517,7 +517,7 @@ fn sink(
             let (progress, counts) = (progress.clone(), Arc::clone(counts));
             // The letter is counted once it is written.
             DeadLetters::Log(Box::new(move |letter| {
-                report(letter, counts.of_cause(&letter.cause), &progress);
+                report(letter, counts.dead_letters_of_cause(&letter.cause), &progress);
             }))
         }
     };

@@ -59,7 +59,7 @@ pub(super) fn run(
     let mut scored = Vec::new();
     for VerdictFile { name, path } in files {
         let given = given_verdicts(path, &config)?;
-        let score = StreamScore::of_verdicts(&pages, given, seed)
+        let score = StreamScore::from_verdicts(&pages, given, seed)
             .map_err(|misfit| wrong(format_args!("{}: {misfit}", path.display())))?;
         scored.push(Scored { name: name.clone(), score });
     }

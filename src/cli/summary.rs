@@ -17,7 +17,7 @@ pub(super) fn summary(counts: &Counts, skipped: Skipped, centroids: usize, elaps
     let per_second = records as f64 / seconds.max(0.001);
     let _ = writeln!(out, "{records} records in {seconds:.1} s ({per_second:.0}/s)");
     for kind in Kind::ALL {
-        let _ = writeln!(out, "{:>12}  {}", counts.of_kind(kind), kind.as_str());
+        let _ = writeln!(out, "{:>12}  {}", counts.verdicts_of_kind(kind), kind.as_str());
         if kind == Kind::Undecidable {
             for (reason, count) in counts.reasons() {
                 let _ = writeln!(out, "{count:>16}  {}", reason.as_str());

@@ -49,7 +49,7 @@ impl Config {
             cluster_hash: cluster_hash(self, detector),
             corpus_hash: corpus_hash(self),
             app_hash: xxh3_64(self.kafka.app.as_bytes()),
-            topic_ids: topic_ids.of_table(),
+            topic_ids: topic_ids.for_table(),
         }
     }
 }

@@ -106,7 +106,7 @@ impl Query {
     /// Returns the language that the address names.
     #[must_use]
     pub(crate) fn language(&self) -> Option<Language> {
-        Language::of_tag(self.get("lang")?)
+        Language::from_tag(self.get("lang")?)
     }
 
     /// Returns `path` with the same query, but another language.

@@ -204,7 +204,7 @@ impl Live {
 
     /// Returns the number of verdicts of a kind.
     #[must_use]
-    pub(crate) fn of_kind(&self, kind: &str) -> u64 {
+    pub(crate) fn verdicts_of_kind(&self, kind: &str) -> u64 {
         self.verdicts.iter().find(|(name, _)| name == kind).map_or(0, |(_, count)| *count)
     }
 
@@ -310,7 +310,7 @@ leitong_verdict_delay_seconds_count 60
         assert_eq!(live.verdicts_series, [10.0, 0.0, 30.0]);
         assert!((live.verdicts_per_second - 200.0 / 15.0).abs() < 1e-9 && live.pages_per_second < 1e-9);
         assert_eq!((live.up_seconds, live.pages_read, live.delay_seconds), (100.0, 900, Some(0.5)));
-        assert_eq!((live.of_kind("NEAR_DUPLICATE"), live.of_kind("UNDECIDABLE")), (150, 0));
+        assert_eq!((live.verdicts_of_kind("NEAR_DUPLICATE"), live.verdicts_of_kind("UNDECIDABLE")), (150, 0));
         assert_eq!(live.dead_letters, [("NO_URL".to_owned(), 3)]);
         assert_eq!(live.lag_records(), 47);
         assert_eq!(live.lag.iter().map(|lag| &*lag.partition).collect::<Vec<_>>(), ["2", "10"]);

@@ -93,7 +93,7 @@ impl Site {
             field.map(|field| String::from_utf8_lossy(field.value).trim().to_owned()).unwrap_or_default()
         };
         let language = match &fields {
-            Ok(fields) => Language::of_tag(&value(fields, "lang")),
+            Ok(fields) => Language::from_tag(&value(fields, "lang")),
             Err(_) => None,
         };
         let language = language.unwrap_or(request.accepts);

@@ -129,7 +129,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(stages: Stages<'a>, seed: u64) -> Self {
-        Self { stages: OneThread::new(stages), random: Random::of_seed(seed) }
+        Self { stages: OneThread::new(stages), random: Random::from_seed(seed) }
     }
 
     /// Runs until no stage can continue.

@@ -118,7 +118,7 @@ impl TopicWatch {
     /// # Errors
     /// [`Replaced`].
     pub(crate) fn verify_pages(&self) -> Result<(), Replaced> {
-        self.ids.of_pages().verify(&self.latest())
+        self.ids.for_pages().verify(&self.latest())
     }
 
     /// Verifies by the last answer that log and changelog were not replaced.
@@ -126,7 +126,7 @@ impl TopicWatch {
     /// # Errors
     /// [`Replaced`].
     pub(crate) fn verify_table(&self) -> Result<(), Replaced> {
-        self.ids.of_table().verify(&self.latest())
+        self.ids.for_table().verify(&self.latest())
     }
 
     fn latest(&self) -> TopicIds {

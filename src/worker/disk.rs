@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_never_behind_what_is_asked_for() {
+    fn a_place_is_never_after_the_requested_centroid() {
         let mut places = Places { step: 10, places: VecDeque::from([(0, 500)]) };
         for number in 100..200 {
             places.push(number, 1_000 + number * 2);

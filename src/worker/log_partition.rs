@@ -252,13 +252,13 @@ impl LogPartition {
                 .into_iter()
                 .map(|change| change.to_record(position.log_generation, position.log_partition)),
         );
-        records.extend(ChangelogRecord::of_texts(
+        records.extend(ChangelogRecord::from_texts(
             &texts,
             end,
             position.log_generation,
             position.log_partition,
         ));
-        records.push(ChangelogRecord::of_position(&last));
+        records.push(ChangelogRecord::from_position(&last));
         Ok(records)
     }
 
@@ -299,10 +299,10 @@ mod tests {
 
     fn empty() -> LogPartition {
         let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 40 };
-        of_table(Clusterer::new(detector(), ClusterRules::expiry_only(expiry), Position::default()))
+        log_partition_with(Clusterer::new(detector(), ClusterRules::expiry_only(expiry), Position::default()))
     }
 
-    fn of_table(clusterer: Clusterer) -> LogPartition {
+    fn log_partition_with(clusterer: Clusterer) -> LogPartition {
         let restored = Restored {
             clusterer,
             watermarks: Watermarks::default(),
@@ -429,7 +429,7 @@ mod tests {
                     }
                 }
             }
-            (taken, (changes, texts), ChangelogRecord::of_position(&state.position().expect("in memory")))
+            (taken, (changes, texts), ChangelogRecord::from_position(&state.position().expect("in memory")))
         };
         let one_by_one = run(1);
         let (taken, (changes, texts), _) = &one_by_one;
@@ -461,14 +461,14 @@ mod tests {
         // Each has its own text, so many centroids are on disk.
         let records: Vec<_> = (0..).zip(records).map(|(number, record)| distinct(number, record)).collect();
         let rules = ClusterRules::expiry_only(expiry.clone());
-        let in_memory = || of_table(Clusterer::new(detector(), rules.clone(), Position::default()));
+        let in_memory = || log_partition_with(Clusterer::new(detector(), rules.clone(), Position::default()));
         let on_disk = |files: &SimFolder| {
             let options = StoreOptions { fan: 2, readers: 0, portion: 8, ..StoreOptions::for_table(32, 90) };
             let manifest = Manifest { table_id: 5, ..Manifest::default() };
             let store = BlockStore::open(Arc::new(files.clone()), detector(), options, &manifest);
             let old = (Arc::new(store.expect("no files")) as Arc<dyn OldCentroids>, 0);
             let table = Clusterer::with_old(detector(), expiry.clone(), Position::default(), None, old);
-            of_table(table.expect("no blocks"))
+            log_partition_with(table.expect("no blocks"))
         };
         let published = |mut state: LogPartition| -> Vec<Result<String, TableFault>> {
             let mut all = Vec::new();

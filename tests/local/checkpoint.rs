@@ -141,7 +141,7 @@ fn stderr(child: &mut Child) -> String {
 #[test]
 fn killed_runs_lose_and_duplicate_nothing() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let inputs = [
         write(folder.path(), "a.jsonl", documents(0, 250)),
@@ -162,7 +162,7 @@ fn killed_runs_lose_and_duplicate_nothing() {
 #[test]
 fn killed_runs_with_a_table_on_disk_lose_nothing() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let before = write(folder.path(), "before.jsonl", documents(1_000, 120));
     let inputs = [
@@ -277,7 +277,7 @@ fn digit_of_dropped_record(decisions: &[u8]) -> usize {
 #[test]
 fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let inputs = [write(folder.path(), "a.jsonl", documents(0, 120))];
     let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
@@ -341,7 +341,7 @@ fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
 #[test]
 fn killed_runs_over_parquet_files_have_each_row_once() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let inputs = [("a.parquet", 0, 220), ("b.parquet", 220, 300)].map(|(name, from, count)| {
         let lines = documents(from, count);
@@ -380,7 +380,7 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
 #[test]
 fn killed_runs_that_write_texts_have_each_text_once() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let inputs = [
         write(folder.path(), "a.jsonl", documents(0, 200)),
@@ -413,7 +413,7 @@ fn killed_runs_that_write_texts_have_each_text_once() {
 #[test]
 fn killed_runs_over_warc_files_leave_the_same_revisit_records() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let record = |document: &Value| {
         let [id, url, text] = ["id", "url", "text"].map(|name| document[name].as_str().expect("a text"));

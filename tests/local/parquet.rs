@@ -473,7 +473,7 @@ fn an_incomplete_parquet_file_is_reported_and_the_next_is_read() {
 #[test]
 fn damaged_files_cost_no_other_file() {
     let seed = seed("LEITONG_PARQUET_SEED");
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let documents = documents(120);
     let input = folder.path().join("a.parquet");

@@ -35,7 +35,7 @@ pub(crate) struct Rng(Random);
 
 impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(Random::of_seed(seed))
+        Self(Random::from_seed(seed))
     }
 
     /// Returns a number below `bound`.

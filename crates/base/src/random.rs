@@ -8,7 +8,7 @@ pub struct Random(u64);
 impl Random {
     /// Returns the generator for `seed`.
     #[must_use]
-    pub fn of_seed(seed: u64) -> Self {
+    pub fn from_seed(seed: u64) -> Self {
         Self(seed)
     }
 

@@ -1,9 +1,18 @@
-//! The state downstream of the log for one log partition: corpora, expiry, position.
+//! The state of one log partition, and the decisions that change it.
+//!
+//! In: the records of the log, in order. Out: for each the [`Decision`] which cluster its page joins or founds, and the
+//! changes that are to be saved. The state is the centroids in memory and on disk ([`Tiers`]), known texts, canonical
+//! pages, crawls of urls, and the position in the log up to which all of this is complete.
+//!
+//! Invariants: the state is a function of the records and the settings, however they are divided into batches; after a
+//! [`TableFault`], nothing is decided any more. Memory: that of the table, bounded by `expiry.centroids_max`.
 
+mod expire;
 mod merge;
 mod preview;
 mod recrawl;
 mod texts;
+mod unexpired;
 
 use std::sync::Arc;
 
@@ -24,11 +33,7 @@ pub use preview::{Preview, PreviewOptions};
 pub use recrawl::RecrawlOutcome;
 pub(crate) use recrawl::{Left, Recrawl, WhatIsLeft};
 use texts::FoundFor;
-
-/// Maximum number of centroids removed for their age at one record. It is more than one record can found, so
-/// the table catches up, and few enough that a leap of log time does not remove millions at once. Until they
-/// are removed, their age keeps them from matching.
-const AGED_FREED_PER_RECORD: u64 = 16;
+use unexpired::Unexpired;
 
 /// The position of a table in its log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -65,7 +70,7 @@ pub struct Clusterer {
     recrawls: Vec<(u64, Recrawl)>,
     scratch: Scratch,
     /// Number of the oldest unexpired centroid, and the time of its founding if that is known.
-    alive: (u64, Option<Timestamp>),
+    first_unexpired: (u64, Option<Timestamp>),
     /// First log time. Centroids founded before any record had a time count as founded then.
     first_time: Option<Timestamp>,
     /// Changes since the caller last took them; `None` if no caller takes them.
@@ -126,7 +131,7 @@ impl Clusterer {
             crawls,
             recrawls: Vec::new(),
             scratch: Scratch::default(),
-            alive: (0, None),
+            first_unexpired: (0, None),
             first_time: None,
             journal: None,
             fault: None,
@@ -254,7 +259,7 @@ impl Clusterer {
     /// [`TableFault`].
     pub fn unexpired(&self) -> Result<(u64, Option<u64>), TableFault> {
         self.check()?;
-        let (first, _) = self.alive_at(self.bounds, self.first_time)?;
+        let (first, _) = self.first_unexpired_at(self.bounds, self.first_time)?;
         let oldest = self.table.founded(first)?.map(|(log_offset, _)| log_offset);
         Ok((self.founded() - first, oldest))
     }
@@ -416,7 +421,8 @@ impl Clusterer {
             related => related,
         };
         let related = related.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let unexpired =
+            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
         let part = unexpired.part(query, &mut self.scratch)?;
         let part = part.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
         let centroid = Centroid {
@@ -447,7 +453,8 @@ impl Clusterer {
         query: Query<'_>,
         found: (&[NearCentroid], bool),
     ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let unexpired =
+            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
         if let Some(first) = found.0.first().filter(|first| first.is_equal()) {
             // Centroids added since the look-up are younger, and not nearer.
             let equal = unexpired.in_full(query, *first, &mut self.scratch)?;
@@ -456,7 +463,8 @@ impl Clusterer {
             }
         }
         let recent = self.table.find_recent(query, &*self.detector);
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let unexpired =
+            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
         unexpired.nearest(query, found, recent, &mut self.scratch)
     }
 
@@ -559,249 +567,12 @@ impl Clusterer {
         })
     }
 
-    /// Advances the log time, which is the running maximum. Centroids from before the first record with a
-    /// time count as founded then. So founding times never decrease from a centroid to a younger one.
-    fn advance(&mut self, log_time: Option<Timestamp>) {
-        if self.position.log_time.is_none() && log_time.is_some() {
-            self.first_time = log_time;
-        }
-        self.position.log_time = self.position.log_time.max(log_time);
-        self.raise_bounds();
-    }
-
-    /// Raises the bounds by what was founded and by log time. They never decrease.
-    fn raise_bounds(&mut self) {
-        self.bounds = self.bounds.raised(&self.expiry, self.founded(), self.position.log_time);
-        self.table.seen.raise();
-    }
-
-    /// Applies the present settings to a restored table, and removes all that has expired.
-    ///
-    /// # Errors
-    /// [`TableFault`].
-    pub fn evict_expired(&mut self) -> Result<(), TableFault> {
-        self.attempt(|table| {
-            table.raise_bounds();
-            table.find_alive()?;
-            table.forget_below(table.alive.0);
-            Ok(())
-        })
-    }
-
-    /// Removes the centroids below this number.
-    pub fn forget_below(&mut self, number: u64) {
-        let number = number.min(self.founded());
-        (self.table.first()..number).for_each(|_| self.remove_oldest());
-    }
-
-    fn remove_oldest(&mut self) {
-        self.table.remove_oldest(&*self.detector);
-        if let Some(canonicals) = &mut self.canonicals {
-            canonicals.forget_below(self.table.first());
-        }
-        if let Some(crawls) = &mut self.crawls {
-            crawls.forget_below(self.table.first());
-        }
-    }
-
-    /// Removes the oldest centroid if it was founded at `log_offset`. Returns false if it was not.
-    ///
-    /// # Errors
-    /// [`TableFault`].
-    pub fn forget_oldest(&mut self, log_offset: u64) -> Result<bool, TableFault> {
-        self.attempt(|table| {
-            let is_oldest = table.oldest_log_offset()? == Some(log_offset);
-            if is_oldest {
-                table.remove_oldest();
-            }
-            Ok(is_oldest)
-        })
-    }
-
-    /// Returns the log offset at which the oldest centroid was founded.
-    ///
-    /// # Errors
-    /// [`TableFault`].
-    pub fn oldest_log_offset(&self) -> Result<Option<u64>, TableFault> {
-        self.check()?;
-        Ok(self.table.founded(self.table.first())?.map(|(log_offset, _)| log_offset))
-    }
-
-    /// Removes centroids in excess of the maximum, and some that are too old by log time. Both rules take the
-    /// oldest first: log time never decreases, so it orders centroids as their founding does.
-    fn expire(&mut self) -> Result<(), TableFault> {
-        self.find_alive()?;
-        let aged = self.alive.0.min(self.table.first() + AGED_FREED_PER_RECORD);
-        self.forget_below(self.bounds.dead_below.max(aged));
-        Ok(())
-    }
-
-    /// Updates which centroid is the oldest unexpired one.
-    fn find_alive(&mut self) -> Result<(), TableFault> {
-        self.alive = self.alive_at(self.bounds, self.first_time)?;
-        self.table.seen.forget_below(self.alive.0);
-        Ok(())
-    }
-
-    /// Returns the value of `alive` within these bounds, which are the present ones or greater ones.
-    fn alive_at(
-        &self,
-        bounds: Bounds,
-        first_time: Option<Timestamp>,
-    ) -> Result<(u64, Option<Timestamp>), TableFault> {
-        let mut alive = self.alive;
-        let first = self.table.first().max(bounds.dead_below.min(self.founded()));
-        if alive.0 < first {
-            alive = (first, None);
-        }
-        let Some(before) = bounds.dead_before else { return Ok(alive) };
-        let end = self.founded();
-        let founded_at = |number| -> Result<Option<Timestamp>, TableFault> {
-            Ok(self.table.founded(number)?.and_then(|(_, time)| time.or(first_time)))
-        };
-        let too_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
-        let known = match alive.1 {
-            None => founded_at(alive.0)?,
-            known => known,
-        };
-        if !too_old(known) {
-            return Ok((alive.0, known));
-        }
-        // Searches in steps that double, and then between the last two, since time may leap over millions of
-        // centroids.
-        let mut old = alive.0;
-        let mut step = 1;
-        while old + step < end && too_old(founded_at(old + step)?) {
-            old += step;
-            step *= 2;
-        }
-        let mut young = (old + step).min(end);
-        while young - old > 1 {
-            let middle = old.midpoint(young);
-            if too_old(founded_at(middle)?) { old = middle } else { young = middle }
-        }
-        Ok((young, founded_at(young)?))
-    }
-
     fn cluster_id(&self, log_offset: u64) -> ClusterId {
         ClusterId {
             log_generation: self.position.log_generation,
             log_partition: self.position.log_partition,
             log_offset,
         }
-    }
-}
-
-/// The centroids that count for a decision: unexpired, and of clusters that still have a page.
-struct Unexpired<'a> {
-    table: &'a Tiers,
-    crawls: Option<&'a Crawls>,
-    detector: &'a dyn Detector,
-    /// Number of the oldest unexpired centroid.
-    first: u64,
-}
-
-impl<'a> Unexpired<'a> {
-    fn new(table: &'a Tiers, crawls: Option<&'a Crawls>, detector: &'a dyn Detector, first: u64) -> Self {
-        Self { table, crawls, detector, first }
-    }
-
-    fn has(&self, number: u64) -> bool {
-        number >= self.first && !self.crawls.is_some_and(|crawls| crawls.is_ended(number))
-    }
-
-    /// Returns the centroid of the cluster that has a page with this text key, and its distance from the
-    /// query. `old` is the youngest old centroid with the text.
-    fn with_text(
-        &self,
-        (query, key): (Query<'_>, u128),
-        old: Option<u64>,
-        scratch: &mut Scratch,
-    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
-        let number = self.cluster_of(key).or(old).filter(|number| self.has(*number));
-        let Some(number) = number else { return Ok(None) };
-        let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
-        let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
-        Ok(Some((centroid, NearCentroid { query: 0, related: false, distance, number })))
-    }
-
-    /// Returns the number of the cluster that has a page with this text key, as far as memory knows it.
-    fn cluster_of(&self, key: u128) -> Option<u64> {
-        let member = || self.table.seen.find(key, |number| self.has(number));
-        self.table.young_text(key).filter(|number| self.has(*number)).or_else(member)
-    }
-
-    /// Returns the nearest unexpired centroid that is near, or else related. Among equally near ones it is
-    /// the oldest. `found` is the result of a look-up, with true if the look-up left some out; `recent` has
-    /// the centroids that were added since.
-    fn nearest(
-        &self,
-        query: Query<'_>,
-        (found, more): (&[NearCentroid], bool),
-        recent: Vec<NearCentroid>,
-        scratch: &mut Scratch,
-    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
-        let mut nearest = self.first_in_full(query, found.iter().copied(), scratch)?;
-        if more && nearest.is_none() {
-            // All that were kept have expired since the look-up of the batch, or their clusters have ended.
-            let ended = |number| !self.has(number);
-            let near = self.table.find_nearest(query, self.first, &ended, self.detector, scratch)?;
-            nearest = self.first_in_full(query, near.into_iter(), scratch)?;
-        }
-        let order = |near: NearCentroid| (near.related, near.distance, near.number);
-        let bound = nearest.as_ref().map(|(_, near)| order(*near));
-        let nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
-        let recent = self.first_in_full(query, nearer, scratch)?;
-        Ok(recent.or(nearest))
-    }
-
-    /// Returns the youngest other page of the article that the query's page belongs to, if it has not
-    /// expired. The site says more about how such pages are related than their texts do.
-    fn part(
-        &self,
-        query: Query<'_>,
-        scratch: &mut Scratch,
-    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
-        let number = self.table.find_part(query, self.detector).filter(|number| self.has(*number));
-        let Some(number) = number else { return Ok(None) };
-        let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
-        if !self.detector.are_parts(query.fingerprint, &centroid.fingerprint) {
-            return Ok(None);
-        }
-        let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
-        Ok(Some((centroid, NearCentroid { query: 0, related: true, distance, number })))
-    }
-
-    /// Returns the first of `some` that is near or related [in full](Self::in_full).
-    fn first_in_full(
-        &self,
-        query: Query<'_>,
-        some: impl Iterator<Item = NearCentroid>,
-        scratch: &mut Scratch,
-    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
-        for near in some {
-            let found = self.in_full(query, near, scratch)?;
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Returns the centroid of `near` if it has not expired, and if it is near or related not only by its
-    /// compared part but in full. Nearly always it is.
-    fn in_full(
-        &self,
-        query: Query<'_>,
-        near: NearCentroid,
-        scratch: &mut Scratch,
-    ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
-        if !self.has(near.number) {
-            return Ok(None);
-        }
-        let Some(centroid) = self.table.centroid(near.number, scratch)? else { return Ok(None) };
-        let is_so = near.is_in_full(self.detector, query.fingerprint, &centroid.fingerprint);
-        Ok(is_so.then_some((centroid, near)))
     }
 }
 

@@ -129,12 +129,12 @@ proptest! {
         one_hash: bool, passage: bool,
     ) {
         let pages: Vec<Vec<u8>> = pages.into_iter().map(|(family, flips, changed, seed)| {
-            let mut mix = Random::of_seed(family);
+            let mut mix = Random::from_seed(family);
             let mut hash = if one_hash { 1 } else { mix.next_bits() };
             let mut values: [u8; 32] = std::array::from_fn(|_| mix.next_bits() as u8);
             let mut bands: [u32; 4] = std::array::from_fn(|_| mix.next_bits() as u32);
             let mut passages: [u32; 10] = std::array::from_fn(|_| mix.next_bits() as u32);
-            let mut mix = Random::of_seed(seed);
+            let mut mix = Random::from_seed(seed);
             (0..flips).for_each(|_| hash ^= 1 << (mix.next_bits() % 64));
             (0..changed / 2).for_each(|_| values[mix.next_bits() as usize % 32] = mix.next_bits() as u8);
             bands[mix.next_bits() as usize % 4] = mix.next_bits() as u32;

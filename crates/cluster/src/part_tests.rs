@@ -14,7 +14,7 @@ use leitong_fingerprint::detectors::simhash::{self, SimHash};
 
 /// Returns a page whose text is unlike any other's; article 0 means no article.
 fn page(number: usize, article: u8, name: u8) -> FingerprintRecord {
-    let mut mix = Random::of_seed(number as u64);
+    let mut mix = Random::from_seed(number as u64);
     let values = std::array::from_fn(|_| mix.next_bits() as u8);
     let bands = std::array::from_fn(|_| mix.next_bits() as u32);
     let address = [0, 7, 0, name, 0, 0, article, 0];

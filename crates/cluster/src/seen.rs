@@ -245,7 +245,7 @@ impl Seen {
 
     /// Returns the texts of the block with these numbers. If the block has just been filled, it gets the
     /// texts inserted so far.
-    pub(super) fn of_block(&mut self, first: u64, end: u64) -> SeenTexts {
+    pub(super) fn texts_of_block(&mut self, first: u64, end: u64) -> SeenTexts {
         self.mark(end);
         let from = self.mark_of(first).clamp(self.first, self.end);
         let to = self.mark_of(end).max(from);

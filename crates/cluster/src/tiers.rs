@@ -288,7 +288,7 @@ impl Tiers {
             let (block, begins) = (old.leaving(), old.end());
             let block_end = end / block * block;
             let texts = match block_end > first {
-                true => self.seen.of_block(begins.max(block_end.saturating_sub(block)), block_end),
+                true => self.seen.texts_of_block(begins.max(block_end.saturating_sub(block)), block_end),
                 false => SeenTexts::default(),
             };
             old.take(first, handed, texts)?;

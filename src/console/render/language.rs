@@ -50,15 +50,15 @@ impl Language {
 
     /// Returns the language of a tag such as `en`, `zh-TW` or `zh_CN.UTF-8`.
     #[must_use]
-    pub(crate) fn of_tag(tag: &str) -> Option<Self> {
+    pub(crate) fn from_tag(tag: &str) -> Option<Self> {
         let primary = tag.trim().split(['-', '_', '.', ';']).next().unwrap_or_default();
         Self::ALL.into_iter().find(|language| primary.eq_ignore_ascii_case(language.name()))
     }
 
     /// Returns the language for this value of `LANG`.
     #[must_use]
-    pub(crate) fn of_environment(lang: &str) -> Self {
-        Self::of_tag(lang).unwrap_or_default()
+    pub(crate) fn from_environment(lang: &str) -> Self {
+        Self::from_tag(lang).unwrap_or_default()
     }
 
     /// Returns the language that a browser prefers, by its `Accept-Language`.
@@ -68,7 +68,7 @@ impl Language {
             let (tag, parameters) = part.split_once(';').unwrap_or((part, ""));
             let quality = parameters.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
             let quality = quality.ok().filter(|quality| (0.0..=1.0).contains(quality))?;
-            Self::of_tag(tag).filter(|_| quality > 0.0).map(|language| (language, quality))
+            Self::from_tag(tag).filter(|_| quality > 0.0).map(|language| (language, quality))
         };
         // Browsers send a few offers; of a longer list only the start is read.
         let offers = header.split(',').take(32).filter_map(offer);
@@ -97,7 +97,7 @@ mod tests {
         ] {
             assert_eq!(Language::accepted(header).name(), wanted, "{header:?}");
         }
-        assert_eq!(Language::of_environment("zh_CN.UTF-8"), Language::Chinese);
-        assert_eq!(Language::of_environment("C.UTF-8"), Language::English);
+        assert_eq!(Language::from_environment("zh_CN.UTF-8"), Language::Chinese);
+        assert_eq!(Language::from_environment("C.UTF-8"), Language::English);
     }
 }

@@ -75,7 +75,7 @@ fn state(live: &Live, language: Language) -> Markup {
 
 fn figures(live: &Live, language: Language) -> Markup {
     let verdicts: u64 = live.verdicts.iter().map(|(_, count)| count).sum();
-    let duplicates = live.of_kind("EXACT_DUPLICATE") + live.of_kind("NEAR_DUPLICATE");
+    let duplicates = live.verdicts_of_kind("EXACT_DUPLICATE") + live.verdicts_of_kind("NEAR_DUPLICATE");
     let dead_letters: u64 = live.dead_letters.iter().map(|(_, count)| count).sum();
     let delay = live.delay_seconds.map_or("–".to_owned(), |seconds| format!("{seconds:.2}\u{a0}s"));
     let figures = [

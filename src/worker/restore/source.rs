@@ -76,7 +76,7 @@ impl<W: World> ClusterRole<W> {
     ) -> anyhow::Result<TableReplica> {
         let (last, next_offset) = beginning(changelog, &stop)?;
         let (clusterer, disk) = self.empty_table(log_partition, next_offset, stop)?;
-        let restoration = Restoration::of_empty(clusterer, Arc::clone(&self.detector));
+        let restoration = Restoration::into_empty(clusterer, Arc::clone(&self.detector));
         let restoration = match last {
             Some(last) => restoration.going_up_to(&last),
             None => restoration,

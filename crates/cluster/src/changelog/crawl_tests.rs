@@ -108,8 +108,8 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool))
         let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
         let written = written.chain(crawls.into_iter().map(|change| change.to_record(9, 0)));
         let texts = clusterer.take_new_texts();
-        let written = written.chain(ChangelogRecord::of_texts(&texts, clusterer.founded(), 9, 0));
-        for record in written.chain([ChangelogRecord::of_position(&position)]) {
+        let written = written.chain(ChangelogRecord::from_texts(&texts, clusterer.founded(), 9, 0));
+        for record in written.chain([ChangelogRecord::from_position(&position)]) {
             kept.push((next, record));
             next += 1;
         }

@@ -16,6 +16,7 @@ mod crawl;
 #[cfg(test)]
 mod crawl_tests;
 pub(crate) mod restore;
+mod restore_error;
 #[cfg(test)]
 pub(crate) mod tests;
 mod texts;
@@ -28,7 +29,8 @@ use crate::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid, 
 use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
-pub use restore::{Restoration, RestoreError, Restored};
+pub use restore::{Restoration, Restored};
+pub use restore_error::RestoreError;
 
 /// Key of the position record. All other keys begin with a cluster id of 16 bytes.
 pub const POSITION_KEY: &[u8] = b"position";
@@ -75,7 +77,7 @@ impl ChangelogRecord {
 
     /// Returns the position record with this message.
     #[must_use]
-    pub fn of_position(message: &proto::Position) -> Self {
+    pub fn from_position(message: &proto::Position) -> Self {
         Self { key: POSITION_KEY.to_vec(), value: Some(message.encode_to_vec()) }
     }
 }

@@ -7,10 +7,9 @@
 use std::sync::Arc;
 
 use prost::Message;
-use thiserror::Error;
 
-use super::{ChangelogRecord, Identity, POSITION_KEY, texts};
-use crate::log::identity::{Replaced, TopicId, TopicIds};
+use super::{ChangelogRecord, Identity, POSITION_KEY, RestoreError, texts};
+use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::{Watermark, Watermarks};
 use crate::{
     Bounds, Canonical, Centroid, Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position, SeenText,
@@ -19,86 +18,6 @@ use crate::{
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
-
-/// The reason why a table cannot be restored.
-#[derive(Debug, Error, Clone, PartialEq, Eq)]
-pub enum RestoreError {
-    /// A newer Leitong wrote the record.
-    #[error(
-        "the changelog holds format version {found}, but this version of Leitong reads only up to \
-         {known}; update this instance",
-        known = ChangelogRecord::FORMAT_VERSION_MAX
-    )]
-    TooNew {
-        /// Format version of the record.
-        found: u32,
-    },
-    /// The record is not one that Leitong wrote.
-    #[error(
-        "the changelog is damaged: {0}; see `Rebuilding a table` in docs/kafka.md, and let nothing else write to \
-         this topic"
-    )]
-    Damaged(String),
-    /// Some unexpired centroids are missing.
-    #[error(
-        "the centroids {first} to {last} are missing from the changelog, although they have not expired: \
-         another program deleted them, or the topic's retention is limited. Do not reset the group's \
-         offset: pages would get other verdicts. See `Rebuilding a table` in docs/kafka.md, and let only \
-         Leitong delete records of this topic"
-    )]
-    Gap {
-        /// Number of the first missing centroid.
-        first: u64,
-        /// Number of the last missing centroid.
-        last: u64,
-    },
-    /// The log had another number of partitions.
-    #[error(
-        "the table was made with {found} partitions of the log, but the log has {wanted} now, so pages of \
-         one corpus would be split over two tables; use the old topics, or other topics and another \
-         kafka.app"
-    )]
-    PartitionCount {
-        /// The value in the position record.
-        found: u32,
-        /// The value of the topic.
-        wanted: u32,
-    },
-    /// The log or the changelog is another topic than the one that the table was made with.
-    #[error(transparent)]
-    Replaced(#[from] Replaced),
-    /// Another installation writes to the changelog.
-    #[error(
-        "the changelog was written under another kafka.app: two installations that share topics would give each page \
-         two verdicts; use the old name, or topics of its own (kafka.topics.*)"
-    )]
-    OtherApp,
-    /// The settings downstream of the log have changed.
-    #[error(
-        "the settings of clustering have changed: the cluster_hash of the table is {found:016x}, that of \
-         this instance {wanted:016x}; restore the old settings, or accept the new ones from log offset {at} \
-         on with `leitong run --accept-cluster-hash {wanted:016x}`"
-    )]
-    ClusterHash {
-        /// The value in the position record.
-        found: u64,
-        /// The value of this instance.
-        wanted: u64,
-        /// Log offset from which on the change would take effect.
-        at: u64,
-    },
-    /// Old centroids cannot be read, or can no longer be written.
-    #[error(transparent)]
-    Disk(#[from] TableFault),
-    /// The table on disk and the changelog differ.
-    #[error(
-        "the table on disk ends with centroid {number}, but the changelog has another centroid with this number"
-    )]
-    OtherTable {
-        /// Number of the centroid that differs.
-        number: u64,
-    },
-}
 
 /// A table that is being restored.
 pub struct Restoration {
@@ -139,12 +58,12 @@ impl Restoration {
     /// Begins to restore into an empty table in memory.
     #[must_use]
     pub fn new(detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
-        Self::of_empty(Clusterer::new(Arc::clone(&detector), rules, Position::default()), detector)
+        Self::into_empty(Clusterer::new(Arc::clone(&detector), rules, Position::default()), detector)
     }
 
     /// Begins to restore into this empty table, wherever it keeps its centroids.
     #[must_use]
-    pub fn of_empty(clusterer: Clusterer, detector: Arc<dyn Detector>) -> Self {
+    pub fn into_empty(clusterer: Clusterer, detector: Arc<dyn Detector>) -> Self {
         Self {
             clusterer,
             detector,
@@ -179,7 +98,7 @@ impl Restoration {
     /// Begins to restore a table whose older centroids are there already; the youngest of them was founded at
     /// log offset `newest`. Their records in the changelog are skipped. `last` is the last known position.
     #[must_use]
-    pub fn of_old(
+    pub fn after_old(
         clusterer: Clusterer,
         newest: u64,
         last: &proto::Position,
@@ -191,7 +110,7 @@ impl Restoration {
             numbered: true,
             skip_before: newest + 1,
             founded: last.founded.unwrap_or_default(),
-            ..Self::of_empty(clusterer, detector)
+            ..Self::into_empty(clusterer, detector)
         }
     }
 
@@ -211,7 +130,7 @@ impl Restoration {
             log_generation: Some(position.log_generation).filter(|generation| *generation != 0),
             numbered: true,
             position: Some(position),
-            ..Self::of_empty(clusterer, detector)
+            ..Self::into_empty(clusterer, detector)
         }
     }
 
@@ -418,7 +337,7 @@ impl Restoration {
         if let Some(counted) = position.crawls {
             self.clusterer.restore_crawl_bounds((counted, position.crawls_dead_below));
         }
-        stand_at(&mut self.clusterer, &position);
+        set_bounds_and_position(&mut self.clusterer, &position);
         self.position = Some(position);
         Ok(())
     }
@@ -526,7 +445,7 @@ impl Restoration {
         identity.check(&saved, accepted)?;
         let same_settings = saved.cluster_hash == identity.cluster_hash;
         let cluster_hash_since = if same_settings { saved.cluster_hash_since } else { saved.next_log_offset };
-        stand_at(&mut clusterer, &saved);
+        set_bounds_and_position(&mut clusterer, &saved);
         // If other settings were accepted, they apply from here on.
         clusterer.evict_expired()?;
         let watermarks = Watermarks::from_position(&saved);
@@ -535,7 +454,7 @@ impl Restoration {
 }
 
 /// Sets bounds and position of a table to those of the position record `saved`.
-fn stand_at(clusterer: &mut Clusterer, saved: &proto::Position) {
+fn set_bounds_and_position(clusterer: &mut Clusterer, saved: &proto::Position) {
     clusterer.restore_bounds(Bounds::from_position(saved));
     clusterer.set_position(Position {
         log_generation: saved.log_generation,
@@ -571,8 +490,8 @@ impl Watermarks {
 }
 
 impl Identity {
-    /// Checks that the table of the position record `saved` has this identity, or to other settings that are
-    /// `accepted`.
+    /// Checks that the position record `saved` belongs to a table with this identity. A cluster hash that differs is
+    /// allowed if this instance's is `accepted`.
     ///
     /// # Errors
     /// [`RestoreError`] if it does not.

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use prost::Message as _;
 
-use super::restore::{Restoration, RestoreError, Restored};
 use super::*;
 use crate::{CanonicalConfig, ClusterRules, Decision, ExpiryConfig, NewText, Position, Preference, SeenText};
 use leitong_base::record::{FingerprintRecord, Outcome, Place, TextDigest};
@@ -277,8 +276,8 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verd
         let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
         let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
         let texts = clusterer.take_new_texts();
-        let written = written.chain(ChangelogRecord::of_texts(&texts, clusterer.founded(), 9, 0));
-        for record in written.chain([ChangelogRecord::of_position(&position)]) {
+        let written = written.chain(ChangelogRecord::from_texts(&texts, clusterer.founded(), 9, 0));
+        for record in written.chain([ChangelogRecord::from_position(&position)]) {
             kept.push((next, record));
             next += 1;
         }
@@ -339,7 +338,7 @@ proptest! {
             .filter(|at| kept[*at].1.key.len() == 16)
             .collect();
         prop_assume!(!unexpired.is_empty());
-        // One of them, or all up to it.
+        // Deletes one unexpired centroid, or all unexpired ones up to it.
         let at = unexpired[lost.index(unexpired.len())];
         let without = |range: std::ops::Range<usize>| {
             let left = kept.iter().enumerate().filter(|(at, _)| !range.contains(at));
@@ -384,7 +383,7 @@ fn a_text_takes_some_twenty_bytes() {
             text: SeenText { key: u128::MAX / (u128::from(at) + 2), cluster: 4_000_000 - at * 12_345 },
         })
         .collect();
-    let records: Vec<ChangelogRecord> = ChangelogRecord::of_texts(&texts, 4_000_001, 9, 0).collect();
+    let records: Vec<ChangelogRecord> = ChangelogRecord::from_texts(&texts, 4_000_001, 9, 0).collect();
     assert_eq!(records.len(), 1);
     let bytes = records[0].key.len() + records[0].value.as_ref().map_or(0, Vec::len);
     assert!((18..22).contains(&(bytes / texts.len())), "{} bytes a text", bytes / texts.len());
@@ -432,7 +431,7 @@ fn as_older_version(kept: &Kept) -> Kept {
         oldest_log_offset: None,
         ..last
     };
-    older.push((older.len(), ChangelogRecord::of_position(&position)));
+    older.push((older.len(), ChangelogRecord::from_position(&position)));
     older
 }
 
@@ -471,7 +470,7 @@ proptest! {
             let new = clusterer.take_new();
             let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
             let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
-            let records: Vec<_> = written.chain([ChangelogRecord::of_position(&position)]).collect();
+            let records: Vec<_> = written.chain([ChangelogRecord::from_position(&position)]).collect();
             older.extend(records.into_iter().map(|record| (0, record)));
             if matches!(step.act, Act::Restore(_)) {
                 clusterer = restored(&older, &ClusterRules::expiry_only(expiry.clone()), true).expect("whole").clusterer;

@@ -16,7 +16,7 @@ pub(super) const SUFFIX: &[u8] = b"/texts";
 
 impl ChangelogRecord {
     /// Returns the records of consecutive texts. `founded` is the number of centroids founded so far.
-    pub fn of_texts(
+    pub fn from_texts(
         new: &[NewText],
         founded: u64,
         log_generation: u32,

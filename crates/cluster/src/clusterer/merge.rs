@@ -82,11 +82,12 @@ impl Clusterer {
 
     fn merge_all_texts(&mut self, texts: &[SeenText]) -> Result<(), TableFault> {
         self.index_pending()?;
-        self.find_alive()?;
+        self.find_first_unexpired()?;
         let keys: Vec<Option<u128>> = texts.iter().map(|text| Some(text.key)).collect();
         let old = self.table.old_texts(&keys)?;
         for (at, text) in texts.iter().enumerate() {
-            let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+            let unexpired =
+                Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
             let old = old.get(at).copied().flatten().filter(|number| unexpired.has(*number));
             if unexpired.cluster_of(text.key).or(old).is_none() && unexpired.has(text.cluster) {
                 self.enter_text(self.position.next_log_offset, text.key, text.cluster);

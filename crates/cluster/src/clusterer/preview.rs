@@ -104,7 +104,7 @@ impl Clusterer {
         };
         let log_time = self.position.log_time.max(record.log_time);
         let bounds = self.bounds.raised(&self.expiry, self.founded(), log_time);
-        Ok(self.alive_at(bounds, first_time)?.0)
+        Ok(self.first_unexpired_at(bounds, first_time)?.0)
     }
 
     /// Returns the centroid of the cluster with this id, if it has not expired, with page id and url of the
@@ -128,7 +128,7 @@ impl Clusterer {
         if let Some((page_id, url)) = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(low)) {
             (centroid.page_id, centroid.url) = (page_id.into(), url.into());
         }
-        let first = self.alive_at(self.bounds, self.first_time)?.0;
+        let first = self.first_unexpired_at(self.bounds, self.first_time)?.0;
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
         Ok((unexpired.has(low) && centroid.log_offset == id.log_offset).then_some(centroid))
     }

@@ -190,7 +190,7 @@ impl Clusterer {
     /// Returns the last crawl of this url, and the number of its cluster, if the cluster has not expired.
     fn known(&self, key: u128, url: &str) -> Option<(Crawl, u64)> {
         let (crawl, cluster) = self.crawls.as_ref()?.get(key, url)?;
-        (cluster >= self.alive.0).then(|| (crawl.clone(), cluster))
+        (cluster >= self.first_unexpired.0).then(|| (crawl.clone(), cluster))
     }
 
     /// Removes the page with this url, which no longer counts, from the cluster with this number.

@@ -41,8 +41,9 @@ impl Clusterer {
     ) -> Result<Found, TableFault> {
         self.index_pending()?;
         // A known text whose cluster has expired must not suppress the look-up of near centroids.
-        self.find_alive()?;
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        self.find_first_unexpired()?;
+        let unexpired =
+            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
         let mut open: Vec<Option<u128>> = asked.iter().map(|asked| asked.map(|(_, key)| key)).collect();
         let mut by_text = vec![false; asked.len()];
         for (key, known) in open.iter_mut().zip(&mut by_text) {
@@ -67,7 +68,8 @@ impl Clusterer {
         key: u128,
         old: Option<u64>,
     ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let unexpired =
+            Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
         unexpired.with_text((query, key), old, &mut self.scratch)
     }
 

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_values_within_the_radius_once() {
+    fn lists_each_value_within_the_radius_once() {
         for (width, radius) in [(1, 0), (1, 3), (8, 0), (8, 1), (10, 3), (13, 4), (64, 1)] {
             let masks = masks(width, radius);
             let mut sorted = masks.to_vec();

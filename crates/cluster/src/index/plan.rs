@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn more_centres_ask_for_wider_blocks() {
+    fn more_centroids_lead_to_wider_blocks() {
         let widest = |centroids, max_distance| {
             let (plan, _) = Plan::choose(centroids, max_distance, &[0.5; 64]);
             plan.keys().map(|key| key.width()).max().unwrap_or(0)

@@ -137,13 +137,13 @@ impl TopicIds {
 
     /// Keeps only the ids of page topic and log, which the offsets of a fingerprint worker belong to.
     #[must_use]
-    pub fn of_pages(self) -> Self {
+    pub fn for_pages(self) -> Self {
         Self { changelog: None, ..self }
     }
 
     /// Keeps only the ids of log and changelog, which a centroid table belongs to.
     #[must_use]
-    pub fn of_table(self) -> Self {
+    pub fn for_table(self) -> Self {
         Self { pages: None, ..self }
     }
 
@@ -210,8 +210,8 @@ mod tests {
             assert_eq!((replaced.which, Some(replaced.found)), (which, id(9)));
             assert!(replaced.to_string().contains("was deleted and created again"), "{replaced}");
         }
-        assert_eq!(known.of_pages().verify(&TopicIds { changelog: id(9), ..known }), Ok(()));
-        assert_eq!(known.of_table().verify(&TopicIds { pages: id(9), ..known }), Ok(()));
+        assert_eq!(known.for_pages().verify(&TopicIds { changelog: id(9), ..known }), Ok(()));
+        assert_eq!(known.for_table().verify(&TopicIds { pages: id(9), ..known }), Ok(()));
         assert_eq!(
             TopicIds { log: None, ..known }.or(TopicIds { log: id(5), pages: id(6), ..known }).log,
             id(5)

@@ -74,21 +74,21 @@ impl Counts {
 
     /// Returns the number of verdicts of this kind.
     #[must_use]
-    pub fn of_kind(&self, kind: Kind) -> u64 {
+    pub fn verdicts_of_kind(&self, kind: Kind) -> u64 {
         self.kind(kind).load(Ordering::Relaxed)
     }
 
     /// Returns the number of all verdicts and dead letters.
     #[must_use]
     pub fn records(&self) -> u64 {
-        let verdicts: u64 = Kind::ALL.iter().map(|kind| self.of_kind(*kind)).sum();
+        let verdicts: u64 = Kind::ALL.iter().map(|kind| self.verdicts_of_kind(*kind)).sum();
         verdicts + self.dead_letters()
     }
 
     /// Returns the number of exact and near duplicates.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
-        self.of_kind(Kind::ExactDuplicate) + self.of_kind(Kind::NearDuplicate)
+        self.verdicts_of_kind(Kind::ExactDuplicate) + self.verdicts_of_kind(Kind::NearDuplicate)
     }
 
     /// Returns the number of records that could not be read as pages.
@@ -111,7 +111,7 @@ impl Counts {
 
     /// Returns the number of dead letters of this cause.
     #[must_use]
-    pub fn of_cause(&self, cause: &Cause) -> u64 {
+    pub fn dead_letters_of_cause(&self, cause: &Cause) -> u64 {
         lock(&self.causes).get(cause).copied().unwrap_or(0)
     }
 

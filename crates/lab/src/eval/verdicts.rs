@@ -53,7 +53,7 @@ impl StreamScore {
     ///
     /// # Errors
     /// [`Misfit`] unless there is exactly one verdict for each page.
-    pub fn of_verdicts(
+    pub fn from_verdicts(
         pages: &[(String, Label)],
         verdicts: Vec<GivenVerdict>,
         seed: u64,
@@ -138,7 +138,7 @@ mod tests {
             verdict("d", Kind::ExactDuplicate, "a"),
             verdict("e", Kind::NearDuplicate, "of another run"),
         ];
-        let score = StreamScore::of_verdicts(&pages, verdicts, 1).expect("they fit");
+        let score = StreamScore::from_verdicts(&pages, verdicts, 1).expect("they fit");
         assert_eq!((score.right, score.wrong, score.missed), (1, 2, 1));
         assert_eq!((score.undecidable, score.centroids), (1, 1));
         assert_eq!((score.precision.value, score.recall.value), (1.0 / 3.0, 0.5));
@@ -148,7 +148,8 @@ mod tests {
     fn refuses_verdicts_that_do_not_fit_the_pages() {
         let pages = [page("a", "1", LabelKind::New), page("b", "1", LabelKind::Dup)];
         let unique = |id| verdict(id, Kind::Unique, id);
-        let refused = |verdicts| StreamScore::of_verdicts(&pages, verdicts, 1).expect_err("it does not fit");
+        let refused =
+            |verdicts| StreamScore::from_verdicts(&pages, verdicts, 1).expect_err("it does not fit");
         assert_eq!(
             refused(vec![unique("a")]),
             Misfit::NoVerdict { missing: 1, pages: 2, first: "b".to_owned() }
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(refused(vec![unique("a"), unique("a")]), Misfit::SameVerdict("a".to_owned()));
         assert_eq!(refused(vec![unique("x")]), Misfit::NoPage("x".to_owned()));
         let twice = [pages[0].clone(), pages[0].clone()];
-        let of_two = StreamScore::of_verdicts(&twice, vec![], 1).expect_err("one id");
+        let of_two = StreamScore::from_verdicts(&twice, vec![], 1).expect_err("one id");
         assert_eq!(of_two, Misfit::SamePage("a".to_owned()));
     }
 }

@@ -86,7 +86,7 @@ fn keys_of_what_has_expired_go() {
 
 /// The power fails at each operation that writes while runs are merged.
 #[test]
-fn power_may_go_while_runs_are_merged_on_demand() {
+fn a_power_failure_while_runs_are_merged_on_demand_leaves_a_saved_table() {
     let detector = coloured();
     let expiry = ExpiryConfig { max_age_days: Some(12), centroids_max: 200 };
     let records = stream(330);

@@ -15,7 +15,7 @@ use leitong_fingerprint::detectors::simhash::SimHashConfig;
 
 /// Centroids that do not fit on the disk wait in memory, up to a limit, and are written once there is room.
 #[test]
-fn a_full_disk_is_borne_for_a_time() {
+fn decisions_continue_while_a_disk_is_full_for_a_short_time() {
     let detector = coloured();
     let expiry = ExpiryConfig::default();
     let records = stream(700);

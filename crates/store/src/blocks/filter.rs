@@ -250,7 +250,7 @@ mod tests {
             .into_iter()
             .flat_map(|size| [PlaceBits::SIX, PlaceBits::SEVEN, PlaceBits::EIGHT].map(|bits| (size, bits)))
         {
-            let mut random = Random::of_seed(size);
+            let mut random = Random::from_seed(size);
             let keys: Vec<u64> = (0..size).map(|_| random.next_bits()).collect();
             let filter = FilterBuilder::default().filter_of(&keys, place_bits);
             assert!(keys.iter().all(|key| filter.has(*key)), "{size}, {place_bits:?}");
@@ -267,7 +267,7 @@ mod tests {
 
     /// The filter is part of a file format: every later version must read the same from disk.
     #[test]
-    fn stays_what_it_is() {
+    fn the_bytes_of_a_filter_never_change() {
         let keys: Vec<u64> = (0..1_000_u64).map(|key| key.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let sums = [PlaceBits::SIX, PlaceBits::SEVEN, PlaceBits::EIGHT].map(|bits| {
             xxhash_rust::xxh3::xxh3_64(&FilterBuilder::default().filter_of(&keys, bits).to_bytes())

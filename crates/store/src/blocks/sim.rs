@@ -145,7 +145,7 @@ impl SimFolder {
     /// the seed decides.
     pub fn after_power_loss(&self, seed: u64) -> Self {
         let state = self.state();
-        let mut random = Random::of_seed(seed);
+        let mut random = Random::from_seed(seed);
         let mut names = BTreeMap::new();
         let all = state.names.keys().chain(state.synced_names.keys());
         for name in all.collect::<std::collections::BTreeSet<_>>() {

@@ -261,8 +261,8 @@ pub(super) fn coloured() -> Arc<dyn Detector> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// This holds for any batches, restarts between them, expiry, corpora, very many centroids under one key,
-    /// and any number of the first centroid.
+    /// This holds for any batches, restarts between them, expiry, corpora, very many centroids under one key, and any
+    /// number that the first centroid has.
     #[test]
     fn decides_what_the_table_in_memory_decides(
         records in events(900), expiry in expiry(), batch in 1..80_usize, restart_every in 1..9_usize,
@@ -295,7 +295,7 @@ proptest! {
 
 /// Returns pages, most of which found a cluster, in random order.
 pub(super) fn stream(count: usize) -> Vec<FingerprintRecord> {
-    let mut random = Random::of_seed(5);
+    let mut random = Random::from_seed(5);
     let event = |number: usize| Event {
         corpus: number.is_multiple_of(3).into(),
         key: 7,
@@ -310,7 +310,7 @@ pub(super) fn stream(count: usize) -> Vec<FingerprintRecord> {
 /// The power fails at an operation that writes. The table that was saved last is complete then, and continues
 /// as if nothing had happened.
 #[test]
-fn power_may_go_at_any_moment() {
+fn a_power_failure_at_any_moment_leaves_a_saved_table() {
     let detector = coloured();
     let expiry = ExpiryConfig { max_age_days: Some(12), centroids_max: 200 };
     let records = stream(330);
@@ -446,7 +446,7 @@ fn detectors_without_keys_are_refused() {
 #[test]
 fn every_detector_decides_on_disk_what_it_decides_in_memory() {
     let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("the defaults");
-    let mut random = Random::of_seed(3);
+    let mut random = Random::from_seed(3);
     let words: Vec<String> = (0..400).map(|number| format!("word{}", number * 7_919 % 1_000)).collect();
     let sentence = |random: &mut Random| {
         let word = |random: &mut Random| {
@@ -517,7 +517,7 @@ pub(super) fn founding(number: u64) -> FingerprintRecord {
 
 /// With threads and a real folder: the same decisions, few runs, and 20 bytes of memory per centroid.
 #[test]
-fn threads_seal_and_merge_beside_the_decisions() {
+fn threads_seal_and_merge_while_decisions_continue() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
     let expiry = ExpiryConfig::default();
     let folder = tempfile::tempdir().expect("a folder");

@@ -311,7 +311,7 @@ mod tests {
     fn equal_letters_have_equal_hashes_and_others_have_not() {
         let sampling = Sampling::new(4, 3).with_ends();
         let (mut hashes, mut spellings) = (BTreeSet::new(), BTreeSet::new());
-        let mut random = leitong_base::random::Random::of_seed(1);
+        let mut random = leitong_base::random::Random::from_seed(1);
         let text: String =
             (0..20_000).map(|_| ['a', 'b', 'c', '中', '文', ' ', '.'][random.below(7)]).collect();
         let mut pairs = BTreeSet::new();

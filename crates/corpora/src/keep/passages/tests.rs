@@ -91,7 +91,7 @@ fn spelled(text: &str) -> String {
 
 /// Documents with planted passages of 200 characters, each in twelve documents, and one in nine.
 fn planted(seed: u64) -> (Vec<Document>, Vec<String>) {
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let passages: Vec<String> = (0..40).map(|at| prose(&mut random, 200, at % 2 == 0)).collect();
     let rare = prose(&mut random, 400, false);
     let mut parts: Vec<Vec<&str>> = vec![Vec::new(); 120];
@@ -148,7 +148,7 @@ fn little_memory_gives_the_same_list() {
 
 #[test]
 fn whole_lines_are_listed_whole_and_as_they_were_joined() {
-    let mut random = Random::of_seed(3);
+    let mut random = Random::from_seed(3);
     let footer = "share this page with friends\nall rights reserved by the owner\nprint · send · save\n\
                   terms of use and privacy";
     let documents: Vec<_> = (0..12)
@@ -187,8 +187,8 @@ fn cpu_time() -> Duration {
 /// twenty others have.
 #[test]
 #[ignore = "measures"]
-fn documents_per_second() {
-    let mut random = Random::of_seed(1);
+fn measures_documents_per_second() {
+    let mut random = Random::from_seed(1);
     let planted: Vec<String> = (0..1_000).map(|at| prose(&mut random, 200, at % 3 == 0)).collect();
     let footer = "share this page with friends\nall rights reserved by the owner\nterms of use and privacy\n";
     let documents: Vec<Document> = (0..20_000)

@@ -281,7 +281,7 @@ impl<'a> Verifier<'a> {
         let Some(place) = decision.text else { return Ok(check) };
         let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(check) };
         let kept = self.table.as_ref().map_or(&self.kept, TableTexts::kept);
-        let kept: Vec<KeptText> = kept.of_cluster(decision.founded).collect();
+        let kept: Vec<KeptText> = kept.texts_of_cluster(decision.founded).collect();
         // Of equal texts, only one has to be read.
         let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.hash);
         // Otherwise the first one, which survives, then those that were kept last.

@@ -210,7 +210,7 @@ impl KeptTexts {
     }
 
     /// Returns the texts of a cluster in the order in which they were added.
-    pub(crate) fn of_cluster(&self, founder: u64) -> impl Iterator<Item = KeptText> + '_ {
+    pub(crate) fn texts_of_cluster(&self, founder: u64) -> impl Iterator<Item = KeptText> + '_ {
         self.first.get(&founder).into_iter().chain(self.more.get(&founder).into_iter().flatten()).copied()
     }
 }
@@ -331,7 +331,7 @@ impl TableTexts {
         // They belong to completed runs.
         let run = std::mem::take(&mut self.run);
         for founder in founders {
-            for text in kept.of_cluster(founder) {
+            for text in kept.texts_of_cluster(founder) {
                 self.add(founder, &old.read(text.place)?)?;
             }
         }
@@ -486,7 +486,7 @@ mod tests {
         let places = || {
             let texts = TableTexts::open(folder.path(), founded)?;
             io::Result::Ok(
-                (0..4).map(|founder| texts.kept.of_cluster(founder).collect()).collect::<Vec<Vec<_>>>(),
+                (0..4).map(|founder| texts.kept.texts_of_cluster(founder).collect()).collect::<Vec<Vec<_>>>(),
             )
         };
         let sound = places().expect("a sound file");
@@ -521,7 +521,7 @@ mod tests {
             TableTexts::open(folder.path(), Founded { oldest, before }).expect("a file of texts")
         };
         let text = |texts: &TableTexts, founder| {
-            let found = texts.kept().of_cluster(founder);
+            let found = texts.kept().texts_of_cluster(founder);
             found.map(|text| texts.read(text.place).expect("read")).collect::<Vec<_>>()
         };
         let mut texts = open(0, 0);

@@ -92,7 +92,7 @@ mod tests {
         let mut terms = Terms::default();
         segmenter.segment(&Document::from_text(None, &text), &mut terms);
         let network =
-            Network::of_words(&WordNetworkConfig::default(), &Resources::default()).expect("no files");
+            Network::word_network(&WordNetworkConfig::default(), &Resources::default()).expect("no files");
         let fingerprint = network.fingerprint(&terms).expect("key words");
         let whole = read(&fingerprint);
         assert!(whole.positions.iter().flatten().any(|position| *position > 300));

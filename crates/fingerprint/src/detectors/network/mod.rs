@@ -64,7 +64,7 @@ impl ConceptNetworkConfig {
     /// # Errors
     /// [`ResourceError`] if a lexicon or the IDF table cannot be used.
     pub fn detector(&self, resources: &Resources) -> Result<Box<dyn Detector>, ResourceError> {
-        Ok(Box::new(Network::of_concepts(self, resources)?))
+        Ok(Box::new(Network::concept_network(self, resources)?))
     }
 }
 
@@ -74,7 +74,7 @@ impl WordNetworkConfig {
     /// # Errors
     /// [`ResourceError`] if the IDF table cannot be used.
     pub fn detector(&self, resources: &Resources) -> Result<Box<dyn Detector>, ResourceError> {
-        Ok(Box::new(Network::of_words(self, resources)?))
+        Ok(Box::new(Network::word_network(self, resources)?))
     }
 }
 
@@ -94,9 +94,9 @@ struct Network {
 
 impl Network {
     /// Creates the detector `concept-network`.
-    fn of_concepts(config: &ConceptNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
+    fn concept_network(config: &ConceptNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let lexicon = ConceptLexicon::new(&resources.concepts)?;
-        let network = Self::of_words(
+        let network = Self::word_network(
             &WordNetworkConfig { graph: config.graph.clone(), near: config.near.clone() },
             resources,
         )?;
@@ -109,7 +109,7 @@ impl Network {
     }
 
     /// Creates the baseline `word-network`.
-    fn of_words(config: &WordNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
+    fn word_network(config: &WordNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
         Ok(Self {
             name: "word-network",
             graph: config.graph.clone(),

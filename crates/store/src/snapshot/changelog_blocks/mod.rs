@@ -10,7 +10,7 @@
 //!
 //! Invariants: the file names only committed centroids, because it is written when all of the table is
 //! committed. The tail of the changelog contains the youngest centroid in a block again, which shows that
-//! both fit ([`Restoration::of_old`](leitong_cluster::changelog::Restoration::of_old)). A file that
+//! both fit ([`Restoration::after_old`](leitong_cluster::changelog::Restoration::after_old)). A file that
 //! does not fit is not used, which costs only time. Memory: the indexes and the articles.
 
 #[cfg(test)]

@@ -181,7 +181,7 @@ impl Worker {
         let files = Arc::new(folder.clone());
         let opened = blocks.open(files, &detector(), expiry.clone(), options());
         let OpenBlocks { clusterer, store, newest } = opened.map_err(|why| why.to_string())?;
-        let restoration = Restoration::of_old(clusterer, newest, &last, detector());
+        let restoration = Restoration::after_old(clusterer, newest, &last, detector());
         let clusterer = read(restoration, kept, from).map_err(|error| error.to_string())?;
         let (folder, expiry) = (folder.clone(), expiry.clone());
         Ok(Some(Self { folder, clusterer, store, expiry, taken_up: true }))
@@ -195,7 +195,7 @@ impl Worker {
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, 0);
         let empty = Clusterer::with_old(detector(), expiry.clone(), Position::default(), None, old);
         let empty = empty.expect("there are no blocks yet");
-        let restoration = Restoration::of_empty(empty, detector());
+        let restoration = Restoration::into_empty(empty, detector());
         let restoration = match last_position(kept) {
             Some(last) => restoration.going_up_to(&last),
             None => restoration,
@@ -270,8 +270,8 @@ fn written(clusterer: &mut Clusterer) -> Result<Vec<ChangelogRecord>, TableFault
     let detector = detector();
     let centroids = new.iter().map(|new| new.to_record(9, 0, &*detector));
     let texts = clusterer.take_new_texts();
-    let texts = ChangelogRecord::of_texts(&texts, clusterer.founded(), 9, 0);
-    Ok(centroids.chain(texts).chain([ChangelogRecord::of_position(&position)]).collect())
+    let texts = ChangelogRecord::from_texts(&texts, clusterer.founded(), 9, 0);
+    Ok(centroids.chain(texts).chain([ChangelogRecord::from_position(&position)]).collect())
 }
 
 fn commit(written: Vec<ChangelogRecord>, kept: &mut Kept, next: &mut u64) {
@@ -421,7 +421,7 @@ fn blocks_of_another_changelog_are_refused() {
         let (_, last) = kept.last_mut().expect("a position");
         let mut position = proto::Position::decode(last.value.as_deref().unwrap_or_default()).expect("whole");
         change(&mut position);
-        *last = ChangelogRecord::of_position(&position);
+        *last = ChangelogRecord::from_position(&position);
         refused(&kept)
     };
     let why = of_position(&|position| position.table_id = Some(8));

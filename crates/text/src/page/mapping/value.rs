@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_described() {
+    fn an_error_describes_the_value_that_was_found() {
         let long = format!("\"{}\"", "x".repeat(100));
         for (json, expected) in [
             ("{}", "an object"),

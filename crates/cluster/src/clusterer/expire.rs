@@ -1,0 +1,140 @@
+//! Expiry: advances the log time, and removes the centroids that have expired by age or number.
+//!
+//! In: the time of each record, and the settings. Invariants: bounds never decrease; centroids leave oldest first; what
+//! has expired is a function of the log. Cost: a binary search whenever log time moves past centroids, and at most
+//! [`AGED_FREED_PER_RECORD`] removals for age per record, so a leap of log time delays no decision.
+
+use super::Clusterer;
+use crate::{Bounds, TableFault};
+use leitong_base::record::Timestamp;
+
+/// Maximum number of centroids removed for their age at one record. It is more than one record can found, so
+/// the table catches up, and few enough that a leap of log time does not remove millions at once. Until they
+/// are removed, their age keeps them from matching.
+const AGED_FREED_PER_RECORD: u64 = 16;
+
+impl Clusterer {
+    /// Advances the log time, which is the running maximum. Centroids from before the first record with a
+    /// time count as founded then. So founding times never decrease from a centroid to a younger one.
+    pub(super) fn advance(&mut self, log_time: Option<Timestamp>) {
+        if self.position.log_time.is_none() && log_time.is_some() {
+            self.first_time = log_time;
+        }
+        self.position.log_time = self.position.log_time.max(log_time);
+        self.raise_bounds();
+    }
+
+    /// Raises the bounds by what was founded and by log time. They never decrease.
+    pub(super) fn raise_bounds(&mut self) {
+        self.bounds = self.bounds.raised(&self.expiry, self.founded(), self.position.log_time);
+        self.table.seen.raise();
+    }
+
+    /// Applies the present settings to a restored table, and removes all that has expired.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn evict_expired(&mut self) -> Result<(), TableFault> {
+        self.attempt(|table| {
+            table.raise_bounds();
+            table.find_first_unexpired()?;
+            table.forget_below(table.first_unexpired.0);
+            Ok(())
+        })
+    }
+
+    /// Removes the centroids below this number.
+    pub fn forget_below(&mut self, number: u64) {
+        let number = number.min(self.founded());
+        (self.table.first()..number).for_each(|_| self.remove_oldest());
+    }
+
+    pub(super) fn remove_oldest(&mut self) {
+        self.table.remove_oldest(&*self.detector);
+        if let Some(canonicals) = &mut self.canonicals {
+            canonicals.forget_below(self.table.first());
+        }
+        if let Some(crawls) = &mut self.crawls {
+            crawls.forget_below(self.table.first());
+        }
+    }
+
+    /// Removes the oldest centroid if it was founded at `log_offset`. Returns false if it was not.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn forget_oldest(&mut self, log_offset: u64) -> Result<bool, TableFault> {
+        self.attempt(|table| {
+            let is_oldest = table.oldest_log_offset()? == Some(log_offset);
+            if is_oldest {
+                table.remove_oldest();
+            }
+            Ok(is_oldest)
+        })
+    }
+
+    /// Returns the log offset at which the oldest centroid was founded.
+    ///
+    /// # Errors
+    /// [`TableFault`].
+    pub fn oldest_log_offset(&self) -> Result<Option<u64>, TableFault> {
+        self.check()?;
+        Ok(self.table.founded(self.table.first())?.map(|(log_offset, _)| log_offset))
+    }
+
+    /// Removes centroids in excess of the maximum, and some that are too old by log time. Both rules take the
+    /// oldest first: log time never decreases, so it orders centroids as their founding does.
+    pub(super) fn expire(&mut self) -> Result<(), TableFault> {
+        self.find_first_unexpired()?;
+        let aged = self.first_unexpired.0.min(self.table.first() + AGED_FREED_PER_RECORD);
+        self.forget_below(self.bounds.dead_below.max(aged));
+        Ok(())
+    }
+
+    /// Updates which centroid is the oldest unexpired one.
+    pub(super) fn find_first_unexpired(&mut self) -> Result<(), TableFault> {
+        self.first_unexpired = self.first_unexpired_at(self.bounds, self.first_time)?;
+        self.table.seen.forget_below(self.first_unexpired.0);
+        Ok(())
+    }
+
+    /// Returns the value of `first_unexpired` within these bounds, which are the present ones or greater ones.
+    pub(super) fn first_unexpired_at(
+        &self,
+        bounds: Bounds,
+        first_time: Option<Timestamp>,
+    ) -> Result<(u64, Option<Timestamp>), TableFault> {
+        let mut alive = self.first_unexpired;
+        let first = self.table.first().max(bounds.dead_below.min(self.founded()));
+        if alive.0 < first {
+            alive = (first, None);
+        }
+        let Some(before) = bounds.dead_before else { return Ok(alive) };
+        let end = self.founded();
+        let founded_at = |number| -> Result<Option<Timestamp>, TableFault> {
+            Ok(self.table.founded(number)?.and_then(|(_, time)| time.or(first_time)))
+        };
+        let too_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
+        let known = match alive.1 {
+            None => founded_at(alive.0)?,
+            known => known,
+        };
+        if !too_old(known) {
+            return Ok((alive.0, known));
+        }
+        // Searches in steps that double, and then between the last two, since time may leap over millions of
+        // centroids.
+        let mut old = alive.0;
+        let mut step = 1;
+        while old + step < end && too_old(founded_at(old + step)?) {
+            old += step;
+            step *= 2;
+        }
+        let mut young = (old + step).min(end);
+        while young - old > 1 {
+            let middle = old.midpoint(young);
+            if too_old(founded_at(middle)?) { old = middle } else { young = middle }
+        }
+        Ok((young, founded_at(young)?))
+    }
+}
