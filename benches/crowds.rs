@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use leitong::config::detectors::detector;
 use leitong::config::{Config, ExpiryConfig};
+use leitong::detector;
 use leitong_base::random::Random;
 use leitong_base::record::FingerprintRecord;
 use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position};

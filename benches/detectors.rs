@@ -6,9 +6,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use leitong::config::detectors::{self, BASELINES, DETECTORS};
-use leitong::config::{Config, load};
+use leitong::{Config, DETECTORS, detector};
 use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::BASELINES;
 use leitong_fingerprint::resources::Resources;
 use leitong_fingerprint::secret::Secret;
 use leitong_text::extract::Document;
@@ -30,9 +30,9 @@ fn main() {
     // A detector file may refer to lexicons and tables.
     let config = std::env::var("LEITONG_CONFIG").map_or_else(
         |_| Config::default(),
-        |path| load::load_variant(Path::new(&path)).expect("a right detector file"),
+        |path| Config::from_detector_file(path).expect("a right detector file"),
     );
-    let resources = load::resources(&config).expect("files that can be read");
+    let resources = config.resources().expect("files that can be read");
     let segmenter = Segmenter::new(&config.segment, &Lexicons::default()).expect("the default settings");
     let mut detectors: Vec<(String, Box<dyn Detector>)> = DETECTORS
         .iter()
@@ -70,7 +70,7 @@ fn by_length(
     let mut all_nodes = Config { detector: "word-network".into(), ..config.clone() };
     let settings = serde_json::json!({ "graph": { "hubs": 256 } });
     all_nodes.word_network = serde_json::from_value(settings).expect("settings of the network");
-    let all_nodes = detectors::detector("word-network", &all_nodes, resources).expect("a detector");
+    let all_nodes = detector("word-network", &all_nodes, resources).expect("a detector");
     let all_nodes = ("`word-network`, all nodes tried".to_owned(), all_nodes.expect("right files"));
     let texts: Vec<Vec<Terms>> = LENGTHS.iter().map(|bytes| texts(*bytes)).collect();
     let heads = LENGTHS.iter().zip(&texts).map(|(bytes, texts)| format!("{bytes} bytes ({})", texts.len()));

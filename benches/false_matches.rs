@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use leitong::config::Config;
-use leitong::config::detectors::detector;
+use leitong::detector;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::resources::Resources;
 use leitong_text::extract::Document;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use leitong::config::Config;
-use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::pipeline::FingerprintStage;
 use leitong_base::record::Place;
 use leitong_corpora::source::{Input, InputRules, Inputs, Payload, Record, Source};
 use serde_json::{Value, json};

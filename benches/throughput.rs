@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use leitong::config::Config;
-use leitong::pipeline::cluster_stage::ClusterStage;
-use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::pipeline::ClusterStage;
+use leitong::pipeline::FingerprintStage;
 use leitong_base::record::{Place, Timestamp};
 use leitong_cluster::verdict::Conclusion;
 use leitong_cluster::{Centroid, ClusterRules, Clusterer, Position};

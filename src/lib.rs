@@ -81,14 +81,14 @@ mod cli;
 #[cfg(feature = "program")]
 pub use cli::main;
 pub use config::Config;
-pub use config::detectors::detector;
+pub use config::detectors::{DETECTORS, detector};
 pub use config::load::ConfigError;
 pub use deduplicator::{Deduplicator, RecordError, Table};
 pub use leitong_base::record::{Credits, PublicationTime, Reason};
 pub use leitong_cluster::verdict::{self, Kind, Verdict};
 pub use leitong_fingerprint::{self as fingerprint, Comparison, Detector};
 pub use leitong_store::snapshot::SnapshotError;
-pub use leitong_text::extract::{self, Document, ExtractConfig, Extractor};
+pub use leitong_text::extract::{self, Document, Extractor};
 pub use leitong_text::page::{self, Body, Page};
 pub use leitong_text::segment::{self, Segmenter, Terms};
 

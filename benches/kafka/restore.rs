@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leitong::config::Config;
-use leitong::config::hash::cluster_hash;
-use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::pipeline::FingerprintStage;
 use leitong_base::proto;
 use leitong_cluster::changelog::{ChangelogRecord, Identity};
 use leitong_cluster::log::{TopicIds, Watermarks};
@@ -74,7 +73,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
         log_partition: 0,
         log_partition_count: 1,
         fingerprint_hash: stage.fingerprint_hash(),
-        cluster_hash: cluster_hash(&config, &**detector),
+        cluster_hash: config.table_settings(detector, stage.fingerprint_hash()).cluster_hash,
         corpus_hash: 0,
         app_hash: 0,
         topic_ids: TopicIds::default(),
@@ -86,7 +85,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
     let message = identity.position(&clusterer, 0, Some(1), &Watermarks::default());
     let message = message.expect("in memory");
     let message = proto::Position { centroid_count: count, oldest_log_offset: Some(0), ..message };
-    let record = ChangelogRecord::of_position(&message);
+    let record = ChangelogRecord::from_position(&message);
     topics::send(&producer, &topic, &Row { key: Some(record.key), value: record.value, ..Row::default() });
     producer.flush(Duration::from_secs(120)).expect("delivered");
     installation

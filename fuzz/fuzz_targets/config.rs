@@ -8,13 +8,13 @@ mod common;
 
 use std::path::Path;
 
-use leitong::config::load::parse;
+use leitong::Config;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let lookup = |name: &str| name.len().is_multiple_of(2).then(|| format!("{name}\"\n[x]\u{1b}"));
-    match parse(&text, Path::new("fuzz.toml"), lookup) {
+    match Config::parse(&text, Path::new("fuzz.toml"), lookup) {
         Ok(config) => {
             let threads = config.pipeline.threads;
             assert!(threads <= 1024 && config.page.bytes_max >= 1024);

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use common::assert_within_limits;
 use leitong::config::InputConfig;
 use leitong::config::kafka::PagesConfig;
-use leitong::pipeline::page_message::Message;
+use leitong::pipeline::Message;
 use leitong_base::record::Received;
 use leitong_text::page::PageConfig;
 use leitong_text::page::mapping::{Mapping, MessageOutcome, PRESETS, Recognizer, Survey};

@@ -9,7 +9,7 @@ mod common;
 
 use common::assert_within_limits;
 use leitong::config::kafka::{PageFormat, PagesConfig, UrlFrom};
-use leitong::pipeline::page_message::Message;
+use leitong::pipeline::Message;
 use leitong_base::proto;
 use leitong_base::record::Received;
 use leitong_text::page::PageConfig;

@@ -10,7 +10,7 @@ use std::io::BufReader;
 
 use common::{assert_readable, assert_within_limits};
 use leitong::config::{Config, PageConfig};
-use leitong::pipeline::page_reader::PageReader;
+use leitong::pipeline::PageReader;
 use leitong_base::record::Place;
 use leitong_corpora::source::{Source, WarcReader};
 use leitong_text::page::mapping::MessageOutcome;

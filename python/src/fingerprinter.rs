@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use leitong::Page;
-use leitong::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
+use leitong::pipeline::{FingerprintStage, Workspace};
 use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use leitong_cluster::log::Unplaced;
 use pyo3::exceptions::PyValueError;

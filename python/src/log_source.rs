@@ -1,6 +1,6 @@
 //! Turns records made on many machines into records of the fingerprint log.
 
-use leitong::pipeline::log_source;
+use leitong::pipeline::{self, LOG_PARTITIONS_MAX};
 use leitong_base::record::Timestamp;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,7 +21,7 @@ const NAME_BYTES_MAX: usize = 249;
 /// Writing the same records again, from the first one, changes nothing: each counts once.
 #[pyclass(frozen, module = "leitong")]
 pub(crate) struct LogSource {
-    inner: ProcessLock<log_source::LogSource>,
+    inner: ProcessLock<pipeline::LogSource>,
 }
 
 #[pymethods]
@@ -40,15 +40,15 @@ impl LogSource {
                 name.len()
             )));
         }
-        if !(1..=log_source::LOG_PARTITIONS_MAX).contains(&log_partitions) {
+        if !(1..=LOG_PARTITIONS_MAX).contains(&log_partitions) {
             return Err(PyValueError::new_err(format!(
                 "log_partitions = {log_partitions}: give the number of partitions that the log has, 1 to {}",
-                log_source::LOG_PARTITIONS_MAX
+                LOG_PARTITIONS_MAX
             )));
         }
         let log_time = log_time.map(|time| timestamp(time, "log_time")).transpose()?;
         let log_time = log_time.unwrap_or_else(Timestamp::now);
-        let source = log_source::LogSource::new(name, epoch, log_partitions, log_time);
+        let source = pipeline::LogSource::new(name, epoch, log_partitions, log_time);
         Ok(Self { inner: ProcessLock::new("LogSource", source) })
     }
 

@@ -128,7 +128,7 @@ fn evaluated(arguments: &Arguments, config: &Config) -> anyhow::Result<Vec<Evalu
 }
 
 pub(super) fn evaluated_detector(name: String, config: &Config) -> anyhow::Result<EvaluatedDetector> {
-    let resources = load::resources(config).map_err(Wrong::from)?;
+    let resources = config.resources().map_err(Wrong::from)?;
     let detector = detectors::detector(&config.detector, config, &resources)
         .ok_or_else(|| wrong(format_args!("--detector {name:?}: {}", load::detectors_hint(&name))))?
         .map_err(wrong)?;

@@ -12,7 +12,7 @@ use super::documents;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::console::pages::is_text_file;
-use crate::pipeline::document::{self, Charset, Reading};
+use crate::pipeline::document::{self, Charset, DecodedDocument};
 use crate::pipeline::page_reader::PageReader;
 use leitong_base::terminal;
 use leitong_base::work::Work;
@@ -147,7 +147,7 @@ fn line(page: &Page, format: Format, extractor: &mut Extractor, work_max: u64) -
 }
 
 /// Describes a document as JSON.
-fn describe(reading: &Reading) -> Value {
+fn describe(reading: &DecodedDocument) -> Value {
     let Document { title, kind, paragraphs, wall, credits, .. } = &reading.document;
     json!({
         "title": title,

@@ -117,7 +117,7 @@ impl ComparedDetector {
 
 /// Returns the configuration with the detector, and all settings of detectors, of a detector file.
 pub(super) fn with_variant(config: Config, variant: &Path) -> anyhow::Result<Config> {
-    Ok(config.with_detector_of(load::load_variant(variant).map_err(Wrong::from)?))
+    Ok(config.with_detector_of(Config::from_detector_file(variant).map_err(Wrong::from)?))
 }
 
 /// Returns `detector` if there is a detector of this name.
@@ -135,7 +135,7 @@ pub(super) fn config(
     threads: Option<usize>,
 ) -> anyhow::Result<Config> {
     let mut config = match file {
-        Some(path) => load::load(path).map_err(Wrong::from)?,
+        Some(path) => Config::from_file(path).map_err(Wrong::from)?,
         None => Config::default(),
     };
     if let Some(detector) = detector {
@@ -195,6 +195,6 @@ pub(super) fn input_rules(config: &Config) -> anyhow::Result<InputRules> {
 
 /// Returns the segmenter of a configuration, with the word lists that it names.
 pub(super) fn segmenter(config: &Config) -> anyhow::Result<Segmenter> {
-    let lexicons = load::lexicons(config).map_err(Wrong::from)?;
+    let lexicons = config.lexicons().map_err(Wrong::from)?;
     Segmenter::new(&config.segment, &lexicons).map_err(wrong)
 }

@@ -21,7 +21,7 @@ pub struct AdminConfig {
 impl AdminConfig {
     /// Returns the error in these settings, if there is any.
     #[must_use]
-    pub fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<String> {
         let address = &self.address;
         (!address.is_empty() && !is_address(address, true)).then(|| {
             format!(

@@ -78,7 +78,7 @@ impl ApiConfig {
 
     /// Returns the first error in these settings, if there is any.
     #[must_use]
-    pub fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<String> {
         if !self.address.is_empty() && !is_address(&self.address, true) {
             return Some(format!(
                 "api.address = {:?}: must be ADDRESS:PORT, as in \"127.0.0.1:8642\" or \"0.0.0.0:8642\"",

@@ -2,14 +2,14 @@
 
 use super::Config;
 use leitong_fingerprint::Detector;
-pub use leitong_fingerprint::detectors::BASELINES;
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::resources::{ResourceError, Resources};
 
 /// Builds a detector with the settings of a configuration and the contents of the files it names.
-pub type Build = fn(&Config, &Resources) -> Result<Box<dyn Detector>, ResourceError>;
+pub(crate) type Build = fn(&Config, &Resources) -> Result<Box<dyn Detector>, ResourceError>;
 
-/// Every detector by name. New detectors are added here.
+/// Every detector by name, with the function that builds it. Those that are only for comparison are in
+/// [`BASELINES`](leitong_fingerprint::detectors::BASELINES).
 pub const DETECTORS: &[(&str, Build)] = &[
     ("simhash", |config, resources| Ok(Box::new(SimHash::keyed(&config.simhash, resources.secret.as_ref())))),
     ("paragraph", |config, resources| config.paragraph.detector(resources)),
@@ -25,6 +25,15 @@ pub const DETECTORS: &[(&str, Build)] = &[
 
 /// Builds the detector of this name with the settings of `config`; `None` if the name is unknown. Logs a note
 /// if the detector is less capable without files that the settings could name.
+///
+/// ```
+/// use leitong::{Config, detector};
+///
+/// let config = Config::default();
+/// let simhash = detector("simhash", &config, &config.resources()?).expect("a known name")?;
+/// assert_eq!(simhash.name(), "simhash");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`ResourceError`] if the contents of a file cannot be used.

@@ -1,8 +1,9 @@
 //! The hashes of settings by which Leitong keeps data apart that was made with different settings.
 //!
 //! Pages with different fingerprint hashes are never compared. A table is used only with the cluster hash
-//! that it was made with. The corpus hash and the reading hash tell that pages go to other partitions, or are
-//! read in another way. A setting that is left out at its default keeps the hashes of older tables.
+//! that it was made with. If the corpus hash differs, pages go to other partitions; if the reading hash differs,
+//! inputs are read in another way. A new setting is left out of a hash while it is at its default, so tables that
+//! are older than the setting stay valid.
 
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
@@ -17,7 +18,7 @@ use leitong_text::{decode, extract};
 /// dictionaries and stop words, versions of the algorithms, and the secret, which the hash does not reveal.
 /// Threads, paths and limits are not part of it.
 #[must_use]
-pub fn fingerprint_hash(
+pub(crate) fn fingerprint_hash(
     config: &Config,
     lexicons: &Lexicons,
     detector: &dyn Detector,
@@ -51,7 +52,7 @@ pub fn fingerprint_hash(
 
 /// Returns a hash of everything after the log that can change a decision.
 #[must_use]
-pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
+pub(crate) fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
     let mut settings = json!({
         "detector": detector.name(),
         "near": detector.near_settings(),
@@ -70,7 +71,7 @@ pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
 
 /// Returns a hash of the settings that determine a page's corpus, and thus its partition of the log.
 #[must_use]
-pub fn corpus_hash(config: &Config) -> u64 {
+pub(crate) fn corpus_hash(config: &Config) -> u64 {
     let header = Some(&config.corpus.header).filter(|_| config.corpus.by == CorpusBy::Header);
     hash(&json!({ "by": config.corpus.by, "header": header }))
 }

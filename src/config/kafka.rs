@@ -383,7 +383,7 @@ fn is_broker(server: &str) -> bool {
 impl TopicsConfig {
     /// Returns all topics, with their keys.
     #[must_use]
-    pub fn all(&self) -> [(&'static str, &str); 5] {
+    pub(crate) fn all(&self) -> [(&'static str, &str); 5] {
         [
             ("pages", &self.pages),
             ("fingerprints", &self.fingerprints),

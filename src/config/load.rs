@@ -18,8 +18,9 @@ use toml::de::{DeTable, DeValue};
 use super::check::{Check, excerpt, line_of, nearest};
 use super::scope::{EVERY_SETTING, File};
 use super::{CanonicalConfig, Config, PipelineConfig, redact};
-use crate::config::detectors::{BASELINES, DETECTORS};
+use crate::config::detectors::DETECTORS;
 use leitong_cluster::Preference;
+use leitong_fingerprint::detectors::BASELINES;
 use leitong_fingerprint::resources::{ConceptFile, ResourceError, Resources};
 use leitong_fingerprint::secret::Secret;
 use leitong_text::page::mapping::Mapping;
@@ -80,7 +81,16 @@ impl Config {
     /// # Errors
     /// [`ConfigError`], with all errors of the file.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
-        load(path.as_ref())
+        load_file(path.as_ref(), File::Configuration)
+    }
+
+    /// Reads and checks the detector file `path`, as `--variant` does: a file with the settings of detectors
+    /// alone. All other settings are at their defaults. Paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with all errors of the file.
+    pub fn from_detector_file(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
+        load_file(path.as_ref(), File::Detector)
     }
 
     /// Reads and checks the text of a configuration. Errors are those of a file named `toml`. Paths in it are
@@ -99,25 +109,59 @@ impl Config {
     /// # Errors
     /// [`ConfigError`], with all errors of the text.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        parse(text, Path::new("toml"), |name| std::env::var(name).ok())
+        Self::parse(text, Path::new("toml"), |name| std::env::var(name).ok())
     }
-}
 
-/// Reads and checks the configuration in `path`. Paths in it become relative to its folder.
-///
-/// # Errors
-/// [`ConfigError`], with all errors of the file.
-pub fn load(path: &Path) -> Result<Config, ConfigError> {
-    load_file(path, File::Configuration)
-}
+    /// Works like [`Self::from_toml`] for the text of a file. `path` is the name of the file in errors; `lookup`
+    /// returns environment variables.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with all errors of the text.
+    pub fn parse(
+        text: &str,
+        path: &Path,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        parse_file(text, path, File::Configuration, lookup)
+    }
 
-/// Reads and checks the detector file in `path`, as [`load()`] does a configuration. All settings that such a
-/// file does not hold are at their defaults; see [`Config::with_detector_of`].
-///
-/// # Errors
-/// [`ConfigError`], with all errors of the file.
-pub fn load_variant(path: &Path) -> Result<Config, ConfigError> {
-    load_file(path, File::Detector)
+    /// Works like [`Self::parse`] for the text of a [detector file](Self::from_detector_file).
+    ///
+    /// # Errors
+    /// [`ConfigError`], with all errors of the text.
+    pub fn parse_detector(
+        text: &str,
+        path: &Path,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        parse_file(text, path, File::Detector, lookup)
+    }
+
+    /// Reads the files that the settings of segmentation name. Relative paths are relative to the current folder.
+    ///
+    /// # Errors
+    /// [`ConfigError::Unreadable`].
+    pub fn lexicons(&self) -> Result<Lexicons, ConfigError> {
+        Ok(Lexicons {
+            user_dictionary: read(self.segment.user_dictionary.as_deref(), "segment.user_dictionary")?,
+            stop_words: read(self.segment.stop_word_file.as_deref(), "segment.stop_word_file")?,
+        })
+    }
+
+    /// Reads the files and the secret that the settings of detectors name. Relative paths are relative to the
+    /// current folder.
+    ///
+    /// # Errors
+    /// [`ConfigError::Unreadable`], [`ConfigError::Secret`].
+    pub fn resources(&self) -> Result<Resources, ConfigError> {
+        let concepts = self.concept_network.lexicon_files.iter().map(|path| concept_file(path));
+        Ok(Resources {
+            idf: read(self.idf.file.as_deref(), "idf.file")?,
+            boilerplate: read(self.paragraph.boilerplate_file.as_deref(), "paragraph.boilerplate_file")?,
+            concepts: concepts.collect::<Result<_, _>>()?,
+            secret: secret(self.fingerprint.secret_env.as_deref(), |name| std::env::var_os(name))?,
+        })
+    }
 }
 
 fn load_file(path: &Path, file: File) -> Result<Config, ConfigError> {
@@ -142,35 +186,6 @@ fn load_file(path: &Path, file: File) -> Result<Config, ConfigError> {
         *file = folder.join(&*file);
     }
     Ok(config)
-}
-
-/// Reads the files that the segmentation settings name.
-///
-/// # Errors
-/// [`ConfigError::Unreadable`].
-pub fn lexicons(config: &Config) -> Result<Lexicons, ConfigError> {
-    Ok(Lexicons {
-        user_dictionary: read(config.segment.user_dictionary.as_deref(), "segment.user_dictionary")?,
-        stop_words: read(config.segment.stop_word_file.as_deref(), "segment.stop_word_file")?,
-    })
-}
-
-/// Reads the files and the secret that the detectors' settings name.
-///
-/// # Errors
-/// [`ConfigError::Unreadable`], [`ConfigError::Secret`].
-pub fn resources(config: &Config) -> Result<Resources, ConfigError> {
-    Ok(Resources {
-        idf: read(config.idf.file.as_deref(), "idf.file")?,
-        boilerplate: read(config.paragraph.boilerplate_file.as_deref(), "paragraph.boilerplate_file")?,
-        concepts: config
-            .concept_network
-            .lexicon_files
-            .iter()
-            .map(|path| concept_file(path))
-            .collect::<Result<_, _>>()?,
-        secret: secret(config.fingerprint.secret_env.as_deref(), |name| std::env::var_os(name))?,
-    })
 }
 
 /// Reads the secret from the environment variable of this name; `None` if no variable is named.
@@ -216,24 +231,12 @@ fn read(path: Option<&Path>, what: &'static str) -> Result<String, ConfigError> 
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
-/// Parses and checks the text of a configuration. `path` is for messages, `lookup` returns environment
+/// Parses and checks the text of a file of either kind. `path` is for messages, `lookup` returns environment
 /// variables.
 ///
 /// # Errors
 /// [`ConfigError`], with all errors of the text.
-pub fn parse(
-    text: &str,
-    path: &Path,
-    lookup: impl Fn(&str) -> Option<String>,
-) -> Result<Config, ConfigError> {
-    parse_file(text, path, File::Configuration, lookup)
-}
-
-/// Parses and checks the text of a file of either kind, as [`parse`] does a configuration.
-///
-/// # Errors
-/// [`ConfigError`], with all errors of the text.
-pub fn parse_file(
+fn parse_file(
     text: &str,
     path: &Path,
     file: File,
@@ -261,7 +264,7 @@ pub fn parse_file(
         if check.faults.is_empty() {
             if !check.ignored.is_empty() {
                 tracing::warn!(
-                    "{}: these settings no longer exist; the values in this file are always used: {}; remove \
+                    "{}: these settings no longer exist, and Leitong always uses these values: {}; remove \
                      them",
                     path.display(),
                     check.ignored.join(", ")
@@ -407,7 +410,7 @@ mod tests {
 
     fn parsed(text: &str) -> Result<Config, Vec<String>> {
         let lookup = |name: &str| (name == "WORDS").then(|| "mine\n.txt".to_owned());
-        parse(text, Path::new("leitong.toml"), lookup)
+        Config::parse(text, Path::new("leitong.toml"), lookup)
             .map_err(|error| error.to_string().lines().map(str::to_owned).collect())
     }
 
@@ -548,7 +551,7 @@ mod tests {
     fn tests_and_measurements_may_change_every_setting() {
         let lookup = |name: &str| (name == EVERY_SETTING).then(|| "1".to_owned());
         let text = "detector = \"shingle\"\n[shingle]\nsize = 6\n[extract]\nnodes_max = 1000\n";
-        let config = parse(text, Path::new("leitong.toml"), lookup).expect("all are held");
+        let config = Config::parse(text, Path::new("leitong.toml"), lookup).expect("all are held");
         assert_eq!((&*setting(&config.shingle, "size"), config.extract.nodes_max), ("6", 1000));
     }
 

@@ -11,15 +11,15 @@ pub(crate) mod api;
 mod check;
 mod corpus;
 pub(crate) mod describe;
-pub mod detectors;
+pub(crate) mod detectors;
 mod env;
 mod fingerprint;
-pub mod hash;
+pub(crate) mod hash;
 mod identity;
 pub mod kafka;
-pub mod load;
+pub(crate) mod load;
 pub(crate) mod redact;
-pub mod scope;
+mod scope;
 pub(crate) mod table;
 pub(crate) mod traces;
 
@@ -30,7 +30,7 @@ pub use admin::AdminConfig;
 pub use api::ApiConfig;
 pub use corpus::{CorpusBy, CorpusConfig};
 pub use fingerprint::{FingerprintConfig, IdfConfig};
-pub use kafka::KafkaConfig;
+pub(crate) use kafka::KafkaConfig;
 use leitong_cluster::ClusterRules;
 pub use leitong_cluster::{CanonicalConfig, ExpiryConfig, RecrawlsConfig};
 pub use leitong_fingerprint::detectors::simhash::{

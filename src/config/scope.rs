@@ -1,4 +1,4 @@
-//! Which settings a file may hold.
+//! Decides which settings a file may hold.
 //!
 //! A configuration holds the settings that an operator or the builder of a corpus changes. A detector file,
 //! which `eval`, `tune` and `compare` read with `--variant`, holds every setting of the detectors. All other
@@ -7,7 +7,7 @@
 
 /// A kind of file that holds settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum File {
+pub(super) enum File {
     /// The configuration of a run.
     Configuration,
     /// The detector file of `--variant`.
@@ -16,7 +16,7 @@ pub enum File {
 
 /// Environment variable that makes both kinds of files accept every setting. It is for the tests and
 /// measurements of this project, which lower limits to reach them; it is not part of the interface.
-pub const EVERY_SETTING: &str = "LEITONG_EVERY_SETTING";
+pub(super) const EVERY_SETTING: &str = "LEITONG_EVERY_SETTING";
 
 /// The place of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

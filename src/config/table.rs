@@ -29,7 +29,7 @@ pub struct TableConfig {
 impl TableConfig {
     /// Returns the error in these settings, if there is any.
     #[must_use]
-    pub fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<String> {
         (!self.block_centroids.is_power_of_two()).then(|| {
             format!(
                 "table.block_centroids = {}: must be a power of two, such as 262144",
@@ -40,13 +40,13 @@ impl TableConfig {
 
     /// Returns the number of bytes to check in the background per second.
     #[must_use]
-    pub fn check_bytes_per_second(&self) -> u64 {
+    pub(crate) fn check_bytes_per_second(&self) -> u64 {
         self.check_mib_per_second << 20
     }
 
     /// Returns the reason why a table without a folder does not work with these settings.
     #[must_use]
-    pub fn fault_without_folder(&self) -> Option<&'static str> {
+    pub(crate) fn fault_without_folder(&self) -> Option<&'static str> {
         self.on_disk.then_some(
             "table.on_disk = true: needs a folder for the centroids: get the deduplicator from a `Table`, or set table.on_disk = \
              false",

@@ -43,7 +43,7 @@ impl Default for TracesConfig {
 
 /// The settings in force, from the file and the environment.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Address of the collector.
     pub(crate) endpoint: Url,
     /// Headers of each request.
@@ -67,7 +67,10 @@ impl TracesConfig {
     ///
     /// # Errors
     /// A message that names the wrong value and the remedy.
-    pub fn settings(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, String> {
+    pub(crate) fn settings(
+        &self,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Settings>, String> {
         let variable =
             |name: &str| lookup(name).map(|value| value.trim().to_owned()).filter(|v| !v.is_empty());
         let is_off = variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
@@ -155,7 +158,7 @@ impl TracesConfig {
 
     /// Returns the error in these settings, regardless of the environment.
     #[must_use]
-    pub fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<String> {
         Self { enabled: true, ..self.clone() }.settings(|_| None).err()
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::marks::{Marked, Piece, marked};
 use crate::config::Config;
 use crate::config::detectors::DETECTORS;
-use crate::config::load::{self, ConfigError};
+use crate::config::load::ConfigError;
 use crate::pipeline::document::{self, Charset};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
@@ -141,7 +141,7 @@ impl Comparer {
     /// # Errors
     /// [`ConfigError`] if a file or a setting cannot be used.
     pub(crate) fn new(config: Config) -> Result<Self, ConfigError> {
-        let resources = load::resources(&config)?;
+        let resources = config.resources()?;
         let build = |(_, build): &(_, crate::config::detectors::Build)| build(&config, &resources);
         let detectors = DETECTORS.iter().map(build).collect::<Result<_, _>>()?;
         Ok(Self { stage: FingerprintStage::new(config.clone())?, config, detectors })

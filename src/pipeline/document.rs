@@ -20,7 +20,7 @@ const BYTE_STEPS: u64 = 10;
 
 /// The document of a page, and details of its decoding.
 #[derive(Debug)]
-pub struct Reading {
+pub struct DecodedDocument {
     /// The main text.
     pub document: Document,
     /// The charset that the body was decoded by. `None` if the page came as text.
@@ -54,7 +54,7 @@ pub struct Refusal {
 ///
 /// # Errors
 /// [`Refusal`] if the page has no main text.
-pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<Reading, Refusal> {
+pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<DecodedDocument, Refusal> {
     read_and_look(page, extractor, work, &mut Marks::default(), |_, _| {})
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn read_and_mark(
     extractor: &mut Extractor,
     work: &mut Work,
     marks: &mut Marks,
-) -> Result<Reading, Refusal> {
+) -> Result<DecodedDocument, Refusal> {
     read_and_look(page, extractor, work, marks, |_, _| {})
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn read_blocks(
     page: &Page,
     extractor: &mut Extractor,
     work: &mut Work,
-) -> Result<(Reading, Vec<PageBlock>), Refusal> {
+) -> Result<(DecodedDocument, Vec<PageBlock>), Refusal> {
     let mut blocks = Vec::new();
     let look = |extractor: &Extractor, html: &str| blocks = extractor.blocks(html);
     let reading = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
@@ -107,7 +107,7 @@ pub(crate) fn read_markdown(
     page: &Page,
     extractor: &mut Extractor,
     work: &mut Work,
-) -> Result<(Reading, Option<String>), Refusal> {
+) -> Result<(DecodedDocument, Option<String>), Refusal> {
     let mut markdown = None;
     let look = |extractor: &Extractor, html: &str| markdown = extractor.markdown(html, &page.url);
     let reading = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
@@ -121,7 +121,7 @@ fn read_and_look(
     work: &mut Work,
     marks: &mut Marks,
     look: impl FnOnce(&Extractor, &str),
-) -> Result<Reading, Refusal> {
+) -> Result<DecodedDocument, Refusal> {
     if page.body == Body::Withdrawn {
         return Err(Refusal::new(Reason::Withdrawn, "the page is withdrawn"));
     }
@@ -171,7 +171,7 @@ fn read_and_look(
         document.credits = extractor.credits(&html, &document, known(page)).boxed();
     }
     let no_content = no_content(&document, extractor.config());
-    Ok(Reading { document, charset, no_content })
+    Ok(DecodedDocument { document, charset, no_content })
 }
 
 /// Returns the rules by which a page's markup is read. They follow from its content type, or else from the
@@ -200,7 +200,7 @@ fn plain_text(
     text: &str,
     charset: Option<Charset>,
     config: &ExtractConfig,
-) -> Result<Reading, Refusal> {
+) -> Result<DecodedDocument, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::empty());
     }
@@ -210,7 +210,7 @@ fn plain_text(
         document.credits = document.text_credits(known(page)).boxed();
     }
     let no_content = no_content(&document, config);
-    Ok(Reading { document, charset, no_content })
+    Ok(DecodedDocument { document, charset, no_content })
 }
 
 /// Returns the reason for not comparing a document, if the configuration asks for it.

@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::document::{self, Reading};
+use super::document::{self, DecodedDocument};
 use super::marks::{Marks, Step};
 use super::page_message::Message;
 use super::page_reader::{NoPage, PageReader, bounded};
 use crate::config::detectors;
 use crate::config::kafka::VerdictKey;
 use crate::config::load::ConfigError;
-use crate::config::{Config, CorpusBy, hash, load};
+use crate::config::{Config, CorpusBy, hash};
 use leitong_base::record::{
     Carried, Cause, Credits, FingerprintRecord, LogRecord, Outcome, Place, Reason, Received, TextDigest,
     Timestamp, Unreadable,
@@ -121,9 +121,9 @@ impl FingerprintStage {
     /// [`ConfigError`] if a file or setting cannot be used.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let reader = PageReader::new(&config, true)?;
-        let lexicons = load::lexicons(&config)?;
+        let lexicons = config.lexicons()?;
         let segmenter = Segmenter::new(&config.segment, &lexicons)?;
-        let resources = load::resources(&config)?;
+        let resources = config.resources()?;
         let detector: Arc<dyn Detector> = detectors::detector(&config.detector, &config, &resources)
             .ok_or_else(|| ConfigError::UnknownDetector(config.detector.clone()))??
             .into();
@@ -394,7 +394,7 @@ impl FingerprintStage {
     ) -> (Option<TextDigest>, Outcome) {
         let Workspace { extractor, terms, digest_buffer, marks, packer: _ } = workspace;
         let read = document::read_and_mark(page, extractor, work, marks);
-        let Reading { mut document, no_content, .. } = match read {
+        let DecodedDocument { mut document, no_content, .. } = match read {
             Ok(reading) => reading,
             Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
         };

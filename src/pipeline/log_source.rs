@@ -66,7 +66,7 @@ impl LogSource {
 
 /// Returns the partition of the log for a corpus. This can never change, since tables are split by it.
 #[must_use]
-pub fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
+pub(crate) fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
     // The remainder is below the number of partitions, so it fits.
     (xxh3_64(corpus.as_bytes()) % u64::from(log_partitions.max(1))) as u32
 }

@@ -7,8 +7,7 @@
 //! machines can make records, and one owner decides on them in their order.
 //!
 //! ```
-//! use leitong::pipeline::cluster_stage::ClusterStage;
-//! use leitong::pipeline::fingerprint_stage::FingerprintStage;
+//! use leitong::pipeline::{ClusterStage, FingerprintStage};
 //! use leitong::{Config, Page};
 //! use leitong_base::record::{Place, Timestamp};
 //! use leitong_cluster::{Clusterer, Position};
@@ -29,10 +28,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod cluster_stage;
+pub(crate) mod cluster_stage;
 pub mod document;
-pub mod fingerprint_stage;
-pub mod log_source;
+pub(crate) mod fingerprint_stage;
+pub(crate) mod log_source;
 pub(crate) mod marks;
-pub mod page_message;
-pub mod page_reader;
+pub(crate) mod page_message;
+pub(crate) mod page_reader;
+
+pub use cluster_stage::ClusterStage;
+pub use fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
+pub use log_source::{LOG_PARTITIONS_MAX, LogSource};
+pub use page_message::Message;
+pub use page_reader::{NoPage, PageReader};

@@ -83,7 +83,7 @@ impl PageReader {
 
     /// Returns this reader for a second reading of the same input, which reports nothing again.
     #[must_use]
-    pub fn quiet(self) -> Self {
+    pub(crate) fn quiet(self) -> Self {
         Self { tells: false, ..self }
     }
 

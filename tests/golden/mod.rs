@@ -7,8 +7,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::config::Config;
 use crate::config::detectors::DETECTORS;
-use crate::config::{Config, load};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_base::record::{LogRecord, Outcome, Place};
 use leitong_corpora::source::{Payload, Record};
@@ -41,14 +41,14 @@ fn fingerprints(name: &str, config: Config) -> String {
 
 #[test]
 fn fingerprints_are_fixed() {
-    let paper = load::load_variant(Path::new("examples/simhash-paper.toml")).expect("the paper's setting");
+    let paper = Config::from_detector_file("examples/simhash-paper.toml").expect("the paper's setting");
     let mut found = [fingerprints("default", Config::default()), fingerprints("paper", paper)].concat();
     for (name, _) in DETECTORS.iter().filter(|(name, _)| *name != "simhash") {
         let default = Config { detector: (*name).to_owned(), ..Config::default() };
         found.push_str(&fingerprints(name, default));
         let paper = format!("examples/{name}-paper.toml");
         if Path::new(&paper).exists() {
-            let config = load::load_variant(Path::new(&paper)).expect("the paper's setting");
+            let config = Config::from_detector_file(&paper).expect("the paper's setting");
             found.push_str(&fingerprints(&format!("{name} (paper)"), config));
         }
     }

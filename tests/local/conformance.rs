@@ -3,11 +3,9 @@
 
 use std::sync::LazyLock;
 
-use leitong::config::Config;
-use leitong::config::detectors::{BASELINES, DETECTORS};
-use leitong::config::load;
-use leitong::config::scope::File;
+use leitong::{Config, DETECTORS};
 use leitong_fingerprint::Detector;
+use leitong_fingerprint::detectors::BASELINES;
 use leitong_fingerprint::resources::Resources;
 use leitong_text::extract::{Document, Paragraph, ParagraphKind, Place};
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
@@ -27,7 +25,7 @@ static ALL: LazyLock<Vec<(String, Box<dyn Detector>)>> = LazyLock::new(|| {
         all.push(((*name).to_owned(), default));
         let paper = std::path::PathBuf::from(format!("examples/{name}-paper.toml"));
         if paper.exists() {
-            let config = load::load_variant(&paper).expect("the paper's setting");
+            let config = Config::from_detector_file(&paper).expect("the paper's setting");
             assert_eq!(config.detector, *name, "{}", paper.display());
             all.push((format!("{name} (paper)"), build(&config, &Resources::default()).expect("no files")));
         }
@@ -95,10 +93,10 @@ fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
     assert!(evidence.len() <= EVIDENCE_BYTES_MAX, "{name}: {} bytes of evidence: {evidence}", evidence.len());
     if let Some(setting) = detector.threshold_setting(there.distance) {
         let path = std::path::Path::new("threshold.toml");
-        let config = load::parse_file(&setting, path, File::Detector, |_| None);
+        let config = Config::parse_detector(&setting, path, |_| None);
         assert!(config.is_ok(), "{name}: {setting}: {config:?}");
         if !BASELINES.contains(&detector.name()) {
-            let config = load::parse(&setting, path, |_| None);
+            let config = Config::parse(&setting, path, |_| None);
             assert!(config.is_ok(), "a run reads what `tune` suggests: {name}: {setting}: {config:?}");
         }
     }

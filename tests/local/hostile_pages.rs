@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use leitong::config::{Config, PageConfig};
-use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::pipeline::FingerprintStage;
 use leitong_base::random::Random;
 use leitong_base::record::{LogRecord, Outcome, Place, Reason};
 use leitong_text::page::{Body, Page, PageRules};
@@ -82,7 +82,7 @@ fn html(start: &'static str, pattern: &'static str, end: &'static str) -> impl F
 }
 
 fn characters(range: std::ops::Range<u32>) -> impl Fn(usize) -> Body {
-    move |bytes| Body::Text(text_of(&mut Random::of_seed(7), range.clone(), bytes))
+    move |bytes| Body::Text(text_of(&mut Random::from_seed(7), range.clone(), bytes))
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn bytes_of_no_charset_cost_linear_work() {
     let bytes =
         |pattern: &'static [u8]| move |bytes: usize| Body::HtmlBytes(pattern.repeat(bytes / pattern.len()));
     let random = |bytes: usize| {
-        let mut random = Random::of_seed(3);
+        let mut random = Random::from_seed(3);
         Body::HtmlBytes((0..bytes).map(|_| 0x20 + (random.next_bits() % 0xe0) as u8).collect())
     };
     assert_linear(&[

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use leitong::config::load;
-use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::pipeline::FingerprintStage;
 use leitong::{Config, Deduplicator, Page, Table};
 use leitong_store::snapshot::TableDir;
 
@@ -191,7 +190,7 @@ fn commands_without_support_for_tables_on_disk_say_so() {
 #[test]
 fn an_embedded_table_on_disk_gives_the_verdicts_of_one_in_memory() {
     let folder = tempfile::tempdir().expect("a folder");
-    let config = load::parse(SETTINGS, Path::new("text"), every_setting).expect("settings");
+    let config = Config::parse(SETTINGS, Path::new("text"), every_setting).expect("settings");
     let error = Deduplicator::new(&config).err().expect("it has no folder");
     assert!(error.to_string().contains("needs a folder"), "{error}");
     let mut memory = Deduplicator::new(&Config::default()).expect("the defaults");
@@ -227,7 +226,7 @@ fn an_embedded_table_on_disk_gives_the_verdicts_of_one_in_memory() {
 fn a_damaged_head_deletes_no_file() {
     let bench = Bench::new();
     assert_eq!(bench.dedup(&pages(0..150).concat(), true).status, 0);
-    let config = load::parse(SETTINGS, &bench.config, every_setting).expect("settings");
+    let config = Config::parse(SETTINGS, &bench.config, every_setting).expect("settings");
     let stage = FingerprintStage::new(config.clone()).expect("settings");
     let settings = config.table_settings(stage.detector(), stage.fingerprint_hash());
     let head = bench.table().join("centroids.leitong");

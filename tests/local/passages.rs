@@ -54,7 +54,7 @@ const QUESTION: &str =
 #[test]
 fn documents_with_a_passage_of_a_benchmark_are_dropped_before_one_of_each_cluster_is_chosen() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut random = Random::of_seed(1);
+    let mut random = Random::from_seed(1);
     let [article, other] = [0, 1].map(|_| prose(&mut random, 3_000));
     let inside = format!("{}\n{} {}", &article[..1_500], QUESTION.to_uppercase(), &article[1_500..]);
     let pages =
@@ -94,7 +94,7 @@ fn documents_with_a_passage_of_a_benchmark_are_dropped_before_one_of_each_cluste
 #[test]
 fn verified_documents_with_a_passage_of_a_benchmark_are_dropped() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut random = Random::of_seed(2);
+    let mut random = Random::from_seed(2);
     let article = prose(&mut random, 2_000);
     let longer = format!("{article} {QUESTION} {}", prose(&mut random, 2_000));
     let eval = file(folder.path(), "eval.jsonl", &[json!(QUESTION)]);
@@ -105,7 +105,7 @@ fn verified_documents_with_a_passage_of_a_benchmark_are_dropped() {
 
 /// Pages with a footer, an introduction that all pages of one site have, and planted passages.
 fn repeated(seed: u64, count: usize) -> (Vec<Value>, Vec<String>) {
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let planted: Vec<String> = (0..20).map(|_| prose(&mut random, 200)).collect();
     let footer = "Share this page with your friends.\nAll rights reserved; no part of it may be copied.";
     let pages = (0..count).map(|number| {

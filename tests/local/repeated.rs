@@ -588,8 +588,7 @@ fn every_user_of_a_table_refuses_another_setting_of_corpora() {
         assert!(refused.stderr.contains("other settings of corpus.*"), "{arguments:?}: {}", refused.stderr);
         assert!(contents(folder.path()).keys().eq(before.keys()), "{arguments:?}");
     }
-    let config =
-        leitong::config::load::parse("corpus.by = \"host\"", "text".as_ref(), |_| None).expect("settings");
+    let config = leitong::Config::from_toml("corpus.by = \"host\"").expect("settings");
     let library = leitong::Table::open(&tables[0]).expect("a table");
     let refused = library.deduplicator(&config).err().map(|error| error.to_string());
     assert!(refused.is_some_and(|why| why.contains("other settings of corpus.*")));

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use leitong::config::detectors::DETECTORS;
-use leitong::config::{Candidates, Config, Confirm, load};
+use leitong::config::{Candidates, Confirm};
+use leitong::{Config, DETECTORS};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::{SimHash, simhash_of};
 use leitong_fingerprint::resources::Resources;
@@ -199,7 +199,7 @@ fn checking_the_configuration_shows_no_secret() {
     assert_eq!((one.status, other.status), (0, 0), "{}", one.stderr);
     assert_ne!(one.stdout, other.stdout, "the fingerprint hash follows from the secret");
     assert!(!format!("{}{}", one.stdout, one.stderr).contains(SECRET));
-    let config = load::load(&config).expect("a right configuration");
+    let config = Config::from_file(&config).expect("a right configuration");
     assert!(format!("{config:?}").contains("FINGERPRINTS"));
 }
 

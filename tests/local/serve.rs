@@ -502,7 +502,7 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
 #[test]
 fn whatever_bit_of_a_file_is_flipped_no_answered_page_is_deleted() {
     let seed = seed("LEITONG_SERVE_SEED");
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let folder = folder();
     let table = folder.path().join("table");
     Server::start(&table, &[]).stop();

@@ -328,7 +328,7 @@ fn config(objects: &[Value]) -> Config {
     let folder = tempfile::tempdir().expect("a folder");
     let text = text.replace("${KAFKA_BOOTSTRAP}", "kafka:9092").replace("${HOSTNAME}", "leitong-0");
     assert!(!text.contains("${"), "a variable that nothing sets: {text}");
-    leitong::config::load::load(&write(folder.path(), "leitong.toml", text)).expect("a configuration")
+    leitong::Config::from_file(write(folder.path(), "leitong.toml", text)).expect("a configuration")
 }
 
 #[test]

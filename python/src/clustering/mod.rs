@@ -18,7 +18,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use leitong::Config;
-use leitong::config::{Candidates, detectors, hash, load};
+use leitong::config::Candidates;
+use leitong::pipeline::FingerprintStage;
 use leitong_base::record::{FingerprintRecord, Outcome, Place, Timestamp};
 use leitong_cluster::log::Unplaced;
 use leitong_cluster::verdict::Judge;
@@ -61,17 +62,13 @@ impl Clustering {
     fn new(config: Option<PathBuf>, toml: Option<&str>) -> PyResult<Self> {
         let config = settings(config, toml)?;
         check(&config)?;
-        let lexicons = load::lexicons(&config).map_err(value_error)?;
-        let resources = load::resources(&config).map_err(value_error)?;
-        let detector = detectors::detector(&config.detector, &config, &resources);
-        let detector = detector.ok_or_else(|| PyValueError::new_err("the detector is unknown"))?;
-        let detector = detector.map_err(value_error)?;
-        let secret = resources.secret.as_ref();
+        let stage = FingerprintStage::new(config.clone()).map_err(value_error)?;
+        let (detector, fingerprint_hash) = (stage.detector(), stage.fingerprint_hash());
         Ok(Self {
-            fingerprint_hash: hash::fingerprint_hash(&config, &lexicons, &*detector, secret),
-            cluster_hash: hash::cluster_hash(&config, &*detector),
+            fingerprint_hash,
+            cluster_hash: config.table_settings(detector, fingerprint_hash).cluster_hash,
             centroids_max: config.expiry.centroids_max,
-            rules: Arc::new(Rules::new(detector.into())),
+            rules: Arc::new(Rules::new(Arc::clone(detector))),
         })
     }
 
