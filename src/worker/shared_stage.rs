@@ -34,7 +34,8 @@ impl SharedStage {
     /// Changes the table by `work`. Readers see the table before or after that. Waiting readers come next.
     pub(super) fn write<T>(&self, work: impl FnOnce(&mut ClusterStage) -> T) -> T {
         let mut guard = self.0.write();
-        // During the work, the lock holds no stage. If the work panics, readers find no half changed one.
+        // The lock holds no stage during the work. So if the work panics, readers find none, instead of one that is
+        // half changed.
         let mut stage = guard.take().expect(HELD);
         let result = work(&mut stage);
         *guard = Some(stage);

@@ -401,8 +401,8 @@ fn parse_cold(mut bytes: &[u8]) -> Option<Vec<Cold>> {
     Some(all)
 }
 
-/// Encodes the texts for the block that ends before number `end`: for each text its key, and how many
-/// centroids were founded since that of its cluster.
+/// Encodes the texts for the block that ends before number `end`: for each text its key, and the distance from `end` to
+/// the number of its cluster's centroid.
 fn bytes_of_texts(texts: &SeenTexts, end: u64) -> Vec<u8> {
     let mut bytes = texts.first.to_le_bytes().to_vec();
     for SeenText { key, cluster } in &texts.texts {

@@ -263,7 +263,7 @@ fn push_image(page: &Page<'_>, image: usize, is_spaced: bool, units: &mut Vec<Un
     units.extend(is_spaced.then_some(space));
 }
 
-/// Removes the look of links that lead nowhere.
+/// Removes the style of links that have no usable destination, and keeps their text.
 fn drop_dead_links(page: &Page<'_>, units: &mut [Unit]) {
     let (mut last, mut leads) = (0, false);
     for unit in units.iter_mut().filter(|unit| unit.look.link != 0) {
