@@ -184,7 +184,7 @@ fn cpu_time() -> Duration {
 }
 
 /// Prints the rate of each step. Documents are of 6 KB, one in three in Chinese; each has a footer, and a passage that
-/// twenty others have.
+/// twenty others have. Run it with `cargo test --release -p leitong-corpora passages -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures"]
 fn measures_documents_per_second() {
