@@ -2,8 +2,8 @@
 //!
 //! `LEITONG_CHAOS_SEED` repeats a run, `LEITONG_CHAOS_KILLS` makes it longer.
 
-use crate::broker::pause;
 use crate::broker::crawler::write_slowly;
+use crate::broker::pause;
 use crate::broker::topics::Row;
 use crate::broker::worker::{FAST_FAILURE_DETECTION, Installation, Worker};
 use crate::common::article;
