@@ -7,6 +7,7 @@ use std::mem;
 use std::process;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use leitong::pipeline;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -20,9 +21,10 @@ static IMPORTED_BY: OnceLock<u32> = OnceLock::new();
 /// The pool of a forked child, and that child's process id.
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// Records the process that imports the package.
+/// Records the process that imports the package, and builds tables while no Python thread can fork.
 pub(crate) fn imported() {
     IMPORTED_BY.get_or_init(process::id);
+    pipeline::build_tables();
 }
 
 /// Runs work that may use all cores.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::cores;
@@ -74,6 +74,13 @@ impl Table {
         py: Python<'_>,
         act: impl FnOnce(&leitong::Table) -> PyResult<T> + Send,
     ) -> PyResult<T> {
+        // A forked child shares the lock of the folder, so nothing would keep both from writing there.
+        if !self.inner.is_of_this_process() {
+            return Err(PyRuntimeError::new_err(
+                "this Table was opened by the process that this one was forked from, which may write to the folder; \
+                 close it there before the fork, and open one here",
+            ));
+        }
         py.detach(|| match &*self.inner.lock()? {
             Some(table) => act(table),
             None => Err(PyValueError::new_err("the table is closed")),

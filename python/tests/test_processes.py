@@ -5,6 +5,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -122,6 +124,27 @@ class ForkedChildren(unittest.TestCase):
             return results
 
         self.assertEqual(self.in_a_child(child), [0] * (8 * 51))
+
+    def test_a_child_of_a_process_that_uses_the_package_for_the_first_time_can_use_it(self):
+        """A child waited forever for tables that another thread was building at the fork."""
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "first_use.py")
+        ended = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
+        self.assertEqual((ended.stdout, ended.stderr, ended.returncode), ("0\n" * 8, "", 0))
+
+    def test_a_table_of_the_parent_is_refused(self):
+        """A child saved into a folder that its parent had locked, and the two overwrote each other's tables."""
+        with tempfile.TemporaryDirectory() as folder, leitong.Table(folder) as table:
+            parent = leitong.Deduplicator()
+            parent.decide_batch(texts(10))
+            table.save(parent)
+            for use in (lambda: table.save(leitong.Deduplicator()), lambda: table.load(leitong.Deduplicator())):
+                self.assertIsInstance(self.in_a_child(use), RuntimeError)
+            self.assertIsNone(self.in_a_child(table.close))
+            again = leitong.Deduplicator()
+            self.assertTrue(table.load(again))
+            self.assertEqual(len(again), len(parent))
+            with self.assertRaises(OSError):
+                leitong.Table(folder)
 
     def test_a_table_on_disk_is_refused(self):
         with tempfile.TemporaryDirectory() as folder, leitong.Table(folder) as table:

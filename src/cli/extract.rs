@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::documents;
+use super::outputs::refuse_overwriting;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::console::pages::is_text_file;
@@ -94,7 +95,9 @@ fn ended(text: String) -> String {
 }
 
 fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode> {
-    let mut source = documents::source(&[path.to_owned()], config)?;
+    let inputs = [path.to_owned()];
+    refuse_overwriting(&[], &inputs, &[])?;
+    let mut source = documents::source(&inputs, config)?;
     let mut extractor = extractor(format, config);
     let mut out = WholeLines::create(Path::new("-"))?;
     let mut exit = ExitCode::SUCCESS;

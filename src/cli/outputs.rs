@@ -2,7 +2,9 @@
 //! or a file of a table.
 
 use std::collections::HashSet;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -21,19 +23,32 @@ enum Identity {
 }
 
 /// Refuses, before anything is opened for writing, each of `outputs` (an option and a file) that is one of
-/// the `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints.
+/// the `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints. Standard output
+/// may be redirected to such a file as well, and standard input from one.
 pub(super) fn refuse_overwriting(
     outputs: &[(&str, PathBuf)],
     inputs: &[PathBuf],
     folders: &[&Path],
 ) -> anyhow::Result<()> {
-    let mut taken: HashSet<Identity> = inputs.iter().filter_map(|path| identity(path)).collect();
+    let input = |path: &PathBuf| match path == Path::new("-") {
+        true => open_file(io::stdin()),
+        false => identity(path),
+    };
+    let mut taken: HashSet<Identity> = inputs.iter().filter_map(input).collect();
     let folders: Vec<(PathBuf, HashSet<Identity>)> =
         folders.iter().map(|folder| (resolved(folder), files_in(folder))).collect();
+    if let Some(file @ Identity::File(..)) = identity(Path::new("-"))
+        && (taken.contains(&file) || folders.iter().any(|(_, files)| files.contains(&file)))
+    {
+        return Err(wrong(
+            "standard output: is redirected to an input, or to a file of a table or of checkpoints; redirect it to \
+             another file",
+        ));
+    }
     for (option, path) in outputs {
         let name = path.display();
         if path == Path::new("-") {
-            if !taken.insert(Identity::Missing(path.clone())) {
+            if !identity(path).is_none_or(|stdout| taken.insert(stdout)) {
                 return Err(wrong(format_args!(
                     "{option} {name}: standard output is named twice; name a file"
                 )));
@@ -65,8 +80,18 @@ pub(super) fn refuse_overwriting(
     Ok(())
 }
 
-/// Returns the identity of the file; `None` if the path is something other than a file.
+/// Returns the identity of the file that a stream is redirected to or from, if any.
+fn open_file(stream: impl AsFd) -> Option<Identity> {
+    let file = File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok()?;
+    file.is_file().then(|| identity_of(&file))
+}
+
+/// Returns the identity of the file, or of standard output for `-`; `None` if the path is something other than a
+/// file.
 fn identity(path: &Path) -> Option<Identity> {
+    if path == Path::new("-") {
+        return Some(open_file(io::stdout()).unwrap_or_else(|| Identity::Missing(path.to_owned())));
+    }
     match fs::metadata(path) {
         Ok(file) => file.is_file().then(|| identity_of(&file)),
         Err(_) => Some(Identity::Missing(resolved(path))),

@@ -28,6 +28,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use leitong_base::hashed::Seed;
+use leitong_fingerprint::idf;
+use leitong_text::extract;
+
 pub(crate) mod cluster_stage;
 pub mod document;
 pub(crate) mod fingerprint_stage;
@@ -41,3 +45,11 @@ pub use fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
 pub use log_source::{LOG_PARTITIONS_MAX, LogSource};
 pub use page_message::Message;
 pub use page_reader::{NoPage, PageReader};
+
+/// Builds the tables that are otherwise built on first use. A process that is forked in the middle of that, while
+/// another thread builds one, would wait for it forever.
+pub fn build_tables() {
+    Seed::default();
+    extract::build_tables();
+    idf::build_table();
+}

@@ -287,7 +287,35 @@ fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
         let (outputs, documents) = (["kept.jsonl", "gone.jsonl"], &["kept.jsonl", "gone.jsonl"][..]);
         Run::into(folder.path(), name, outputs, documents, &options, &inputs)
     });
-    assert_eq!(whole.start().wait().expect("it ends").code(), Some(3));
+    let files = assert_damage_is_noticed((&whole, &killed), 3, seed, &mut random);
+    assert!(files.iter().any(|file| file.ends_with("decisions")), "{files:?}");
+}
+
+/// A flipped bit in rows that a killed run had written got into the output of the continued run, with exit status 0.
+#[test]
+fn damaged_parts_of_a_parquet_file_end_the_run_and_a_copy_restores_them() {
+    let seed = seed("LEITONG_CHECKPOINT_SEED");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = [parquet(folder.path(), "a.parquet", 0, 220)];
+    let [whole, killed] = ["whole", "killed"].map(|name| {
+        let (outputs, documents) = (["kept.parquet", "gone.parquet"], &["kept.parquet", "gone.parquet"][..]);
+        Run::into(folder.path(), name, outputs, documents, &[], &inputs)
+    });
+    let files = assert_damage_is_noticed((&whole, &killed), 0, seed, &mut random);
+    let parts = files.iter().filter(|file| file.extension().is_some_and(|name| name == "part"));
+    assert!(parts.count() > 1, "{files:?}");
+}
+
+/// Kills a run, and damages one of its files after the other, those of its checkpoint, its table and its outputs. The
+/// continued run must end with an error, or with the outputs of `whole`. Returns the files.
+fn assert_damage_is_noticed(
+    (whole, killed): (&Run, &Run),
+    status: i32,
+    seed: u64,
+    random: &mut Random,
+) -> Vec<PathBuf> {
+    assert_eq!(whole.start().wait().expect("it ends").code(), Some(status));
     let expected = whole.outputs();
     let mut child = killed.start();
     while killed.sequence().is_none_or(|sequence| sequence < 2) {
@@ -295,15 +323,10 @@ fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
     }
     child.kill().expect("it runs");
     child.wait().expect("it ends");
-    let saved = folder.path().join("saved");
+    let saved = killed.folder.with_extension("saved");
     copy_folder(&killed.folder, &saved);
     let named = |file: &PathBuf| file.file_name().is_some_and(|name| name != "lock");
-    let files: Vec<PathBuf> = [killed.checkpoints(), killed.folder.join("table")]
-        .iter()
-        .flat_map(|folder| files_below(folder))
-        .filter(named)
-        .collect();
-    assert!(files.iter().any(|file| file.ends_with("decisions")), "{files:?}");
+    let files: Vec<PathBuf> = files_below(&killed.folder).into_iter().filter(named).collect();
     for file in &files {
         copy_folder(&saved, &killed.folder);
         let good = std::fs::read(file).unwrap_or_default();
@@ -326,15 +349,28 @@ fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
         let mut child = killed.start();
         let told = stderr(&mut child);
         // Bytes after the checkpoint do not matter, nor does a block that it does not name.
-        if child.wait().expect("it ends").code() != Some(3) {
+        if child.wait().expect("it ends").code() != Some(status) {
             assert!(!told.contains("panicked"), "{what}: {told}");
             std::fs::write(file, &good).expect("written");
             let mut child = killed.start();
             let told = stderr(&mut child);
-            assert_eq!(child.wait().expect("it ends").code(), Some(3), "{what}: {told}");
+            assert_eq!(child.wait().expect("it ends").code(), Some(status), "{what}: {told}");
         }
         assert!(killed.outputs() == expected, "{what}: {told}");
     }
+    files
+}
+
+/// Writes a Parquet file of [`documents`].
+fn parquet(folder: &Path, name: &str, from: usize, count: usize) -> PathBuf {
+    let lines = documents(from, count);
+    let documents: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let path = folder.join(name);
+    let layout = tables::Layout { row_group_rows: 50, ..tables::Layout::default() };
+    // A second body, which is read but not used, so a few rows fill a batch.
+    let padding = StringArray::from(vec!["y".repeat(40_000); documents.len()]);
+    tables::write_table(&path, &tables::with_column(&tables::table(&documents), "html", padding), &layout);
+    path
 }
 
 /// A Parquet file cannot be truncated to the position of a checkpoint.
@@ -343,21 +379,8 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
     let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
-    let inputs = [("a.parquet", 0, 220), ("b.parquet", 220, 300)].map(|(name, from, count)| {
-        let lines = documents(from, count);
-        let documents: Vec<Value> =
-            lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let path = folder.path().join(name);
-        let layout = tables::Layout { row_group_rows: 50, ..tables::Layout::default() };
-        // A second body, which is read but not used, so a few rows fill a batch.
-        let padding = StringArray::from(vec!["y".repeat(40_000); documents.len()]);
-        tables::write_table(
-            &path,
-            &tables::with_column(&tables::table(&documents), "html", padding),
-            &layout,
-        );
-        path
-    });
+    let inputs = [("a.parquet", 0, 220), ("b.parquet", 220, 300)]
+        .map(|(name, from, count)| parquet(folder.path(), name, from, count));
     for (number, (outputs, documents, options)) in [
         (
             ["kept/", "gone.parquet"],

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{article, dedup_files, gzip, run, run_with_input, write};
+use crate::common::{self, article, dedup_files, gzip, run, run_with_input, write};
 
 /// Returns the bytes of a file, decompressed.
 fn decompressed(path: &Path) -> Vec<u8> {
@@ -637,4 +637,73 @@ fn outputs_that_would_overwrite_an_input_or_a_table_are_refused_under_any_name()
     }
     // A path that is not a regular file may be given several times.
     assert_eq!(dedup_files(&["--output", "/dev/null", "--keep", "/dev/null"], &[&pages]).status, 0);
+}
+
+/// `leitong dedup pages.jsonl >> pages.jsonl` appended verdicts to its own input, `--keep -` wrote over it, and
+/// `leitong dedup - < pages.jsonl --output pages.jsonl` emptied it, all with exit status 0.
+#[test]
+fn streams_that_are_redirected_to_an_input_or_from_an_output_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = write(folder.path(), "pages.jsonl", file_of(&corpus()));
+    let before = std::fs::read(&pages).expect("a file");
+    let open = || std::fs::File::options().read(true).write(true).open(&pages).expect("a file");
+    let file = common::name(&pages);
+    for (arguments, reads, why) in [
+        (&["dedup", file][..], false, "standard output"),
+        (&["dedup", "-"], true, "standard output"),
+        (&["dedup", "--keep", "-", file], false, "standard output"),
+        (&["extract", "--jsonl", file], false, "standard output"),
+        (&["idf", file], false, "standard output"),
+        (&["dedup", "--output", file, "-"], true, "is already an input or output"),
+    ] {
+        let mut command = common::leitong();
+        command.args(arguments).stdin(if reads { open().into() } else { std::process::Stdio::null() });
+        if why == "standard output" {
+            command.stdout(open());
+        }
+        let ended = command.output().expect("the program starts");
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains(why), "{arguments:?}: {told}");
+        assert!(std::fs::read(&pages).expect("a file") == before, "{arguments:?}");
+    }
+}
+
+/// In a folder with other files, `--checkpoint` deleted those named `texts`, `decisions` and `table-1`, and `--table`
+/// emptied a file named `lock`.
+#[test]
+fn folders_with_other_files_are_refused_for_tables_and_checkpoints() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = write(folder.path(), "pages.jsonl", file_of(&corpus()));
+    let of_user = folder.path().join("of-user");
+    std::fs::create_dir_all(of_user.join("table-1")).expect("a folder");
+    let files = ["table-1/data", "texts", "decisions", "lock", "kept-0-0.part"];
+    files.iter().for_each(|name| drop(write(&of_user, name, "precious")));
+    std::os::unix::fs::symlink(&of_user, folder.path().join("link")).expect("a link");
+    std::os::unix::fs::symlink("nowhere", folder.path().join("dangling")).expect("a link");
+    let verdicts = folder.path().join("verdicts");
+    for option in ["--table", "--checkpoint"] {
+        for (name, why) in [
+            ("of-user", "contains"),
+            ("link", "contains"),
+            ("dangling", "not a folder"),
+            ("pages.jsonl", "not a folder"),
+            ("of-user/texts/table", "not a folder"),
+        ] {
+            let path = folder.path().join(name);
+            let options = [option, common::name(&path), "--output", common::name(&verdicts)];
+            let run = dedup_files(&options, &[&pages]);
+            assert_eq!(run.status, 1, "{option} {name}: {}", run.stderr);
+            assert!(run.stderr.contains(why) && !run.stderr.contains("os error"), "{option} {name}: {}", run.stderr);
+            for file in files {
+                assert_eq!(std::fs::read_to_string(of_user.join(file)).expect("a file"), "precious", "{file}");
+            }
+        }
+        // A new file system, or a folder that Git keeps.
+        let new = folder.path().join(option);
+        std::fs::create_dir_all(new.join("lost+found")).expect("a folder");
+        write(&new, ".gitkeep", "");
+        let run = dedup_files(&[option, common::name(&new), "--output", common::name(&verdicts)], &[&pages]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+    }
 }

@@ -48,6 +48,23 @@ fn offences_anywhere(forbidden: &str) -> Vec<String> {
     offences(&folders.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &[forbidden])
 }
 
+/// A child process waited forever for a table that a thread of its parent was building at the fork. So the Python
+/// package builds all tables when it is imported.
+#[test]
+fn each_table_that_is_built_on_first_use_can_be_built_before() {
+    let folders = ["crates/base/src", "crates/text/src", "crates/fingerprint/src", "crates/cluster/src"];
+    let mut forgotten = Vec::new();
+    for file in folders.iter().flat_map(|folder| rust_files(&sources::root().join(folder))) {
+        let code = code(&file);
+        let names = code.split("static ").skip(1).filter_map(|rest| rest.split_once(": LazyLock<"));
+        let is_built = |name: &str| code.contains(&format!("LazyLock::force(&{name})"));
+        let not_built = names.filter(|(name, _)| !name.contains(char::is_whitespace) && !is_built(name));
+        forgotten.extend(not_built.map(|(name, _)| format!("{}: {name}", file.display())));
+    }
+    forgotten.retain(|table| !table.ends_with("hashed.rs: OF_PROCESS"));
+    assert!(forgotten.is_empty(), "call LazyLock::force in `build_tables` for {forgotten:?}");
+}
+
 #[test]
 fn text_and_clustering_only_compute() {
     let forbidden = [

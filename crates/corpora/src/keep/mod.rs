@@ -43,7 +43,6 @@ pub(crate) mod revisit;
 pub(crate) mod sink;
 pub(crate) mod sizes;
 pub(crate) mod spool;
-mod summed;
 pub(crate) mod table_file;
 pub mod texts;
 pub(crate) mod verify;

@@ -16,7 +16,7 @@ use super::forms::{self, Form, NamedFormat};
 use super::parts::Parts;
 use super::table_file::TableFile;
 use crate::sink::Extent;
-use crate::sink::whole_lines::cut;
+use crate::sink::summed::Sum;
 use crate::source::originals::Framing;
 use crate::source::parquet::originals::Row;
 
@@ -117,10 +117,10 @@ impl Output {
                 Ok(Extent { file: *file, bytes: 0, parts: 0, sum: None })
             }
             OutputFile::Bytes(file_of_bytes) => {
-                let bytes = file_of_bytes.extent();
-                let bytes =
-                    bytes.with_context(|| format!("cannot write {}", file_of_bytes.path.display()))?;
-                Ok(Extent { file: *file, bytes, parts: 0, sum: None })
+                let extent = file_of_bytes.extent();
+                let extent =
+                    extent.with_context(|| format!("cannot write {}", file_of_bytes.path.display()))?;
+                Ok(Extent { file: *file, ..extent })
             }
             OutputFile::Rows(rows) => {
                 let extent = rows.extent();
@@ -214,7 +214,7 @@ impl Output {
 
     fn resumed(&self, path: &Path, extent: Extent) -> anyhow::Result<OutputFile> {
         Ok(match self.form_of(extent.file) {
-            Form::Bytes | Form::Csv(_) => OutputFile::Bytes(CompressedFile::resume(path, extent.bytes)?),
+            Form::Bytes | Form::Csv(_) => OutputFile::Bytes(CompressedFile::resume(path, extent)?),
             Form::Rows(form) => {
                 let (name, folder) =
                     self.checkpoints.as_ref().context("there is no folder of checkpoints")?;
@@ -334,6 +334,8 @@ fn files(folder: &Path, names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 struct CompressedFile {
     path: PathBuf,
     file: File,
+    /// The hash of what was written.
+    sum: Sum,
     codec: Codec,
     framing: Option<Framing>,
     /// Lines that are not yet compressed.
@@ -363,16 +365,15 @@ impl CompressedFile {
             Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
             _ => File::create(path)?,
         };
-        Ok(Self::new(path, file))
+        Ok(Self::new(path, file, Sum::default()))
     }
 
-    fn resume(path: &Path, bytes: u64) -> io::Result<Self> {
-        let mut file = File::options().write(true).open(path)?;
-        cut(&mut file, bytes)?;
-        Ok(Self::new(path, file))
+    fn resume(path: &Path, extent: Extent) -> io::Result<Self> {
+        let (file, sum) = Sum::open(path, Some(extent))?;
+        Ok(Self::new(path, file, sum))
     }
 
-    fn new(path: &Path, file: File) -> Self {
+    fn new(path: &Path, file: File, sum: Sum) -> Self {
         let codec = match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Codec::Gzip,
             Some("lz4") => Codec::Lz4,
@@ -381,7 +382,7 @@ impl CompressedFile {
         };
         let path = path.to_owned();
         let [waiting, members] = [Vec::new(), Vec::new()];
-        Self { path, file, codec, framing: None, waiting, members, ends: Vec::new() }
+        Self { path, file, sum, codec, framing: None, waiting, members, ends: Vec::new() }
     }
 
     fn write(&mut self, record: &[u8]) -> io::Result<()> {
@@ -428,6 +429,7 @@ impl CompressedFile {
                 Err(error) => return Err(self.cut_back(written, error)),
             }
         }
+        self.sum.add(&self.members);
         self.members.clear();
         self.ends.clear();
         Ok(())
@@ -451,11 +453,11 @@ impl CompressedFile {
         }
     }
 
-    /// Syncs everything to disk, and returns the length of the file.
-    fn extent(&mut self) -> io::Result<u64> {
+    /// Syncs everything to disk, and returns the extent of the file.
+    fn extent(&mut self) -> io::Result<Extent> {
         self.flush()?;
         self.file.sync_data()?;
-        self.file.stream_position()
+        Ok(self.sum.extent(self.file.stream_position()?))
     }
 
     /// Completes the file. Only regular files are synced to disk; pipes cannot be.

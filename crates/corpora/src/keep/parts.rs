@@ -15,10 +15,10 @@ use parquet::column::writer::ColumnCloseResult;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
 use parquet::file::writer::SerializedFileWriter;
 
+use crate::sink::summed::{Sum, changed};
 use crate::sink::{Extent, Extents};
 
 /// The parts of an output file.
-#[derive(Debug, Clone)]
 pub(crate) struct Parts {
     /// The checkpoint folder.
     folder: PathBuf,
@@ -30,23 +30,31 @@ pub(crate) struct Parts {
     count: u64,
     /// Total size of the complete parts.
     bytes: u64,
+    /// The hash of the hashes of the complete parts.
+    sum: Sum,
 }
 
 impl Parts {
     /// Creates an empty list of parts for file `file` of `output`.
     #[must_use]
     pub(crate) fn new(folder: &Path, output: &'static str, file: usize) -> Self {
-        Self { folder: folder.to_owned(), output, file, count: 0, bytes: 0 }
+        Self { folder: folder.to_owned(), output, file, count: 0, bytes: 0, sum: Sum::default() }
     }
 
     /// Restores the parts that existed at the checkpoint with this `extent`.
     ///
     /// # Errors
-    /// A part is missing.
+    /// A part is missing, or was changed.
     pub(crate) fn resume(folder: &Path, output: &'static str, extent: Extent) -> anyhow::Result<Self> {
         let mut parts = Self::new(folder, output, extent.file);
         while parts.count < extent.parts {
-            parts.end_one()?;
+            let path = parts.next_path();
+            let hash = File::open(&path).and_then(|mut part| {
+                let mut hashed = Hashed::new(io::sink());
+                io::copy(&mut part, &mut hashed)?;
+                Ok(hashed.digest())
+            });
+            parts.end_one(hash.with_context(|| format!("cannot read {}", path.display()))?)?;
         }
         ensure!(
             parts.bytes == extent.bytes,
@@ -55,6 +63,9 @@ impl Parts {
             parts.bytes,
             extent.bytes
         );
+        if extent.sum.is_some_and(|sum| sum != parts.sum.digest()) {
+            return Err(changed()).with_context(|| format!("a part of {output} in {}", folder.display()));
+        }
         Ok(parts)
     }
 
@@ -64,21 +75,22 @@ impl Parts {
         self.path(self.count)
     }
 
-    /// Registers the next part, which is complete and on disk.
+    /// Registers the next part with the hash of its bytes. It is complete and on disk.
     ///
     /// # Errors
     /// The part is missing.
-    pub(crate) fn end_one(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn end_one(&mut self, hash: u64) -> anyhow::Result<()> {
         let path = self.next_path();
         self.bytes += fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len();
         self.count += 1;
+        self.sum.add(&hash.to_be_bytes());
         Ok(())
     }
 
     /// Returns the number and size of the parts.
     #[must_use]
     pub(crate) fn extent(&self) -> Extent {
-        Extent { file: self.file, bytes: self.bytes, parts: self.count, sum: None }
+        Extent { file: self.file, parts: self.count, ..self.sum.extent(self.bytes) }
     }
 
     /// Adds all parts to `writer` without changing them.
@@ -99,6 +111,39 @@ impl Parts {
 
     fn path(&self, part: u64) -> PathBuf {
         self.folder.join(format!("{}-{}-{part}.part", self.output, self.file))
+    }
+}
+
+/// A writer that hashes what is written.
+pub(crate) struct Hashed<W> {
+    inner: W,
+    sum: Sum,
+}
+
+impl<W> Hashed<W> {
+    pub(crate) fn new(inner: W) -> Self {
+        Self { inner, sum: Sum::default() }
+    }
+
+    /// Returns the hash of all bytes so far.
+    pub(crate) fn digest(&self) -> u64 {
+        self.sum.digest()
+    }
+
+    pub(crate) fn inner(&self) -> &W {
+        &self.inner
+    }
+}
+
+impl<W: io::Write> io::Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.sum.add(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
     }
 }
 

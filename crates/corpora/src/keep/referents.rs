@@ -13,8 +13,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
-use super::summed::Sum;
 use crate::sink::Extent;
+use crate::sink::summed::Sum;
 
 /// The data about a document to which revisit records refer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::Decision;
-use super::summed::Sum;
 use crate::sink::Extent;
+use crate::sink::summed::Sum;
 
 /// A writer of decisions.
 pub(crate) struct Spool {

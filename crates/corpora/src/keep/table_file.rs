@@ -23,7 +23,7 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 
 use super::annotate::{Added, Annotation, FIELDS, Value};
 use super::forms::TableForm;
-use super::parts::Parts;
+use super::parts::{Hashed, Parts};
 use crate::sink::Extent;
 use crate::source::parquet::originals::Row;
 
@@ -32,7 +32,8 @@ const ROW_GROUP_BYTES: usize = 64 << 20;
 /// Maximum number of rows in a row group, a common limit of other writers.
 const ROW_GROUP_ROWS_MAX: usize = 1 << 20;
 
-type Writer = ArrowWriter<BufWriter<File>>;
+type Written = BufWriter<Hashed<File>>;
+type Writer = ArrowWriter<Written>;
 
 /// A Parquet file that is being written.
 pub(crate) struct TableFile {
@@ -97,7 +98,7 @@ impl TableFile {
             _ => File::create(path)?,
         };
         let schema = Arc::clone(&self.columns.schema);
-        Ok(ArrowWriter::try_new_with_options(BufWriter::new(file), schema, self.options.clone())?)
+        Ok(ArrowWriter::try_new_with_options(BufWriter::new(Hashed::new(file)), schema, self.options.clone())?)
     }
 
     /// Returns the path of the file.
@@ -153,8 +154,7 @@ impl TableFile {
         let writer = self.writer.take();
         let parts = self.parts.as_mut().context("a Parquet file without parts cannot be continued")?;
         if let Some(writer) = writer {
-            end(writer)?;
-            parts.end_one()?;
+            parts.end_one(end(writer)?)?;
         }
         Ok(parts.extent())
     }
@@ -175,7 +175,7 @@ impl TableFile {
             joined.finish()?;
             to_disk(joined.inner())?;
         } else {
-            self.writer.take().map_or(Ok(()), end)?;
+            self.writer.take().map(end).transpose()?;
         }
         self.is_begun = false;
         Ok(())
@@ -193,16 +193,17 @@ impl Drop for TableFile {
     }
 }
 
-/// Writes the index after all rows, and syncs the file to disk.
-fn end(mut writer: Writer) -> anyhow::Result<()> {
+/// Writes the index after all rows, and syncs the file to disk. Returns the hash of the file.
+fn end(mut writer: Writer) -> anyhow::Result<u64> {
     writer.finish()?;
     writer.sync()?;
-    to_disk(writer.inner())
+    to_disk(writer.inner())?;
+    Ok(writer.inner().get_ref().digest())
 }
 
 /// Syncs regular files to disk; pipes cannot be synced.
-fn to_disk(written: &BufWriter<File>) -> anyhow::Result<()> {
-    let file = written.get_ref();
+fn to_disk(written: &Written) -> anyhow::Result<()> {
+    let file = written.get_ref().inner();
     if file.metadata()?.is_file() {
         file.sync_data()?;
     }

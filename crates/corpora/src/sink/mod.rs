@@ -2,6 +2,7 @@
 
 pub(crate) mod counts;
 pub(crate) mod files;
+pub(crate) mod summed;
 pub(crate) mod whole_lines;
 
 pub use counts::Counts;
@@ -54,7 +55,7 @@ pub struct Extent {
     /// For a file that is written in parts and joined at the end, the number of parts.
     #[serde(default)]
     pub parts: u64,
-    /// XXH3-64 of these bytes, for a file that decides what is written to others. Earlier versions did not write it.
+    /// XXH3-64 of these bytes, or of the hashes of the parts. Earlier versions did not write it for all files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<u64>,
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Extent;
+use super::summed::Sum;
 
 /// Size at which the buffer is written.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -18,20 +19,9 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// A buffered writer of complete lines.
 pub struct WholeLines {
     file: File,
+    /// The hash of what was written.
+    sum: Sum,
     buffer: Vec<u8>,
-}
-
-/// Truncates a file to its first `bytes` bytes, and seeks to its end.
-///
-/// # Errors
-/// The operating system's error, or an error if the file is shorter than `bytes`.
-pub(crate) fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
-    if file.metadata()?.len() < bytes {
-        let problem = format!("the file is shorter than the {bytes} bytes that were written to it");
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
-    }
-    file.set_len(bytes)?;
-    file.seek(io::SeekFrom::End(0)).map(drop)
 }
 
 impl WholeLines {
@@ -44,17 +34,16 @@ impl WholeLines {
             Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
             _ => File::create(path)?,
         };
-        Ok(Self { file, buffer: Vec::new() })
+        Ok(Self { file, sum: Sum::default(), buffer: Vec::new() })
     }
 
-    /// Truncates `path` to its first `bytes` bytes, and appends to it.
+    /// Truncates `path` to what it had at `extent`, and appends to it.
     ///
     /// # Errors
-    /// The operating system's error, or an error if the file is shorter than `bytes`.
-    pub fn resume(path: &Path, bytes: u64) -> io::Result<Self> {
-        let mut file = File::options().write(true).open(path)?;
-        cut(&mut file, bytes)?;
-        Ok(Self { file, buffer: Vec::new() })
+    /// The operating system's error, or an error if the file is too short or was changed.
+    pub fn resume(path: &Path, extent: Extent) -> io::Result<Self> {
+        let (file, sum) = Sum::open(path, Some(extent))?;
+        Ok(Self { file, sum, buffer: Vec::new() })
     }
 
     /// Syncs all lines to disk, and returns the length of the file.
@@ -64,7 +53,7 @@ impl WholeLines {
     pub fn extent(&mut self) -> io::Result<Extent> {
         self.flush()?;
         self.file.sync_data()?;
-        Ok(Extent { file: 0, bytes: self.file.stream_position()?, parts: 0, sum: None })
+        Ok(self.sum.extent(self.file.stream_position()?))
     }
 
     /// Appends `value` as one line.
@@ -100,6 +89,7 @@ impl WholeLines {
                 Err(error) => return Err(self.cut_back(written, error)),
             }
         }
+        self.sum.add(&self.buffer);
         self.buffer.clear();
         Ok(())
     }

@@ -15,14 +15,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::SnapshotError;
-use super::file::{FILE_NAME, TableDir, TableSettings, at, new_table_id};
+use super::file::{TableDir, TableSettings, at, new_table_id};
 use super::folder::Unfinished;
+use super::ours::{FILE_NAME, MARK};
 use crate::blocks::{BlockStore, create_folder};
 use leitong_cluster::Clusterer;
 use leitong_cluster::log::Watermarks;
-
-/// Name of the mark in the table's folder, and of its copy in the folder of checkpoints.
-const MARK: &str = "checkpoint.mark";
 
 impl TableDir {
     /// Removes the mark from a folder of checkpoints.

@@ -7,7 +7,8 @@
 //! loses at most the last merge. Verdicts stay the same.
 
 use super::SnapshotError;
-use super::file::{FILE_NAME, TableDir, TableSettings, begin};
+use super::file::{TableDir, TableSettings, begin};
+use super::ours::FILE_NAME;
 
 /// The sizes before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

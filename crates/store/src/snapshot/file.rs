@@ -13,6 +13,7 @@ use prost::Message;
 
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
 use super::folder::{self, Unfinished};
+use super::ours::{self, FILE_NAME, JOURNAL_NAME, RECENT_NAME};
 use super::{SnapshotError, recent};
 use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 use leitong_base::hashed::Seed;
@@ -27,9 +28,6 @@ use leitong_cluster::{
 use leitong_fingerprint::Detector;
 
 const MAGIC: &[u8] = b"leitong centroid table\n";
-pub(super) const FILE_NAME: &str = "centroids.leitong";
-pub(super) const JOURNAL_NAME: &str = "journal.leitong";
-pub(super) const RECENT_NAME: &str = "verdicts.leitong";
 /// Maximum number of bytes of a message. It is far above any centroid, and prevents a damaged length from
 /// using up the memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
@@ -95,7 +93,8 @@ impl TableDir {
     ///
     /// # Errors
     /// [`SnapshotError::Locked`] if another process uses it, [`SnapshotError::JournalLeft`] if a journal has
-    /// pages that the table lacks, and [`SnapshotError::Io`] if the folder cannot be used.
+    /// pages that the table lacks, [`SnapshotError::OtherFiles`] and [`SnapshotError::NotAFolder`] if it is no
+    /// folder for tables, and [`SnapshotError::Io`] if it cannot be used.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
         let opened = Self::open_beside_journal(folder)?;
         let journal = opened.journal_path();
@@ -107,7 +106,8 @@ impl TableDir {
     /// # Errors
     /// The errors of [`Self::open`], apart from [`SnapshotError::JournalLeft`].
     pub fn open_beside_journal(folder: &Path) -> Result<Self, SnapshotError> {
-        let path = folder.join("lock");
+        ours::check(folder)?;
+        let path = folder.join(ours::LOCK);
         match folder::lock(&path).map_err(at(&path))? {
             Some(lock) => {
                 let (folder, blocks, runs) = (folder.to_owned(), OnceLock::new(), Mutex::default());

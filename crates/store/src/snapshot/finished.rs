@@ -5,7 +5,8 @@
 //! a run is listed exactly if its pages are in the table. Its outputs were complete before that.
 
 use super::SnapshotError;
-use super::file::{FILE_NAME, TableDir, begin_verified};
+use super::file::{TableDir, begin_verified};
+use super::ours::FILE_NAME;
 use leitong_base::proto::FinishedRun;
 
 /// Maximum number of listed runs. Older ones are dropped.

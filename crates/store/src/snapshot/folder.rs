@@ -13,7 +13,8 @@ use crate::blocks::create_folder;
 /// holds the lock. The lock is released when the file is dropped.
 pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     path.parent().map_or(Ok(()), create_folder)?;
-    let lock = File::create(path)?;
+    // Another program's file of this name keeps its contents.
+    let lock = File::options().write(true).create(true).truncate(false).open(path)?;
     match lock.try_lock() {
         Ok(()) => Ok(Some(lock)),
         Err(TryLockError::WouldBlock) => Ok(None),

@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::file::{FILE_NAME, JOURNAL_NAME, RECENT_NAME, TableDir, at, begin, manifest_of};
+use super::file::{TableDir, at, begin, manifest_of};
+use super::ours::{FILE_NAME, JOURNAL_NAME, RECENT_NAME};
 use super::{SnapshotError, recent};
 use crate::blocks::Folder;
 use leitong_base::proto;

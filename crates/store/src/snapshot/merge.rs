@@ -8,7 +8,8 @@
 use std::path::Path;
 
 use super::SnapshotError;
-use super::file::{FILE_NAME, TableDir, TableSettings, begin, check_usable, position_of};
+use super::file::{TableDir, TableSettings, begin, check_usable, position_of};
+use super::ours::FILE_NAME;
 use super::finished::RUNS_MAX;
 use super::inspect::Saved;
 use leitong_base::proto;

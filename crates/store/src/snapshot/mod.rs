@@ -27,6 +27,7 @@ mod inspect;
 pub(crate) mod journal;
 pub(crate) mod lines;
 mod merge;
+mod ours;
 mod recent;
 
 use std::path::PathBuf;
@@ -59,6 +60,27 @@ pub enum SnapshotError {
         path: PathBuf,
         /// The error.
         error: std::io::Error,
+    },
+    /// The path is not a folder.
+    #[error(
+        "{}: not a folder; name a folder for the table or the checkpoints, which is created if it is missing",
+        path.display()
+    )]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The folder contains files of something else.
+    #[error(
+        "{}: contains {name:?}, and no table and no checkpoint; name an empty folder, or one that does not exist \
+         yet, because files in it are replaced and removed",
+        path.display()
+    )]
+    OtherFiles {
+        /// The folder.
+        path: PathBuf,
+        /// The name of one of the files.
+        name: String,
     },
     /// Another run uses the table.
     #[error("{}: another run is using this table; wait for it, or name another folder", path.display())]

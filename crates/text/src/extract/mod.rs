@@ -153,6 +153,14 @@ impl Extractor {
     }
 }
 
+/// Builds the tables that are otherwise built on first use. A process that is forked in the middle of that would wait
+/// for them forever.
+pub fn build_tables() {
+    parse::entities::build_table();
+    main_text::build_tables();
+    page_kind::walls::build_tables();
+}
+
 /// Returns the main text of `html`. [`Extractor`] does the same and keeps its buffers.
 ///
 /// # Errors

@@ -19,9 +19,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::compare::Side;
-use crate::keep::summed::Sum;
 use crate::sink::Extent;
-use crate::sink::whole_lines::cut;
+use crate::sink::summed::{Sum, cut};
 use leitong_store::snapshot::Unfinished;
 
 /// Number of bytes before the zstd frame of a compressed text: hash of the text, length of url and text, length of

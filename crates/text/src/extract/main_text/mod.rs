@@ -30,7 +30,7 @@ use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Tree;
 use crate::extract::parse::{Builder, Show, Stack, Syntax, scan};
 use features::Names;
-pub(super) use features::phrases;
+pub(super) use features::{build_tables, phrases};
 use leitong_base::work::{TooMuchWork, Work};
 use phrases::Phrases;
 use select::Selection;

@@ -17,6 +17,11 @@ const BARE_NAME_BYTES_MAX: usize = 7;
 static NAMES: LazyLock<HashMap<&'static [u8], &'static str>> =
     LazyLock::new(|| entities::ENTITIES.iter().map(|e| (e.entity.as_bytes(), e.characters)).collect());
 
+/// Builds the table, which is otherwise built on first use.
+pub(in crate::extract) fn build_table() {
+    LazyLock::force(&NAMES);
+}
+
 /// The characters of a reference, and its length in bytes.
 pub(in crate::extract) enum Reference {
     /// Characters of a named reference.

@@ -39,6 +39,11 @@ const WORDS: &str = "cookie|consent|gdpr|privacy|personal data|隐私|隱私|同
 static AUTOMATON: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS.split('|')).ok());
 
+/// Builds the table, which is otherwise built on first use.
+pub(in crate::extract) fn build_table() {
+    LazyLock::force(&AUTOMATON);
+}
+
 /// The banners of a page. Kept from page to page to avoid allocations.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Consent {

@@ -28,6 +28,12 @@ use groups::Groups;
 use page::Page;
 use phrases::Phrases;
 
+/// Builds the tables, which are otherwise built on first use.
+pub(in crate::extract) fn build_tables() {
+    consent::build_table();
+    phrases::build_table();
+}
+
 /// Number of nodes above a block that are examined.
 const ANCESTORS_MAX: usize = 64;
 

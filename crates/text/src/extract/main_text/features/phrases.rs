@@ -76,6 +76,11 @@ static AUTOMATON: LazyLock<Option<(AhoCorasick, Vec<u8>)>> = LazyLock::new(|| {
     Some((automaton, phrases().map(|(_, kind)| kind).collect()))
 });
 
+/// Builds the table, which is otherwise built on first use.
+pub(in crate::extract) fn build_table() {
+    LazyLock::force(&AUTOMATON);
+}
+
 /// Returns the kinds of phrases in `text`.
 pub(in crate::extract) fn find(text: &[u8]) -> Phrases {
     let Some((automaton, kinds)) = AUTOMATON.as_ref() else { return 0 };

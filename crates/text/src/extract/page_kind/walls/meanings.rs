@@ -118,6 +118,11 @@ static AUTOMATON: LazyLock<Option<(AhoCorasick, Vec<Meanings>)>> = LazyLock::new
     Some((automaton.ok()?, words().map(|(_, meaning)| meaning).collect()))
 });
 
+/// Builds the table, which is otherwise built on first use.
+pub(super) fn build_table() {
+    LazyLock::force(&AUTOMATON);
+}
+
 /// A sentence with meanings of a wall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sentence {

@@ -39,6 +39,12 @@ const FRAME: u32 = NAV | FOOTER | SIDE | CRUMB | RELATED;
 /// Number of nodes above a block that may be a frame.
 const ANCESTORS_MAX: usize = 12;
 
+/// Builds the tables, which are otherwise built on first use.
+pub(in crate::extract) fn build_tables() {
+    meanings::build_table();
+    phrases::build_table();
+}
+
 /// Returns the kind of wall that a page is; `None` for other pages.
 pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
     let MainText { html, tree, chosen, .. } = *page;

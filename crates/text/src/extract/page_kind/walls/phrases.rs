@@ -172,6 +172,11 @@ static AUTOMATON: LazyLock<Option<Automaton>> = LazyLock::new(|| {
     Some((automaton, phrases().map(|(_, wall, strength)| (wall, strength)).collect()))
 });
 
+/// Builds the table, which is otherwise built on first use.
+pub(super) fn build_table() {
+    LazyLock::force(&AUTOMATON);
+}
+
 /// Maximum length in bytes of ASCII phrases that must be whole words. A longer one may be the beginning of a word.
 const WHOLE_BYTES_MAX: usize = 5;
 

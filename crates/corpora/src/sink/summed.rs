@@ -1,0 +1,98 @@
+//! The hash of a file that only grows, with which a continued run verifies what the killed one left in it.
+//!
+//! The files of a checkpoint decide which documents are kept, and outputs are continued, so damage in one must not go
+//! unnoticed. Cost: the bytes that are appended are hashed; a continued run reads the file once.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::Extent;
+
+/// Size of the buffer for reading.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The XXH3-64 of all bytes of a file so far.
+#[derive(Default)]
+pub(crate) struct Sum(Xxh3Default);
+
+impl Sum {
+    /// Opens the file at `path` for reading and writing and keeps what it had at `extent`, or creates it.
+    ///
+    /// # Errors
+    /// The operating system's error, or an error if the file is too short or was changed.
+    pub(crate) fn open(path: &Path, extent: Option<Extent>) -> io::Result<(File, Self)> {
+        let Some(extent) = extent else {
+            let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+            return Ok((file, Self::default()));
+        };
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let sum = Self::of_file(&file, extent)?;
+        // Only now: another file could be in its place.
+        cut(&mut file, extent.bytes)?;
+        Ok((file, sum))
+    }
+
+    /// Reads the part of `file` that it had at `extent`, and compares its hash.
+    fn of_file(file: &File, extent: Extent) -> io::Result<Self> {
+        let Extent { bytes, sum: expected, .. } = extent;
+        check_length(file, bytes)?;
+        let mut sum = Self::default();
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let mut at = 0;
+        while at < bytes {
+            let part = &mut buffer[..usize::try_from(bytes - at).unwrap_or(usize::MAX).min(BUFFER_BYTES)];
+            file.read_exact_at(part, at)?;
+            sum.add(part);
+            at += part.len() as u64;
+        }
+        match expected {
+            Some(expected) if expected != sum.digest() => Err(changed()),
+            _ => Ok(sum),
+        }
+    }
+
+    /// Adds bytes that are appended to the file.
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the hash of all bytes so far.
+    pub(crate) fn digest(&self) -> u64 {
+        self.0.digest()
+    }
+
+    /// Returns the extent of the file, which has this number of bytes by now.
+    pub(crate) fn extent(&self, bytes: u64) -> Extent {
+        Extent { file: 0, bytes, parts: 0, sum: Some(self.digest()) }
+    }
+}
+
+/// Truncates a file to its first `bytes` bytes, and seeks to its end.
+///
+/// # Errors
+/// The operating system's error, or an error if the file is shorter than `bytes`.
+pub(crate) fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
+    check_length(file, bytes)?;
+    file.set_len(bytes)?;
+    file.seek(SeekFrom::End(0)).map(drop)
+}
+
+fn check_length(file: &File, bytes: u64) -> io::Result<()> {
+    if file.metadata()?.len() < bytes {
+        let problem = format!("the file is shorter than the {bytes} bytes that were written to it");
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
+    }
+    Ok(())
+}
+
+/// Returns the error for a file that is not as the checkpoint describes it.
+pub(crate) fn changed() -> io::Error {
+    io::Error::other(
+        "the file was damaged or changed since the checkpoint; restore it from a copy, or remove the folder of \
+         checkpoints to begin again",
+    )
+}
