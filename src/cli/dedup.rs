@@ -503,8 +503,9 @@ fn sink(
 ) -> anyhow::Result<FileSink> {
     let lines = |path: &Path, name| match checkpoint.and_then(|checkpoint| checkpoint.extents.get(name)) {
         None => create(path),
-        Some(extent) => WholeLines::resume(path, *extent)
-            .with_context(|| format!("cannot continue {}", path.display())),
+        Some(extent) => {
+            WholeLines::resume(path, *extent).with_context(|| format!("cannot continue {}", path.display()))
+        }
     };
     let verdicts = match &arguments.output {
         Some(path) => Some(lines(path, "verdicts")?),

@@ -628,11 +628,12 @@ fn outputs_that_would_overwrite_an_input_or_a_table_are_refused_under_any_name()
     for (command, arguments) in [
         (&["table", "export"][..], "--output table/centroids.leitong table"),
         (&["table", "merge"], "--output merged --clusters table/lines table kept"),
-        (&["idf"], "--output hard pages.jsonl"),
+        (&["idf", "build"], "--output hard pages.jsonl"),
     ] {
         let command = command.iter().map(|&word| word.to_owned());
         let run = run(command.chain(arguments.split(' ').map(named)));
         assert_eq!(run.status, 2, "{arguments}: {}", run.stderr);
+        assert!(!run.stderr.contains("Usage"), "{arguments}: {}", run.stderr);
         assert!(state() == before, "{arguments}");
     }
     // A path that is not a regular file may be given several times.
@@ -653,7 +654,7 @@ fn streams_that_are_redirected_to_an_input_or_from_an_output_are_refused() {
         (&["dedup", "-"], true, "standard output"),
         (&["dedup", "--keep", "-", file], false, "standard output"),
         (&["extract", "--jsonl", file], false, "standard output"),
-        (&["idf", file], false, "standard output"),
+        (&["idf", "build", file], false, "standard output"),
         (&["dedup", "--output", file, "-"], true, "is already an input or output"),
     ] {
         let mut command = common::leitong();
@@ -694,9 +695,17 @@ fn folders_with_other_files_are_refused_for_tables_and_checkpoints() {
             let options = [option, common::name(&path), "--output", common::name(&verdicts)];
             let run = dedup_files(&options, &[&pages]);
             assert_eq!(run.status, 1, "{option} {name}: {}", run.stderr);
-            assert!(run.stderr.contains(why) && !run.stderr.contains("os error"), "{option} {name}: {}", run.stderr);
+            assert!(
+                run.stderr.contains(why) && !run.stderr.contains("os error"),
+                "{option} {name}: {}",
+                run.stderr
+            );
             for file in files {
-                assert_eq!(std::fs::read_to_string(of_user.join(file)).expect("a file"), "precious", "{file}");
+                assert_eq!(
+                    std::fs::read_to_string(of_user.join(file)).expect("a file"),
+                    "precious",
+                    "{file}"
+                );
             }
         }
         // A new file system, or a folder that Git keeps.

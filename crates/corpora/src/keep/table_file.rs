@@ -98,7 +98,11 @@ impl TableFile {
             _ => File::create(path)?,
         };
         let schema = Arc::clone(&self.columns.schema);
-        Ok(ArrowWriter::try_new_with_options(BufWriter::new(Hashed::new(file)), schema, self.options.clone())?)
+        Ok(ArrowWriter::try_new_with_options(
+            BufWriter::new(Hashed::new(file)),
+            schema,
+            self.options.clone(),
+        )?)
     }
 
     /// Returns the path of the file.

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use super::SnapshotError;
 use super::file::{TableDir, TableSettings, begin, check_usable, position_of};
-use super::ours::FILE_NAME;
 use super::finished::RUNS_MAX;
 use super::inspect::Saved;
+use super::ours::FILE_NAME;
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::{
