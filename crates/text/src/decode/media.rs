@@ -67,12 +67,14 @@ const TEMPLATE: &str = "a template of a script";
 
 /// Words in subtypes that name a programming or data language, whatever the rest of the type (`text/x-json`,
 /// `application/ld+json`).
-const LANGUAGES: [(&str, &str); 25] = [
+const LANGUAGES: [(&str, &str); 27] = [
     ("json", "JSON"),
     ("javascript", "a script"),
     ("ecmascript", "a script"),
     ("typescript", "a script"),
     ("jscript", "a script"),
+    ("js", "a script"),
+    ("jsx", "a script"),
     ("livescript", "a script"),
     ("vbscript", "a script"),
     ("coffeescript", "a script"),
@@ -314,6 +316,8 @@ mod tests {
             "text/javascript1.5",
             "application/x-javascript",
             "application/ecmascript",
+            "text/x-js",
+            "text/jsx",
             "text/jscript",
             "application/json",
             "text/json",
