@@ -15,9 +15,9 @@ use super::Extent;
 /// Size of the buffer for reading.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The XXH3-64 of all bytes of a file so far.
+/// The XXH3-64 of all bytes of a file so far. Its state has half a kilobyte.
 #[derive(Default)]
-pub(crate) struct Sum(Xxh3Default);
+pub(crate) struct Sum(Box<Xxh3Default>);
 
 impl Sum {
     /// Opens the file at `path` for reading and writing and keeps what it had at `extent`, or creates it.
