@@ -1,6 +1,6 @@
 //! The names of files in the folders of tables and checkpoints, by which they differ from folders of other files.
 //!
-//! Whoever owns a folder replaces and removes files in it by their names, such as `texts` or `table-1`. In a
+//! A run replaces and removes files in its folders by their names, such as `texts` or `table-1`. In a
 //! folder that holds something else, these could be files of the user.
 
 use std::ffi::OsStr;
