@@ -30,16 +30,11 @@ static COMMON: LazyLock<HashedSet> = LazyLock::new(|| {
 });
 const SETTING: &str = "idf.file";
 
-/// Builds the table of [`is_common`], which is otherwise built on first use.
-pub fn build_table() {
-    LazyLock::force(&COMMON);
-}
-
 /// Returns true if the built-in table has the word with this XXH3-64. Fingerprints depend on the answer: it
 /// may change only with a detector's version.
 #[must_use]
 pub fn is_common(hash: u64) -> bool {
-    COMMON.contains(&hash)
+    LazyLock::force(&COMMON).contains(&hash)
 }
 
 /// Document frequencies by term.
