@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
-use super::settings::{self, Wrong, wrong};
+use super::settings::{Wrong, wrong};
 use super::text_out::TextConverter;
 use crate::config::Config;
 use leitong_corpora::keep::TextOptions;
@@ -96,11 +96,7 @@ impl Arguments {
         }
         let converter = TextConverter::new(config, self.form == TextForm::Markdown).map_err(Wrong::from)?;
         // The reading in which texts are made has the rules of the first one, and the fields' columns.
-        let mut config = config.clone();
-        let pointers = self.fields.iter().map(|field| (field.pointer.clone(), field.pointer.clone()));
-        config.input.passthrough.0.extend(pointers);
-        let InputRules { quotes, warc_base, .. } = rules.clone();
-        let rules = InputRules { quotes, warc_base, ..settings::input_rules(&config)? };
+        let rules = rules.clone().with_extra(self.fields.iter().map(|field| field.pointer.as_str()));
         Ok(Some(TextOptions { fields: self.fields.clone(), rules, converter: Box::new(converter) }))
     }
 }

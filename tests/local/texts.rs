@@ -2,7 +2,9 @@
 //! of `--as original`, and their texts are those of `extract`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, BinaryArray, Float64Array, Int64Array, RecordBatch};
 use serde_json::{Value, json};
 
 use crate::common::{article, dedup_files, gzip, leitong, name, run, tables, write};
@@ -256,6 +258,46 @@ fn fields_of_the_input_are_written_and_missing_ones_counted() {
             }
         }
     }
+}
+
+/// A column of bytes that `--fields` named cost every text: rows whose bytes are not UTF-8 were written with text null.
+/// Values without a form in JSON became null without a word, and 24 fields were too many.
+#[test]
+fn a_field_that_cannot_be_written_does_not_cost_the_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows: Vec<Value> = (0..6)
+        .map(|number| json!({ "id": number.to_string(), "url": format!("https://a.example/{number}"), "text": article(number, 20) }))
+        .collect();
+    let table = tables::table(&rows);
+    let picture: ArrayRef = Arc::new((0..6).map(|number| Some([0xff, number])).collect::<BinaryArray>());
+    let share: ArrayRef = Arc::new(Float64Array::from(vec![0.5, f64::NAN, 1.0, 2.0, f64::INFINITY, 3.0]));
+    let numbers =
+        (0..70).map(|number| (format!("n{number}"), Arc::new(Int64Array::from(vec![number; 6])) as ArrayRef));
+    let columns: Vec<(String, ArrayRef)> =
+        [("picture".to_owned(), picture), ("share".to_owned(), share)].into_iter().chain(numbers).collect();
+    let fields = columns.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(",");
+    let own = table
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.name().clone())
+        .zip(table.columns().to_vec())
+        .collect();
+    let table = RecordBatch::try_from_iter([own, columns].concat()).expect("columns of one length");
+    let [input, keep] = ["in.parquet", "out.jsonl"].map(|name| folder.path().join(name));
+    tables::write_table(&input, &table, &tables::Layout::default());
+    let run = dedup_files(&["--keep", name(&keep), "--as", "text", "--fields", &fields], &[&input]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    for note in ["column \"picture\" has 6 values without a form in JSON", "column \"share\" has 2 values"] {
+        assert!(run.stderr.contains(note), "{note}: {}", run.stderr);
+    }
+    let texts = read(&keep);
+    assert_eq!(texts.len(), rows.len());
+    for (text, row) in texts.iter().zip(&rows) {
+        assert_eq!(text["text"], row["text"]);
+        assert_eq!((&text["picture"], &text["n69"]), (&Value::Null, &json!(69)));
+    }
+    assert_eq!((&texts[0]["share"], &texts[1]["share"]), (&json!(0.5), &Value::Null));
 }
 
 #[test]

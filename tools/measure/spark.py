@@ -45,11 +45,11 @@ def records():
             for _ in range(draw.choice([0, 3, 6])):
                 simhash ^= 1 << draw.randrange(64)
             for keys in (bands, passages):
-                for at in draw.sample(range(10), draw.randrange(10)):
+                for at in draw.sample(range(len(keys)), draw.randrange(len(keys))):
                     keys[at] = draw.getrandbits(32)
         else:
             simhash, values = draw.getrandbits(64), [draw.randrange(16) for _ in range(64)]
-            bands, passages = ([draw.getrandbits(32) for _ in range(count)] for count in (11, 10))
+            bands, passages = ([draw.getrandbits(32) for _ in range(count)] for count in (4, 10))
             if draw.random() < 0.2:
                 passages[3] = draw.randrange(1, DOCUMENTS // 1_000 + 2)
         fingerprint = worlds.fingerprint(simhash, values, bands, passages=passages)
@@ -93,7 +93,7 @@ def main(folder):
         some = pyarrow.array(made[part * DOCUMENTS // 4 : (part + 1) * DOCUMENTS // 4], pyarrow.binary())
         pyarrow.parquet.write_table(pyarrow.table({"record": some}), folder / "records" / f"{part}.parquet")
 
-    deduplicator, right, began = leitong.Deduplicator(), [], time.process_time()
+    deduplicator, right, began = leitong.Deduplicator(toml=worlds.TOML), [], time.process_time()
     for first in range(0, DOCUMENTS, 10_000):
         verdicts = deduplicator.decide_records(made[first : first + 10_000])
         right += [(verdict.kind, verdict.canonical_page_id) for verdict in verdicts]
@@ -107,7 +107,7 @@ def main(folder):
     spark.range(10).mapInArrow(lambda batches: batches, "id long").count()
     before, began = cpu_of_others(), time.monotonic()
     names = (str(folder / name) for name in ("records", "out", "work"))
-    counts = rounds.cluster(spark, *names, None, None, rounds.Limits(left=0))
+    counts = rounds.cluster(spark, *names, worlds.TOML, None, rounds.Limits(left=0))
     spent = {name: seconds - before.get(name, 0) for name, seconds in cpu_of_others().items()}
     print(f"Spark: {time.monotonic() - began:.1f} s; CPU: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in spent.items()))
     print(f"{shuffled(spark) / DOCUMENTS:.0f} bytes shuffled per document; {counts}")

@@ -182,7 +182,7 @@ impl<R: Read> CsvRows<R> {
             return Err(format!("there is no column {name:?}; {}", listed(names)));
         }
         let is_twice = |name: &&str| names.iter().filter(|known| known == name).count() > 1;
-        if let Some(name) = rules.mapping.first_names().find(is_twice) {
+        if let Some(name) = rules.columns().find(is_twice) {
             return Err(format!(
                 "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
                 listed(names)
@@ -191,8 +191,7 @@ impl<R: Read> CsvRows<R> {
         let parent_fields: Vec<(Field, String)> =
             rules.mapping.parent_fields().filter(|(_, name)| place(name).is_some()).collect();
         self.json_columns = parent_fields.iter().map(|(_, name)| name.clone()).collect();
-        let wanted = rules.mapping.first_names();
-        self.columns = wanted.filter_map(|name| Some((place(name)?, name.to_owned()))).collect();
+        self.columns = rules.columns().filter_map(|name| Some((place(name)?, name.to_owned()))).collect();
         self.columns.sort_unstable();
         let has = |is_it: fn(Field) -> bool| {
             fields.iter().chain(&parent_fields).any(|(field, name)| is_it(*field) && place(name).is_some())

@@ -6,6 +6,7 @@
 
 pub(crate) mod csv;
 mod extension;
+pub(crate) mod extra;
 pub(crate) mod fetch;
 pub(crate) mod folders;
 mod frames;

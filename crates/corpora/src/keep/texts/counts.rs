@@ -21,6 +21,8 @@ pub(crate) struct TextCounts {
     without_text: Mutex<BTreeMap<Option<Reason>, u64>>,
     /// Number of documents that lack a field, by the field's pointer.
     lacking: Mutex<BTreeMap<String, u64>>,
+    /// Number of values of the inputs that have no form in JSON, by column.
+    without_json: Mutex<BTreeMap<String, u64>>,
     /// Number of documents from which passages were cut, of passages and bytes that were cut, of lines whose passages
     /// were left, and of documents without a letter afterwards.
     cut: [AtomicU64; 5],
@@ -68,6 +70,10 @@ impl TextCounts {
         }
     }
 
+    pub(super) fn set_without_json(&self, counts: BTreeMap<String, u64>) {
+        *self.without_json.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+    }
+
     /// Reports the documents whose texts differ from what was requested.
     pub(in crate::keep) fn note(&self) {
         let without = self.without_text();
@@ -93,6 +99,13 @@ impl TextCounts {
         for (pointer, lacking) in self.lacking() {
             terminal::note(format_args!(
                 "{lacking} of {documents} kept documents have no field {pointer} (--fields)"
+            ));
+        }
+        let without_json = self.without_json.lock().unwrap_or_else(PoisonError::into_inner);
+        for (column, count) in without_json.iter() {
+            terminal::note(format_args!(
+                "column {column:?} has {count} values without a form in JSON, such as bytes that are not UTF-8, NaN or \
+                 times of day; they, or the parts concerned, are written as null (--fields)"
             ));
         }
     }

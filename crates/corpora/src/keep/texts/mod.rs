@@ -257,6 +257,7 @@ impl Texts {
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         self.write()?;
         self.records.finish()?;
+        self.counts.set_without_json(self.records.without_json());
         self.output.finish()
     }
 }

@@ -1,6 +1,6 @@
 //! Reads the records of all inputs once more, as in the first reading.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,6 +36,11 @@ struct Current {
 impl Records {
     pub(super) fn new(inputs: Vec<PathBuf>, readings: Vec<Arc<Reading>>, rules: InputRules) -> Self {
         Self { inputs, readings, rules, current: None }
+    }
+
+    /// Returns the number of values that `--fields` reads and that have no form in JSON, by column.
+    pub(super) fn without_json(&self) -> BTreeMap<String, u64> {
+        self.rules.extra.without_json()
     }
 
     /// Moves to the start of `input`.

@@ -22,7 +22,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use self::compare::{Loss, facts_differ, loss, may_be_series};
+use self::compare::{Loss, Words, facts_differ, loss, may_be_one_page};
 use self::texts::{KeptText, KeptTexts, Place, Text, decompressed, hash_of};
 use super::Decision;
 use super::prefer::Choice;
@@ -36,7 +36,7 @@ const COMPARED_MAX: usize = 8;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// The share of [`LostMax::letters`] that a passage of its own may have in a page of a series.
+/// The share of [`LostMax::letters`] that a passage may have if it is all that is lost.
 const ONE_PASSAGE: f64 = 0.3;
 
 /// Limits on the text that may be lost with a document; above one of them, the document is kept.
@@ -45,8 +45,8 @@ pub struct LostMax {
     /// The share of the document in passages that the kept document lacks.
     pub share: f64,
     /// The number of letters in the longest lost passage. If the lost text is spread over a long text, it may be a tenth of
-    /// the text, but at most twice this number. If one passage is all that two pages of a series do not share, it is
-    /// [`ONE_PASSAGE`] of this number.
+    /// the text, but at most twice this number. If one passage is all that is lost, and the document is not the kept one
+    /// fetched again, it is [`ONE_PASSAGE`] of this number.
     pub letters: u32,
 }
 
@@ -57,8 +57,9 @@ impl Default for LostMax {
 }
 
 impl LostMax {
-    /// Returns true if `loss` is within the limits. `may_be_series` says whether the documents may be two pages of a series.
-    fn allows(self, loss: &Loss, may_be_series: impl FnOnce() -> bool) -> bool {
+    /// Returns true if `loss` is within the limits. `may_be_one_page` says whether the documents may be one page that was
+    /// moved or fetched again.
+    fn allows(self, loss: &Loss, may_be_one_page: impl FnOnce() -> bool) -> bool {
         // Without a share, wording counts as well.
         let is_within_share = if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share };
         if !is_within_share {
@@ -67,7 +68,7 @@ impl LostMax {
         let tenth = (loss.letters / 10).min(self.letters.saturating_mul(2));
         let letters = if loss.is_spread() { self.letters.max(tenth) } else { self.letters };
         let of_one = (f64::from(self.letters) * ONE_PASSAGE) as u32;
-        let is_own_passage = loss.longest > of_one && loss.is_one_passage() && may_be_series();
+        let is_own_passage = loss.longest > of_one && loss.is_one_passage() && !may_be_one_page();
         loss.longest <= letters && !is_own_passage
     }
 }
@@ -214,7 +215,7 @@ pub(crate) struct Verifier<'a> {
     /// The kept documents of each cluster, if there is no table.
     kept: KeptTexts,
     /// The text that was decompressed last. The next document of the cluster probably needs it again.
-    last: Option<(Place, Text)>,
+    last: Option<(Place, (Text, Words))>,
 }
 
 impl<'a> Verifier<'a> {
@@ -282,8 +283,9 @@ impl<'a> Verifier<'a> {
         let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(check) };
         let kept = self.table.as_ref().map_or(&self.kept, TableTexts::kept);
         let kept: Vec<KeptText> = kept.texts_of_cluster(decision.founded).collect();
+        let text = split(text);
         // Of equal texts, only one has to be read.
-        let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.hash);
+        let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.0.hash);
         // Otherwise the first one, which survives, then those that were kept last.
         let skipped = others.len().saturating_sub(COMPARED_MAX);
         let others = others.into_iter().enumerate().filter(|(number, _)| !(1..=skipped).contains(number));
@@ -303,22 +305,24 @@ impl<'a> Verifier<'a> {
         Ok(check)
     }
 
-    fn compared(&self, text: &Text, kept: &Text) -> Check {
+    fn compared(&self, (text, words): &(Text, Words), (kept, kept_words): &(Text, Words)) -> Check {
         if text.side().text == kept.side().text {
             return Check::new(Finding::Contained, &Loss::default(), "");
         }
-        let loss = loss(text.side().text, kept.side().text);
-        let is_series = || may_be_series(text.side().url, kept.side().url);
-        let finding = match self.lost_max.allows(&loss, is_series) {
+        let loss = loss((text.side().text, words), (kept.side().text, kept_words));
+        let is_one_page = || may_be_one_page(text.side().url, kept.side().url);
+        let finding = match self.lost_max.allows(&loss, is_one_page) {
             false => Finding::TextLost,
-            true if facts_differ(text.side(), kept.side(), &loss) => Finding::FactsDiffer,
+            true if facts_differ((text.side(), words), (kept.side(), kept_words), &loss) => {
+                Finding::FactsDiffer
+            }
             true => Finding::Contained,
         };
         Check::new(finding, &loss, text.side().text)
     }
 
     /// Returns a kept text, or `None` if it is damaged.
-    fn text(&mut self, place: Place) -> io::Result<Option<Text>> {
+    fn text(&mut self, place: Place) -> io::Result<Option<(Text, Words)>> {
         if let Some((_, text)) = self.last.take_if(|(last, _)| *last == place) {
             return Ok(Some(text));
         }
@@ -326,26 +330,32 @@ impl<'a> Verifier<'a> {
             Some(table) => table.read(place)?,
             None => self.run.read(place)?,
         };
-        Ok(decompressed(&compressed))
+        Ok(decompressed(&compressed).map(split))
     }
+}
+
+/// Splits a text into words.
+fn split(text: Text) -> (Text, Words) {
+    let words = Words::new(text.side().text);
+    (text, words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A page of a series whose own passage of 160 letters was all that it did not share with another page was dropped:
-    /// any passage of up to 500 letters was allowed, and one of 1,000 in a long text.
+    /// A page whose own passage of 160 letters was all that it did not share with another page was dropped: any passage of
+    /// up to 500 letters was allowed, and one of 1,000 in a long text; later, still on another site.
     #[test]
     fn a_passage_that_is_all_of_the_loss_may_be_shorter() {
-        let allows = |longest: u32, total: u32, letters: u32, is_series: bool| {
+        let allows = |longest: u32, total: u32, letters: u32, is_one_page: bool| {
             let loss = Loss { letters, longest, total, runs: 2, ..Loss::default() };
-            LostMax::default().allows(&loss, || is_series)
+            LostMax::default().allows(&loss, || is_one_page)
         };
-        assert!(!allows(160, 170, 3_000, true), "the passage of a page of a series");
-        assert!(allows(160, 170, 3_000, false), "a passage added to a copy on another site");
-        assert!(allows(160, 320, 3_000, true), "a passage among other changes");
-        assert!(allows(140, 140, 3_000, true), "a short one");
+        assert!(!allows(160, 170, 3_000, false), "the passage of a page of its own");
+        assert!(allows(160, 170, 3_000, true), "a passage added to a page between two fetches");
+        assert!(allows(160, 320, 3_000, false), "a passage among other changes");
+        assert!(allows(140, 140, 3_000, false), "a short one");
         assert!(!allows(700, 900, 9_000, false), "one passage of a long text");
         assert!(allows(700, 2_000, 9_000, false), "changes all over a long text");
         assert!(!allows(950, 2_000, 9_000, false), "more than a tenth of a long text");

@@ -4,10 +4,13 @@
 //! (`timestamp`, `content`), a column with another type is skipped, because it may mean something else. If
 //! the configuration names the column, or it has a field's own name, its type must fit.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field as Column, Fields};
 
 use super::json::JsonWriter;
+use crate::source::extra::ExtraColumns;
 use crate::source::rules::{InputRules, truth};
 use leitong_base::limits::URL_BYTES_MAX;
 use leitong_text::page::mapping::WITHDRAWN;
@@ -29,6 +32,8 @@ pub(super) struct Columns {
     url_field: Option<String>,
     /// True if a column withdraws pages.
     withdraws: bool,
+    /// The columns that are no part of a page.
+    extra: Arc<ExtraColumns>,
     line_bytes_max: usize,
 }
 
@@ -75,7 +80,7 @@ impl Columns {
             return Err(format!("there is no column {name:?}; {}", listed(columns)));
         }
         let is_twice = |name: &&str| columns.iter().filter(|column| column.name() == name).count() > 1;
-        if let Some(name) = rules.mapping.first_names().find(is_twice) {
+        if let Some(name) = rules.columns().find(is_twice) {
             return Err(format!(
                 "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
                 listed(columns)
@@ -126,10 +131,12 @@ impl Columns {
             ));
         }
         let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
+        let extra = Arc::clone(&rules.extra);
+        read.extend(extra.names().filter_map(|name| Some((columns.find(name)?.0, name.to_owned(), false))));
         read.sort_unstable();
         let line_bytes_max = rules.limits.line_bytes_max;
         let withdraws = rules.mapping.is_withdrawn(WITHDRAWN);
-        Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), withdraws, line_bytes_max })
+        Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), withdraws, extra, line_bytes_max })
     }
 
     /// Returns the indexes of the columns that are read.
@@ -181,9 +188,15 @@ impl Columns {
             {
                 line.json.replace_range(start.., truth);
             }
-            if line.not_utf8 {
+            // A value of a column that is no part of the page must not cost the page.
+            if self.extra.has(name) {
+                if std::mem::take(&mut line.not_utf8) | line.without_json {
+                    self.extra.count_without_json(name);
+                }
+            } else if line.not_utf8 {
                 return Err(name.clone());
             }
+            line.without_json = false;
         }
         line.json.push('}');
         Ok(line.json.into_bytes())

@@ -32,11 +32,13 @@ pub(super) struct JsonWriter {
     pub(super) string_bytes_max: usize,
     /// True if there were bytes that are not UTF-8 and are not written in Base64.
     pub(super) not_utf8: bool,
+    /// True if there were values without an equivalent in JSON, other than bytes.
+    pub(super) without_json: bool,
 }
 
 impl JsonWriter {
     pub(super) fn new(string_bytes_max: usize) -> Self {
-        Self { json: String::new(), string_bytes_max, not_utf8: false }
+        Self { json: String::new(), string_bytes_max, not_utf8: false, without_json: false }
     }
 
     /// Writes a string with its quotes.
@@ -57,6 +59,7 @@ impl JsonWriter {
             _ => self.json += &string.json,
         }
         self.not_utf8 |= string.not_utf8;
+        self.without_json |= string.without_json;
     }
 
     fn bytes(&mut self, bytes: &[u8], as_base64: bool) {
@@ -81,14 +84,14 @@ impl JsonWriter {
     }
 
     fn float(&mut self, number: f64) {
-        if number.is_finite() { self.number(number) } else { self.json += "null" }
+        if number.is_finite() { self.number(number) } else { self.no_json() }
     }
 
     fn timestamp(&mut self, ns: i128) {
         let time = OffsetDateTime::from_unix_timestamp_nanos(ns).ok();
         match time.and_then(|time| time.format(&Rfc3339).ok()) {
             Some(time) => self.string(&time),
-            None => self.json += "null",
+            None => self.no_json(),
         }
     }
 
@@ -98,7 +101,7 @@ impl JsonWriter {
             i32::try_from(days).ok().and_then(|days| Date::from_julian_day(day.checked_add(days)?).ok());
         match day {
             Some(day) => self.string(&day.to_string()),
-            None => self.json += "null",
+            None => self.no_json(),
         }
     }
 
@@ -145,8 +148,15 @@ impl JsonWriter {
                 self.object(names.zip(columns), row);
             }
             DataType::Dictionary(keys, _) => self.dictionary(array, row, keys, as_base64),
-            _ => self.json += "null",
+            DataType::Null => self.json += "null",
+            _ => self.no_json(),
         }
+    }
+
+    /// Writes null for a value without an equivalent in JSON.
+    fn no_json(&mut self) {
+        self.without_json = true;
+        self.json += "null";
     }
 
     /// Writes an object with the value at `row` of each column.
