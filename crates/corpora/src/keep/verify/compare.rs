@@ -452,7 +452,8 @@ mod tests {
         assert!(differ(&long("gcomm"), &long("gpathchk"), series), "a name in the only place that differs");
         let edited =
             |name: &str, words: [&str; 2]| format!("{} {} {RIVER}{} {RIVER}", long(name), words[0], words[1]);
-        let [one, other] = [edited("gcomm", ["early", "late"]), edited("gpathchk", ["", "never"])];
+        let [one, other] =
+            [edited("gcomm", ["early in the cold morning", "late"]), edited("gpathchk", ["", "never"])];
         assert!(!differ(&one, &other, series), "a rare word of a long text that was edited");
         let sites = ["https://a.example/1", "https://b.example/2"];
         assert!(!differ(&long("4.2.15"), &long("4.2.16"), sites), "a long text that was taken over");
