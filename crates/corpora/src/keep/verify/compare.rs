@@ -312,12 +312,13 @@ pub(crate) fn facts_differ(
 /// Returns true if the last parts of the paths differ, with their queries, or if there are none. `/cn/ls.1` and `/tw/ls.1` may
 /// be two versions of one page.
 fn have_other_files(a: &str, b: &str) -> bool {
+    // Documents without a url are called `document:FILE#ROW`.
     let file = |url: &str| {
-        let url = url.split('#').next().unwrap_or_default().trim_end_matches('/');
-        url.rsplit_once('/').map_or(String::new(), |(_, file)| file.to_lowercase())
+        let path = url.split('#').next()?.split_once("://")?.1.trim_end_matches('/');
+        Some(path.rsplit_once('/')?.1.to_lowercase())
     };
     let (a, b) = (file(a), file(b));
-    a.is_empty() || a != b
+    a.is_none() || a != b
 }
 
 /// Returns true if the texts differ in a few short places only, where both have other words, about as many: one page has
@@ -478,7 +479,9 @@ mod tests {
         let series = ["https://a.example/chair/1", "https://a.example/chair/2"];
         assert!(differ(&page(["blue", "monday"]), &red, series));
         assert!(differ(&page(["blue", "sunday"]), &red, series));
-        assert!(differ(&page(["blue", "monday"]), &red, ["", ""]), "no addresses");
+        for urls in [["", ""], ["document:a/b.jsonl#1", "document:a/b.jsonl#2"]] {
+            assert!(differ(&page(["blue", "monday"]), &red, urls), "no addresses");
+        }
         assert!(!differ(&page(["red and blue", "monday"]), &red, series), "a word was added");
         assert!(!differ(&page(["", "monday"]), &red, series), "a word was left out");
         let reworded =
