@@ -21,6 +21,7 @@ impl Builder<'_> {
         match tag {
             Tag::Li => self.close_item(&[Tag::Li], &[Tag::Ul, Tag::Ol, Tag::Menu, Tag::Dir, Tag::Button]),
             Tag::Dd | Tag::Dt => self.close_item(&[Tag::Dd, Tag::Dt], &[Tag::Dl, Tag::Button]),
+            _ if self.inside.skipped != 0 && tag.is_part_of_table() => self.close_to_part(tag),
             Tag::Td | Tag::Th => self.close_item(&[Tag::Td, Tag::Th, Tag::Caption], &[Tag::Table]),
             Tag::Tr => self.close_item(&[Tag::Tr, Tag::Caption, Tag::Colgroup], &[Tag::Table]),
             Tag::Tbody | Tag::Thead | Tag::Tfoot => {
@@ -62,11 +63,11 @@ impl Builder<'_> {
     }
 
     /// Closes an open `<select>` that `tag` ends. Returns true if the tag does nothing else.
-    pub(super) fn close_select(&mut self, tag: Tag) -> bool {
+    pub(in crate::extract) fn close_select(&mut self, tag: Tag) -> bool {
         let select = self.last(Tag::Select);
         let ends = select > 0
             && match tag {
-                Tag::Select | Tag::Input => select > self.scope,
+                Tag::Select | Tag::Input | Tag::Textarea => select > self.scope,
                 Tag::Caption | Tag::Tbody | Tag::Tfoot | Tag::Thead | Tag::Tr | Tag::Td | Tag::Th => {
                     select > self.table_scope()
                 }
@@ -102,6 +103,22 @@ impl Builder<'_> {
         }
     }
 
+    /// Closes the elements within the innermost table that cannot hold `tag`, a part of a table: a new row ends a button
+    /// or a list of options that is still open in the cell before it.
+    fn close_to_part(&mut self, tag: Tag) {
+        let table = self.last(Tag::Table);
+        if table <= self.last(Tag::Template) {
+            return;
+        }
+        let holders: &[Tag] = match tag {
+            Tag::Td | Tag::Th => &[Tag::Tr, Tag::Tbody, Tag::Thead, Tag::Tfoot],
+            Tag::Tr => &[Tag::Tbody, Tag::Thead, Tag::Tfoot],
+            _ => &[],
+        };
+        let holder = holders.iter().map(|holder| self.last(*holder)).max().unwrap_or(0);
+        self.pop_to(holder.max(table) + 1);
+    }
+
     /// Ends the open link. Its element stays open if blocks began within it.
     fn end_link(&mut self) {
         let link = self.last(Tag::A);
@@ -127,6 +144,8 @@ impl Builder<'_> {
             Tag::A => self.end_link(),
             Tag::Br => self.void(tag, &Attributes::default()),
             Tag::Html | Tag::Body => self.end_block(),
+            // Only titles of drawings are opened.
+            Tag::Title if self.last(tag) > 0 => self.pop_to(self.last(tag)),
             _ if tag.is(flag::VOID | flag::RAW) => {}
             _ if tag.is(flag::HEADING) => {
                 let levels = [Tag::H1, Tag::H2, Tag::H3, Tag::H4, Tag::H5, Tag::H6];

@@ -180,6 +180,7 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         return Ok(end);
     }
     if tag.is(flag::RAW) {
+        builder.close_select(tag);
         let close = match tag {
             Tag::Script => script_end(html, end, &html[at..name]),
             _ => raw_text_end(html, end, &html[at..name]),

@@ -254,6 +254,22 @@ impl Tag {
         FEATURES[self as usize] & features != 0
     }
 
+    /// Returns true if the element is a part of a table: a cell, a row, a group of rows or columns, or a caption.
+    #[inline]
+    pub(in crate::extract) fn is_part_of_table(self) -> bool {
+        matches!(
+            self,
+            Self::Td
+                | Self::Th
+                | Self::Tr
+                | Self::Tbody
+                | Self::Thead
+                | Self::Tfoot
+                | Self::Caption
+                | Self::Colgroup
+        )
+    }
+
     /// Returns the level of a heading, 1 to 6, or 0 for other tags.
     #[inline]
     pub(in crate::extract) fn heading_level(self) -> u8 {

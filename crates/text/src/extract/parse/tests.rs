@@ -100,6 +100,32 @@ fn parts_of_drawings_and_formulas_without_end_tags_end_with_them() {
     }
 }
 
+/// The end tag of a drawing's title was ignored, so the rest of a drawing without end tag took the text after it.
+#[test]
+fn the_end_tag_of_a_title_ends_it_within_a_drawing() {
+    check(&[
+        ("<div><svg><title>a</title><path></div><span>text</span>", &["text"]),
+        ("<svg><title>a</title><path><span>text</span>", &["text"]),
+        ("<div><svg><title>a</title></svg>one</div>two", &["div: one", "two"]),
+        ("one</title>two", &["onetwo"]),
+    ]);
+}
+
+/// A text field after an unclosed list of options, and a row after a cell with an unclosed button, did not end them.
+#[test]
+fn fields_and_parts_of_tables_end_what_is_open_before_them() {
+    check(&[
+        ("<select><option>a<textarea>b</textarea><p>text", &["p: text"]),
+        ("<table>one<button>a<tbody><tr><td>two</table>", &["table: one", "table tbody tr td: two"]),
+        ("<table><th>one<rtc>a<tr><td>two</table>", &["table th: one", "table tr td: two"]),
+        (
+            "<table><tr><td>one<button>a<td>two</table>three",
+            &["table tr td: one", "table tr td: two", "three"],
+        ),
+        ("<table hidden><tr><td>a<tr><td>b</table>one", &["one"]),
+    ]);
+}
+
 /// XHTML pages lost everything after a script, title or the like that closes itself.
 #[test]
 fn every_element_of_xhtml_may_close_itself() {
