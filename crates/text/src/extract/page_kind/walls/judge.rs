@@ -112,6 +112,8 @@ pub(super) struct Judge {
     /// Bytes of sentences without a phrase.
     other: u32,
     links: u64,
+    /// True if a sentence explains how such walls work.
+    explains: bool,
     lower: String,
     found: Vec<Found>,
     sentences: Vec<(usize, usize)>,
@@ -225,6 +227,7 @@ impl Judge {
                 false => (POINTS_MIN, 1),
             };
             evidence.is_evident(wall)
+                && (!self.explains || evidence.mark > 0)
                 && points >= least
                 && self.other * factor <= allowed(wall, points, evidence.meant > 0)
         });
@@ -260,7 +263,7 @@ impl Judge {
     fn find(&mut self, lower: &str) {
         divide(lower, &mut self.sentences);
         self.meant.clear();
-        meanings::find(lower, &self.sentences, &mut self.meant);
+        self.explains |= meanings::find(lower, &self.sentences, &mut self.meant);
         self.found.clear();
         self.found.extend(phrases::find(lower));
         // A phrase within a longer one of the same wall does not count.
