@@ -87,8 +87,11 @@ impl Gaps<'_> {
         for (at, block) in (before + 1..).zip(gap) {
             let Some(kind) = self.kind(block, before) else { continue };
             let (least, may_be_linked, other) = match kind {
-                // A list of fields is not a form.
-                Kind::Definition => (CHOSEN_MIN_DEFINITIONS, true, OTHER & !hints::FORM),
+                // A list of fields is not a form, and outside of posts `sig` is the signature of a function.
+                Kind::Definition => {
+                    let user = if self.features.hints(block) & hints::POST == 0 { hints::USER } else { 0 };
+                    (CHOSEN_MIN_DEFINITIONS, true, OTHER & !(hints::FORM | user))
+                }
                 Kind::Other => (CHOSEN_MIN, false, OTHER),
             };
             let is_out = self.features.kept_out[at]
@@ -211,6 +214,31 @@ mod tests {
         for word in ["Parameters\n", "Return type\n"] {
             assert_eq!(text.matches(word).count(), 2, "{text}");
         }
+    }
+
+    /// Signatures of functions between paragraphs were lost, because `sig` is also a signature below a forum's post; a
+    /// user's data next to a post stay out.
+    #[test]
+    fn signatures_of_functions_belong_to_the_text_but_profiles_do_not() {
+        let [first, second, third, last] = paragraphs();
+        let function = |name: &str| {
+            format!(
+                "<dl class='py function'><dt class='sig sig-object py' id=gauge.{name}>gauge.{name}(turns, *, degrees=0)</dt>\
+                 <dd><p>{}</p></dd></dl>",
+                GAUGE[1]
+            )
+        };
+        let text = text_of(&format!("{first}{}{second}{}{last}", function("height"), function("depth")));
+        assert!(text.contains("gauge.height(turns") && text.contains("gauge.depth(turns"), "{text}");
+
+        let post = |text: &str| {
+            format!(
+                "<div class=post><dl class=postprofile><dt>tide_watcher</dt><dd class=profile-posts>Posts: 6217</dd></dl>\
+                 <div class=content>{text}</div></div>"
+            )
+        };
+        let text = text_of(&[first, second, third, last].map(|text| post(&text)).concat());
+        assert!(!text.contains("6217"), "{text}");
     }
 
     /// A program next to the numbers of its lines was lost, because the theme puts both into a table.

@@ -7,6 +7,7 @@
 //! text if the page has prose elsewhere. The same holds for a banner above the text, even if it is much longer than a
 //! short article. Cost: linear in the nodes, and in the text of nodes named after consent.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -28,6 +29,9 @@ const FIRST_BLOCKS: usize = 5;
 
 /// Maximum bytes of a banner per byte of prose outside of it.
 const BANNER_PARTS_MAX: u64 = 8;
+
+/// Minimum number of sections with other names next to one that is named after consent.
+const SECTIONS_MIN: usize = 2;
 
 /// Names of parts whose prose is not the page's text.
 const OTHER_PARTS: Hints =
@@ -53,6 +57,8 @@ pub(in crate::extract) struct Consent {
     dialogs: Vec<u32>,
     /// For each node, the places that it is in, as bits of [`place`].
     places: Vec<u8>,
+    /// The nodes named after consent that are sections of a text, in order.
+    sections: Vec<u32>,
 }
 
 /// Kinds of places that a node is in or is, as bits of `Consent::places`.
@@ -81,14 +87,16 @@ impl Consent {
         self.banners.clear();
         self.dialogs.clear();
         self.places.clear();
+        self.sections.clear();
     }
 
     /// Finds the banners of `tree`.
     pub(super) fn find(&mut self, tree: &Tree, html: &[u8], sums: &[Sums]) {
+        self.sections = sections(tree);
         let mut end = 0;
         for (at, node) in tree.nodes.iter().enumerate() {
             // Nodes are in document order, so a node that begins before the end of the last one is within it.
-            if node.hints & hints::CONSENT != 0 && node.end_block > node.first_block.max(end) {
+            if self.is_named(tree, at) && node.end_block > node.first_block.max(end) {
                 self.banners.push(at as u32);
                 end = node.end_block;
             }
@@ -160,7 +168,7 @@ impl Consent {
             if matches!(node.tag, Tag::Main | Tag::Article) {
                 own |= place::CONTENT;
             }
-            let sorts = [(place::DIALOG, node.is_dialog), (place::NAMED, node.hints & hints::CONSENT != 0)];
+            let sorts = [(place::DIALOG, node.is_dialog), (place::NAMED, self.is_named(tree, at))];
             for (sort, (bit, is_one)) in sorts.into_iter().enumerate() {
                 if above & bit != 0 {
                     let holds_content = has_text && matches!(node.tag, Tag::Main | Tag::Article | Tag::H1);
@@ -183,6 +191,12 @@ impl Consent {
         found
     }
 
+    /// Returns true if the node is named after consent, and is not a section of a text.
+    fn is_named(&self, tree: &Tree, at: usize) -> bool {
+        tree.nodes[at].hints & hints::CONSENT != 0
+            && u32::try_from(at).is_ok_and(|at| self.sections.binary_search(&at).is_err())
+    }
+
     /// Returns a function that returns true for blocks in such a dialog. It must be called in the order of blocks.
     pub(super) fn in_dialogs<'a>(&'a self, tree: &'a Tree) -> impl FnMut(usize) -> bool + use<'a> {
         let mut dialogs = self.dialogs.iter().map(|node| &tree.nodes[*node as usize]).peekable();
@@ -201,6 +215,32 @@ impl Consent {
     pub(super) fn is_banner(&self, node: usize) -> bool {
         u32::try_from(node).is_ok_and(|node| self.banners.binary_search(&node).is_ok())
     }
+}
+
+/// Returns the nodes named after consent that are sections of a text, in order: terms and headings, which are named after
+/// what they say, and elements that begin with a heading, next to others of the same kind with other names.
+fn sections(tree: &Tree) -> Vec<u32> {
+    if !tree.nodes.iter().any(|node| node.hints & hints::CONSENT != 0) {
+        return Vec::new();
+    }
+    let kind = |node: &Node| {
+        let block =
+            tree.blocks.get(node.first_block as usize).filter(|_| node.end_block > node.first_block)?;
+        let level = tree.nodes[block.node as usize].tag.heading_level();
+        let is_plain = node.tag == Tag::Div && node.signature == Tag::Div as u32 + 1;
+        (level != 0 && !is_plain).then_some((node.parent, node.tag, node.signature, level))
+    };
+    let mut others = BTreeMap::new();
+    for kind in tree.nodes.iter().filter(|node| node.hints & hints::CONSENT == 0).filter_map(kind) {
+        *others.entry(kind).or_insert(0_usize) += 1;
+    }
+    let is_section = |node: &Node| {
+        let is_term = node.tag.heading_level() != 0 || matches!(node.tag, Tag::Dt | Tag::Dd);
+        is_term
+            || kind(node).is_some_and(|kind| others.get(&kind).is_some_and(|count| *count >= SECTIONS_MIN))
+    };
+    let named = tree.nodes.iter().enumerate().filter(|(_, node)| node.hints & hints::CONSENT != 0);
+    named.filter(|(_, node)| is_section(node)).filter_map(|(at, _)| u32::try_from(at).ok()).collect()
 }
 
 /// Returns true if the block is within the node.
@@ -257,6 +297,28 @@ mod tests {
             SENTENCES[4]
         ));
         assert!(text.contains("Lawyers"), "{text}");
+    }
+
+    /// The documentation of a library lost its section on cookies, and with it the code there: programs name sections
+    /// after their headings.
+    #[test]
+    fn a_section_about_cookies_among_other_sections_is_kept() {
+        let section = |name: &str, class: &str| {
+            let id = name.to_lowercase();
+            format!(
+                "<section id={id} {class}><h2>{name}</h2><p>With {id} the board stores what a passenger has chosen, and \
+                 the ferry knows it on the way back.</p><dl><dt id=harbour.{id}>harbour.{id}(days)</dt><dd><p>Returns \
+                 the {id} of the last few days, or nothing.</p></dd></dl></section>"
+            )
+        };
+        for class in ["", "class=section"] {
+            let parts =
+                ["Tickets", "Cookies", "Timetables", "Weather"].map(|name| section(name, class)).concat();
+            let text = text_of(&format!("<div role=main><h1>Ferry</h1><p>{}</p>{parts}</div>", SENTENCES[0]));
+            for word in ["With cookies the board", "harbour.cookies(days)", "the cookies of the last"] {
+                assert!(text.contains(word), "{word}: {text}");
+            }
+        }
     }
 
     #[test]
