@@ -28,6 +28,12 @@ const LEVELS_MAX: usize = 64;
 /// Number of nodes from a block up to the one that tells its kind.
 const KIND_LEVELS: usize = 5;
 
+/// Number of blocks between a page's title and its text, bytes of lines there that are not code, and levels from a
+/// title's text up to its element.
+const DECLARATION_BLOCKS_MAX: usize = 12;
+const SHORT_BYTES_MAX: u32 = 80;
+const HEADING_LEVELS: usize = 3;
+
 /// Hints that a block is not part of the text around it.
 const OTHER: Hints =
     (hints::BOILERPLATE | hints::HIDDEN) & !(hints::WIDGET | hints::CAPTION | hints::TITLE | hints::LIST);
@@ -44,6 +50,11 @@ struct Gaps<'a> {
 
 /// Adds the blocks that fill gaps to `chosen`, which is in ascending order and remains so.
 pub(super) fn fill(tree: &Tree, features: &Features, probabilities: &[u16], chosen: &mut Vec<u32>) {
+    let mut declared = declarations(tree, features, probabilities, chosen);
+    if !declared.is_empty() {
+        declared.append(chosen);
+        *chosen = declared;
+    }
     if chosen.len() < BLOCKS_MIN || chosen.windows(2).all(|pair| pair[1] - pair[0] == 1) {
         return;
     }
@@ -56,6 +67,32 @@ pub(super) fn fill(tree: &Tree, features: &Features, probabilities: &[u16], chos
         chosen.extend(found);
         chosen.sort_unstable();
     }
+}
+
+/// Returns the code between the page's title and the first chosen block, in order: the declaration of what a page of
+/// API documentation describes. Nothing but short lines may be between them.
+fn declarations(tree: &Tree, features: &Features, probabilities: &[u16], chosen: &[u32]) -> Vec<u32> {
+    let mut found = Vec::new();
+    let Some(first) = chosen.first() else { return found };
+    for at in (0..*first).rev().take(DECLARATION_BLOCKS_MAX) {
+        let block = &tree.blocks[at as usize];
+        let is_out = features.kept_out[at as usize] || features.hints(block) & OTHER != 0;
+        if tree
+            .ancestors(block.node)
+            .take(HEADING_LEVELS)
+            .any(|node| tree.nodes[node as usize].tag == Tag::H1)
+        {
+            found.reverse();
+            return found;
+        } else if block.features & block_flag::PREFORMATTED != 0 {
+            if !is_out && probabilities[at as usize] >= PROBABILITY_MIN {
+                found.push(at);
+            }
+        } else if block.counts.bytes > SHORT_BYTES_MAX {
+            break;
+        }
+    }
+    Vec::new()
 }
 
 /// Returns the bytes of all blocks, and of chosen ones, before each block and after the last.
@@ -214,6 +251,22 @@ mod tests {
         for word in ["Parameters\n", "Return type\n"] {
             assert_eq!(text.matches(word).count(), 2, "{text}");
         }
+    }
+
+    /// The declaration of a function, between the title and a short description, was lost in the documentation of Rust.
+    #[test]
+    fn code_below_the_title_belongs_to_the_text() {
+        let [first, second, ..] = paragraphs();
+        let code = "<pre class=fn><code>pub fn height(<br>    turns: u32,<br>) -> Metres</code></pre>";
+        let text = text_of(&format!(
+            "<span>1.0.0</span>{code}<details open><summary>Expand</summary>{first}</details>"
+        ));
+        assert!(text.contains("pub fn height(") && text.contains("float hangs"), "{text}");
+        let html = format!(
+            "<title>A gauge</title><body><pre>advert</pre><main><h1>A gauge</h1>{first}{second}</main>"
+        );
+        let text = extract(&html, &ExtractConfig::default()).expect("within the limits").text();
+        assert!(!text.contains("advert"), "{text}");
     }
 
     /// Signatures of functions between paragraphs were lost, because `sig` is also a signature below a forum's post; a
