@@ -11,7 +11,7 @@
 
 use url::Url;
 
-/// Minimum length, in characters, of a last path segment that identifies a text. Shorter segments
+/// Minimum length, in characters, of a last path segment without its extension that identifies a text. Shorter segments
 /// (`index.html`, `main0101.html`, `42`) occur on every site or in every folder.
 const NAME_CHARS_MIN: usize = 16;
 /// Number of characters that an ideograph in a path counts for: three ideographs make a name (a dish, a town), two do
@@ -28,7 +28,7 @@ const VERSION_WORDS: [&str; 12] = [
     "latest", "stable", "unstable", "current", "nightly", "next", "dev", "devel", "main", "master", "trunk",
     "head",
 ];
-/// Folders of documentation. A short number below one of them is a version.
+/// Folders of documentation. A short number directly below or above one of them is a version.
 const DOCUMENTATION: [&str; 7] =
     ["docs", "doc", "documentation", "manual", "reference", "javadoc", "apidocs"];
 /// Number of digits of a year, which is no version.
@@ -66,7 +66,7 @@ impl Address {
         let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
         let path = url.path().trim_end_matches('/');
         let last = path.rsplit('/').next().unwrap_or_default();
-        let name = match chars(last) >= NAME_CHARS_MIN {
+        let name = match chars(without_extension(last)) >= NAME_CHARS_MIN {
             true => format!("{last}{query}"),
             false => format!("{host}{}{last}{query}", without_versions(&path[..path.len() - last.len()])),
         };
@@ -90,6 +90,14 @@ fn site(host: &str) -> &str {
     }
 }
 
+/// Returns a path segment without the extension of a file.
+fn without_extension(last: &str) -> &str {
+    match last.rsplit_once('.') {
+        Some((name, extension)) if EXTENSIONS.contains(&extension) => name,
+        _ => last,
+    }
+}
+
 /// Returns the last part of a path segment that is long enough to be a subject, without an extension.
 fn subject(last: &str) -> String {
     let mut parts = last.rsplit('.').peekable();
@@ -105,20 +113,22 @@ fn subject(last: &str) -> String {
 /// becomes `/api-/`.
 fn without_versions(folders: &str) -> String {
     let mut before = "";
+    let mut below = folders.split('/').skip(1);
     let kept = folders.split('/').map(|folder| {
-        let is_version = VERSION_WORDS.contains(&folder) || is_version_number(folder, before);
+        let beside = [before, below.next().unwrap_or_default()];
+        let is_version = VERSION_WORDS.contains(&folder) || is_version_number(folder, beside);
         before = folder;
         if is_version { "" } else { &folder[..version_at(folder)] }
     });
     kept.collect::<Vec<_>>().join("/")
 }
 
-/// Returns true if a folder is a version without a point: `/v2/`, or the number in `/docs/16/`.
-fn is_version_number(folder: &str, before: &str) -> bool {
+/// Returns true if a folder is a version without a point: `/v2/`, or the number in `/docs/16/` and `/21/docs/`.
+fn is_version_number(folder: &str, beside: [&str; 2]) -> bool {
     let number = folder.strip_prefix('v').unwrap_or(folder);
     (1..YEAR_DIGITS).contains(&number.len())
         && number.bytes().all(|byte| byte.is_ascii_digit())
-        && (number.len() < folder.len() || DOCUMENTATION.contains(&before))
+        && (number.len() < folder.len() || beside.iter().any(|other| DOCUMENTATION.contains(other)))
 }
 
 /// Returns where the version in the name of a folder begins, or the length of the name if it has none. A version has
@@ -188,6 +198,11 @@ mod tests {
         assert!(!is_one("https://a.example/writer/main0101.html", "https://a.example/calc/main0101.html"));
         assert!(!is_one("https://a.example/show.php?id=1", "https://a.example/show.php?id=2"));
         assert!(!is_one("https://a.example/", "https://b.example/"));
+        // Summaries of two packages were one page, since the extension made their names long.
+        assert!(!is_one(
+            "https://a.example/java/net/package-summary.html",
+            "https://a.example/java/xml/package-summary.html"
+        ));
         assert!(
             !is_one("https://a.example/x/%E7%9B%AE%E5%BD%95", "https://a.example/y/%E7%9B%AE%E5%BD%95"),
             "two characters of Chinese"
@@ -232,6 +247,11 @@ mod tests {
         ));
         assert!(is_one("https://a.example/docs/13/tea.html", "https://a.example/docs/current/tea.html"));
         assert!(is_one("https://a.example/api/v2/tea.html", "https://a.example/api/latest/tea.html"));
+        // Pages of two Java versions were missed, since the version comes before the folder of documentation.
+        assert!(is_one(
+            "https://a.example/java/21/docs/api/Tea.html",
+            "https://a.example/java/25/docs/api/Tea.html"
+        ));
         for (a, b) in [
             ("https://a.example/2024/docs/tea", "https://a.example/docs/2024/tea"),
             ("https://a.example/latest", "https://a.example/stable"),

@@ -12,6 +12,12 @@ use crate::{Shares, facts, numbers, sketch};
 /// differ as are the same.
 const SAME_NUMBERS: u32 = 3;
 const SAME_NUMBERS_OF_ONE_PAGE: u32 = 1;
+/// Number of values that must agree for one more number to differ between versions of one page: the chapters
+/// of a manual are numbered anew.
+const MATCHES_TO_RENUMBER: u32 = 40;
+/// Number of different numbers at which texts of one site are a series, however long they are, if fewer are
+/// the same: the notes on two releases.
+const NUMBERS_OF_A_SERIES: u32 = 2;
 /// Number of values fewer than `sketch_matches_near` that must agree between two versions of one page: the
 /// address identifies its subject, and versions drift. 19 of 64 correspond to a quarter of their combined
 /// text.
@@ -27,6 +33,10 @@ const REPLACED_OF_SHORT: u32 = 60;
 /// For long texts of one site: a sixteenth of the facts, or one, such as a corrected figure.
 const REPLACED_SHARE: u32 = 16;
 const REPLACED_OF_LONG: u32 = 160;
+/// For versions of one page that agree in fewer values than other pages must: a quarter of the facts, or four.
+/// Pages in two folders may have one long name.
+const REPLACED_SHARE_OF_ONE_PAGE: u32 = 4;
+const REPLACED_OF_ONE_PAGE: u32 = 400;
 /// For short texts on different sites: two facts, such as the credits and a title. One template may be used
 /// on several sites.
 const REPLACED_APART: u32 = 260;
@@ -42,6 +52,18 @@ const FEWER_OF_UNLIKE_LENGTHS: u32 = 6;
 const MORE_OF_LIKE_LENGTHS: u32 = 2;
 
 impl SimHash {
+    /// Returns how many values of the sketch must agree between these pages, as
+    /// [`matches_needed`](Self::matches_needed). If they are of one site and about the same, they are versions
+    /// in folders that no rule knows, and need no more than long texts.
+    fn matches_needed_of(&self, distance: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> u32 {
+        let long = self.config.near.short_text_size;
+        let sizes = match is_one_subject(a, b, addresses) {
+            true => [a.size.max(long), b.size.max(long)],
+            false => [a.size, b.size],
+        };
+        self.matches_needed(distance, sizes[0], sizes[1], addresses)
+    }
+
     /// Returns how many values of the sketch must agree between texts at this distance and of these sizes:
     /// the larger of two linear functions, rounded up. The first depends on the distance, the second on the
     /// size and the addresses; pages of one name have no second. If an address is not known and one text
@@ -87,15 +109,21 @@ impl SimHash {
     }
 
     /// Returns true if two short texts have different numbers in the same places. Long texts are not about a
-    /// figure or two, so theirs may differ.
-    fn numbers_conflict(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
-        a.size.min(b.size) < self.config.near.number_text_size && {
-            let numbers = numbers::agreement(a.numbers, b.numbers);
-            let tolerance = match addresses {
-                Addresses::OnePage => SAME_NUMBERS_OF_ONE_PAGE,
-                _ => SAME_NUMBERS,
-            };
-            numbers.conflicts * tolerance > numbers.same
+    /// figure or two, so theirs may differ, unless most of those of one site do.
+    fn numbers_conflict(&self, matches: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
+        let numbers = numbers::agreement(a.numbers, b.numbers);
+        let is_short = a.size.min(b.size) < self.config.near.number_text_size;
+        match addresses {
+            Addresses::OnePage => {
+                let renumbered = u32::from(matches >= MATCHES_TO_RENUMBER);
+                is_short && numbers.conflicts * SAME_NUMBERS_OF_ONE_PAGE > numbers.same + renumbered
+            }
+            Addresses::OneSite if !is_short => {
+                self.config.near.number_text_size > 0
+                    && numbers.conflicts >= NUMBERS_OF_A_SERIES
+                    && numbers.conflicts > numbers.same
+            }
+            _ => is_short && numbers.conflicts * SAME_NUMBERS > numbers.same,
         }
     }
 
@@ -104,11 +132,17 @@ impl SimHash {
     fn facts_differ(&self, matches: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         let near = &self.config.near;
         let shorter = a.size.min(b.size);
+        let share = |of_facts: u32, at_least: u32| {
+            let all = facts::count(a.facts).min(facts::count(b.facts));
+            at_least.max(100 * all / of_facts)
+        };
         let allowed = match addresses {
-            Addresses::OneSite if shorter < near.number_text_size => REPLACED_OF_SHORT,
-            Addresses::OneSite => {
-                let all = facts::count(a.facts).min(facts::count(b.facts));
-                REPLACED_OF_LONG.max(100 * all / REPLACED_SHARE)
+            Addresses::OneSite if shorter < near.number_text_size && !is_one_subject(a, b, addresses) => {
+                REPLACED_OF_SHORT
+            }
+            Addresses::OneSite => share(REPLACED_SHARE, REPLACED_OF_LONG),
+            Addresses::OnePage if matches < near.sketch_matches_near => {
+                share(REPLACED_SHARE_OF_ONE_PAGE, REPLACED_OF_ONE_PAGE)
             }
             Addresses::Apart
                 if shorter < near.short_text_size_apart && matches < near.sketch_matches_short =>
@@ -140,9 +174,9 @@ impl SimHash {
     pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
         let addresses = self.addresses(a, b);
         let matches = sketch::matches(a.values, b.values);
-        matches >= self.matches_needed(distance, a.size, b.size, addresses)
+        matches >= self.matches_needed_of(distance, a, b, addresses)
             && self.lengths_are_comparable(a.size, b.size, addresses)
-            && !self.numbers_conflict(a, b, addresses)
+            && !self.numbers_conflict(matches, a, b, addresses)
             && !self.facts_differ(matches, a, b, addresses)
             && !self.subjects_differ(a, b, addresses)
             && self.relation_counts(a, b)
@@ -203,7 +237,7 @@ impl SimHash {
     pub(super) fn required_matches(&self, a: &Parts, b: &Parts) -> (u32, u32) {
         let distance = (a.hash ^ b.hash).count_ones();
         let (a, b) = (&a.view, &b.view);
-        (distance, self.matches_needed(distance, a.size, b.size, self.addresses(a, b)))
+        (distance, self.matches_needed_of(distance, a, b, self.addresses(a, b)))
     }
 
     /// Compares the addresses; `Unknown` if the settings ignore them.
@@ -213,6 +247,11 @@ impl SimHash {
             false => Addresses::Unknown,
         }
     }
+}
+
+/// Returns true if pages of one site are about the same, by the last words of their addresses.
+fn is_one_subject(a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
+    addresses == Addresses::OneSite && addresses::is_one_subject(*a.address, *b.address)
 }
 
 /// Returns how much of each text is in the other; see [`Detector::shares`](crate::Detector::shares).
@@ -438,6 +477,74 @@ mod tests {
         assert!(near([gantt, "https://b.example/GanttRenderer.html"], ["ganttrenderer"; 2]), "a mirror");
         assert!(near([gantt, "https://a.example/1/page7.html"], ["ganttrenderer"; 2]), "another name");
         assert!(near(["", ""], classes), "without addresses nothing tells them apart");
+    }
+
+    /// Builds sentences without digits that are all different.
+    fn prose(range: std::ops::Range<u32>) -> String {
+        let letter = |c: char| c.to_digit(10).map_or(c, |digit| char::from(b'g' + digit as u8));
+        sentences(range).chars().map(letter).collect()
+    }
+
+    /// A section of a manual was not its own former version if the chapters before it had moved.
+    #[test]
+    fn a_page_whose_chapters_are_numbered_anew_is_still_the_page() {
+        let detector = SimHash::new(&SimHashConfig::default());
+        let near = |urls: [&str; 2], texts: [&str; 2]| {
+            let [a, b] = [0, 1].map(|i| fingerprint(&detector, urls[i], texts[i]));
+            detector.compare(&a, &b).near
+        };
+        let section = |number: &str| {
+            format!("{number} the view of policies. {} See chapter {number} of the manual.", prose(0..12))
+        };
+        let versions = ["https://a.example/docs/13/policies.html", "https://a.example/docs/15/policies.html"];
+        assert!(near(versions, [&section("51.76"), &section("54.14")]));
+        let others = ["https://a.example/views.html", "https://a.example/policies.html"];
+        assert!(!near(others, [&section("51.76"), &section("54.14")]), "another page");
+    }
+
+    /// The notes on two releases share most of their text, and were copies of one another because numbers did not count
+    /// in long texts.
+    #[test]
+    fn long_pages_of_one_site_with_mostly_other_numbers_are_a_series() {
+        let detector = SimHash::new(&SimHashConfig::default());
+        let near = |urls: [&str; 2], versions: [u32; 2]| {
+            let [a, b] = [0, 1].map(|i| {
+                let version = versions[i];
+                let text = format!(
+                    "Changes in version {version} of the program. {} To upgrade from release {} of the old one, \
+                     read this first. It was made on day {version} after that.",
+                    prose(0..150),
+                    version - 1
+                );
+                fingerprint(&detector, urls[i], &text)
+            });
+            assert_eq!(detector.compare(&a, &b), detector.compare(&b, &a));
+            detector.compare(&a, &b).near
+        };
+        let notes = ["https://a.example/notes/2.html", "https://a.example/notes/4.html"];
+        assert!(!near(notes, [352, 354]));
+        assert!(near(notes, [352, 352]), "the same notes");
+        assert!(near(["https://a.example/notes", "https://b.example/news"], [352, 354]), "another publisher");
+    }
+
+    /// Short classes were missed in a new version if the version's folder was not known as one.
+    #[test]
+    fn short_pages_of_one_site_about_the_same_subject_may_replace_a_fact() {
+        let detector = SimHash::new(&SimHashConfig::default());
+        let near = |urls: [&str; 2]| {
+            let [a, b] = [0, 1].map(|i| {
+                let version = ["1.2", "1.4"][i];
+                let text = format!("class teapot. {} new teapot in version {version}", prose(0..30));
+                fingerprint(&detector, urls[i], &text)
+            });
+            assert_eq!(detector.compare(&a, &b).near, detector.compare(&b, &a).near);
+            detector.compare(&a, &b).near
+        };
+        assert!(near(["https://a.example/bookworm/teapot.html", "https://a.example/trixie/teapot.html"]));
+        assert!(
+            !near(["https://a.example/bookworm/1.html", "https://a.example/trixie/2.html"]),
+            "no subject"
+        );
     }
 
     /// Poems of twenty characters in another edition were missed on another site, since as many values had to agree as
