@@ -494,12 +494,12 @@ mod tests {
             detector.compare(&a, &b).near
         };
         let section = |number: &str| {
-            format!("{number} the view of policies. {} See chapter {number} of the manual.", prose(0..12))
+            format!("the view of policies in chapter {number} of the manual. {}", prose(0..30))
         };
         let versions = ["https://a.example/docs/13/policies.html", "https://a.example/docs/15/policies.html"];
-        assert!(near(versions, [&section("51.76"), &section("54.14")]));
+        assert!(near(versions, [&section("51"), &section("54")]));
         let others = ["https://a.example/views.html", "https://a.example/policies.html"];
-        assert!(!near(others, [&section("51.76"), &section("54.14")]), "another page");
+        assert!(!near(others, [&section("51"), &section("54")]), "another page");
     }
 
     /// The notes on two releases share most of their text, and were copies of one another because numbers did not count
@@ -533,8 +533,8 @@ mod tests {
         let detector = SimHash::new(&SimHashConfig::default());
         let near = |urls: [&str; 2]| {
             let [a, b] = [0, 1].map(|i| {
-                let version = ["1.2", "1.4"][i];
-                let text = format!("class teapot. {} new teapot in version {version}", prose(0..30));
+                let maker = ["zorblax", "quibnor"][i];
+                let text = format!("class teapot. {} new teapot by {maker}", prose(0..30));
                 fingerprint(&detector, urls[i], &text)
             });
             assert_eq!(detector.compare(&a, &b).near, detector.compare(&b, &a).near);
