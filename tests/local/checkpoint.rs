@@ -295,7 +295,7 @@ fn a_damaged_file_of_a_checkpoint_ends_the_run_and_a_copy_restores_it() {
 #[test]
 fn damaged_parts_of_a_parquet_file_end_the_run_and_a_copy_restores_them() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
-    let mut random = Random::of_seed(seed);
+    let mut random = Random::from_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let inputs = [parquet(folder.path(), "a.parquet", 0, 220)];
     let [whole, killed] = ["whole", "killed"].map(|name| {
