@@ -11,8 +11,8 @@
 
 use url::Url;
 
-/// Minimum length, in characters, of a last path segment without its extension that identifies a text. Shorter segments
-/// (`index.html`, `main0101.html`, `42`) occur on every site or in every folder.
+/// Minimum length, in characters, of a last path segment without its extension that identifies a text. Shorter
+/// segments (`index.html`, `main0101.html`, `42`) occur on every site or in every folder.
 const NAME_CHARS_MIN: usize = 16;
 /// Number of characters that an ideograph in a path counts for: three ideographs make a name (a dish, a town), two do
 /// not (a table of contents).

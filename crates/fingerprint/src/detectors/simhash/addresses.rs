@@ -72,12 +72,6 @@ pub(super) fn subjects_differ(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) ->
     a != b && a != 0 && b != 0
 }
 
-/// Returns true if the last words of both addresses name what the texts are about, and they are the same.
-pub(super) fn is_one_subject(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> bool {
-    let [a, b] = [a, b].map(|address| address[ADDRESS_BYTES - 1]);
-    a == b && a != 0
-}
-
 /// Returns true if a text is about this word: it has the word at least twice.
 fn is_about(text: &str, word: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);

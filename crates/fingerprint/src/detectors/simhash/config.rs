@@ -73,7 +73,8 @@ pub struct NearConfig {
     /// Size below which texts are not near if they have different numbers in the same places. One number may
     /// differ for every three that are the same, or for every one in versions of one page. Below this size,
     /// texts of one site under different names are not near either if a number, version or name was replaced.
-    /// In longer ones, a sixteenth of these may be replaced. 0: numbers, versions and names are ignored.
+    /// In longer ones, a sixteenth of these may be replaced, and several numbers only if as many are the same.
+    /// 0: numbers, versions and names are ignored.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
     /// Near pages that are duplicates, by how their texts relate: `all`; `contained`, only those whose text

@@ -33,10 +33,6 @@ const REPLACED_OF_SHORT: u32 = 60;
 /// For long texts of one site: a sixteenth of the facts, or one, such as a corrected figure.
 const REPLACED_SHARE: u32 = 16;
 const REPLACED_OF_LONG: u32 = 160;
-/// For versions of one page that agree in fewer values than other pages must: a quarter of the facts, or four.
-/// Pages in two folders may have one long name.
-const REPLACED_SHARE_OF_ONE_PAGE: u32 = 4;
-const REPLACED_OF_ONE_PAGE: u32 = 400;
 /// For short texts on different sites: two facts, such as the credits and a title. One template may be used
 /// on several sites.
 const REPLACED_APART: u32 = 260;
@@ -52,18 +48,6 @@ const FEWER_OF_UNLIKE_LENGTHS: u32 = 6;
 const MORE_OF_LIKE_LENGTHS: u32 = 2;
 
 impl SimHash {
-    /// Returns how many values of the sketch must agree between these pages, as
-    /// [`matches_needed`](Self::matches_needed). If they are of one site and about the same, they are versions
-    /// in folders that no rule knows, and need no more than long texts.
-    fn matches_needed_of(&self, distance: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> u32 {
-        let long = self.config.near.short_text_size;
-        let sizes = match is_one_subject(a, b, addresses) {
-            true => [a.size.max(long), b.size.max(long)],
-            false => [a.size, b.size],
-        };
-        self.matches_needed(distance, sizes[0], sizes[1], addresses)
-    }
-
     /// Returns how many values of the sketch must agree between texts at this distance and of these sizes:
     /// the larger of two linear functions, rounded up. The first depends on the distance, the second on the
     /// size and the addresses; pages of one name have no second. If an address is not known and one text
@@ -132,17 +116,11 @@ impl SimHash {
     fn facts_differ(&self, matches: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         let near = &self.config.near;
         let shorter = a.size.min(b.size);
-        let share = |of_facts: u32, at_least: u32| {
-            let all = facts::count(a.facts).min(facts::count(b.facts));
-            at_least.max(100 * all / of_facts)
-        };
         let allowed = match addresses {
-            Addresses::OneSite if shorter < near.number_text_size && !is_one_subject(a, b, addresses) => {
-                REPLACED_OF_SHORT
-            }
-            Addresses::OneSite => share(REPLACED_SHARE, REPLACED_OF_LONG),
-            Addresses::OnePage if matches < near.sketch_matches_near => {
-                share(REPLACED_SHARE_OF_ONE_PAGE, REPLACED_OF_ONE_PAGE)
+            Addresses::OneSite if shorter < near.number_text_size => REPLACED_OF_SHORT,
+            Addresses::OneSite => {
+                let all = facts::count(a.facts).min(facts::count(b.facts));
+                REPLACED_OF_LONG.max(100 * all / REPLACED_SHARE)
             }
             Addresses::Apart
                 if shorter < near.short_text_size_apart && matches < near.sketch_matches_short =>
@@ -174,7 +152,7 @@ impl SimHash {
     pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
         let addresses = self.addresses(a, b);
         let matches = sketch::matches(a.values, b.values);
-        matches >= self.matches_needed_of(distance, a, b, addresses)
+        matches >= self.matches_needed(distance, a.size, b.size, addresses)
             && self.lengths_are_comparable(a.size, b.size, addresses)
             && !self.numbers_conflict(matches, a, b, addresses)
             && !self.facts_differ(matches, a, b, addresses)
@@ -237,7 +215,7 @@ impl SimHash {
     pub(super) fn required_matches(&self, a: &Parts, b: &Parts) -> (u32, u32) {
         let distance = (a.hash ^ b.hash).count_ones();
         let (a, b) = (&a.view, &b.view);
-        (distance, self.matches_needed_of(distance, a, b, self.addresses(a, b)))
+        (distance, self.matches_needed(distance, a.size, b.size, self.addresses(a, b)))
     }
 
     /// Compares the addresses; `Unknown` if the settings ignore them.
@@ -247,11 +225,6 @@ impl SimHash {
             false => Addresses::Unknown,
         }
     }
-}
-
-/// Returns true if pages of one site are about the same, by the last words of their addresses.
-fn is_one_subject(a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
-    addresses == Addresses::OneSite && addresses::is_one_subject(*a.address, *b.address)
 }
 
 /// Returns how much of each text is in the other; see [`Detector::shares`](crate::Detector::shares).
@@ -525,26 +498,6 @@ mod tests {
         assert!(!near(notes, [352, 354]));
         assert!(near(notes, [352, 352]), "the same notes");
         assert!(near(["https://a.example/notes", "https://b.example/news"], [352, 354]), "another publisher");
-    }
-
-    /// Short classes were missed in a new version if the version's folder was not known as one.
-    #[test]
-    fn short_pages_of_one_site_about_the_same_subject_may_replace_a_fact() {
-        let detector = SimHash::new(&SimHashConfig::default());
-        let near = |urls: [&str; 2]| {
-            let [a, b] = [0, 1].map(|i| {
-                let maker = ["zorblax", "quibnor"][i];
-                let text = format!("class teapot. {} new teapot by {maker}", prose(0..30));
-                fingerprint(&detector, urls[i], &text)
-            });
-            assert_eq!(detector.compare(&a, &b).near, detector.compare(&b, &a).near);
-            detector.compare(&a, &b).near
-        };
-        assert!(near(["https://a.example/bookworm/teapot.html", "https://a.example/trixie/teapot.html"]));
-        assert!(
-            !near(["https://a.example/bookworm/1.html", "https://a.example/trixie/2.html"]),
-            "no subject"
-        );
     }
 
     /// Poems of twenty characters in another edition were missed on another site, since as many values had to agree as
