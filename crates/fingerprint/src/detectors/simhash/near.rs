@@ -13,7 +13,7 @@ use crate::{Shares, facts, numbers, sketch};
 const SAME_NUMBERS: u32 = 3;
 const SAME_NUMBERS_OF_ONE_PAGE: u32 = 1;
 /// Number of values that must agree for one more number to differ between versions of one page: the chapters
-/// of a manual are numbered anew.
+/// of a manual have other numbers.
 const MATCHES_TO_RENUMBER: u32 = 40;
 /// Number of different numbers at which texts of one site are a series, however long they are, if fewer are
 /// the same: the notes on two releases.
@@ -460,7 +460,7 @@ mod tests {
 
     /// A section of a manual was not its own former version if the chapters before it had moved.
     #[test]
-    fn a_page_whose_chapters_are_numbered_anew_is_still_the_page() {
+    fn a_page_whose_chapters_have_other_numbers_is_still_the_page() {
         let detector = SimHash::new(&SimHashConfig::default());
         let near = |urls: [&str; 2], texts: [&str; 2]| {
             let [a, b] = [0, 1].map(|i| fingerprint(&detector, urls[i], texts[i]));
