@@ -4,7 +4,6 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -33,11 +32,11 @@ use leitong_corpora::keep::{Checkpoints, Keeping, TableOfRun};
 use leitong_corpora::sink::{Counts, DeadLetters, FileSink, WholeLines};
 use leitong_corpora::source::{
     FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Source,
-    WarcBase, WithoutRecords, can_be_read_again, is_object,
+    WarcBase, can_be_read_again, is_object,
 };
 use leitong_store::snapshot::{TableDir, TableSettings};
 
-/// Dead letters of one cause that are shown one by one; further ones are only counted.
+/// Number of dead letters of one cause, and of objects, that are shown one by one; further ones are only counted.
 const TOLD_MAX: u64 = 20;
 /// Number of pages without a body below which nothing is concluded about the input.
 const WITHOUT_BODY_MIN: u64 = 10;
@@ -253,7 +252,7 @@ impl Run<'_> {
         let clusterer = cluster_stage.into_clusterer();
         let (skipped, centroids) = (source.skipped(), clusterer.centroid_count());
         let tell = || terminal::note_lines(summary(&counts, skipped, centroids, self.started.elapsed()));
-        let status = check_records(&read, last.is_some())
+        let status = documents::check_records(&read, last.is_some())
             .and_then(|()| conclude(config, fingerprint_stage.reader(), &counts));
         if status.is_ok() {
             self.save(&clusterer, &readings, &counts)?;
@@ -343,24 +342,6 @@ fn note_unversioned(paths: &[PathBuf], inputs: &[Input]) {
             first.name
         ));
     }
-}
-
-/// Reports the inputs that have no record.
-///
-/// # Errors
-/// Fails if no input had a record, unless all inputs are empty. Such a run must not look like a success.
-fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Result<()> {
-    let without_records = read.without_records();
-    let shown = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
-    without_records.iter().take(shown).for_each(terminal::note);
-    if without_records.len() > shown {
-        terminal::note(format_args!("{} more inputs have no page", without_records.len() - shown));
-    }
-    let holds_something = without_records.iter().any(WithoutRecords::holds_something);
-    if holds_something && !is_resumed && read.records.load(Ordering::Relaxed) == 0 {
-        bail!("no input has a page; name files that contain pages");
-    }
-    Ok(())
 }
 
 /// Counts a record that went through the fingerprint stage, whatever its outcome is.

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 
 use super::outputs::refuse_overwriting;
@@ -13,7 +14,7 @@ use crate::pipeline::document;
 use crate::pipeline::page_reader::PageReader;
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_corpora::source::{Input, Inputs, Payload, Record, Source};
+use leitong_corpora::source::{Input, Inputs, Payload, ReadSoFar, Record, Source, WithoutRecords};
 use leitong_lab::pages::Label;
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::segment::Terms;
@@ -32,7 +33,27 @@ pub(super) struct Counted {
     inputs: Vec<PathBuf>,
 }
 
-/// Calls `take` with each record of `source`, in order, until it fails.
+/// Number of inputs without a record that are named; further ones are only counted.
+const NAMED_MAX: usize = 20;
+
+/// Reports the inputs that have no record.
+///
+/// # Errors
+/// Fails if no input had a record, unless all inputs are empty. Such a run must not look like a success.
+pub(super) fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Result<()> {
+    let without_records = read.without_records();
+    without_records.iter().take(NAMED_MAX).for_each(terminal::note);
+    if without_records.len() > NAMED_MAX {
+        terminal::note(format_args!("{} more inputs have no page", without_records.len() - NAMED_MAX));
+    }
+    let holds_something = without_records.iter().any(WithoutRecords::holds_something);
+    if holds_something && !is_resumed && read.records.load(Ordering::Relaxed) == 0 {
+        bail!("no input has a page; name files that contain pages");
+    }
+    Ok(())
+}
+
+/// Calls `take` with each record of `source`, in order, until it fails. Reports inputs without a record.
 pub(super) fn for_each_record(
     mut source: Inputs,
     mut take: impl FnMut(Record) -> anyhow::Result<()>,
@@ -43,7 +64,7 @@ pub(super) fn for_each_record(
         more = source.read_batch(&mut batch, 1 << 20).context("cannot read the inputs")?;
         batch.into_iter().try_for_each(&mut take)?;
     }
-    Ok(())
+    check_records(source.read_so_far(), false)
 }
 
 /// Returns the label of a record, if it is a JSON line that has one.

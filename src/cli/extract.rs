@@ -102,7 +102,7 @@ fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode
     let mut out = WholeLines::create(Path::new("-"))?;
     let mut exit = ExitCode::SUCCESS;
     let reader = PageReader::new(config, false).map_err(Wrong::from)?;
-    let mut more = true;
+    let (mut more, mut skipped) = (true, 0_u64);
     while more {
         let mut batch = Vec::new();
         more = source
@@ -111,7 +111,7 @@ fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode
         for record in batch {
             let place = record.place.clone();
             match reader.record_of_file(&place, record.payload) {
-                Ok(MessageOutcome::Skipped(_)) => {}
+                Ok(MessageOutcome::Skipped(_)) => skipped += 1,
                 Ok(MessageOutcome::Page(page)) => out
                     .push(&line(&page, format, &mut extractor, config.page.work_max))
                     .context("cannot write texts")?,
@@ -123,6 +123,10 @@ fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode
         }
     }
     out.flush().context("cannot write texts")?;
+    if skipped > 0 {
+        terminal::note(format_args!("{skipped} records are skipped: they are not pages"));
+    }
+    documents::check_records(source.read_so_far(), false)?;
     Ok(exit)
 }
 

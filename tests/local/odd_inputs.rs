@@ -94,6 +94,21 @@ fn an_input_without_pages_is_named_and_a_run_without_pages_fails() {
     assert_eq!(dedup_files(&[], &[&empty]).status, 0, "an empty shard is not a fault");
 }
 
+/// `extract --jsonl` of a file without a page printed nothing and ended with status 0.
+#[test]
+fn an_extraction_without_pages_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let request = record("request", "http://a/", "application/http", b"GET / HTTP/1.1\r\n\r\n");
+    let others = write(folder.path(), "others.warc", request);
+    let blank = write(folder.path(), "blank.jsonl", "\n \n");
+    for nothing in [&others, &blank] {
+        let run = common::run(["extract", "--jsonl", name(nothing)]);
+        assert_eq!(run.status, 1, "{}", run.stderr);
+        assert!(run.stderr.contains("no page in it, only"), "{}", run.stderr);
+        assert!(run.stderr.contains("no input has a page"), "{}", run.stderr);
+    }
+}
+
 /// A bare carriage return ended rows in one reading and not in the other: verdicts and copied rows did not
 /// match.
 #[test]

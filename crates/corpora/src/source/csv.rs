@@ -322,7 +322,7 @@ pub(crate) fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Resu
     let text = |bytes: &[u8]| {
         std::str::from_utf8(bytes)
             .map(str::to_owned)
-            .map_err(|_| "not UTF-8; write the table in UTF-8".to_owned())
+            .map_err(|_| "not UTF-8; convert the table (`iconv -f ENCODING -t UTF-8 FILE`)".to_owned())
     };
     let mut start = 0;
     ends[..count + last].iter().map(|end| text(&output[std::mem::replace(&mut start, *end)..*end])).collect()

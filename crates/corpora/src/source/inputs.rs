@@ -32,6 +32,12 @@ impl Inputs {
     pub fn new(inputs: Vec<Input>, rules: InputRules, read: Arc<ReadSoFar>) -> Self {
         Self { waiting: inputs.into(), current: None, rules, read, skipped: Skipped::default() }
     }
+
+    /// Returns what was read so far, with the inputs that had no record.
+    #[must_use]
+    pub fn read_so_far(&self) -> &ReadSoFar {
+        &self.read
+    }
 }
 
 impl Source for Inputs {
