@@ -49,12 +49,8 @@ impl Parts {
         let mut parts = Self::new(folder, output, extent.file);
         while parts.count < extent.parts {
             let path = parts.next_path();
-            let hash = File::open(&path).and_then(|mut part| {
-                let mut hashed = Hashed::new(io::sink());
-                io::copy(&mut part, &mut hashed)?;
-                Ok(hashed.digest())
-            });
-            parts.end_one(hash.with_context(|| format!("cannot read {}", path.display()))?)?;
+            let sum = File::open(&path).and_then(|part| Sum::read(&part, part.metadata()?.len()));
+            parts.end_one(sum.with_context(|| format!("cannot read {}", path.display()))?.digest())?;
         }
         ensure!(
             parts.bytes == extent.bytes,

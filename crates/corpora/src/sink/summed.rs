@@ -30,15 +30,20 @@ impl Sum {
             return Ok((file, Self::default()));
         };
         let mut file = File::options().read(true).write(true).open(path)?;
-        let sum = Self::of_file(&file, extent)?;
+        let sum = Self::read(&file, extent.bytes)?;
+        if extent.sum.is_some_and(|expected| expected != sum.digest()) {
+            return Err(changed());
+        }
         // Only now: another file could be in its place.
         cut(&mut file, extent.bytes)?;
         Ok((file, sum))
     }
 
-    /// Reads the part of `file` that it had at `extent`, and compares its hash.
-    fn of_file(file: &File, extent: Extent) -> io::Result<Self> {
-        let Extent { bytes, sum: expected, .. } = extent;
+    /// Returns the hash of the first `bytes` bytes of `file`.
+    ///
+    /// # Errors
+    /// The operating system's error, or an error if the file is shorter.
+    pub(crate) fn read(file: &File, bytes: u64) -> io::Result<Self> {
         check_length(file, bytes)?;
         let mut sum = Self::default();
         let mut buffer = vec![0; BUFFER_BYTES];
@@ -49,10 +54,7 @@ impl Sum {
             sum.add(part);
             at += part.len() as u64;
         }
-        match expected {
-            Some(expected) if expected != sum.digest() => Err(changed()),
-            _ => Ok(sum),
-        }
+        Ok(sum)
     }
 
     /// Adds bytes that are appended to the file.
