@@ -82,8 +82,10 @@ pub(crate) struct Loss {
     pub total: u32,
     /// Number of these runs.
     pub runs: u32,
-    /// The byte range of that run in the text.
+    /// The byte range of the longest run in the text.
     pub passage: Range<usize>,
+    /// All runs, as ranges of the document's words.
+    pub places: Vec<Range<usize>>,
 }
 
 impl Loss {
@@ -142,10 +144,9 @@ impl Word {
 pub(crate) fn loss(text: Split<'_>, kept: Split<'_>) -> Loss {
     let words = &text.1.0;
     let mut loss = Loss { letters: letters_of(words), ..Loss::default() };
-    for gap in gaps(text, kept) {
-        loss.add(&words[gap]);
-    }
-    loss
+    let places = gaps(text, kept);
+    places.iter().for_each(|place| loss.add(&words[place.clone()]));
+    Loss { places, ..loss }
 }
 
 /// Returns the places of a text between the runs that the other text has as well, as ranges of its words.
@@ -309,8 +310,8 @@ pub(crate) fn facts_differ(
             && words_replaced(split, kept_split, loss))
 }
 
-/// Returns true if the last parts of the paths differ, with their queries, or if there are none. `/cn/ls.1` and `/tw/ls.1` may
-/// be two versions of one page.
+/// Returns true if the last parts of the paths differ, with their queries, or if a url has no path. `/cn/ls.1` and
+/// `/tw/ls.1` may be two versions of one page.
 fn have_other_files(a: &str, b: &str) -> bool {
     // Documents without a url are called `document:FILE#ROW`.
     let file = |url: &str| {
@@ -338,9 +339,9 @@ fn words_replaced((text, words): Split<'_>, (kept, kept_words): Split<'_>, loss:
         let is_short = gaps.len() <= REPLACED_PLACES && gaps.iter().all(|gap| in_gap(gap) <= FACT_LETTERS);
         (is_short, gaps.iter().map(in_gap).sum::<u32>(), replaced)
     };
-    let (ours, theirs) = ((text, words), (kept, kept_words));
-    let (_, letters, replaced) = places(text, words, &gaps(ours, theirs));
-    let (is_short, kept_letters, replacing) = places(kept, kept_words, &gaps(theirs, ours));
+    let (_, letters, replaced) = places(text, words, &loss.places);
+    let (is_short, kept_letters, replacing) =
+        places(kept, kept_words, &gaps((kept, kept_words), (text, words)));
     is_short
         && letters.min(kept_letters) * 100 >= letters.max(kept_letters) * REPLACED_BY
         && !replaced.is_subset(&replacing)
