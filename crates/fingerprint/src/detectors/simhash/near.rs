@@ -95,19 +95,21 @@ impl SimHash {
     /// Returns true if two short texts have different numbers in the same places. Long texts are not about a
     /// figure or two, so theirs may differ, unless most of those of one site do.
     fn numbers_conflict(&self, matches: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
+        let short_size = self.config.near.number_text_size;
+        let is_short = a.size.min(b.size) < short_size;
+        if short_size == 0 || (!is_short && addresses != Addresses::OneSite) {
+            return false;
+        }
         let numbers = numbers::agreement(a.numbers, b.numbers);
-        let is_short = a.size.min(b.size) < self.config.near.number_text_size;
         match addresses {
             Addresses::OnePage => {
                 let renumbered = u32::from(matches >= MATCHES_TO_RENUMBER);
-                is_short && numbers.conflicts * SAME_NUMBERS_OF_ONE_PAGE > numbers.same + renumbered
+                numbers.conflicts * SAME_NUMBERS_OF_ONE_PAGE > numbers.same + renumbered
             }
             Addresses::OneSite if !is_short => {
-                self.config.near.number_text_size > 0
-                    && numbers.conflicts >= NUMBERS_OF_A_SERIES
-                    && numbers.conflicts > numbers.same
+                numbers.conflicts >= NUMBERS_OF_A_SERIES && numbers.conflicts > numbers.same
             }
-            _ => is_short && numbers.conflicts * SAME_NUMBERS > numbers.same,
+            _ => numbers.conflicts * SAME_NUMBERS > numbers.same,
         }
     }
 
