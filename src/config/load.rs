@@ -84,8 +84,8 @@ impl Config {
         load_file(path.as_ref(), File::Configuration)
     }
 
-    /// Reads and checks the detector file `path`, as `--variant` does: a file with the settings of detectors
-    /// alone. All other settings are at their defaults. Paths in it are relative to its folder.
+    /// Reads and checks the detector file `path`, as `--variant` does: a file with nothing but settings of
+    /// detectors. All other settings are at their defaults. Paths in it are relative to its folder.
     ///
     /// # Errors
     /// [`ConfigError`], with all errors of the file.

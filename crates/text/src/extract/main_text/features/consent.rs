@@ -193,8 +193,7 @@ impl Consent {
 
     /// Returns true if the node is named after consent, and is not a section of a text.
     fn is_named(&self, tree: &Tree, at: usize) -> bool {
-        tree.nodes[at].hints & hints::CONSENT != 0
-            && u32::try_from(at).is_ok_and(|at| self.sections.binary_search(&at).is_err())
+        tree.nodes[at].hints & hints::CONSENT != 0 && self.sections.binary_search(&(at as u32)).is_err()
     }
 
     /// Returns a function that returns true for blocks in such a dialog. It must be called in the order of blocks.
@@ -240,7 +239,7 @@ fn sections(tree: &Tree) -> Vec<u32> {
             || kind(node).is_some_and(|kind| others.get(&kind).is_some_and(|count| *count >= SECTIONS_MIN))
     };
     let named = tree.nodes.iter().enumerate().filter(|(_, node)| node.hints & hints::CONSENT != 0);
-    named.filter(|(_, node)| is_section(node)).filter_map(|(at, _)| u32::try_from(at).ok()).collect()
+    named.filter(|(_, node)| is_section(node)).map(|(at, _)| at as u32).collect()
 }
 
 /// Returns true if the block is within the node.
