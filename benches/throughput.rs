@@ -98,7 +98,7 @@ fn main() {
             let record = stage.process(record, &mut workspace).record;
             watch.lap("line → fingerprint");
             let record = record.expect("nothing is filtered");
-            let conclusion = cluster_stage.conclude(record, Timestamp::now()).expect("in memory");
+            let conclusion = cluster_stage.decide(record, Timestamp::now()).expect("in memory");
             watch.lap("decide");
             let Conclusion::Verdict(verdict) = &conclusion else { panic!("{conclusion:?}") };
             std::hint::black_box(serde_json::to_vec(verdict).expect("JSON"));

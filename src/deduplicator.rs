@@ -115,9 +115,10 @@ impl Deduplicator {
         self.try_decide_batch(pages).expect(ON_DISK)
     }
 
-    /// Makes the records of some pages of a batch, the first half of [`Self::try_decide_batch`]; `before` is the number
-    /// of pages of the batch that were already read. It decides nothing, so a caller may stop between two calls.
-    pub fn read_batch(&mut self, before: usize, pages: Vec<Page>) -> Vec<LogRecord> {
+    /// Fingerprints some pages of a batch, the first half of [`Self::try_decide_batch`], and returns their records.
+    /// `before` is the number of pages of the batch that were already fingerprinted. Nothing is decided, so a caller
+    /// may stop between two calls.
+    pub fn fingerprint_batch(&mut self, before: usize, pages: Vec<Page>) -> Vec<LogRecord> {
         let stage = &self.fingerprint_stage;
         let numbered: Vec<(u64, Page)> = (self.pages + before as u64 + 1..).zip(pages).collect();
         let records = numbered.into_par_iter().map_init(
@@ -131,14 +132,14 @@ impl Deduplicator {
         records.collect()
     }
 
-    /// Returns the verdicts on all records of a batch, in their order. They come from [`Self::read_batch`], with no
-    /// other decision in between.
+    /// Returns the verdicts on all records of a batch, in their order: the second half of [`Self::try_decide_batch`].
+    /// The records come from [`Self::fingerprint_batch`], with no other decision in between.
     ///
     /// # Errors
     /// The errors of [`Self::try_decide`].
-    pub fn conclude_batch(&mut self, records: Vec<LogRecord>) -> Result<Vec<Verdict>, SnapshotError> {
+    pub fn decide_fingerprinted(&mut self, records: Vec<LogRecord>) -> Result<Vec<Verdict>, SnapshotError> {
         self.pages += records.len() as u64;
-        let conclusions = self.cluster_stage.conclude_batch(records, Timestamp::now())?;
+        let conclusions = self.cluster_stage.decide_batch(records, Timestamp::now())?;
         Ok(conclusions.into_iter().map(verdict).collect())
     }
 
@@ -169,7 +170,7 @@ impl Deduplicator {
         let numbered = records.iter().map(AsRef::as_ref).enumerate();
         let read = numbered.map(page).collect::<Result<Vec<_>, _>>()?;
         self.pages += read.len() as u64;
-        let conclusions = self.cluster_stage.conclude_batch(read, Timestamp::now())?;
+        let conclusions = self.cluster_stage.decide_batch(read, Timestamp::now())?;
         Ok(conclusions.into_iter().map(verdict).collect())
     }
 
@@ -183,7 +184,7 @@ impl Deduplicator {
         self.pages += 1;
         let fingerprinted = self.fingerprint_stage.process_page(place(self.pages), page, &mut self.workspace);
         let Ok(record) = fingerprinted.record else { unreachable!("a page is never skipped") };
-        Ok(verdict(self.cluster_stage.conclude(record, Timestamp::now())?))
+        Ok(verdict(self.cluster_stage.decide(record, Timestamp::now())?))
     }
 
     /// Decides like [`Self::decide_batch`], and reports errors of the table's files.
@@ -191,8 +192,8 @@ impl Deduplicator {
     /// # Errors
     /// The errors of [`Self::try_decide`]; then none of the pages is decided.
     pub fn try_decide_batch(&mut self, pages: Vec<Page>) -> Result<Vec<Verdict>, SnapshotError> {
-        let records = self.read_batch(0, pages);
-        self.conclude_batch(records)
+        let records = self.fingerprint_batch(0, pages);
+        self.decide_fingerprinted(records)
     }
 
     /// Returns the verdict that [`Self::try_decide`] would return for `page`, and stores nothing: later verdicts
@@ -389,7 +390,7 @@ mod tests {
         // Records name their corpus.
         let mut elsewhere = Deduplicator::new(&by_host).expect("right settings");
         let records: Vec<Vec<u8>> = elsewhere
-            .read_batch(0, pages())
+            .fingerprint_batch(0, pages())
             .into_iter()
             .map(|record| match record {
                 LogRecord::Page(page) => Unplaced::new(*page, elsewhere.detector().name()).bytes(),

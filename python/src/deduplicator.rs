@@ -81,10 +81,10 @@ impl Deduplicator {
                     break;
                 }
                 let before = records.len();
-                records.extend(cores::on_all(|| deduplicator.read_batch(before, chunk))?);
+                records.extend(cores::on_all(|| deduplicator.fingerprint_batch(before, chunk))?);
                 cores::check_signals()?;
             }
-            cores::on_all(|| deduplicator.conclude_batch(records))?.map_err(|error| refused(&error))
+            cores::on_all(|| deduplicator.decide_fingerprinted(records))?.map_err(|error| refused(&error))
         })?;
         Ok(verdicts.into_iter().map(Verdict::new).collect())
     }

@@ -131,7 +131,7 @@ impl Store {
         decided_at: Timestamp,
     ) -> Result<Vec<Verdict>, TableFault> {
         let records = pages.into_iter().map(|page| LogRecord::Page(Box::new(page))).collect();
-        let conclusions = self.write().conclude_batch(records, decided_at)?;
+        let conclusions = self.write().decide_batch(records, decided_at)?;
         conclusions
             .iter()
             .for_each(|conclusion| metrics::committed(&metrics::Outcome::from_conclusion(conclusion)));

@@ -138,7 +138,7 @@ impl Program for Run<'_> {
     }
 
     fn decide(&mut self, record: LogRecord) -> Option<Box<Verdict>> {
-        let conclusion = self.cluster_stage.conclude(record, Timestamp::now());
+        let conclusion = self.cluster_stage.decide(record, Timestamp::now());
         match conclusion.expect("a table in memory does not fail") {
             Conclusion::Verdict(verdict) => Some(verdict),
             Conclusion::DeadLetter(_) => None,

@@ -253,7 +253,7 @@ impl Run<'_> {
         let (skipped, centroids) = (source.skipped(), clusterer.centroid_count());
         let tell = || terminal::note_lines(summary(&counts, skipped, centroids, self.started.elapsed()));
         let status = documents::check_records(&read, last.is_some())
-            .and_then(|()| conclude(config, fingerprint_stage.reader(), &counts));
+            .and_then(|()| exit_status(config, fingerprint_stage.reader(), &counts));
         if status.is_ok() {
             self.save(&clusterer, &readings, &counts)?;
         } else if let Some(folder) = checkpoints {
@@ -521,7 +521,7 @@ fn report(letter: &Unreadable, before: u64, progress: &Progress) {
 }
 
 /// Returns the exit status, after all outputs are written. An error leaves the table as it was.
-fn conclude(config: &Config, reader: &PageReader, counts: &Counts) -> anyhow::Result<ExitCode> {
+fn exit_status(config: &Config, reader: &PageReader, counts: &Counts) -> anyhow::Result<ExitCode> {
     if let Some((preset, count)) = reader.likeliest().filter(|_| counts.dead_letters() > 0) {
         terminal::note(format_args!(
             "{count} of these records look like messages of {preset}: try --preset {preset}"

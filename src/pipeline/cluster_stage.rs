@@ -33,8 +33,8 @@ impl ClusterStage {
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read.
-    pub fn conclude(&mut self, record: LogRecord, now: Timestamp) -> Result<Conclusion, TableFault> {
-        let mut conclusions = self.conclude_batch(vec![record], now)?;
+    pub fn decide(&mut self, record: LogRecord, now: Timestamp) -> Result<Conclusion, TableFault> {
+        let mut conclusions = self.decide_batch(vec![record], now)?;
         Ok(conclusions.pop().expect("as many conclusions as records"))
     }
 
@@ -42,7 +42,7 @@ impl ClusterStage {
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read; then none of the records is decided.
-    pub fn conclude_batch(
+    pub fn decide_batch(
         &mut self,
         records: Vec<LogRecord>,
         now: Timestamp,
@@ -51,7 +51,7 @@ impl ClusterStage {
             self.clusterer.name_log(generation(first));
         }
         let next = self.clusterer.position().next_log_offset;
-        self.conclude_at((next..).zip(records).collect(), now)
+        self.decide_at((next..).zip(records).collect(), now)
     }
 
     /// Decides on the records at these ascending offsets of the log; `now` is the time of the decisions.
@@ -59,7 +59,7 @@ impl ClusterStage {
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read; then none of the records is decided.
-    pub(crate) fn conclude_at(
+    pub(crate) fn decide_at(
         &mut self,
         records: Vec<(u64, LogRecord)>,
         now: Timestamp,
@@ -74,7 +74,7 @@ impl ClusterStage {
         let decisions = self.clusterer.decide_batch(&asked)?;
         let mut recrawls = self.clusterer.take_recrawls().into_iter().peekable();
         let log_partition = self.clusterer.position().log_partition;
-        let conclude = |((log_offset, record), decision)| match record {
+        let conclusion = |((log_offset, record), decision)| match record {
             LogRecord::Unreadable(unreadable) => Conclusion::DeadLetter(unreadable),
             LogRecord::Page(record) => {
                 let recrawl = recrawls.next_if(|(at, _)| *at == log_offset).map(|(_, recrawl)| recrawl);
@@ -88,7 +88,7 @@ impl ClusterStage {
                 Conclusion::Verdict(Box::new(judge.verdict(*record, decision, recrawl)))
             }
         };
-        Ok(records.into_iter().zip(decisions).map(conclude).collect())
+        Ok(records.into_iter().zip(decisions).map(conclusion).collect())
     }
 
     /// Returns the view of the table that look-ups use.

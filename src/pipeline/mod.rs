@@ -23,7 +23,7 @@
 //! }
 //! let table = Clusterer::new(stage.detector().clone(), config.cluster_rules(), Position::default());
 //! let mut stage = ClusterStage::new(table, stage.detector().clone(), 0);
-//! let conclusions = stage.conclude_batch(records, Timestamp::now())?;
+//! let conclusions = stage.decide_batch(records, Timestamp::now())?;
 //! assert_eq!(conclusions.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

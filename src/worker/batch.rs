@@ -1,7 +1,7 @@
 //! Reads the log's next records, as many as one transaction may hold, and decides on them part by part.
 //!
 //! ```text
-//! log ─► entries ─► part ─► LogPartition::take_batch ─► its outputs ─► next part … until the transaction is full,
+//! log ─► entries ─► part ─► LogPartition::decide_batch ─► its outputs ─► next part … until the transaction is full,
 //!                                                                      or the log at its end
 //! ```
 //! Each part could be a transaction of its own. Memory: the outputs of one transaction.
@@ -20,7 +20,7 @@ use crate::kafka::ports::{Reader, Step};
 use crate::telemetry::traces::page::{LogRead, LogTrace};
 use crate::telemetry::{metrics, traces};
 use crate::verdict_message::log_origin::LogOrigin;
-use crate::worker::log_partition::{Accepted, LogPartition};
+use crate::worker::log_partition::{LogPartition, RecordOutcome};
 use crate::worker::outputs::Outputs;
 use leitong_base::record::{LogRecord, Timestamp};
 use leitong_cluster::log::{Entry, EntryError, LogPlace, Origin};
@@ -176,17 +176,17 @@ impl Batch {
         let (config, tables) = (&owned.config().kafka, &owned.role.tables);
         let mut outputs = owned.outputs(state, state.next_offset());
         let origins: Vec<_> = part.records.iter().map(|(at, entry)| (at.offset, log_time(entry))).collect();
-        let decided = state.take_batch(part.records, config.epoch, owned.role.world.timestamp())?;
+        let decided = state.decide_batch(part.records, config.epoch, owned.role.world.timestamp())?;
         let read = origins.into_iter().zip(part.traces);
-        for (accepted, ((offset, log_time), trace)) in decided.accepted.into_iter().zip(read) {
-            match accepted {
-                Accepted::Concluded(conclusion) => {
+        for (outcome, ((offset, log_time), trace)) in decided.outcomes.into_iter().zip(read) {
+            match outcome {
+                RecordOutcome::Decided(conclusion) => {
                     let of = LogOrigin { partition: owned.partition, offset };
                     outputs
                         .push(conclusion, of, (log_time, trace), (config, tables))
                         .map_err(anyhow::Error::from)?;
                 }
-                Accepted::Dropped(why) => metrics::dropped(why),
+                RecordOutcome::Dropped(why) => metrics::dropped(why),
             }
         }
         if let Some(origin) = decided.replaced {

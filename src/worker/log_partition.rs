@@ -41,18 +41,18 @@ pub(crate) struct LogPartition {
 
 /// The outcome for one record of the log.
 #[derive(Debug)]
-pub(crate) enum Accepted {
+pub(crate) enum RecordOutcome {
     /// The record was decided, with this result.
-    Concluded(Conclusion),
-    /// The record was dropped, for this reason. The origin is its place in the page topic.
+    Decided(Conclusion),
+    /// The record was dropped, for this reason.
     Dropped(Admission),
 }
 
 /// The outcome for a batch.
 #[derive(Debug)]
-pub(crate) struct Decided {
+pub(crate) struct DecidedBatch {
     /// The outcome for each record, in order.
-    pub accepted: Vec<Accepted>,
+    pub outcomes: Vec<RecordOutcome>,
     /// Origin of the first record from a topic that was deleted and created again. This record and later ones
     /// were not processed.
     pub replaced: Option<Box<Origin>>,
@@ -83,12 +83,12 @@ impl LogPartition {
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read. Then none of the records is decided, and the
     /// partition can no longer be used.
-    pub(crate) fn take_batch(
+    pub(crate) fn decide_batch(
         &mut self,
         records: Vec<(LogPlace, Result<Entry, EntryError>)>,
         epoch: u32,
         now: Timestamp,
-    ) -> Result<Decided, TableFault> {
+    ) -> Result<DecidedBatch, TableFault> {
         let mut counting = Vec::with_capacity(records.len());
         let mut dropped = Vec::with_capacity(records.len());
         let (mut next_offset, mut replaced, mut name) = (None, None, None);
@@ -111,7 +111,7 @@ impl LogPartition {
             if let Some(name) = name {
                 stage.clusterer_mut().name_log(name);
             }
-            let conclusions = stage.conclude_at(counting, now)?;
+            let conclusions = stage.decide_at(counting, now)?;
             if let Some(next_offset) = next_offset {
                 // Records after the last decided one were dropped.
                 stage.clusterer_mut().skip_to(next_offset);
@@ -119,13 +119,13 @@ impl LogPartition {
             Ok(conclusions)
         })?;
         let mut conclusions = conclusions.into_iter();
-        let accepted = |dropped| match dropped {
-            Some(why) => Accepted::Dropped(why),
+        let outcome = |dropped| match dropped {
+            Some(why) => RecordOutcome::Dropped(why),
             None => {
-                Accepted::Concluded(conclusions.next().expect("as many conclusions as records that count"))
+                RecordOutcome::Decided(conclusions.next().expect("as many conclusions as records that count"))
             }
         };
-        Ok(Decided { accepted: dropped.into_iter().map(accepted).collect(), replaced })
+        Ok(DecidedBatch { outcomes: dropped.into_iter().map(outcome).collect(), replaced })
     }
 
     /// Returns the record, or the reason for dropping it and its origin.
@@ -414,9 +414,9 @@ mod tests {
             for records in log().chunks(batch) {
                 taken.extend(
                     state
-                        .take_batch(records.to_vec(), 0, now)
+                        .decide_batch(records.to_vec(), 0, now)
                         .expect("in memory")
-                        .accepted
+                        .outcomes
                         .iter()
                         .map(|taken| format!("{taken:?}")),
                 );
@@ -473,7 +473,7 @@ mod tests {
         let published = |mut state: LogPartition| -> Vec<Result<String, TableFault>> {
             let mut all = Vec::new();
             for records in records.chunks(40) {
-                let decided = state.take_batch(records.to_vec(), 0, now);
+                let decided = state.decide_batch(records.to_vec(), 0, now);
                 all.push(decided.map(|decided| format!("{decided:?}")));
                 all.push(state.take_changelog().map(|changelog| format!("{changelog:?}")));
                 all.push(state.unexpired().map(|unexpired| format!("{unexpired:?}")));

@@ -14,7 +14,7 @@ use crate::config::KafkaConfig;
 use crate::kafka::partition_reader::{PartitionReader, place};
 use crate::kafka::ports::{Reader, Step};
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::worker::log_partition::{Accepted, Decided, LogPartition};
+use crate::worker::log_partition::{DecidedBatch, LogPartition, RecordOutcome};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Restored;
 use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks};
@@ -51,13 +51,13 @@ impl Replayed {
     ///
     /// # Errors
     /// The sink has failed, or a page topic was deleted and created again.
-    fn write(&mut self, decided: Decided, sink: &mut impl Sink) -> anyhow::Result<()> {
-        let records = decided.accepted.len();
-        let concluded = |accepted| match accepted {
-            Accepted::Concluded(conclusion) => Some(conclusion),
-            Accepted::Dropped(_) => None,
+    fn write(&mut self, decided: DecidedBatch, sink: &mut impl Sink) -> anyhow::Result<()> {
+        let records = decided.outcomes.len();
+        let conclusion = |outcome| match outcome {
+            RecordOutcome::Decided(conclusion) => Some(conclusion),
+            RecordOutcome::Dropped(_) => None,
         };
-        let conclusions: Vec<_> = decided.accepted.into_iter().filter_map(concluded).collect();
+        let conclusions: Vec<_> = decided.outcomes.into_iter().filter_map(conclusion).collect();
         self.taken += conclusions.len() as u64;
         self.dropped += (records - conclusions.len()) as u64;
         sink.write(conclusions)?;
@@ -84,8 +84,8 @@ fn decided(
     state: &mut LogPartition,
     records: Vec<(LogPlace, Result<Entry, EntryError>)>,
     epoch: u32,
-) -> anyhow::Result<Decided> {
-    let decided = state.take_batch(records, epoch, Timestamp::now());
+) -> anyhow::Result<DecidedBatch> {
+    let decided = state.decide_batch(records, epoch, Timestamp::now());
     decided.map_err(|fault| anyhow::anyhow!("cannot decide: {fault}"))
 }
 

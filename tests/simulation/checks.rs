@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::brokers::{Brokers, Status, Topic};
 use crate::config::Config;
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::worker::log_partition::{Accepted, LogPartition};
+use crate::worker::log_partition::{LogPartition, RecordOutcome};
 use leitong_base::record::{Place, Timestamp};
 use leitong_cluster::changelog::{Identity, Restored};
 use leitong_cluster::log::{Entry, LogPlace, TopicIds, Watermarks};
@@ -143,8 +143,8 @@ fn replay(
     for record in &brokers.partition(Topic::Log, log_partition).records {
         let place = LogPlace { offset: record.offset, timestamp_ms: Some(record.timestamp_ms) };
         let entry = Entry::decode(record.value.as_deref().unwrap_or_default(), &*detector());
-        for accepted in state.take_batch(vec![(place, entry)], 0, now).expect("in memory").accepted {
-            let Accepted::Concluded(conclusion) = accepted else { continue };
+        for outcome in state.decide_batch(vec![(place, entry)], 0, now).expect("in memory").outcomes {
+            let RecordOutcome::Decided(conclusion) = outcome else { continue };
             let (place, outcome) = match conclusion {
                 Conclusion::Verdict(verdict) => {
                     let json = serde_json::to_value(&verdict).expect("a verdict is JSON");

@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 
-use super::write::Concluded;
+use super::write::Decided;
 use crate::graph::budget::Permit;
 use crate::graph::ends::SinkEnd;
 use crate::graph::queue::Sender;
@@ -16,7 +16,7 @@ pub(super) struct Decide<'a, O, M> {
     pub(super) cluster_stage: &'a mut ClusterStage,
     pub(super) observe: O,
     pub(super) milestone: M,
-    pub(super) to_write: Sender<Concluded>,
+    pub(super) to_write: Sender<Decided>,
 }
 
 impl<O, M> SinkEnd<Fingerprinted> for Decide<'_, O, M>
@@ -28,12 +28,12 @@ where
         let now = Timestamp::now();
         results.iter().for_each(&mut self.observe);
         let records = results.into_iter().filter_map(|fingerprinted| fingerprinted.record.ok()).collect();
-        let conclusions = self.cluster_stage.conclude_batch(records, now);
+        let conclusions = self.cluster_stage.decide_batch(records, now);
         let conclusions = conclusions.map_err(|fault| anyhow!("cannot decide: {fault}"))?;
         let last = conclusions.last().map(|conclusion| conclusion.source().clone());
         let milestone = last.map(|last| (self.milestone)(self.cluster_stage, last)).transpose()?.flatten();
         let load = permit.load();
-        let sent = self.to_write.send(Concluded { conclusions, milestone, permit }, load).await;
+        let sent = self.to_write.send(Decided { conclusions, milestone, permit }, load).await;
         Ok(sent.is_ok()) // otherwise the sink has ended, and says why
     }
 }

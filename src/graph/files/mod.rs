@@ -52,9 +52,9 @@ pub(crate) fn run<'a>(
         workspace: || fingerprint_stage.workspace(),
         process: |record, workspace: &mut _| fingerprint_stage.process(record, workspace),
     };
-    let (to_write, concluded) = queue(WRITE_QUEUE_BATCHES, &Fill::default());
+    let (to_write, decided) = queue(WRITE_QUEUE_BATCHES, &Fill::default());
     let decide = Decide { cluster_stage, observe, milestone, to_write };
     let mut stages = graph(&flow, Files::new(source), &cpu, decide);
-    stages.add("leitong-write", Priority::Normal, write::write(concluded, sink));
+    stages.add("leitong-write", Priority::Normal, write::write(decided, sink));
     stages.run()
 }

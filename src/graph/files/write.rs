@@ -6,7 +6,7 @@ use leitong_cluster::verdict::Conclusion;
 use leitong_corpora::sink::{Milestone, Sink};
 
 /// The conclusions of a batch.
-pub(super) struct Concluded {
+pub(super) struct Decided {
     pub(super) conclusions: Vec<Conclusion>,
     /// A checkpoint up to which everything is decided now.
     pub(super) milestone: Option<Milestone>,
@@ -15,14 +15,14 @@ pub(super) struct Concluded {
 }
 
 /// Writes until no more conclusions come.
-pub(super) async fn write(mut concluded: Receiver<Concluded>, sink: &mut impl Sink) -> anyhow::Result<()> {
-    while let Some(Concluded { conclusions, milestone, permit }) = concluded.recv().await {
+pub(super) async fn write(mut decided: Receiver<Decided>, sink: &mut impl Sink) -> anyhow::Result<()> {
+    while let Some(Decided { conclusions, milestone, permit }) = decided.recv().await {
         sink.write(conclusions)?;
         if let Some(milestone) = milestone {
             sink.reached(&milestone)?;
         }
         drop(permit);
-        if concluded.is_empty() {
+        if decided.is_empty() {
             sink.flush()?;
         }
     }
