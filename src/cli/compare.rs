@@ -12,7 +12,7 @@ use super::extract::html_page;
 use super::open;
 use super::settings::{ComparedDetector, Wrong, wrong};
 use crate::config::Config;
-use crate::console::comparison::{Compared, Comparer, Comparison, Decided, Opinion, Related, Side};
+use crate::console::comparison::{Compared, Comparer, Comparison, Opinion, PairVerdict, Related, Side};
 use crate::console::evidence::plain;
 use crate::console::pages;
 use crate::console::render::file_of_comparison;
@@ -187,13 +187,13 @@ fn conclusion(sides: &[Side; 2], comparer: &Comparer) -> String {
     for (name, value) in detector.evidence(of_b, of_a) {
         out.push_str(&wrap(&format!("  {name:<22} "), "    ", &clip(&plain(&value), EVIDENCE_COLUMNS)));
     }
-    let verdict = match comparer.decided(sides) {
-        Decided::Undecidable => "UNDECIDABLE: a page without a fingerprint cannot be compared",
-        Decided::Exact => "EXACT_DUPLICATE: the texts differ only in white space",
-        Decided::Near => "NEAR_DUPLICATE: B joins A's cluster",
-        Decided::Related => "UNIQUE: B is not near A, but related",
-        Decided::OtherCorpora => "UNIQUE: A and B are in different corpora, which are never compared",
-        Decided::Unique => "UNIQUE: B is not near A",
+    let verdict = match comparer.verdict(sides) {
+        PairVerdict::Undecidable => "UNDECIDABLE: a page without a fingerprint cannot be compared",
+        PairVerdict::Exact => "EXACT_DUPLICATE: the texts differ only in white space",
+        PairVerdict::Near => "NEAR_DUPLICATE: B joins A's cluster",
+        PairVerdict::Related => "UNIQUE: B is not near A, but related",
+        PairVerdict::OtherCorpora => "UNIQUE: A and B are in different corpora, which are never compared",
+        PairVerdict::Unique => "UNIQUE: B is not near A",
     };
     let _ = writeln!(out, "verdict if A came first: {verdict}");
     out

@@ -69,7 +69,7 @@ impl Side {
 
 /// The verdict on the second page if the first one came before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Decided {
+pub(crate) enum PairVerdict {
     /// A page has no fingerprint, so they cannot be compared.
     Undecidable,
     /// The texts differ only in white space.
@@ -130,7 +130,7 @@ pub(crate) struct Comparison {
     /// Relation of the pages, if the detector can tell.
     pub related: Option<Related>,
     /// Verdict on the second page.
-    pub decided: Decided,
+    pub verdict: PairVerdict,
     /// Comparisons by all detectors.
     pub opinions: Vec<Opinion>,
 }
@@ -204,7 +204,7 @@ impl Comparer {
             cut,
             detector: self.detector().name(),
             related: self.related(&sides),
-            decided: self.decided(&sides),
+            verdict: self.verdict(&sides),
             opinions: self.opinions(&sides),
             sides,
         }
@@ -241,9 +241,9 @@ impl Comparer {
 
     /// Clusters both pages, the first one first, and returns the decision on the second.
     #[must_use]
-    pub(crate) fn decided(&self, [a, b]: &[Side; 2]) -> Decided {
+    pub(crate) fn verdict(&self, [a, b]: &[Side; 2]) -> PairVerdict {
         if a.fingerprint().and(b.fingerprint()).is_none() {
-            return Decided::Undecidable;
+            return PairVerdict::Undecidable;
         }
         let detector = Arc::clone(self.detector());
         let mut clusterer = Clusterer::new(detector, self.config.cluster_rules(), Position::default());
@@ -251,11 +251,11 @@ impl Comparer {
             |side: &Side| clusterer.decide(Some(&side.record)).expect("a table in memory does not fail");
         decide(a);
         match decide(b) {
-            Decision::Joined(centroid) if centroid.exact => Decided::Exact,
-            Decision::Joined(_) => Decided::Near,
-            Decision::Founded(_, Some(_)) => Decided::Related,
-            _ if a.record.corpus != b.record.corpus => Decided::OtherCorpora,
-            _ => Decided::Unique,
+            Decision::Joined(centroid) if centroid.exact => PairVerdict::Exact,
+            Decision::Joined(_) => PairVerdict::Near,
+            Decision::Founded(_, Some(_)) => PairVerdict::Related,
+            _ if a.record.corpus != b.record.corpus => PairVerdict::OtherCorpora,
+            _ => PairVerdict::Unique,
         }
     }
 }
@@ -314,7 +314,7 @@ mod tests {
         );
         assert!(shown[1][0].starts_with("[Ships come in at] dusk [, when"), "{shown:?}");
         assert_eq!(comparison.opinions.len(), DETECTORS.len());
-        assert_eq!(comparison.decided, Decided::Near);
+        assert_eq!(comparison.verdict, PairVerdict::Near);
     }
 
     #[test]
@@ -341,6 +341,6 @@ mod tests {
         let comparison = comparer.compare(sides.map(|page| comparer.side(String::new(), page)));
         assert_eq!(shown(&comparison, 0), [simplified]);
         assert_eq!(comparison.sides[1].refusal.as_deref(), Some("the HTTP status is 404"));
-        assert_eq!((comparison.decided, comparison.sides[1].blocks.len()), (Decided::Undecidable, 0));
+        assert_eq!((comparison.verdict, comparison.sides[1].blocks.len()), (PairVerdict::Undecidable, 0));
     }
 }

@@ -83,7 +83,7 @@ struct History {
 
 /// A decided batch, and figures of the table at that time. When the batch is committed, the table may already
 /// be ahead of it.
-struct Decided {
+struct DecidedParts {
     parts: Vec<Outputs>,
     /// The result of [`LogPartition::unexpired`].
     unexpired: (u64, Option<u64>),
@@ -92,7 +92,7 @@ struct Decided {
     centroids: usize,
 }
 
-impl Decided {
+impl DecidedParts {
     fn new(parts: Vec<Outputs>, state: &LogPartition) -> Result<Self, TableFault> {
         let unexpired = state.unexpired()?;
         let (first, centroids) = (state.founded() - unexpired.0, state.centroid_count());
@@ -286,7 +286,7 @@ impl<W: World> Owner<W> {
             };
             let decided = match parts.is_empty() {
                 true => None,
-                false => Some(Decided::new(parts, state)?),
+                false => Some(DecidedParts::new(parts, state)?),
             };
             match decided {
                 None => {
@@ -310,8 +310,8 @@ impl<W: World> Owner<W> {
     }
 
     /// Writes a decided batch, and retries until it is committed.
-    fn write(&self, decided: Decided, writer: &mut Writer<'_, W>) -> Result<(), Trouble> {
-        let Decided { parts, unexpired, first, centroids } = decided;
+    fn write(&self, decided: DecidedParts, writer: &mut Writer<'_, W>) -> Result<(), Trouble> {
+        let DecidedParts { parts, unexpired, first, centroids } = decided;
         writer.write(parts)?;
         metrics::centroids(self.owned.partition, centroids);
         let Some(next) = writer.changelog_next else { return Ok(()) };

@@ -10,7 +10,7 @@ use super::language::Language;
 use super::layout::{quoted, shown};
 use super::opinion::{looks_at, percent, sentence};
 use super::texts;
-use crate::console::comparison::{Compared, Comparison, Decided, Opinion, Related, Side};
+use crate::console::comparison::{Compared, Comparison, Opinion, PairVerdict, Related, Side};
 use crate::console::evidence::plain;
 use leitong_base::record::Outcome;
 use leitong_fingerprint::detectors::simhash::{simhash_of, sketch_of};
@@ -30,7 +30,7 @@ pub(crate) fn title(comparison: &Comparison, language: Language) -> String {
         name.chars().take(TITLE_CHARS).collect::<String>()
     };
     let [a, b] = &comparison.sides;
-    format!("{}: {} · {}", verdict(comparison.decided, language).0, name(a), name(b))
+    format!("{}: {} · {}", wording(comparison.verdict, language).0, name(a), name(b))
 }
 
 /// Renders the whole comparison.
@@ -46,9 +46,9 @@ pub(crate) fn body(comparison: &Comparison, language: Language) -> Markup {
 }
 
 /// Returns the verdict in two words and in a sentence, and the CSS class for its colour.
-fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str, &'static str) {
-    match decided {
-        Decided::Exact => (
+fn wording(verdict: PairVerdict, language: Language) -> (&'static str, &'static str, &'static str) {
+    match verdict {
+        PairVerdict::Exact => (
             language.say("The same text", "文本相同"),
             language.say(
                 "The texts differ only in white space: B is an EXACT_DUPLICATE of A.",
@@ -56,7 +56,7 @@ fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str,
             ),
             "good",
         ),
-        Decided::Near => (
+        PairVerdict::Near => (
             language.say("Near-duplicates", "近似重复"),
             language.say(
                 "If A came first, B would join its cluster as a NEAR_DUPLICATE.",
@@ -64,7 +64,7 @@ fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str,
             ),
             "good",
         ),
-        Decided::Related => (
+        PairVerdict::Related => (
             language.say("Related, not duplicates", "相关，但不重复"),
             language.say(
                 "B would be UNIQUE, and its verdict would name A as a related page.",
@@ -72,12 +72,12 @@ fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str,
             ),
             "fair",
         ),
-        Decided::Unique => (
+        PairVerdict::Unique => (
             language.say("Two different texts", "两篇不同的文本"),
             language.say("B would be UNIQUE: it is not near A.", "B 将判为 UNIQUE：与 A 不相近。"),
             "apart",
         ),
-        Decided::OtherCorpora => (
+        PairVerdict::OtherCorpora => (
             language.say("In different corpora", "属于不同语料库"),
             language.say(
                 "B would be UNIQUE: pages in different corpora are never compared.",
@@ -85,7 +85,7 @@ fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str,
             ),
             "apart",
         ),
-        Decided::Undecidable => (
+        PairVerdict::Undecidable => (
             language.say("Nothing to compare", "无可比较"),
             language.say(
                 "A page without a fingerprint is UNDECIDABLE, and cannot be compared.",
@@ -97,7 +97,7 @@ fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str,
 }
 
 fn conclusion(comparison: &Comparison, language: Language) -> Markup {
-    let (words, sentence, class) = verdict(comparison.decided, language);
+    let (words, sentence, class) = wording(comparison.verdict, language);
     html! {
         section.verdict.(class) aria-labelledby="verdict" {
             h1 #verdict { (words) }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::language::Language;
 use super::*;
-use crate::console::comparison::{Compared, Decided, Opinion, Related, Side};
+use crate::console::comparison::{Compared, Opinion, PairVerdict, Related, Side};
 use crate::console::live::{Lag, Live, Named, Table};
 use crate::console::marks::{Mark, Piece};
 use leitong_base::record::FingerprintRecord;
@@ -69,7 +69,7 @@ fn comparison(says: &str) -> Comparison {
         cut: true,
         detector: "simhash",
         related: Some(Related { relation: Relation::Same, shares: Shares::ALL }),
-        decided: Decided::Near,
+        verdict: PairVerdict::Near,
         opinions: vec![opinion("simhash"), opinion("paragraph")],
     }
 }
