@@ -63,7 +63,7 @@ pub use verify::{LostMax, Packer};
 pub use wrong_option::WrongOption;
 
 /// The version of the format in which the texts of kept documents are stored in the folder of a table.
-pub const TEXTS_FORMAT_VERSION: u32 = verify::texts::TableTexts::FORMAT_VERSION;
+pub const TEXTS_FORMAT_VERSION: u32 = verify::table_texts::TableTexts::FORMAT_VERSION;
 
 /// The part of a verdict that decides if its document is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use super::passages::Limits;
 use super::prefer::{Prefer, Rules};
 use super::texts::{Converter, InputField, format_of};
 use super::verify::LostMax;
-use super::verify::texts::Founded;
+use super::verify::table_texts::Founded;
 use crate::sink::{Extent, Extents};
 use crate::source::rules::InputRules;
 

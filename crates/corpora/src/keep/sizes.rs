@@ -12,7 +12,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::spool::Spooled;
-use super::verify::texts::Founded;
+use super::verify::table_texts::Founded;
 use crate::sink::whole_lines::WholeLines;
 use leitong_cluster::ClusterId;
 use leitong_store::snapshot::Unfinished;

@@ -65,7 +65,7 @@ impl Benchmarks {
         mut searched: Spool,
     ) -> anyhow::Result<(Spooled, Contaminated)> {
         let mut counts = Contaminated::default();
-        let make = |(): &(), text: &Text| self.find(text.side().text);
+        let make = |(): &(), text: &Text| self.find(text.text());
         each_text(
             spooled,
             texts,

@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
         let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
         let make = |(): &(), text: &Text| {
             let mut hashes = Vec::new();
-            sampling.chosen(words(text.side().text), |piece| {
+            sampling.chosen(words(text.text()), |piece| {
                 hashes.push(piece.hash);
                 true
             });
@@ -264,7 +264,7 @@ impl<'a> Search<'a> {
             Ok(Some(of_document).filter(|pieces| !pieces.is_empty()))
         };
         let sampling = &self.sampling;
-        let make = |pieces: &Vec<Frequent>, text: &Text| joined(sampling, text.side().text, pieces);
+        let make = |pieces: &Vec<Frequent>, text: &Text| joined(sampling, text.text(), pieces);
         each_text(spooled, self.texts, wanted, make, |_, decision, found| {
             let place = decision.text.context("a text that was there in the first reading")?;
             found.into_iter().flatten().try_for_each(|span| spans.push(Span { place, ..span }))
@@ -273,9 +273,8 @@ impl<'a> Search<'a> {
         while let Some(span) = spans.next_record()? {
             self.counts.passages += 1;
             let text = decompressed(&self.texts.read(span.place)?).context("a text that is damaged")?;
-            let side = text.side();
-            let passage = &side.text[span.start as usize..span.end as usize];
-            let site = Address::from_url(side.url).site;
+            let passage = &text.text()[span.start as usize..span.end as usize];
+            let site = Address::from_url(text.url()).site;
             lines.push(&Line {
                 text: shortened(passage),
                 documents: span.documents,
@@ -283,7 +282,7 @@ impl<'a> Search<'a> {
                 site: Some(&*site).filter(|site| span.sites == 1 && !site.is_empty()),
                 letters: count(passage),
                 bytes: passage.len(),
-                url: side.url,
+                url: text.url(),
             })?;
         }
         lines.flush()?;
@@ -297,12 +296,12 @@ impl<'a> Search<'a> {
         let wanted = |ordinal, decision: &Decision| Ok(choice.keeps(ordinal, decision).then_some(()));
         let make = |(): &(), text: &Text| {
             let mut hashes = Vec::new();
-            sampling.all(words(text.side().text), |piece| {
+            sampling.all(words(text.text()), |piece| {
                 if frequent.contains(&piece.hash) {
                     hashes.push(piece.hash);
                 }
             });
-            (site_hash(text.side().url), once_each(hashes))
+            (site_hash(text.url()), once_each(hashes))
         };
         let mut occurrences = Sorter::new(self.folder, quarter);
         if !frequent.is_empty() {

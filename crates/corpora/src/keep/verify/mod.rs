@@ -13,8 +13,11 @@
 //!
 //! Memory: about 60 bytes per cluster, and for each document that is kept by verification.
 
-pub(crate) mod compare;
+mod facts;
+mod loss;
+pub(crate) mod table_texts;
 pub(crate) mod texts;
+mod words;
 
 use std::fmt;
 use std::io;
@@ -22,14 +25,16 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use self::compare::{Loss, Words, facts_differ, loss, may_be_one_page};
-use self::texts::{KeptText, KeptTexts, Place, Text, decompressed, hash_of};
+use self::facts::{facts_differ, may_be_one_page};
+use self::loss::Loss;
+use self::table_texts::{KeptText, KeptTexts, TableTexts};
+use self::texts::{Place, TextFile, decompressed, hash_of};
+use self::words::SplitText;
 use super::Decision;
 use super::prefer::Choice;
 use super::spool::{Spool, Spooled};
 use leitong_base::terminal;
 pub use texts::Packer;
-use texts::{TableTexts, TextFile};
 
 /// Maximum number of kept texts of a cluster with which a document is compared, besides those that are equal.
 const COMPARED_MAX: usize = 8;
@@ -215,7 +220,7 @@ pub(crate) struct Verifier<'a> {
     /// The kept documents of each cluster, if there is no table.
     kept: KeptTexts,
     /// The text that was decompressed last. The next document of the cluster probably needs it again.
-    last: Option<(Place, (Text, Words))>,
+    last: Option<(Place, SplitText)>,
 }
 
 impl<'a> Verifier<'a> {
@@ -283,9 +288,9 @@ impl<'a> Verifier<'a> {
         let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(check) };
         let kept = self.table.as_ref().map_or(&self.kept, TableTexts::kept);
         let kept: Vec<KeptText> = kept.texts_of_cluster(decision.founded).collect();
-        let text = split(text);
+        let text = SplitText::new(text);
         // Of equal texts, only one has to be read.
-        let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.0.hash);
+        let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.hash());
         // Otherwise the first one, which survives, then those that were kept last.
         let skipped = others.len().saturating_sub(COMPARED_MAX);
         let others = others.into_iter().enumerate().filter(|(number, _)| !(1..=skipped).contains(number));
@@ -305,24 +310,23 @@ impl<'a> Verifier<'a> {
         Ok(check)
     }
 
-    fn compared(&self, (text, words): &(Text, Words), (kept, kept_words): &(Text, Words)) -> Check {
-        if text.side().text == kept.side().text {
+    /// Compares a document with one kept document.
+    fn compared(&self, document: &SplitText, kept: &SplitText) -> Check {
+        if document.text() == kept.text() {
             return Check::new(Finding::Contained, &Loss::default(), "");
         }
-        let loss = loss((text.side().text, words), (kept.side().text, kept_words));
-        let is_one_page = || may_be_one_page(text.side().url, kept.side().url);
+        let loss = Loss::between(document, kept);
+        let is_one_page = || may_be_one_page(document.url(), kept.url());
         let finding = match self.lost_max.allows(&loss, is_one_page) {
             false => Finding::TextLost,
-            true if facts_differ((text.side(), words), (kept.side(), kept_words), &loss) => {
-                Finding::FactsDiffer
-            }
+            true if facts_differ(document, kept, &loss) => Finding::FactsDiffer,
             true => Finding::Contained,
         };
-        Check::new(finding, &loss, text.side().text)
+        Check::new(finding, &loss, document.text())
     }
 
     /// Returns a kept text, or `None` if it is damaged.
-    fn text(&mut self, place: Place) -> io::Result<Option<(Text, Words)>> {
+    fn text(&mut self, place: Place) -> io::Result<Option<SplitText>> {
         if let Some((_, text)) = self.last.take_if(|(last, _)| *last == place) {
             return Ok(Some(text));
         }
@@ -330,14 +334,8 @@ impl<'a> Verifier<'a> {
             Some(table) => table.read(place)?,
             None => self.run.read(place)?,
         };
-        Ok(decompressed(&compressed).map(split))
+        Ok(decompressed(&compressed).map(SplitText::new))
     }
-}
-
-/// Splits a text into words.
-fn split(text: Text) -> (Text, Words) {
-    let words = Words::new(text.side().text);
-    (text, words)
 }
 
 #[cfg(test)]

@@ -1,44 +1,25 @@
 //! Stores texts of documents, compressed, until they are compared.
 //!
 //! The fingerprint stage [compresses](Packer) a text. The sink receives it together with the verdict, and appends it
-//! to a file of the run ([`TextFile`]), which is deleted when the process ends. With a centroid table, the texts of
-//! kept documents are also appended to a file in the table's folder ([`TableTexts`]). Documents of later runs are
-//! compared with them.
-//!
-//! Memory: nothing for a text of the run, 32 bytes and a slot of a map for a text of the table.
+//! to a file of the run ([`TextFile`]), which is deleted when the process ends. Memory: nothing for a text.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64;
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::compare::Side;
 use crate::sink::Extent;
-use crate::sink::summed::{Sum, cut};
-use leitong_store::snapshot::Unfinished;
+use crate::sink::summed::Sum;
 
 /// Number of bytes before the zstd frame of a compressed text: hash of the text, length of url and text, length of
 /// the url.
 const HEAD_BYTES: usize = 16;
 /// Maximum length of a url and text. A longer one is not stored.
 const TEXT_BYTES_MAX: usize = 256 << 20;
-/// The first line of the file in a table's folder.
-const MAGIC: &[u8] = b"leitong texts 2\n";
-/// Number of bytes before a compressed text in that file: log offset of the cluster's founder, log offset at which
-/// the run began, length, XXH3-64 of these and of the hash of the text.
-const RECORD_HEAD_BYTES: usize = 28;
-/// Number of bytes of the head that are before its checksum.
-const SUMMED_BYTES: usize = 20;
-/// The founder in the head that ends the texts of a completed run.
-const END_OF_RUN: u64 = u64::MAX;
-/// Number of bytes of the hash of the text, which follows the head.
-const TEXT_HASH_BYTES: usize = 8;
 
 /// Compresses texts. Reused from page to page.
 pub struct Packer(Compressor<'static>);
@@ -81,11 +62,16 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Returns the url and the text.
+    /// Returns the url, which may be empty.
     #[must_use]
-    pub(crate) fn side(&self) -> Side<'_> {
-        let (url, text) = self.all.split_at(self.url_bytes);
-        Side { url, text }
+    pub(crate) fn url(&self) -> &str {
+        &self.all[..self.url_bytes]
+    }
+
+    /// Returns the normalised text.
+    #[must_use]
+    pub(crate) fn text(&self) -> &str {
+        &self.all[self.url_bytes..]
     }
 }
 
@@ -120,8 +106,9 @@ pub(crate) struct Place {
 
 /// A file of compressed texts, one after the other.
 pub(crate) struct TextFile {
-    file: File,
-    bytes: u64,
+    pub(super) file: File,
+    /// Length of the file.
+    pub(super) bytes: u64,
     sum: Sum,
 }
 
@@ -131,7 +118,12 @@ impl TextFile {
     /// # Errors
     /// The operating system's error.
     pub(crate) fn create(folder: &Path) -> io::Result<Self> {
-        Ok(Self { file: tempfile::tempfile_in(folder)?, bytes: 0, sum: Sum::default() })
+        tempfile::tempfile_in(folder).map(Self::new)
+    }
+
+    /// Appends to `file`, which is empty or is about to be read.
+    pub(super) fn new(file: File) -> Self {
+        Self { file, bytes: 0, sum: Sum::default() }
     }
 
     /// Opens the file at `path` and keeps what it had at `extent`, or creates it.
@@ -181,264 +173,8 @@ impl TextFile {
     }
 }
 
-/// The text of a kept document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KeptText {
-    /// Hash of the text.
-    pub hash: u64,
-    /// The place of the compressed text.
-    pub place: Place,
-}
-
-/// The texts of kept documents, by cluster. Most clusters have one.
-#[derive(Debug, Default)]
-pub(crate) struct KeptTexts {
-    /// The first text of each cluster, by the log offset of its founder.
-    first: HashMap<u64, KeptText>,
-    /// Further texts of a cluster.
-    more: HashMap<u64, Vec<KeptText>>,
-}
-
-impl KeptTexts {
-    /// Adds a text to the cluster with this founder.
-    pub(crate) fn add(&mut self, founder: u64, text: KeptText) {
-        match self.first.entry(founder) {
-            Entry::Vacant(none) => drop(none.insert(text)),
-            Entry::Occupied(_) => self.more.entry(founder).or_default().push(text),
-        }
-    }
-
-    /// Returns the texts of a cluster in the order in which they were added.
-    pub(crate) fn texts_of_cluster(&self, founder: u64) -> impl Iterator<Item = KeptText> + '_ {
-        self.first.get(&founder).into_iter().chain(self.more.get(&founder).into_iter().flatten()).copied()
-    }
-}
-
-/// The texts of kept documents in the folder of a table, by cluster.
-pub(crate) struct TableTexts {
-    texts: TextFile,
-    path: PathBuf,
-    /// The log offset at which this run began.
-    run: u64,
-    kept: KeptTexts,
-}
-
-/// The clusters whose texts are needed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Founded {
-    /// The log offset of the oldest centroid of the table. Older clusters have expired.
-    pub oldest: u64,
-    /// The log offset at which the run begins. Texts of a run that was not completed are removed.
-    pub before: u64,
-}
-
-impl TableTexts {
-    /// The version of the format of the file in a table's folder.
-    pub(crate) const FORMAT_VERSION: u32 = 2;
-
-    /// Opens the file in the table's folder, or creates it. Texts of expired clusters are removed once they make
-    /// up half of it.
-    ///
-    /// # Errors
-    /// The file cannot be read or written, or is another file.
-    pub(crate) fn open(folder: &Path, founded: Founded) -> io::Result<Self> {
-        let path = folder.join("texts.leitong");
-        let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
-        let texts = TextFile { file: opened, bytes: 0, sum: Sum::default() };
-        let mut file = Self { texts, path, run: founded.before, kept: KeptTexts::default() };
-        let dead = file.read_index(founded)?;
-        if dead * 2 > file.texts.bytes {
-            file.remove_expired()?;
-        }
-        Ok(file)
-    }
-
-    /// Reads the places of all texts, and truncates the file after the last complete text of an earlier run.
-    /// Returns the number of bytes of expired clusters. The rest begins after the end of a completed run, and
-    /// no head of such a run follows: the rest was written by a run that was not completed.
-    fn read_index(&mut self, founded: Founded) -> io::Result<u64> {
-        let mut reader = BufReader::new(self.texts.file.try_clone()?);
-        let mut magic = Vec::new();
-        reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic)?;
-        if magic.is_empty() {
-            self.texts.push(MAGIC)?;
-            return Ok(0);
-        }
-        if magic != MAGIC {
-            return Err(io::Error::other(
-                "this is not a file of texts that this version of Leitong can read; move it away to begin without texts",
-            ));
-        }
-        let length = self.texts.file.metadata()?.len();
-        let (mut at, mut dead) = (MAGIC.len() as u64, 0);
-        let mut run_end = at;
-        while let Some(head) = RecordHead::read(&mut reader)? {
-            let text_at = at + RECORD_HEAD_BYTES as u64;
-            let next = text_at + u64::from(head.bytes);
-            if next > length || head.run >= founded.before {
-                break;
-            }
-            if head.founder == END_OF_RUN {
-                run_end = next;
-            } else if head.founder < founded.oldest {
-                dead += next - at;
-            } else {
-                let place = Place { at: text_at, bytes: head.bytes };
-                self.kept.add(head.founder, KeptText { hash: head.hash, place });
-            }
-            reader.seek_relative(i64::from(head.bytes) - TEXT_HASH_BYTES as i64)?;
-            at = next;
-        }
-        if at != run_end {
-            return Err(damaged(at));
-        }
-        self.check_rest(at, founded)?;
-        cut(&mut self.texts.file, at)?;
-        self.texts.bytes = at;
-        Ok(dead)
-    }
-
-    /// Checks that no text of a completed run is at `from` or after it.
-    fn check_rest(&self, from: u64, founded: Founded) -> io::Result<()> {
-        let mut file = self.texts.file.try_clone()?;
-        file.seek(SeekFrom::Start(from))?;
-        let mut reader = BufReader::with_capacity(1 << 18, file);
-        let mut window = VecDeque::with_capacity(RECORD_HEAD_BYTES + TEXT_HASH_BYTES);
-        for byte in reader.by_ref().bytes() {
-            window.push_back(byte?);
-            if window.len() < RECORD_HEAD_BYTES + TEXT_HASH_BYTES {
-                continue;
-            }
-            let head = RecordHead::from_bytes(window.make_contiguous());
-            if head.is_some_and(|head| head.run < founded.before) {
-                return Err(damaged(from));
-            }
-            window.pop_front();
-        }
-        Ok(())
-    }
-
-    /// Writes the texts that are still needed into a new file, which replaces this one.
-    fn remove_expired(&mut self) -> io::Result<()> {
-        let new = Unfinished::new(self.path.with_extension("new"));
-        let mut texts = TextFile::at(new.path(), None)?;
-        texts.push(MAGIC)?;
-        let kept = std::mem::take(&mut self.kept);
-        let mut founders: Vec<u64> = kept.first.keys().copied().collect();
-        founders.sort_unstable();
-        let old = std::mem::replace(&mut self.texts, texts);
-        // They belong to completed runs.
-        let run = std::mem::take(&mut self.run);
-        for founder in founders {
-            for text in kept.texts_of_cluster(founder) {
-                self.add(founder, &old.read(text.place)?)?;
-            }
-        }
-        self.end_run()?;
-        self.run = run;
-        self.texts.file.sync_data()?;
-        new.replace(&self.path)
-    }
-
-    /// Appends a compressed text of the cluster with this founder.
-    ///
-    /// # Errors
-    /// The text cannot be written.
-    pub(crate) fn add(&mut self, founder: u64, compressed: &[u8]) -> io::Result<()> {
-        let at = self.texts.bytes + RECORD_HEAD_BYTES as u64;
-        self.texts.push(&record(founder, self.run, compressed)?)?;
-        let place = Place { at, bytes: length(compressed)? };
-        let hash = hash_of(compressed).unwrap_or_default();
-        self.kept.add(founder, KeptText { hash, place });
-        Ok(())
-    }
-
-    /// Appends the end of the run.
-    fn end_run(&mut self) -> io::Result<()> {
-        self.texts.push(&record(END_OF_RUN, self.run, &[0; TEXT_HASH_BYTES])?).map(drop)
-    }
-
-    /// Returns the texts by cluster.
-    #[must_use]
-    pub(crate) fn kept(&self) -> &KeptTexts {
-        &self.kept
-    }
-
-    /// Returns the compressed text at `place`.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub(crate) fn read(&self, place: Place) -> io::Result<Vec<u8>> {
-        self.texts.read(place)
-    }
-
-    /// Syncs all texts to disk.
-    ///
-    /// # Errors
-    /// The texts cannot be written.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.end_run()?;
-        self.texts.file.sync_data()
-    }
-}
-
-/// Returns a text with its head, as the file of a table has it.
-fn record(founder: u64, run: u64, compressed: &[u8]) -> io::Result<Vec<u8>> {
-    let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + compressed.len());
-    record.extend_from_slice(&founder.to_le_bytes());
-    record.extend_from_slice(&run.to_le_bytes());
-    record.extend_from_slice(&length(compressed)?.to_le_bytes());
-    let hash = hash_of(compressed).unwrap_or_default();
-    record.extend_from_slice(&head_sum(&record, hash).to_le_bytes());
-    record.extend_from_slice(compressed);
-    Ok(record)
-}
-
-/// Returns the error for a file with damage at this byte.
-fn damaged(at: u64) -> io::Error {
-    io::Error::other(format!(
-        "damaged at byte {at}, before the end of a completed run; restore it from a backup, or move it away to begin \
-         without texts"
-    ))
-}
-
-/// The head of a text in the file of a table.
-struct RecordHead {
-    /// The log offset of the cluster's founder.
-    founder: u64,
-    /// The log offset at which the run began.
-    run: u64,
-    /// Length of the compressed text.
-    bytes: u32,
-    /// Hash of the text.
-    hash: u64,
-}
-
-impl RecordHead {
-    /// Reads a head and the hash after it. Returns `None` at the end of the file, or if they are damaged.
-    fn read(reader: &mut impl Read) -> io::Result<Option<Self>> {
-        let mut head = Vec::with_capacity(RECORD_HEAD_BYTES + TEXT_HASH_BYTES);
-        reader.take((RECORD_HEAD_BYTES + TEXT_HASH_BYTES) as u64).read_to_end(&mut head)?;
-        Ok(Self::from_bytes(&head))
-    }
-
-    fn from_bytes(head: &[u8]) -> Option<Self> {
-        let number = |at: usize| Some(u64::from_le_bytes(*head.get(at..)?.first_chunk()?));
-        let bytes = u32::from_le_bytes(*head.get(16..)?.first_chunk()?);
-        let [founder, run, sum, hash] =
-            [number(0)?, number(8)?, number(SUMMED_BYTES)?, number(RECORD_HEAD_BYTES)?];
-        let is_whole = bytes as usize >= TEXT_HASH_BYTES && sum == head_sum(&head[..SUMMED_BYTES], hash);
-        is_whole.then_some(Self { founder, run, bytes, hash })
-    }
-}
-
-/// Returns the checksum of a head up to the checksum, and of the hash of the text.
-fn head_sum(head: &[u8], hash: u64) -> u64 {
-    xxh3_64_with_seed(head, hash)
-}
-
 /// Returns the length of a compressed text, which is limited by [`TEXT_BYTES_MAX`].
-fn length(compressed: &[u8]) -> io::Result<u32> {
+pub(super) fn length(compressed: &[u8]) -> io::Result<u32> {
     u32::try_from(compressed.len()).map_err(io::Error::other)
 }
 
@@ -455,104 +191,13 @@ mod tests {
     fn a_compressed_text_comes_back_and_a_damaged_one_does_not() {
         let whole = compressed("河水涨过了第二座桥\n");
         let text = decompressed(&whole).expect("a text");
-        assert_eq!((text.side().url, text.side().text), ("http://a.example/", "河水涨过了第二座桥\n"));
+        assert_eq!((text.url(), text.text()), ("http://a.example/", "河水涨过了第二座桥\n"));
         assert_eq!(Some(text.hash), hash_of(&whole));
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x41;
-            assert!(
-                decompressed(&damaged).is_none_or(|other| other.side().text == text.side().text),
-                "byte {at}"
-            );
+            assert!(decompressed(&damaged).is_none_or(|other| other.text() == text.text()), "byte {at}");
             assert!(decompressed(&whole[..at]).is_none());
         }
-    }
-
-    /// A flipped bit in the head of one text deleted it and all texts after it; after the file was restored from a
-    /// copy, they were gone. Damage in a cluster's number moved the text to another cluster.
-    #[test]
-    fn a_file_with_a_damaged_head_is_refused_and_left_as_it_is() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let founded = Founded { oldest: 0, before: 9 };
-        let mut texts =
-            TableTexts::open(folder.path(), Founded { oldest: 0, before: 0 }).expect("a file of texts");
-        for founder in 0..4 {
-            texts.add(founder, &compressed(&format!("text {founder}"))).expect("written");
-        }
-        texts.finish().expect("on disk");
-        let path = folder.path().join("texts.leitong");
-        let whole = std::fs::read(&path).expect("a file");
-        let places = || {
-            let texts = TableTexts::open(folder.path(), founded)?;
-            io::Result::Ok(
-                (0..4).map(|founder| texts.kept.texts_of_cluster(founder).collect()).collect::<Vec<Vec<_>>>(),
-            )
-        };
-        let sound = places().expect("a sound file");
-        for bit in 0..whole.len() * 8 {
-            let mut bad = whole.clone();
-            bad[bit / 8] ^= 1 << (bit % 8);
-            std::fs::write(&path, &bad).expect("written");
-            match places() {
-                Ok(places) => assert_eq!(places, sound, "bit {bit}"),
-                Err(error) => {
-                    assert!(
-                        error.to_string().contains(if bit < 128 { "not a file" } else { "damaged" }),
-                        "{error}"
-                    );
-                    assert_eq!(std::fs::read(&path).expect("a file"), bad, "bit {bit}");
-                }
-            }
-        }
-        // Before the end of the first text, the file may be one of a first run that was not completed.
-        let first = sound[0][0].place;
-        for length in (first.at + u64::from(first.bytes)) as usize..whole.len() {
-            std::fs::write(&path, &whole[..length]).expect("written");
-            assert!(places().is_err(), "{length} bytes");
-            assert_eq!(std::fs::read(&path).expect("a file"), whole[..length], "{length} bytes");
-        }
-    }
-
-    #[test]
-    fn texts_of_a_table_stay_until_their_cluster_expires() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let open = |oldest, before| {
-            TableTexts::open(folder.path(), Founded { oldest, before }).expect("a file of texts")
-        };
-        let text = |texts: &TableTexts, founder| {
-            let found = texts.kept().texts_of_cluster(founder);
-            found.map(|text| texts.read(text.place).expect("read")).collect::<Vec<_>>()
-        };
-        let mut texts = open(0, 0);
-        for founder in [3, 5, 3] {
-            texts.add(founder, &compressed(&format!("text {founder}"))).expect("written");
-        }
-        texts.finish().expect("on disk");
-
-        // A run that began at 9 was not completed. Its texts must not be found when it is repeated, because its
-        // documents would be contained in themselves.
-        let mut texts = open(0, 9);
-        texts.add(3, &compressed("another text of 3")).expect("written");
-        texts.add(9, &compressed("text 9")).expect("written");
-        texts.finish().expect("on disk");
-        let texts = open(0, 9);
-        assert_eq!(text(&texts, 3), vec![compressed("text 3").to_vec(); 2]);
-        assert_eq!((text(&texts, 5).len(), text(&texts, 9).len()), (1, 0));
-        let whole = texts.texts.bytes;
-        drop(texts);
-
-        // A kill or a full disk left a part of a text.
-        let path = folder.path().join("texts.leitong");
-        let file = File::options().write(true).open(&path).expect("the file");
-        file.write_all_at(&[0; 40], whole).expect("written");
-        assert_eq!(open(0, 9).texts.bytes, whole);
-
-        let texts = open(5, 9);
-        assert_eq!((text(&texts, 3).len(), text(&texts, 5)), (0, vec![compressed("text 5").to_vec()]));
-        assert!(texts.texts.bytes < whole, "more than half has expired");
-        drop(texts);
-        assert_eq!(text(&open(5, 9), 5), vec![compressed("text 5").to_vec()]);
-        std::fs::write(&path, "something else altogether").expect("written");
-        assert!(TableTexts::open(folder.path(), Founded { oldest: 0, before: 9 }).is_err());
     }
 }

@@ -1,0 +1,259 @@
+//! Compares the facts of two texts that are nearly the same: numbers, dates, versions, names.
+//!
+//! In: a document, a kept one, and the text that is lost with the document. Out: whether the document has other facts
+//! in the places of the kept one's; they are then probably two pages of a series. Which facts count depends on the
+//! addresses ([`Facts`]). Cost: linear in both texts.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::loss::{Loss, gaps};
+use super::words::{SplitText, Word, letters_of};
+use leitong_fingerprint::idf::is_common;
+use leitong_fingerprint::words_with_digits;
+use leitong_text::page::Address;
+
+/// Minimum number of characters of a name.
+const NAME_CHARS_MIN: usize = 3;
+/// Number of letters below which a text is short. Each fact of a short text matters.
+const SHORT_LETTERS: u32 = 2_000;
+/// Maximum number of letters of a stretch of text in which two texts differ only by a fact: the fact and the
+/// words around it.
+const FACT_LETTERS: u32 = 60;
+/// Number of letters for each number of a text that may be replaced.
+const LETTERS_A_NUMBER: u32 = 5_000;
+/// Number of names of a long text that may be replaced: rare words count as names.
+const NAMES_OF_LONG: usize = 1;
+/// Divisor for the share of a long text's names that may be replaced.
+const NAMES_SHARE: usize = 16;
+/// Maximum number of places in which two texts differ if each name counts in a long text as well: pages of a series
+/// differ in few places, copies that were edited in more.
+const PLACES_OF_A_SERIES: u32 = 2;
+/// Maximum number of places in which words of two pages of a series are replaced.
+const REPLACED_PLACES: usize = 10;
+/// Percentage of the replaced text that the text in its place must have at least.
+const REPLACED_BY: u32 = 70;
+
+/// The facts in which two near-duplicates may differ, depending on their addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Facts {
+    /// They are one page, moved or fetched again: its facts may have changed.
+    MayChange,
+    /// They may be two pages of a series. Numbers must be equal, names as well in short texts, and all words if the texts
+    /// differ in a few places only.
+    Count,
+    /// They are on different sites. Facts count in short texts, if nothing else differs. Otherwise one is an edited
+    /// copy.
+    CountAlone,
+}
+
+impl Facts {
+    fn for_urls(a: &str, b: &str) -> Self {
+        let (a, b) = (Address::from_url(a), Address::from_url(b));
+        if a.site.is_empty() || b.site.is_empty() {
+            Self::Count
+        } else if a.name == b.name {
+            Self::MayChange
+        } else if a.site == b.site {
+            Self::Count
+        } else {
+            Self::CountAlone
+        }
+    }
+}
+
+/// Returns true if documents at these urls may be one page that was moved or fetched again.
+#[must_use]
+pub(super) fn may_be_one_page(a: &str, b: &str) -> bool {
+    Facts::for_urls(a, b) == Facts::MayChange
+}
+
+/// Returns true if the document has numbers, versions or names for which the kept one has others, or other words in
+/// the same places. They are then probably two pages of a series. `loss` is the text that is lost with the document.
+#[must_use]
+pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
+    let is_short = loss.letters < SHORT_LETTERS;
+    let facts = Facts::for_urls(document.url(), kept.url());
+    match facts {
+        Facts::MayChange => return false,
+        Facts::CountAlone if !is_short || loss.longest > FACT_LETTERS => return false,
+        Facts::CountAlone | Facts::Count => {}
+    }
+    let [ours, theirs] = [document, kept].map(FactsOfText::new);
+    // In a long text of a template, a single number tells its pages apart. In a very long one, a figure was corrected.
+    let numbers_tolerated = (loss.letters / LETTERS_A_NUMBER) as usize;
+    let names_tolerated = match is_short || loss.runs <= PLACES_OF_A_SERIES {
+        true => 0,
+        false => NAMES_OF_LONG.max(ours.names.len().min(theirs.names.len()) / NAMES_SHARE),
+    };
+    replaced(&ours.numbers, &theirs.numbers) > numbers_tolerated
+        || replaced(&ours.names, &theirs.names) > names_tolerated
+        || (facts == Facts::Count
+            && have_other_files(document.url(), kept.url())
+            && words_replaced(document, kept, loss))
+}
+
+/// Returns true if the last parts of the paths differ, with their queries, or if a url has no path. `/cn/ls.1` and
+/// `/tw/ls.1` may be two versions of one page.
+fn have_other_files(a: &str, b: &str) -> bool {
+    // Documents without a url are called `document:FILE#ROW`.
+    let file = |url: &str| {
+        let path = url.split('#').next()?.split_once("://")?.1.trim_end_matches('/');
+        Some(path.rsplit_once('/')?.1.to_lowercase())
+    };
+    let (a, b) = (file(a), file(b));
+    a.is_none() || a != b
+}
+
+/// Returns true if the texts differ in a few short places only, where both have other words, about as many: one page has
+/// "in red" where the other has "in blue". Numbers are left to [`FactsOfText`].
+fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
+    if loss.longest > FACT_LETTERS || loss.runs as usize > REPLACED_PLACES {
+        return false;
+    }
+    let differing = Differing::new(document, &loss.places);
+    let kept_differing = Differing::new(kept, &gaps(kept, document));
+    let (letters, kept_letters) = (differing.letters, kept_differing.letters);
+    kept_differing.is_short
+        && letters.min(kept_letters) * 100 >= letters.max(kept_letters) * REPLACED_BY
+        && !differing.words.is_subset(&kept_differing.words)
+        && !kept_differing.words.is_subset(&differing.words)
+}
+
+/// The places of a text at which another one has other words.
+struct Differing {
+    /// True if the places are few and short.
+    is_short: bool,
+    /// Number of letters in all places.
+    letters: u32,
+    /// Hashes of the words without digits.
+    words: HashSet<u64>,
+}
+
+impl Differing {
+    fn new(text: &SplitText, places: &[Range<usize>]) -> Self {
+        let words = |place: &Range<usize>| &text.words()[place.clone()];
+        let letters = places.iter().map(|place| letters_of(words(place)));
+        let is_short =
+            places.len() <= REPLACED_PLACES && letters.clone().all(|letters| letters <= FACT_LETTERS);
+        let without_digits = |word: &&Word| !text.spelled(word).contains(|c: char| c.is_ascii_digit());
+        Self {
+            is_short,
+            letters: letters.sum(),
+            words: places.iter().flat_map(words).filter(without_digits).map(|word| word.hash).collect(),
+        }
+    }
+}
+
+/// Returns the number of facts of one text that replace facts of the other. Further facts of either text were added
+/// or left out, and are part of the [`Loss`].
+fn replaced(a: &[u64], b: &[u64]) -> usize {
+    let only = |a: &[u64], b: &[u64]| a.iter().filter(|fact| b.binary_search(fact).is_err()).count();
+    only(a, b).min(only(b, a))
+}
+
+/// The facts of a normalised text, as hashes in ascending order.
+struct FactsOfText {
+    /// Words with digits: numbers, dates, versions.
+    numbers: Vec<u64>,
+    names: Vec<u64>,
+}
+
+impl FactsOfText {
+    fn new(text: &SplitText) -> Self {
+        let (mut numbers, mut names) = (Vec::new(), Vec::new());
+        words_with_digits(text.text(), |word| numbers.push(xxh3_64(word.as_bytes())));
+        let is_name = |word: &&Word| is_name(text.spelled(word), word.hash);
+        names.extend(text.words().iter().filter(is_name).map(|word| word.hash));
+        for facts in [&mut numbers, &mut names] {
+            facts.sort_unstable();
+            facts.dedup();
+        }
+        Self { numbers, names }
+    }
+}
+
+fn is_name(word: &str, hash: u64) -> bool {
+    word.chars().nth(NAME_CHARS_MIN - 1).is_some()
+        && !word.contains(|c: char| c.is_ascii_digit())
+        && !is_common(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keep::verify::words::tests::{MARKET, RIVER, split};
+
+    fn differ(a: &str, b: &str, urls: [&str; 2]) -> bool {
+        let [document, kept] = [(urls[0], a), (urls[1], b)].map(|(url, text)| split(url, text));
+        facts_differ(&document, &kept, &Loss::between(&document, &kept))
+    }
+
+    #[test]
+    fn facts_count_unless_the_documents_are_one_page() {
+        let release = |version: &str| format!("release {version} of the editor {RIVER}");
+        let (old, new) = (release("4.2.15"), release("4.2.16"));
+        for (urls, expected) in [
+            (["https://a.example/notes/4-2-15", "https://a.example/notes/4-2-16"], true),
+            (["https://a.example/notes/now", "https://b.example/latest"], true),
+            (["", ""], true),
+            (["https://a.example/notes/now", "https://a.example/notes/now"], false),
+        ] {
+            assert_eq!(differ(&old, &new, urls), expected, "{urls:?}");
+            assert!(!differ(&old, &old, urls));
+        }
+        let long = |version: &str| format!("{}{}", RIVER.repeat(30), release(version));
+        let series = ["https://a.example/1", "https://a.example/2"];
+        assert!(differ(&long("4.2.15"), &long("4.2.16"), series), "one number among much text of a template");
+        // A name was replaced in the only place in which two long pages of one template differ, and the page was dropped:
+        // one rare word of a long text was tolerated, wherever else the texts differed.
+        assert!(differ(&long("gcomm"), &long("gpathchk"), series), "a name in the only place that differs");
+        let edited =
+            |name: &str, words: [&str; 2]| format!("{} {} {RIVER}{} {RIVER}", long(name), words[0], words[1]);
+        let [one, other] =
+            [edited("gcomm", ["early in the cold morning", "late"]), edited("gpathchk", ["", "never"])];
+        assert!(!differ(&one, &other, series), "a rare word of a long text that was edited");
+        let sites = ["https://a.example/1", "https://b.example/2"];
+        assert!(!differ(&long("4.2.15"), &long("4.2.16"), sites), "a long text that was taken over");
+        let edited = new.replace("release", &MARKET[..80]);
+        assert!(!differ(&edited, &old, sites), "an edited copy");
+        let shorter = old.replace("4.2.15", "");
+        assert!(!differ(&shorter, &old, series), "what is left out replaces nothing");
+        assert!(differ("the driver gcomm of linux", "the driver gpathchk of linux", series), "a name");
+    }
+
+    /// Pages of a shop or a forecast that differed in everyday words only, such as "red" and "blue", were dropped: numbers and
+    /// rare words were the only facts.
+    #[test]
+    fn everyday_words_in_the_same_places_are_facts_of_a_series() {
+        let page = |words: [&str; 2]| {
+            format!(
+                "{MARKET}this chair comes in {} and in wood. {RIVER}on {} it will rain. {MARKET}",
+                words[0], words[1]
+            )
+        };
+        let red = page(["red", "monday"]);
+        let series = ["https://a.example/chair/1", "https://a.example/chair/2"];
+        assert!(differ(&page(["blue", "monday"]), &red, series));
+        assert!(differ(&page(["blue", "sunday"]), &red, series));
+        for urls in [["", ""], ["document:a/b.jsonl#1", "document:a/b.jsonl#2"]] {
+            assert!(differ(&page(["blue", "monday"]), &red, urls), "no addresses");
+        }
+        assert!(!differ(&page(["red and blue", "monday"]), &red, series), "a word was added");
+        assert!(!differ(&page(["", "monday"]), &red, series), "a word was left out");
+        let reworded =
+            red.replace("and in wood", "which was made by hand out of very old wood from the mountains");
+        assert!(!differ(&reworded, &red, series), "a sentence was rewritten");
+        assert!(
+            !differ(&page(["blue", "monday"]), &red, ["https://a.example/1", "https://b.example/2"]),
+            "another site"
+        );
+        let versions = ["https://a.example/cn/chair.1", "https://a.example/tw/chair.1"];
+        assert!(!differ(&page(["blue", "monday"]), &red, versions), "two versions of one file");
+        let chinese =
+            |day: char| format!("这款椅子用木头制成。{RIVER}本店星期{day}营业，欢迎光临，谢谢惠顾。");
+        assert!(differ(&chinese('三'), &chinese('五'), series));
+    }
+}

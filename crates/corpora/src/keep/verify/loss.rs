@@ -1,0 +1,209 @@
+//! Finds the text that would be lost if a document was dropped and another one kept.
+//!
+//! Text counts as common if it is part of a *run* that both texts have ([`SplitText::for_each_run`]). The passages of the
+//! document between common runs are lost. So a sentence that moved is not lost, and if a word was replaced, only that
+//! word is lost. Cost: linear in both texts.
+
+use std::ops::Range;
+
+use super::words::{SplitText, Word, letters_of};
+use leitong_base::hashed::HashedMap;
+
+/// Minimum number of letters of a passage. Shorter differences are a matter of wording.
+const PASSAGE_LETTERS: u32 = 100;
+
+/// The text that is lost if a document is deleted and another one is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Loss {
+    /// Number of letters of the document.
+    pub letters: u32,
+    /// Number of letters in its lost passages of at least [`PASSAGE_LETTERS`] letters.
+    pub lost: u32,
+    /// Number of letters in the longest run of lost text, however short it is.
+    pub longest: u32,
+    /// Number of letters in all runs of lost text.
+    pub total: u32,
+    /// Number of these runs.
+    pub runs: u32,
+    /// The byte range of the longest run in the text.
+    pub passage: Range<usize>,
+    /// All runs, as ranges of the document's words.
+    pub places: Vec<Range<usize>>,
+}
+
+impl Loss {
+    /// Returns the text that is lost if `document` is dropped and `kept` is not.
+    #[must_use]
+    pub(super) fn between(document: &SplitText, kept: &SplitText) -> Self {
+        let words = document.words();
+        let mut loss = Self { letters: letters_of(words), ..Self::default() };
+        let places = gaps(document, kept);
+        places.iter().for_each(|place| loss.add(&words[place.clone()]));
+        Self { places, ..loss }
+    }
+
+    /// Returns the share of the document that is in lost passages.
+    #[must_use]
+    pub(super) fn share(&self) -> f64 {
+        f64::from(self.lost) / f64::from(self.letters.max(1))
+    }
+
+    /// Returns true if nearly all lost text, at least nine letters in ten, is in one run. A passage was then added to
+    /// a text that is otherwise the same.
+    #[must_use]
+    pub(super) fn is_one_passage(&self) -> bool {
+        self.total > 0 && u64::from(self.longest) * 10 >= u64::from(self.total) * 9
+    }
+
+    /// Returns true if no run has more than half of the lost text, as in a revised text.
+    #[must_use]
+    pub(super) fn is_spread(&self) -> bool {
+        self.longest <= self.total / 2
+    }
+
+    fn add(&mut self, words: &[Word]) {
+        let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
+        let letters = letters_of(words);
+        self.total += letters;
+        self.runs += 1;
+        if letters >= PASSAGE_LETTERS {
+            self.lost += letters;
+        }
+        if letters > self.longest {
+            self.longest = letters;
+            self.passage = first.start as usize..last.end as usize;
+        }
+    }
+}
+
+/// Returns the places of a text between the runs that the other text has as well, as ranges of its words.
+pub(super) fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
+    let (words, others) = (text.words(), other.words());
+    let is_same = |a: &Word, b: &Word| a.hash == b.hash && text.spelled(a) == other.spelled(b);
+    // Most of two near-duplicates is the same at both ends, and needs no search.
+    let ahead = words.iter().zip(others).take_while(|(a, b)| is_same(a, b)).count();
+    let left = words.len().min(others.len()) - ahead;
+    let behind =
+        words.iter().rev().zip(others.iter().rev()).take(left).take_while(|(a, b)| is_same(a, b)).count();
+    let is_common = |run: &Range<usize>| run.end <= ahead || run.start >= words.len() - behind;
+    // The other text's first run for each hash that is searched for.
+    let mut found: HashedMap<Option<u32>> = HashedMap::default();
+    text.for_each_run(|run, hash| {
+        if !is_common(&run) {
+            found.insert(hash, None);
+        }
+    });
+    if !found.is_empty() {
+        other.for_each_run(|run, hash| {
+            if let Some(start) = found.get_mut(&hash) {
+                start.get_or_insert(run.start as u32);
+            }
+        });
+    }
+    // The hash finds a run, and the letters decide.
+    let is_found = |run: &Range<usize>, hash: u64| {
+        let Some(Some(start)) = found.get(&hash) else { return false };
+        let there = others.get(*start as usize..*start as usize + run.len()).unwrap_or_default();
+        there.len() == run.len() && words[run.clone()].iter().zip(there).all(|(a, b)| is_same(a, b))
+    };
+    let mut gaps = Vec::new();
+    let mut common_until = 0;
+    text.for_each_run(|run, hash| {
+        if is_common(&run) || is_found(&run, hash) {
+            if run.start > common_until {
+                gaps.push(common_until..run.start);
+            }
+            common_until = run.end;
+        }
+    });
+    if common_until < words.len() {
+        gaps.push(common_until..words.len());
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::keep::verify::words::tests::{MARKET, RIVER, split};
+
+    fn loss(text: &str, kept: &str) -> Loss {
+        Loss::between(&split("", text), &split("", kept))
+    }
+
+    #[test]
+    fn an_added_passage_is_lost_and_a_moved_one_is_not() {
+        let merged = format!("{RIVER}{MARKET}");
+        let found = loss(&merged, RIVER);
+        assert_eq!(&merged[found.passage.clone()], MARKET.trim_end().trim_end_matches('.'));
+        assert_eq!((found.lost, found.longest), (found.longest, loss(MARKET, "").letters));
+        assert!((0.4..0.6).contains(&found.share()), "{found:?}");
+        assert_eq!(loss(RIVER, &merged).longest, 0, "it is contained");
+        assert_eq!(loss(&merged, &format!("{MARKET}{RIVER}")).lost, 0, "moved");
+    }
+
+    #[test]
+    fn a_replaced_word_is_lost_alone() {
+        let edited = RIVER.replace("second", "third");
+        let found = loss(&edited, RIVER);
+        assert_eq!((&edited[found.passage.clone()], found.lost), ("third", 0), "wording is not a passage");
+        let chinese = "河水在夜里涨过了第二座桥，住在那里的人只好离开老磨坊。";
+        let found = loss(&chinese.replace('第', "这"), chinese);
+        assert_eq!((found.longest, found.lost), (3, 0), "an ideograph counts as three letters");
+    }
+
+    #[test]
+    fn one_added_passage_differs_from_changes_in_many_places() {
+        let added = loss(&format!("{RIVER}{RIVER}{MARKET}"), RIVER);
+        assert!(added.is_one_passage() && !added.is_spread(), "{added:?}");
+        let revised = loss(&format!("{MARKET}{RIVER}{MARKET}{RIVER}{MARKET}"), RIVER);
+        assert!(!revised.is_one_passage() && revised.is_spread(), "{revised:?}");
+        assert_eq!(revised.runs, 3);
+        assert!(!Loss::default().is_one_passage());
+    }
+
+    /// The naive twin of [`Loss::between`]: marks each word of each run that the other text has.
+    fn naive(text: &str, kept: &str) -> u32 {
+        let spelled = |text: &SplitText, run: Range<usize>| -> Vec<String> {
+            text.words()[run].iter().map(|word| text.spelled(word).to_owned()).collect()
+        };
+        let (ours, theirs) = (split("", text), split("", kept));
+        let mut runs = Vec::new();
+        theirs.for_each_run(|run, _| runs.push(spelled(&theirs, run)));
+        let mut is_common = vec![false; ours.words().len()];
+        ours.for_each_run(|run, _| {
+            if runs.contains(&spelled(&ours, run.clone())) {
+                is_common[run].fill(true);
+            }
+        });
+        let lost =
+            ours.words().iter().zip(is_common).map(|(word, common)| if common { 0 } else { word.letters });
+        let mut longest = 0;
+        lost.fold(0, |run, letters| {
+            let run = if letters == 0 { 0 } else { run + letters };
+            longest = longest.max(run);
+            run
+        });
+        longest
+    }
+
+    proptest! {
+        #[test]
+        fn the_loss_is_that_of_a_naive_comparison(
+            a in "([a-d]{1,3}|[一二三]|[ .,1]){0,60}",
+            b in "([a-d]{1,3}|[一二三]|[ .,1]){0,60}",
+            at in 0_usize..60,
+        ) {
+            // Texts that have much in common.
+            let cut: String = a.chars().skip(at).collect();
+            for (text, kept) in [(&a, &b), (&a, &cut), (&format!("{cut}{b}"), &a)] {
+                let found = loss(text, kept);
+                prop_assert_eq!(found.longest, naive(text, kept), "{} {}", text, kept);
+                prop_assert!(text.get(found.passage.clone()).is_some());
+                prop_assert!(found.lost <= found.letters);
+            }
+        }
+    }
+}

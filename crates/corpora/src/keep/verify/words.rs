@@ -1,0 +1,158 @@
+//! Splits a document's text into words, once for all its comparisons.
+//!
+//! In: a normalised text: lower case, one width and one Chinese script. Out: its *words*, of which an ideograph is one,
+//! and its *runs*: the shortest sequence of words from each word on that has at least [`RUN_LETTERS`] letters. Two
+//! texts have a passage in common if they have a run in common. Cost: linear; 24 bytes per word.
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::texts::Text;
+use leitong_fingerprint::is_unit;
+
+/// Minimum number of letters in a run that two texts have in common: five ideographs, or about three words.
+const RUN_LETTERS: u32 = 15;
+/// Number of letters that an ideograph counts for.
+const IDEOGRAPH_LETTERS: u32 = 3;
+/// Odd multiplier for hashes: the golden ratio in 64 bits.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A document's text with its words.
+#[derive(Debug)]
+pub(super) struct SplitText {
+    text: Text,
+    words: Vec<Word>,
+}
+
+impl SplitText {
+    /// Splits a text.
+    #[must_use]
+    pub(super) fn new(text: Text) -> Self {
+        let words = words(text.text());
+        Self { text, words }
+    }
+
+    /// Returns the document's url, which may be empty.
+    #[must_use]
+    pub(super) fn url(&self) -> &str {
+        self.text.url()
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub(super) fn text(&self) -> &str {
+        self.text.text()
+    }
+
+    /// Returns the hash of the text.
+    #[must_use]
+    pub(super) fn hash(&self) -> u64 {
+        self.text.hash
+    }
+
+    /// Returns the words in their order.
+    #[must_use]
+    pub(super) fn words(&self) -> &[Word] {
+        &self.words
+    }
+
+    /// Returns the letters of a word of this text.
+    #[must_use]
+    pub(super) fn spelled(&self, word: &Word) -> &str {
+        &self.text()[word.start as usize..word.end as usize]
+    }
+
+    /// Calls `take` with the run that begins at each word, as a range of words, and its hash. The last words begin no run.
+    pub(super) fn for_each_run(&self, mut take: impl FnMut(Range<usize>, u64)) {
+        let words = &self.words;
+        let (mut end, mut letters) = (0, 0);
+        for start in 0..words.len() {
+            while letters < RUN_LETTERS {
+                let Some(word) = words.get(end) else { return };
+                letters += word.letters;
+                end += 1;
+            }
+            let hash = words[start..end]
+                .iter()
+                .fold(0_u64, |hash, word| (hash.rotate_left(5) ^ word.hash).wrapping_mul(MULTIPLIER));
+            take(start..end, hash);
+            letters -= words[start].letters;
+        }
+    }
+}
+
+/// A word, or an ideograph.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word {
+    /// The bytes of the text at which the word begins and ends.
+    pub(super) start: u32,
+    pub(super) end: u32,
+    /// Number of letters; an ideograph counts for several.
+    pub(super) letters: u32,
+    /// Hash of the word.
+    pub(super) hash: u64,
+}
+
+/// Returns the number of letters of some words.
+pub(super) fn letters_of(words: &[Word]) -> u32 {
+    words.iter().map(|word| word.letters).sum()
+}
+
+/// Splits a normalised text into words.
+fn words(text: &str) -> Vec<Word> {
+    // Offsets beyond 4 GiB do not occur: pages are far smaller.
+    let text = text.get(..u32::MAX as usize).unwrap_or(text);
+    let mut words = Vec::with_capacity(text.len() / 4);
+    let mut chars = text.char_indices().peekable();
+    while let Some((start, c)) = chars.next() {
+        let mut end = start + c.len_utf8();
+        let (letters, hash) = if is_unit(c) {
+            (IDEOGRAPH_LETTERS, u64::from(c).wrapping_mul(MULTIPLIER))
+        } else if c.is_alphanumeric() {
+            let mut letters = 1;
+            while let Some((at, next)) =
+                chars.next_if(|(_, next)| next.is_ascii_alphanumeric() || is_of_a_word(*next))
+            {
+                end = at + next.len_utf8();
+                letters += 1;
+            }
+            (letters, xxh3_64(&text.as_bytes()[start..end]))
+        } else {
+            continue;
+        };
+        words.push(Word { start: start as u32, end: end as u32, letters, hash });
+    }
+    words
+}
+
+fn is_of_a_word(c: char) -> bool {
+    c.is_alphanumeric() && !is_unit(c)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::keep::verify::texts::{Packer, decompressed};
+
+    pub(in crate::keep::verify) const RIVER: &str = "the river rose above the second bridge during the night, and the old mill had to be left \
+                         by the people who lived there. ";
+    pub(in crate::keep::verify) const MARKET: &str = "prices at the market went up again after a dry summer, so that farmers sold their apples \
+                          for twice as much as in most other years. ";
+
+    /// Splits the text of a document.
+    pub(in crate::keep::verify) fn split(url: &str, text: &str) -> SplitText {
+        let packed = Packer::new().and_then(|mut packer| packer.pack(url, text)).expect("memory");
+        SplitText::new(decompressed(&packed.expect("a short text")).expect("a text"))
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_and_single_ideographs() {
+        let text = split("", "the 2nd bridge, 河水 rose");
+        let words: Vec<&str> = text.words().iter().map(|word| text.spelled(word)).collect();
+        assert_eq!(words, ["the", "2nd", "bridge", "河", "水", "rose"]);
+        let mut runs = Vec::new();
+        text.for_each_run(|run, _| runs.push(run));
+        assert_eq!(runs, [0..4, 1..5, 2..6], "a run has at least fifteen letters");
+    }
+}
