@@ -10,6 +10,7 @@
 //! other text, so pages with a text cost next to nothing. `docs/extraction.md` has the measurements.
 
 mod judge;
+mod lists;
 mod meanings;
 mod phrases;
 mod source;
