@@ -2,20 +2,20 @@
 //! `[input]` uses. All values are strings.
 //!
 //! A file is recognised by its name, `.csv` or `.tsv` (before `.gz`, `.zst` or `.lz4`), because its content
-//! does not show what it is. The first row names the columns. Its end determines how all rows end: with line
-//! feeds, each with or without a carriage return before it, or with bare carriage returns. If line feeds end
-//! rows, a bare carriage return is part of its field. Fields may be quoted, and then contain line ends and
-//! doubled quotes (RFC 4180), unless [`Dialect::quotes`] is off. If a row has more or fewer fields than the
-//! first one, or is not UTF-8, only that row is lost. If a quote is never closed, the rest of the file is
-//! lost.
+//! does not show what it is. The first row names the columns. If a row has more or fewer fields than the first one, or
+//! is not UTF-8, only that row is lost. If a quote is never closed, the rest of the file is lost. `rows` says where a row
+//! ends.
 //!
 //! Memory: one row of at most `page.line_bytes_max`. A longer row is skipped and reported.
 
-use std::io::{self, BufRead, BufReader, Read};
+mod rows;
+
+use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use self::rows::{Row, Rows};
 use super::rules::{InputRules, truth};
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
@@ -100,15 +100,7 @@ impl<R: Read> CsvRows<R> {
         limits: &PageConfig,
         wanted: &Wanted<'_>,
     ) -> io::Result<Self> {
-        let rows = Rows {
-            reader,
-            dialect,
-            bytes_max: limits.line_bytes_max,
-            line: 1,
-            at: 0,
-            ends: Ends::Unknown,
-            may_go_on: false,
-        };
+        let rows = Rows::new(reader, dialect, limits.line_bytes_max);
         let mut source = Self {
             rows,
             input,
@@ -338,196 +330,11 @@ fn listed(names: &[String]) -> String {
 
 impl<R: Read + Send> Source for CsvRows<R> {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
-        fill(self, (batch, bytes_max), Self::next_record, |source| source.rows.reader.buffer().is_empty())
+        fill(self, (batch, bytes_max), Self::next_record, |source| source.rows.has_nothing_buffered())
     }
 
     fn skipped(&self) -> Skipped {
         self.skipped
-    }
-}
-
-/// Splits a table into rows.
-struct Rows<R> {
-    reader: BufReader<R>,
-    dialect: Dialect,
-    bytes_max: usize,
-    /// The line in which the next row begins, from 1.
-    line: u64,
-    /// Bytes read so far.
-    at: u64,
-    ends: Ends,
-    /// True if a line feed that follows belongs to the end of the previous row.
-    may_go_on: bool,
-}
-
-/// The characters that end rows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ends {
-    /// The first row has not ended yet.
-    Unknown,
-    /// Line feeds, each with or without a carriage return before it.
-    Feeds,
-    /// Carriage returns, line feeds, or both.
-    Returns,
-}
-
-/// A row without its line end.
-struct Row {
-    /// The bytes of the row, or the reason why it cannot be read.
-    bytes: Result<Vec<u8>, String>,
-    /// Length of the row in bytes.
-    length: u64,
-    /// Number of line ends inside quotes.
-    quoted_lines: u64,
-    /// True if a delimiter occurs inside quotes.
-    quoted_has_delimiter: bool,
-    /// True if a quote that ends a quoted text is followed by more of the field: two ordinary quotes.
-    has_stray_quote: bool,
-    inner: InnerLines,
-}
-
-/// The lines that are inside quotes as a whole.
-#[derive(Clone, Copy, Default)]
-struct InnerLines {
-    lines: u64,
-    /// The fewest and the most delimiters in one of them.
-    delimiters_min: u64,
-    delimiters_max: u64,
-    /// Delimiters in the current line; `None` before the first line end.
-    current: Option<u64>,
-}
-
-impl InnerLines {
-    fn end_line(&mut self) {
-        if let Some(delimiters) = self.current.replace(0) {
-            let is_first = self.lines == 0;
-            self.delimiters_min = if is_first { delimiters } else { self.delimiters_min.min(delimiters) };
-            self.delimiters_max = self.delimiters_max.max(delimiters);
-            self.lines += 1;
-        }
-    }
-}
-
-/// The state of the reader within a field.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    FieldStart,
-    Unquoted,
-    Quoted,
-    /// After a quote inside quotes. It ends the quoted text unless another quote follows.
-    QuoteInQuoted,
-    /// After a carriage return that ends the first row, unless a line feed follows.
-    AfterReturn,
-}
-
-impl<R: Read> Rows<R> {
-    fn next_row(&mut self) -> io::Result<Option<Row>> {
-        let (mut bytes, mut length, mut state, first_line) =
-            (Vec::new(), 0_u64, State::FieldStart, self.line);
-        let (mut quoted_lines, mut quoted_has_delimiter, mut before) = (0, false, 0);
-        let (mut has_stray_quote, mut inner) = (false, InnerLines::default());
-        let is_ended = loop {
-            let available = match self.reader.fill_buf() {
-                Ok([]) => break false,
-                Ok(available) => available,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            // Number of bytes in the row, and in its end.
-            let mut end = None;
-            for (at, &byte) in available.iter().enumerate() {
-                state = match (state, byte) {
-                    (State::AfterReturn, byte) if byte != b'\n' => {
-                        self.ends = Ends::Returns;
-                        end = Some((at, 0));
-                        break;
-                    }
-                    (State::Quoted, b'"') => State::QuoteInQuoted,
-                    (State::Quoted, byte) => {
-                        let is_line_end = match byte {
-                            b'\n' => before != b'\r' || self.ends != Ends::Returns,
-                            b'\r' => self.ends == Ends::Returns,
-                            _ => false,
-                        };
-                        let is_delimiter = byte == self.dialect.delimiter;
-                        quoted_lines += u64::from(is_line_end);
-                        quoted_has_delimiter |= is_delimiter;
-                        if is_line_end {
-                            inner.end_line();
-                        } else if is_delimiter {
-                            inner.current = inner.current.map(|count| count + 1);
-                        }
-                        State::Quoted
-                    }
-                    (State::QuoteInQuoted | State::FieldStart, b'"') if self.dialect.quotes => State::Quoted,
-                    (_, b'\n') => {
-                        self.may_go_on = self.ends != Ends::Returns && before != b'\r';
-                        end = Some((at, 1));
-                        break;
-                    }
-                    (_, b'\r') if self.ends == Ends::Returns => {
-                        self.may_go_on = true;
-                        end = Some((at, 1));
-                        break;
-                    }
-                    (_, b'\r') if self.ends == Ends::Unknown => State::AfterReturn,
-                    (_, byte) if byte == self.dialect.delimiter => State::FieldStart,
-                    (state_before, _) => {
-                        has_stray_quote |= state_before == State::QuoteInQuoted;
-                        State::Unquoted
-                    }
-                };
-                before = byte;
-            }
-            let (row_bytes, end_bytes) = end.unwrap_or((available.len(), 0));
-            length += row_bytes as u64;
-            if length <= self.bytes_max as u64 {
-                bytes.extend_from_slice(&available[..row_bytes]);
-            }
-            self.reader.consume(row_bytes + end_bytes);
-            self.at += (row_bytes + end_bytes) as u64;
-            if end.is_some() {
-                break true;
-            }
-        };
-        self.line += quoted_lines + u64::from(is_ended);
-        if length == 0 && !is_ended {
-            return Ok(None);
-        }
-        if self.ends == Ends::Unknown {
-            self.ends = Ends::Feeds;
-        }
-        let bytes = if state == State::Quoted {
-            Err(format!(
-                "a quote in the row that begins in line {first_line} is never closed, so nothing after it can be read; \
-                 if quotes have no meaning in this file, run again with --no-quotes"
-            ))
-        } else if length > self.bytes_max as u64 {
-            Err(format!("the row has {length} bytes; raise page.line_bytes_max to read it"))
-        } else {
-            if bytes.last() == Some(&b'\r') {
-                bytes.pop();
-                length -= 1;
-            }
-            Ok(bytes)
-        };
-        Ok(Some(Row { bytes, length, quoted_lines, quoted_has_delimiter, has_stray_quote, inner }))
-    }
-
-    /// Skips the line feed after a carriage return that ended a row, or the reverse.
-    fn skip_second_end(&mut self) -> io::Result<()> {
-        let second = if self.ends == Ends::Returns { b'\n' } else { b'\r' };
-        while std::mem::take(&mut self.may_go_on) {
-            match self.reader.fill_buf() {
-                Ok([byte, ..]) if *byte == second => {
-                    self.reader.consume(1);
-                    self.at += 1;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => self.may_go_on = true,
-                other => return other.map(|_| ()),
-            }
-        }
-        Ok(())
     }
 }
 
