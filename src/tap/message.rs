@@ -185,6 +185,51 @@ fn name(all: &[impl Serialize], number: i32) -> Value {
     known.map_or(json!(number), |known| json!(known))
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn number(value: Option<f64>) -> Option<Number> {
+    value.map(Number)
+}
+
+/// Returns the JSON form of the place where a page was read.
+fn place(place: source::Place) -> Value {
+    match place {
+        source::Place::Topic(place) => json!({
+            "topic": place.topic, "partition": place.partition, "offset": place.offset, "epoch": place.epoch,
+        }),
+        source::Place::File(place) => json!({ "input": place.input, "line": place.number }),
+    }
+}
+
+/// Returns the JSON form of a page's credits.
+fn credits(credits: proto::Credits) -> Value {
+    json!({
+        "publisher": credits.publisher,
+        "credit_line": credits.credit_line,
+        "authors": credits.authors,
+        "published_at": credits.published_at,
+        "canonical_link": credits.canonical_link,
+        "site_name": credits.site_name,
+        "language": credits.language,
+    })
+}
+
+/// Returns the JSON form of the note on a page that was crawled before.
+fn recrawl(note: proto::Recrawl) -> Value {
+    json!({
+        "outcome": name(&RecrawlOutcome::ALL, note.outcome),
+        "similarity": number(note.similarity),
+        "share": number(note.share),
+        "former_share": number(note.former_share),
+        "left_cluster_id": note.left_cluster_id.as_deref().map(hex),
+        "left_cluster": note.left_cluster.map(|left| name(&LeftCluster::ALL, left)),
+        "successor_page_id": note.successor_page_id,
+        "successor_url": note.successor_url,
+    })
+}
+
 /// Returns the fields of the JSON form, without `passthrough`.
 fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
     let kind = match verdict.kind() {
@@ -194,8 +239,6 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
         proto::Kind::NearDuplicate => Kind::NearDuplicate,
         proto::Kind::Undecidable => Kind::Undecidable,
     };
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let number = |value: Option<f64>| value.map(Number);
     let time = |ms: i64| Timestamp::from_ms(ms);
     let cluster_id = match verdict.cluster_id.as_deref() {
         None => None,
@@ -204,35 +247,6 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
             Some(ClusterId::from_bytes(bytes))
         }
     };
-    let source = verdict.source.and_then(|source| source.place).map(|place| match place {
-        source::Place::Topic(place) => json!({
-            "topic": place.topic, "partition": place.partition, "offset": place.offset, "epoch": place.epoch,
-        }),
-        source::Place::File(place) => json!({ "input": place.input, "line": place.number }),
-    });
-    let credits = verdict.credits.map(|credits| {
-        json!({
-            "publisher": credits.publisher,
-            "credit_line": credits.credit_line,
-            "authors": credits.authors,
-            "published_at": credits.published_at,
-            "canonical_link": credits.canonical_link,
-            "site_name": credits.site_name,
-            "language": credits.language,
-        })
-    });
-    let recrawl = verdict.recrawl.map(|note| {
-        json!({
-            "outcome": name(&RecrawlOutcome::ALL, note.outcome),
-            "similarity": number(note.similarity),
-            "share": number(note.share),
-            "former_share": number(note.former_share),
-            "left_cluster_id": note.left_cluster_id.as_deref().map(hex),
-            "left_cluster": note.left_cluster.map(|left| name(&LeftCluster::ALL, left)),
-            "successor_page_id": note.successor_page_id,
-            "successor_url": note.successor_url,
-        })
-    });
     let evidence: Option<Value> = verdict.evidence_json.and_then(|json| serde_json::from_str(&json).ok());
     let object = json!({
         "page_id": verdict.page_id,
@@ -254,15 +268,15 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
         "related_url": verdict.related_url,
         "replaces_page_id": verdict.replaces_page_id,
         "replaces_url": verdict.replaces_url,
-        "recrawl": recrawl,
+        "recrawl": verdict.recrawl.map(recrawl),
         "fingerprint": verdict.fingerprint.as_deref().map(hex),
         "text_digest": verdict.text_digest.as_deref().map(hex),
         "text_chars": verdict.text_chars,
-        "source": source,
+        "source": verdict.source.and_then(|source| source.place).map(place),
         "log_partition": verdict.log_partition,
         "log_offset": verdict.log_offset,
         "fetched_at": verdict.fetched_at_ms.and_then(time),
-        "credits": credits,
+        "credits": verdict.credits.map(credits),
         "decided_at": time(verdict.decided_at_ms),
         "fingerprint_hash": format!("{:016x}", verdict.fingerprint_hash),
         "cluster_hash": format!("{:016x}", verdict.cluster_hash),

@@ -91,8 +91,41 @@ fn with_context(headers: OwnedHeaders, context: Option<&TraceContext>) -> OwnedH
     context.into_iter().flat_map(TraceContext::headers).fold(headers, add)
 }
 
+/// Adds the headers that repeat fields of the verdict, and those of CloudEvents if they are configured.
+fn with_description(
+    mut headers: OwnedHeaders,
+    verdict: &Verdict,
+    content_type: &'static str,
+    config: &KafkaConfig,
+) -> OwnedHeaders {
+    let values = verdict_headers::values(verdict, content_type);
+    for (name, value) in verdict_headers::NAMES.into_iter().zip(&values) {
+        headers = headers.insert(Header { key: name, value: Some(value) });
+    }
+    if config.verdicts.cloud_events {
+        let values = cloud_events::values(verdict, &config.app);
+        for (name, value) in cloud_events::NAMES.into_iter().zip(&values) {
+            headers = headers.insert(Header { key: name, value: Some(value) });
+        }
+    }
+    headers
+}
+
+/// Adds the headers of the page message. If its trace continues, the received context belongs to an earlier span and
+/// is left out.
+fn with_carried(
+    mut headers: OwnedHeaders,
+    received: &[(String, Option<Vec<u8>>)],
+    continues_trace: bool,
+) -> OwnedHeaders {
+    for (name, value) in received.iter().filter(|(name, _)| !(continues_trace && is_context(name))) {
+        headers = headers.insert(Header { key: name, value: value.as_deref() });
+    }
+    headers
+}
+
 impl Outputs {
-    /// Adds the output for the record at `of` in the log. `log_time` is the page's, and `trace` the record's,
+    /// Adds the output for the record at `origin` in the log. `log_time` is the page's, and `trace` the record's,
     /// which its message passes on. Verdicts are kept for look-ups if there is an API.
     ///
     /// # Errors
@@ -100,7 +133,7 @@ impl Outputs {
     pub(crate) fn push(
         &mut self,
         conclusion: Conclusion,
-        of: LogOrigin,
+        origin: LogOrigin,
         (log_time, mut trace): (Option<Timestamp>, Option<Box<LogTrace>>),
         (config, tables): (&KafkaConfig, &TableRegistry),
     ) -> serde_json::Result<()> {
@@ -117,29 +150,14 @@ impl Outputs {
                 };
                 let json = Some(&*value).filter(|_| config.verdicts.format == VerdictFormat::Json);
                 self.kept.extend(tables.kept(&verdict, json));
-                let mut headers = OwnedHeaders::new();
-                let values = verdict_headers::values(&verdict, content_type);
-                for (name, value) in verdict_headers::NAMES.into_iter().zip(&values) {
-                    headers = headers.insert(Header { key: name, value: Some(value) });
-                }
-                if config.verdicts.cloud_events {
-                    let values = cloud_events::values(&verdict, &config.app);
-                    for (name, value) in cloud_events::NAMES.into_iter().zip(&values) {
-                        headers = headers.insert(Header { key: name, value: Some(value) });
-                    }
-                }
+                let described = with_description(OwnedHeaders::new(), &verdict, content_type, config);
                 let Verdict { page_id, carried, .. } = *verdict;
                 let carried = carried.map(|carried| *carried).unwrap_or_default();
-                // If a trace continues, the received context belongs to an earlier span.
-                let is_received = |name: &str| context.is_none() || !is_context(name);
-                for (name, value) in carried.headers.iter().filter(|(name, _)| is_received(name)) {
-                    headers = headers.insert(Header { key: name, value: value.as_deref() });
-                }
                 OutputRecord {
                     to: To::Verdicts,
+                    headers: traced(with_carried(described, &carried.headers, context.is_some())),
                     key: Some(carried.key.unwrap_or_else(|| page_id.into_bytes())),
                     value: Some(value),
-                    headers: traced(headers),
                     headers_without_value: None,
                     trace,
                 }
@@ -147,8 +165,9 @@ impl Outputs {
             Conclusion::DeadLetter(letter) => {
                 let without = dead_letter::is_without_value(&letter);
                 // Received headers are kept; if a name occurs twice, the last one counts.
-                let headers =
-                    |without| traced(with_origin(of, dead_letter::headers(&letter, &config.app, without)));
+                let headers = |without| {
+                    traced(with_origin(origin, dead_letter::headers(&letter, &config.app, without)))
+                };
                 OutputRecord {
                     to: To::DeadLetters,
                     headers: headers(without),

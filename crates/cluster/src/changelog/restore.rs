@@ -408,17 +408,7 @@ impl Restoration {
                     "{read} centroids were read, but the position record counts {founded}"
                 )));
             }
-            let first = founded.saturating_sub(saved.centroid_count);
-            clusterer.forget_below(first);
-            if TextBounds::from_position(&saved).is_some_and(|bounds| !clusterer.has_all_texts(bounds)) {
-                return Err(RestoreError::Damaged(
-                    "texts of pages that joined clusters are missing".to_owned(),
-                ));
-            }
-            let held = founded - clusterer.centroid_count() as u64;
-            if held > first {
-                return Err(RestoreError::Gap { first, last: held - 1 });
-            }
+            forget_expired(&mut clusterer, &saved, founded)?;
         }
         if saved.founded.is_none() && self.numbered {
             return Err(RestoreError::Damaged(
@@ -451,6 +441,24 @@ impl Restoration {
         let watermarks = Watermarks::from_position(&saved);
         Ok(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id })
     }
+}
+
+/// Removes the centroids that had expired when `saved` was written, and checks that all `founded` others are there.
+fn forget_expired(
+    clusterer: &mut Clusterer,
+    saved: &proto::Position,
+    founded: u64,
+) -> Result<(), RestoreError> {
+    let first = founded.saturating_sub(saved.centroid_count);
+    clusterer.forget_below(first);
+    if TextBounds::from_position(saved).is_some_and(|bounds| !clusterer.has_all_texts(bounds)) {
+        return Err(RestoreError::Damaged("texts of pages that joined clusters are missing".to_owned()));
+    }
+    let held = founded - clusterer.centroid_count() as u64;
+    if held > first {
+        return Err(RestoreError::Gap { first, last: held - 1 });
+    }
+    Ok(())
 }
 
 /// Sets bounds and position of a table to those of the position record `saved`.

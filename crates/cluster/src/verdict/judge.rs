@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{Kind, Number, RecrawlNote, Relation, Verdict};
-use crate::{Decision, Recrawl};
+use crate::{CanonicalPage, ClusterId, Decision, Recrawl};
 use leitong_base::record::{FingerprintRecord, Outcome, Timestamp};
 use leitong_fingerprint::{Detector, Shares, to_display};
 use leitong_text::page::{Page, parse_passthrough};
@@ -53,11 +53,29 @@ impl Judge<'_> {
         decision: Decision,
         recrawl: Option<Recrawl>,
     ) -> Verdict {
+        let (mut verdict, outcome) = self.undecidable(record, recrawl);
+        let fingerprint = match &outcome {
+            Outcome::Fingerprint(fingerprint) => Some(&**fingerprint),
+            Outcome::Undecidable(_) => None,
+        };
+        match decision {
+            Decision::Undecidable => {}
+            Decision::Founded(cluster_id, related) => {
+                self.set_founded(&mut verdict, fingerprint, cluster_id, related);
+            }
+            Decision::Joined(centroid) => self.set_joined(&mut verdict, fingerprint, centroid),
+        }
+        verdict
+    }
+
+    /// Returns the verdict on `record` without a cluster, and the outcome of its fingerprint stage.
+    fn undecidable(&self, record: FingerprintRecord, recrawl: Option<Recrawl>) -> (Verdict, Outcome) {
         let (fingerprint, reason) = match &record.outcome {
-            Outcome::Fingerprint(fingerprint) => (Some(fingerprint), None),
+            Outcome::Fingerprint(fingerprint) => (Some(&**fingerprint), None),
             Outcome::Undecidable(reason) => (None, Some(*reason)),
         };
-        let mut verdict = Verdict {
+        let note = |recrawl| Box::new(RecrawlNote::new(recrawl, fingerprint, self.detector));
+        let verdict = Verdict {
             kind: Kind::Undecidable,
             reason,
             cluster_id: None,
@@ -74,13 +92,7 @@ impl Judge<'_> {
             related_url: None,
             replaces_page_id: None,
             replaces_url: None,
-            recrawl: recrawl.map(|recrawl| {
-                Box::new(RecrawlNote::new(
-                    recrawl,
-                    fingerprint.map(|fingerprint| &**fingerprint),
-                    self.detector,
-                ))
-            }),
+            recrawl: recrawl.map(note),
             fingerprint: fingerprint.map(|fingerprint| self.detector.display(fingerprint)),
             text_digest: record.text.map(|text| format!("{:032x}", text.digest)),
             text_chars: record.text.map(|text| text.chars),
@@ -99,49 +111,54 @@ impl Judge<'_> {
             url: record.url,
             corpus: record.corpus,
         };
-        match decision {
-            Decision::Undecidable => {}
-            Decision::Founded(cluster_id, related) => {
-                verdict.kind = Kind::Unique;
-                verdict.cluster_id = Some(cluster_id);
-                verdict.canonical_page_id = Some(verdict.page_id.clone());
-                verdict.canonical_url = Some(verdict.url.clone());
-                verdict.same_url = true;
-                if let (Outcome::Fingerprint(fingerprint), Some(related)) = (&record.outcome, related) {
-                    let shares = self.detector.shares(fingerprint, &related.fingerprint);
-                    let relation = self.detector.relation(fingerprint, &related.fingerprint, false);
-                    relate(&mut verdict, relation, shares);
-                    verdict.related_page_id = Some(related.page_id);
-                    verdict.related_url = Some(related.url);
-                }
-            }
-            Decision::Joined(centroid) => {
-                verdict.kind = if centroid.exact { Kind::ExactDuplicate } else { Kind::NearDuplicate };
-                verdict.cluster_id = Some(centroid.cluster_id);
-                verdict.same_url = is_same_page(&verdict, &centroid.page_id, &centroid.url);
-                verdict.canonical_page_id = Some(centroid.page_id);
-                verdict.canonical_url = Some(centroid.url);
-                (verdict.replaces_page_id, verdict.replaces_url) = centroid.replaces.unzip();
-                verdict.distance = Some(Number(self.detector.distance(centroid.distance)));
-                if let Outcome::Fingerprint(fingerprint) = &record.outcome {
-                    let similarity = self.detector.similarity(fingerprint, &centroid.fingerprint);
-                    verdict.similarity = Some(Number(similarity));
-                    let (relation, shares) = match verdict.kind {
-                        Kind::ExactDuplicate => (Some(Relation::Same), Some(Shares::ALL)),
-                        _ => (
-                            self.detector.relation(fingerprint, &centroid.fingerprint, true),
-                            self.detector.shares(fingerprint, &centroid.fingerprint),
-                        ),
-                    };
-                    relate(&mut verdict, relation, shares);
-                    let mut evidence = self.detector.evidence(fingerprint, &centroid.fingerprint);
-                    if centroid.equal_text && !centroid.exact {
-                        evidence.insert("equal_text".to_owned(), true.into());
-                    }
-                    verdict.evidence = Some(evidence);
-                }
-            }
+        (verdict, record.outcome)
+    }
+
+    /// Sets the fields of a page that founds a cluster.
+    fn set_founded(
+        &self,
+        verdict: &mut Verdict,
+        fingerprint: Option<&[u8]>,
+        cluster_id: ClusterId,
+        related: Option<CanonicalPage>,
+    ) {
+        verdict.kind = Kind::Unique;
+        verdict.cluster_id = Some(cluster_id);
+        verdict.canonical_page_id = Some(verdict.page_id.clone());
+        verdict.canonical_url = Some(verdict.url.clone());
+        verdict.same_url = true;
+        if let (Some(fingerprint), Some(related)) = (fingerprint, related) {
+            let shares = self.detector.shares(fingerprint, &related.fingerprint);
+            let relation = self.detector.relation(fingerprint, &related.fingerprint, false);
+            relate(verdict, relation, shares);
+            verdict.related_page_id = Some(related.page_id);
+            verdict.related_url = Some(related.url);
         }
-        verdict
+    }
+
+    /// Sets the fields of a page that joins the cluster of a centroid.
+    fn set_joined(&self, verdict: &mut Verdict, fingerprint: Option<&[u8]>, centroid: CanonicalPage) {
+        verdict.kind = if centroid.exact { Kind::ExactDuplicate } else { Kind::NearDuplicate };
+        verdict.cluster_id = Some(centroid.cluster_id);
+        verdict.same_url = is_same_page(verdict, &centroid.page_id, &centroid.url);
+        verdict.canonical_page_id = Some(centroid.page_id);
+        verdict.canonical_url = Some(centroid.url);
+        (verdict.replaces_page_id, verdict.replaces_url) = centroid.replaces.unzip();
+        verdict.distance = Some(Number(self.detector.distance(centroid.distance)));
+        let Some(fingerprint) = fingerprint else { return };
+        verdict.similarity = Some(Number(self.detector.similarity(fingerprint, &centroid.fingerprint)));
+        let (relation, shares) = match verdict.kind {
+            Kind::ExactDuplicate => (Some(Relation::Same), Some(Shares::ALL)),
+            _ => (
+                self.detector.relation(fingerprint, &centroid.fingerprint, true),
+                self.detector.shares(fingerprint, &centroid.fingerprint),
+            ),
+        };
+        relate(verdict, relation, shares);
+        let mut evidence = self.detector.evidence(fingerprint, &centroid.fingerprint);
+        if centroid.equal_text && !centroid.exact {
+            evidence.insert("equal_text".to_owned(), true.into());
+        }
+        verdict.evidence = Some(evidence);
     }
 }
