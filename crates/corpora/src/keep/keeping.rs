@@ -12,9 +12,9 @@ use anyhow::Context;
 
 use super::annotate::Added;
 use super::choose::choose;
-use super::copy::{Copied, Copier, Outputs, Walk};
+use super::copy::{Copied, Copier, Finished, Outputs, Walk};
 use super::forms::{EarlyForm, Form};
-use super::options::{Checkpoints, Options, TableOfRun, folder_beside};
+use super::options::{Checkpoints, Options, TableOfRun, TextOptions, folder_beside};
 use super::output::{Output, Plan};
 use super::passages::benchmark::Benchmarks;
 use super::passages::steps;
@@ -26,11 +26,11 @@ use super::sizes::{Sizes, TableSizes};
 use super::spool::{Spool, Spooled};
 use super::texts::counts::TextCounts;
 use super::texts::{InputField, TextPlan, Texts};
-use super::verify::Verifier;
 use super::verify::table_texts::TableTexts;
 use super::verify::texts::TextFile;
-use crate::sink::Sink;
+use super::verify::{Counts, LostMax, Verifier};
 use crate::sink::whole_lines::WholeLines;
+use crate::sink::{Extent, Sink};
 use crate::source::inputs::InputNames;
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
@@ -80,52 +80,21 @@ impl<'a> Keeping<'a> {
             false => Arc::default(),
         };
         let forms: Vec<Form> = early.iter().map(|early| early.form.clone()).collect();
-        let copies_at_once = options.copies_at_once(rules);
-        let added = options.added();
-        let at_once = checkpoints.as_ref().filter(|_| copies_at_once);
-        let folder = at_once.map(|checkpoints| checkpoints.folder);
-        let extent = |name: &str| checkpoints.as_ref().and_then(|checkpoints| checkpoints.extent(name));
-        let output = |name, path: Option<&PathBuf>, added| {
-            let Some(path) = path else { return Ok(None) };
-            let checkpoints = folder.map(|folder| (name, folder.to_owned()));
-            let plan = Plan { path, names, forms: &forms, added, checkpoints, waits: !copies_at_once };
-            match extent(name) {
-                None => Output::create(plan).map(Some),
-                Some(extent) => Output::resume(plan, extent).map(Some),
-            }
-        };
-        let text_counts = Arc::new(TextCounts::default());
         let writes_texts = options.texts.is_some();
-        let texts = match (&options.keep, options.texts.take()) {
-            (Some(path), Some(texts)) => {
-                InputField::check(&texts.fields, inputs, &forms, input_rules)?;
-                let plan = TextPlan {
-                    path: path.clone(),
-                    inputs: inputs.to_vec(),
-                    readings: readings.to_vec(),
-                    rules: texts.rules,
-                    fields: texts.fields,
-                    added: options.annotate.then_some(Added { cut: options.cuts(), ..added }),
-                    converter: texts.converter,
-                    counts: Arc::clone(&text_counts),
-                    checkpoints: folder.map(Path::to_owned),
-                    waits: !copies_at_once,
-                };
-                Some(Box::new(Texts::open(plan, extent("keep"))?))
-            }
-            _ => None,
-        };
+        let text_counts = Arc::new(TextCounts::default());
         let outputs = match options.copies() {
             true => {
-                let unchanged = options.keep.as_ref().filter(|_| !writes_texts);
-                Some(Outputs {
-                    keep: output("keep", unchanged, options.annotate.then_some(added))?,
-                    texts,
-                    drop: output("drop", options.drop.as_ref(), Some(added))?,
-                    annotate: options.annotate,
-                    added,
-                    revisit: options.revisit.then(|| referents(&options, at_once)).transpose()?,
-                })
+                let texts = options.texts.take();
+                let opening = Opening {
+                    options: &options,
+                    inputs,
+                    names,
+                    readings,
+                    forms: &forms,
+                    checkpoints: checkpoints.as_ref(),
+                    waits: !options.copies_at_once(rules),
+                };
+                Some(opening.outputs(texts, input_rules, &text_counts)?)
             }
             false => None,
         };
@@ -211,6 +180,58 @@ impl<'a> Keeping<'a> {
         Ok(Some(texts.with_context(|| format!("cannot write into {}", folder.display()))?))
     }
 
+    /// Compares each document that would be dropped with the kept ones of its cluster.
+    fn verify(
+        &self,
+        (spooled, choice, texts): (&mut Spooled, &Choice, &TextFile),
+        lost_max: LostMax,
+        table: Option<&TableOfRun<'_>>,
+    ) -> anyhow::Result<(Spooled, Counts)> {
+        let table = table.map(|table| {
+            let texts = TableTexts::open(table.folder, table.founded());
+            texts.with_context(|| format!("cannot use the texts in the table {}", table.folder.display()))
+        });
+        let verifier = Verifier::new(lost_max, texts, table.transpose()?);
+        verifier
+            .verify(spooled, choice, self.new_spool()?)
+            .context("cannot verify the documents that would be dropped")
+    }
+
+    /// Finds the passages that many kept documents have, which are listed, cut out of texts, or both.
+    fn find_repeated(
+        &mut self,
+        spooled: &mut Spooled,
+        choice: &Choice,
+        texts: &TextFile,
+    ) -> anyhow::Result<()> {
+        let Some(passages) = &self.options.passages else { return Ok(()) };
+        let folder = self.options.temporary_folder();
+        let cutter = steps::find_repeated(passages, (spooled, choice, texts), &folder)?;
+        let texts = self.outputs.as_mut().and_then(|outputs| outputs.texts.as_mut());
+        if let (Some(cutter), Some(texts)) = (cutter, texts) {
+            texts.cut_with(cutter);
+        }
+        Ok(())
+    }
+
+    /// Copies all documents, since the choice is known now.
+    fn copy_now(
+        &self,
+        mut outputs: Outputs,
+        spooled: &mut Spooled,
+        choice: Choice,
+        table: Option<&TableOfRun<'_>>,
+    ) -> anyhow::Result<Finished> {
+        if let Some(referents) = &mut outputs.revisit {
+            self.walk(None).collect_referents(&choice, spooled, referents)?;
+        }
+        let sizes = self.options.cluster_sizes.then(|| sizes(spooled, table)).transpose()?;
+        let copier = Copier::new(self.walk(None), outputs, choice);
+        let mut copier = copier.with_accounts(self.options.by.clone()).with_sizes(sizes);
+        spooled.each(|_, decision| copier.copy(decision))?;
+        copier.finish()
+    }
+
     /// Copies the documents that had to wait, and writes the clusters, the accounts and the report. `sink` has taken all
     /// decisions.
     ///
@@ -234,42 +255,22 @@ impl<'a> Keeping<'a> {
         let (choice, sources) = choose(&self.options, self.rules, walk, &mut spooled)?;
         let mut verified = None;
         if let (Some(texts), Some(lost_max)) = (&texts, self.options.verify) {
-            let stored = texts.bytes();
-            let table = table.map(|table| {
-                let texts = TableTexts::open(table.folder, table.founded());
-                texts.with_context(|| format!("cannot use the texts in the table {}", table.folder.display()))
-            });
-            let verifier = Verifier::new(lost_max, texts, table.transpose()?);
-            let (checked, counts) = verifier
-                .verify(&mut spooled, &choice, self.new_spool()?)
-                .context("cannot verify the documents that would be dropped")?;
-            (spooled, verified) = (checked, Some((counts, stored)));
+            let (checked, counts) = self.verify((&mut spooled, &choice, texts), lost_max, table)?;
+            (spooled, verified) = (checked, Some((counts, texts.bytes())));
         }
         if let (Some(removed_max), Some(sources)) = (self.options.source_removed_max, &sources) {
             sources.check(&mut spooled, &choice, removed_max)?;
         }
-        if let (Some(texts), Some(passages)) = (&texts, &self.options.passages) {
-            let folder = self.options.temporary_folder();
-            let cutter = steps::find_repeated(passages, (&mut spooled, &choice, texts), &folder)?;
-            let texts = self.outputs.as_mut().and_then(|outputs| outputs.texts.as_mut());
-            if let (Some(cutter), Some(texts)) = (cutter, texts) {
-                texts.cut_with(cutter);
-            }
+        if let Some(texts) = &texts {
+            self.find_repeated(&mut spooled, &choice, texts)?;
         }
         if let Some(path) = &self.options.clusters {
             let cannot = || format!("cannot write {}", path.display());
             let mut lines = WholeLines::create(path).with_context(cannot)?;
             choice.write_clusters(&mut spooled, &mut lines).with_context(cannot)?;
         }
-        if let Some(mut outputs) = self.outputs.take() {
-            if let Some(referents) = &mut outputs.revisit {
-                self.walk(None).collect_referents(&choice, &mut spooled, referents)?;
-            }
-            let sizes = self.options.cluster_sizes.then(|| sizes(&mut spooled, table)).transpose()?;
-            let copier = Copier::new(self.walk(None), outputs, choice);
-            let mut copier = copier.with_accounts(self.options.by.clone()).with_sizes(sizes);
-            spooled.each(|_, decision| copier.copy(decision))?;
-            copied = Some(copier.finish()?);
+        if let Some(outputs) = self.outputs.take() {
+            copied = Some(self.copy_now(outputs, &mut spooled, choice, table)?);
         }
         let (copied, accounts) = copied.map(|finished| (finished.copied, finished.accounts)).unzip();
         let accounts = accounts.flatten();
@@ -289,6 +290,92 @@ impl<'a> Keeping<'a> {
             counts.note(stored);
         }
         Ok(())
+    }
+}
+
+/// Opens the outputs of a run for documents.
+struct Opening<'o> {
+    options: &'o Options,
+    inputs: &'o [PathBuf],
+    /// The name of each input's file in folders.
+    names: &'o [PathBuf],
+    readings: &'o [Arc<Reading>],
+    /// The forms of the inputs.
+    forms: &'o [Form],
+    checkpoints: Option<&'o Checkpoints<'o>>,
+    /// True if documents are copied only at the end of the run.
+    waits: bool,
+}
+
+impl Opening<'_> {
+    /// Opens all outputs. Kept documents are written as `texts`, if there are any, or unchanged.
+    fn outputs(
+        &self,
+        texts: Option<TextOptions>,
+        input_rules: &InputRules,
+        counts: &Arc<TextCounts>,
+    ) -> anyhow::Result<Outputs> {
+        let (options, added) = (self.options, self.options.added());
+        let unchanged = options.keep.as_ref().filter(|_| texts.is_none());
+        let texts = match (&options.keep, texts) {
+            (Some(path), Some(texts)) => {
+                InputField::check(&texts.fields, self.inputs, self.forms, input_rules)?;
+                Some(Box::new(self.texts(path, texts, counts)?))
+            }
+            _ => None,
+        };
+        let at_once = self.checkpoints.filter(|_| !self.waits);
+        Ok(Outputs {
+            keep: self.output("keep", unchanged, options.annotate.then_some(added))?,
+            texts,
+            drop: self.output("drop", options.drop.as_ref(), Some(added))?,
+            annotate: options.annotate,
+            added,
+            revisit: options.revisit.then(|| referents(options, at_once)).transpose()?,
+        })
+    }
+
+    /// Opens the output `path` for unchanged documents, or continues it after its part in the checkpoint.
+    fn output(
+        &self,
+        name: &'static str,
+        path: Option<&PathBuf>,
+        added: Option<Added>,
+    ) -> anyhow::Result<Option<Output>> {
+        let Some(path) = path else { return Ok(None) };
+        let checkpoints = self.checkpoint_folder().map(|folder| (name, folder.to_owned()));
+        let plan = Plan { path, names: self.names, forms: self.forms, added, checkpoints, waits: self.waits };
+        match self.extent(name) {
+            None => Output::create(plan).map(Some),
+            Some(extent) => Output::resume(plan, extent).map(Some),
+        }
+    }
+
+    /// Opens the output `path` for texts, or continues it after its part in the checkpoint.
+    fn texts(&self, path: &Path, texts: TextOptions, counts: &Arc<TextCounts>) -> anyhow::Result<Texts> {
+        let added = Added { cut: self.options.cuts(), ..self.options.added() };
+        let plan = TextPlan {
+            path: path.to_owned(),
+            inputs: self.inputs.to_vec(),
+            readings: self.readings.to_vec(),
+            rules: texts.rules,
+            fields: texts.fields,
+            added: self.options.annotate.then_some(added),
+            converter: texts.converter,
+            counts: Arc::clone(counts),
+            checkpoints: self.checkpoint_folder().map(Path::to_owned),
+            waits: self.waits,
+        };
+        Texts::open(plan, self.extent("keep"))
+    }
+
+    /// Returns the folder for the lengths of outputs, if documents are copied during the run.
+    fn checkpoint_folder(&self) -> Option<&Path> {
+        self.checkpoints.filter(|_| !self.waits).map(|checkpoints| checkpoints.folder)
+    }
+
+    fn extent(&self, name: &str) -> Option<Extent> {
+        self.checkpoints.and_then(|checkpoints| checkpoints.extent(name))
     }
 }
 
