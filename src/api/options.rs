@@ -7,7 +7,7 @@ use super::problem::{Kind, Problem};
 use leitong_cluster::PreviewOptions;
 
 /// Largest number of nearest centroids that can be requested, which is the number that a look-up keeps.
-pub(super) const TOP_MAX: usize = 8;
+const TOP_MAX: usize = 8;
 /// Default number of members of a cluster in an answer.
 const MEMBERS: usize = 100;
 /// Largest number of members that can be requested.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::{Arg, ArgAction, Command};
 
 /// The meanings of the exit statuses of all commands.
-pub(super) const EXIT_STATUSES: [(u8, &str); 6] = [
+const EXIT_STATUSES: [(u8, &str); 6] = [
     (0, "success"),
     (
         1,

@@ -32,7 +32,7 @@ pub(super) enum Place {
 }
 
 /// Sections that a detector file may hold.
-pub(super) const DETECTOR_SECTIONS: [&str; 11] = [
+const DETECTOR_SECTIONS: [&str; 11] = [
     "idf",
     "simhash",
     "paragraph",

@@ -12,7 +12,7 @@ use crate::telemetry::tally::Tally;
 use leitong_base::terminal::escape;
 
 /// Period of rates and delays, in seconds.
-pub(crate) const WINDOW_S: f64 = 60.0;
+const WINDOW_S: f64 = 60.0;
 /// Number of partitions whose lag is shown, those with the largest lag.
 const LAGS_MAX: usize = 12;
 /// Number of causes of dead letters that are shown.

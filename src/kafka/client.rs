@@ -143,7 +143,7 @@ pub(crate) fn cluster_group(config: &KafkaConfig) -> String {
 
 /// Returns the transactional id of a partition's owner.
 #[must_use]
-pub(crate) fn transactional_id(config: &KafkaConfig, log_partition: u32) -> String {
+fn transactional_id(config: &KafkaConfig, log_partition: u32) -> String {
     format!("{}-cluster-{log_partition}", config.app)
 }
 

@@ -6,7 +6,7 @@ use rdkafka::message::{Header, OwnedHeaders};
 use leitong_base::record::{Place, Unreadable};
 
 /// Header of a letter whose value was left out. It tells where the value is.
-pub(crate) const VALUE_LEFT_OUT: &str = "leitong.value.left.out";
+const VALUE_LEFT_OUT: &str = "leitong.value.left.out";
 
 /// Returns the headers. With `without_value`, a further header tells where the value is.
 #[must_use]

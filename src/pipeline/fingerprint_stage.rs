@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_cannot_even_be_had_is_a_dead_letter() {
+    fn a_message_that_panics_when_it_is_received_is_a_dead_letter() {
         let mut workspace = STAGE.workspace();
         let asked = Cell::new(0);
         let fault = || -> Message<'static> {

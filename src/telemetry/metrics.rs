@@ -297,9 +297,9 @@ pub(crate) const SECONDS: &[f64] =
     &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// Name of the histogram of API times, which are short.
-pub(crate) const API_SECONDS: &str = "leitong_api_seconds";
+const API_SECONDS: &str = "leitong_api_seconds";
 /// Upper bounds of the buckets of [`API_SECONDS`].
-pub(crate) const SHORT_SECONDS: &[f64] =
+const SHORT_SECONDS: &[f64] =
     &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
 
 /// Installs the recorder of this process, with all help texts.

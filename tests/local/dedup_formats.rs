@@ -156,7 +156,7 @@ fn warc_gives_the_same_verdicts() {
 }
 
 #[test]
-fn threads_do_not_matter() {
+fn verdicts_do_not_depend_on_the_number_of_threads() {
     let one = run(["dedup", "--threads", "1", "examples/pages.jsonl"]).verdicts();
     for threads in ["2", "7"] {
         let many = run(["dedup", "--threads", threads, "examples/pages.jsonl"]).verdicts();

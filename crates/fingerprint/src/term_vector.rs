@@ -54,7 +54,7 @@ pub(crate) fn cosine(a: &TermVector, b: &TermVector) -> u32 {
 
 /// Returns dot ÷ √(a²·b²) in basis points, rounded to the nearest; 10,000 for vectors of the same direction.
 /// Sums of squares are capped at 2^63, far above those of any text, so their product does not overflow.
-pub(crate) fn cosine_of(dot: u128, a_squares: u128, b_squares: u128) -> u32 {
+fn cosine_of(dot: u128, a_squares: u128, b_squares: u128) -> u32 {
     if a_squares == 0 || b_squares == 0 {
         return 0;
     }
@@ -186,7 +186,7 @@ pub(crate) fn shared<'v>(
     })
 }
 
-pub(crate) fn square_sum(vector: &TermVector) -> u128 {
+fn square_sum(vector: &TermVector) -> u128 {
     vector.terms.iter().map(|(_, weight)| u128::from(*weight).pow(2)).sum()
 }
 

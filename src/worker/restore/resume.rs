@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goes_on_only_where_all_fits() {
+    fn a_partition_continues_only_where_group_log_and_changelog_agree() {
         let at = |committed, position, log_start| {
             next_offset(Known { committed, position, missing: None, log_start, log_end: 100 }, false)
         };

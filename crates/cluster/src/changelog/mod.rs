@@ -53,7 +53,7 @@ impl ChangelogRecord {
     pub const FORMAT_VERSION: u32 = 2;
     /// Format version of changelogs that name canonical pages other than the founders of clusters. An older
     /// reader would name the wrong pages in verdicts.
-    pub(crate) const CANONICAL_FORMAT_VERSION: u32 = 3;
+    const CANONICAL_FORMAT_VERSION: u32 = 3;
     /// Format version of changelogs that contain crawled urls. An older reader would mistake a recrawled page for
     /// a new one, or for a copy of a page that is gone.
     pub const CRAWLS_FORMAT_VERSION: u32 = 4;

@@ -96,7 +96,7 @@ impl<'a> Unexpired<'a> {
     }
 
     /// Returns the first of `some` that is near or related [in full](Self::in_full).
-    pub(super) fn first_in_full(
+    fn first_in_full(
         &self,
         query: Query<'_>,
         some: impl Iterator<Item = NearCentroid>,

@@ -20,9 +20,9 @@ use super::referents::Referent;
 use leitong_text::page::HttpHead;
 
 /// The profile of records whose payload equals that of the record they refer to.
-pub(crate) const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 /// The profile of records whose main text is the same as, or similar to, that of the document they refer to.
-pub(crate) const DUPLICATE_PROFILE: &str = "urn:leitong:warc:revisit:duplicate";
+const DUPLICATE_PROFILE: &str = "urn:leitong:warc:revisit:duplicate";
 
 /// Fields that are not copied from the original record, because a revisit record has its own values, or
 /// because they describe the removed payload.

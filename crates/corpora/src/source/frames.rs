@@ -81,7 +81,7 @@ fn read_dictionary(compressed: &mut impl Read, length: u64) -> io::Result<Vec<u8
 }
 
 /// Reads the first bytes of a frame. Returns `None` at the end of the input.
-pub(super) fn next_magic(compressed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
+fn next_magic(compressed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
     let mut magic = [0; 4];
     if compressed.fill_buf()?.is_empty() {
         return Ok(None);

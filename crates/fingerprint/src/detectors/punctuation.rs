@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_mark() {
+    fn the_place_of_a_punctuation_mark_is_found_by_its_number() {
         let text = "一。二3.5三. 四\n五";
         let after = |number| mark(text, number).map(|at| &text[at..]);
         assert_eq!(after(1), Some("。二3.5三. 四\n五"));

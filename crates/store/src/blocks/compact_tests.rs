@@ -58,7 +58,7 @@ proptest! {
 
 /// Expired centroids are deleted from disk with their keys, also from the middle of a run.
 #[test]
-fn keys_of_what_has_expired_go() {
+fn keys_of_expired_centroids_are_deleted() {
     let (detector, files) = (coloured(), SimFolder::default());
     let forever = ExpiryConfig { max_age_days: None, centroids_max: 10_000 };
     let opened = OnDisk::open(Arc::new(files.clone()), &detector, &forever, unmerged(), &Saved::nothing());

@@ -28,7 +28,7 @@ const MARK: &[u8; 8] = b"\xf2leitong";
 /// Number of bytes of mark, number, length and checksum.
 const HEAD_BYTES: usize = 28;
 /// Maximum number of bytes of a frame's message. More pages cannot be stored at once.
-pub(crate) const FRAME_BYTES_MAX: usize = 1 << 30;
+const FRAME_BYTES_MAX: usize = 1 << 30;
 
 /// A journal that is open for writing.
 #[derive(Debug)]

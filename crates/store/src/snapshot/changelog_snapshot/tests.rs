@@ -70,7 +70,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 #[test]
-fn gives_back_what_is_unexpired() {
+fn a_snapshot_has_the_unexpired_centroids_and_their_position() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = SnapshotPlace::new(folder.path(), "lei/tong", 3);
     assert!(place.open().expect("no file, no error").is_none());

@@ -251,7 +251,7 @@ mod tests {
     /// Answers shorter than a line, sections in hidden elements within hidden elements, and articles in elements with a
     /// class like `paywall` were lost.
     #[test]
-    fn sections_are_found_however_short_deep_or_named() {
+    fn hidden_sections_are_found_whatever_their_length_depth_or_class() {
         let answers = [
             ("How long does it take?", "Orders leave our store within two days."),
             ("Can I send things back?", "Yes, within thirty days, as long as they are unused."),
