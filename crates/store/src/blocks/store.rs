@@ -60,8 +60,14 @@ enum Sealing {
     Threads { portions: Option<Sender<Portion>>, sealer: Option<JoinHandle<()>> },
 }
 
-/// Some centroids with the number of the first one, and the texts of the block that they complete.
-type Portion = (u64, Vec<Handed>, SeenTexts);
+/// Centroids on their way to the sealing thread.
+struct Portion {
+    /// The number of the first one.
+    first: u64,
+    centroids: Vec<Handed>,
+    /// The texts of the block that the centroids complete.
+    texts: SeenTexts,
+}
 
 impl BlockStore {
     /// Version of the format. It is raised when an older program could not read the files, or when detectors make
@@ -391,7 +397,8 @@ impl OldCentroids for BlockStore {
                 progress.on_their_way += 1;
                 drop(progress);
                 let portions = portions.as_ref();
-                let sent = portions.and_then(|portions| portions.send((first, centroids, texts)).ok());
+                let sent =
+                    portions.and_then(|portions| portions.send(Portion { first, centroids, texts }).ok());
                 // Only a panic ends the thread early.
                 sent.ok_or_else(|| self.shared.fail(&BlockError::Panicked))
             }
@@ -504,7 +511,7 @@ impl Drop for FailOnPanic {
 fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portion>) {
     let _guard = FailOnPanic(Arc::clone(shared));
     let mut merges: Vec<JoinHandle<()>> = Vec::new();
-    for (first, centroids, texts) in portions {
+    for Portion { first, centroids, texts } in portions {
         let before = shared.view().end;
         if !shared.stop.load(Ordering::Relaxed) {
             sealer.take(first, &centroids, &texts);
