@@ -92,7 +92,7 @@ impl Core {
         tables: Arc<dyn Tables>,
     ) -> Result<Self, ConfigError> {
         Ok(Self {
-            look_up_reader: PageReader::new(config, false)?,
+            look_up_reader: PageReader::new(config)?.without_urls(),
             stage,
             tables,
             body_bytes_max: config.api.body_bytes_max,

@@ -70,7 +70,7 @@ struct Reader {
 
 impl Reader {
     fn new(config: Config) -> anyhow::Result<Self> {
-        let reader = PageReader::new(&config, true).map_err(Wrong::from)?;
+        let reader = PageReader::new(&config).map_err(Wrong::from)?;
         let segmenter = settings::segmenter(&config)?;
         let extractor = Extractor::new(&config.extract);
         Ok(Self { config, reader, segmenter, extractor, terms: Terms::default() })

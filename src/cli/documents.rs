@@ -113,7 +113,7 @@ pub(super) fn for_each(
     mut take: impl FnMut(String, Document, Option<Label>),
 ) -> anyhow::Result<()> {
     let source = source(inputs, config)?;
-    let reader = PageReader::new(config, false).map_err(Wrong::from)?;
+    let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut extractor = Extractor::new(&config.extract);
     let mut left_out = 0_u64;
     for_each_record(source, |record| {

@@ -101,7 +101,7 @@ fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode
     let mut extractor = extractor(format, config);
     let mut out = WholeLines::create(Path::new("-"))?;
     let mut exit = ExitCode::SUCCESS;
-    let reader = PageReader::new(config, false).map_err(Wrong::from)?;
+    let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let (mut more, mut skipped) = (true, 0_u64);
     while more {
         let mut batch = Vec::new();

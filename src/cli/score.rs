@@ -78,7 +78,7 @@ pub(super) fn run(
 /// Ids and labels of all pages. Every page needs a label, but not a main text: a verdict says `UNDECIDABLE` then.
 fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<(String, Label)>> {
     let source = documents::source(inputs, config)?;
-    let reader = PageReader::new(config, false).map_err(Wrong::from)?;
+    let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut pages = Vec::new();
     let mut unreadable = 0_u64;
     documents::for_each_record(source, |record| {

@@ -32,7 +32,7 @@ impl TextConverter {
     /// The errors in `[input]`.
     pub(crate) fn new(config: &Config, writes_markdown: bool) -> Result<Self, ConfigError> {
         Ok(Self {
-            reader: PageReader::new(config, true)?.quiet(),
+            reader: PageReader::new(config)?.quiet(),
             extract: config.extract.clone(),
             work_max: config.page.work_max,
             writes_markdown,

@@ -27,7 +27,7 @@ pub(crate) fn find(
 ) -> anyhow::Result<Option<Page>> {
     let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
     let inputs = paths.iter().map(open).collect::<anyhow::Result<_>>()?;
-    let reader = PageReader::new(config, false)?;
+    let reader = PageReader::new(config)?.without_urls();
     let rules =
         InputRules::new(&config.page, &config.input).map_err(|faults| anyhow::anyhow!(faults.join("\n")))?;
     let mut source = Inputs::new(inputs, rules, Arc::default());

@@ -120,7 +120,7 @@ impl FingerprintStage {
     /// # Errors
     /// [`ConfigError`] if a file or setting cannot be used.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
-        let reader = PageReader::new(&config, true)?;
+        let reader = PageReader::new(&config)?;
         let lexicons = config.lexicons()?;
         let segmenter = Segmenter::new(&config.segment, &lexicons)?;
         let resources = config.resources()?;

@@ -59,15 +59,15 @@ pub struct NoPage {
 }
 
 impl PageReader {
-    /// Creates a reader as configured. Verdicts need a url; a command that only looks at a page does not.
+    /// Creates a reader as configured. A page without a url is an error, because verdicts name it.
     ///
     /// # Errors
     /// The error in `[input]`.
-    pub fn new(config: &Config, url_required: bool) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let mapping = Mapping::new(&config.input).map_err(|faults| ConfigError::Faults { faults })?;
         Ok(Self {
             mapping,
-            rules: PageRules { page_bytes_max: config.page.bytes_max, url_required },
+            rules: PageRules { page_bytes_max: config.page.bytes_max, url_required: true },
             limits: config.page.clone(),
             pages: config.kafka.pages.clone(),
             withdraws: config.recrawls.enabled,
@@ -79,6 +79,12 @@ impl PageReader {
             hits: AtomicU64::new(0),
             look_like: [const { AtomicU64::new(0) }; PRESETS.len()],
         })
+    }
+
+    /// Returns this reader for commands that only look at pages, which may have no url.
+    #[must_use]
+    pub(crate) fn without_urls(self) -> Self {
+        Self { rules: PageRules { url_required: false, ..self.rules }, ..self }
     }
 
     /// Returns this reader for a second reading of the same input, which reports nothing again.
@@ -294,7 +300,7 @@ mod tests {
         let mut config = Config::default();
         config.input.preset = "scrapy-cluster".to_owned();
         config.input.fields.charset = vec!["/charst".to_owned()];
-        let reader = PageReader::new(&config, true).expect("right");
+        let reader = PageReader::new(&config).expect("right");
         let line = br#"{"url":"http://a/","body":"<p>","appid":"x","status_code":200,"timestamp":1}"#;
         for _ in 0..TELL_AFTER_MESSAGES {
             let place = Place::Line { input: "a".into(), line: 1 };

@@ -35,7 +35,7 @@ fn reader(preset: &str, warcs: &Path) -> PageReader {
     let mut config = Config::default();
     config.input.preset = preset.to_owned();
     config.input.warc_dir = Some(warcs.to_owned());
-    PageReader::new(&config, true).expect("a right configuration")
+    PageReader::new(&config).expect("a right configuration")
 }
 
 /// Writes a file of three records, and returns where each begins.
