@@ -1,4 +1,4 @@
-//! Look-ups when very many centroids share one key: pages per CPU second, and the peak memory beyond the
+//! Measures look-ups when very many centroids share one key: pages per CPU second, and the peak memory beyond the
 //! table. Run it with `cargo bench --bench crowds`; a number after `--` multiplies all sizes.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How often the default configuration calls two unrelated texts near: per pair, and extrapolated to 1, 10
+//! Measures how often the default configuration calls two unrelated texts near: per pair, and extrapolated to 1, 10
 //! and 100 million centroids. Part of `make quality`.
 //!
 //! The labelled Chinese streams in `LEITONG_DATA` are cut into pieces, one page of each gold cluster, so that

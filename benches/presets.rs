@@ -1,5 +1,5 @@
-//! The cost of presets: reading a page from a crawler's message, compared with Leitong's own JSON, as a share
-//! of all work on the page. The smallest of many rounds, in turn.
+//! Measures the cost of presets: reading a page from a crawler's message, compared with Leitong's own JSON, as a share
+//! of all work on the page. Each figure is the smallest of many rounds; the formats take turns.
 //!
 //! `cargo bench --bench presets -- pages.jsonl.gz`; the pages need `html`. Without a file: the sample pages.
 

@@ -1,4 +1,4 @@
-//! The cost of recognising recrawls: time and memory for a million urls that are crawled twice, with another
+//! Measures the cost of recognising recrawls: time and memory for a million urls that are crawled twice, with another
 //! text the second time for every third, compared with the same pages without it.
 //!
 //! `cargo bench --bench recrawls`

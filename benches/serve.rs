@@ -1,4 +1,4 @@
-//! `leitong serve` under load: look-ups per second, how long they take at 500 per second, and how storing
+//! Measures `leitong serve` under load: look-ups per second, how long they take at 500 per second, and how storing
 //! compares with `leitong dedup` on the same pages. `cargo bench --bench serve`.
 //!
 //! Pages are generated from a seed: small ones of some 300 bytes of text, and HTML of some 6 KB. Server,

@@ -1,4 +1,4 @@
-//! Text-only throughput on one core: documents of 6 KB per second with a million centroids in the table, and
+//! Measures the throughput of texts on one core: documents of 6 KB per second with a million centroids in the table, and
 //! the time of each stage. Part of `make bench`.
 //!
 //! Documents are cut from the labelled Chinese streams in `LEITONG_DATA`. Each round takes all documents

@@ -1,4 +1,4 @@
-//! The cost of reading from and writing to topics, on top of the work on the pages.
+//! Measures the cost of reading from and writing to topics, on top of the work on the pages.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! The time from writing a page to reading its verdict.
+//! Measures the time from writing a page to reading its verdict.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! How long verdicts stop when an instance is killed.
+//! Measures how long verdicts stop when an instance is killed.
 
 use std::collections::HashMap;
 use std::sync::Arc;

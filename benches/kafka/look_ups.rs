@@ -1,4 +1,4 @@
-//! The cost of look-ups for the owner of a partition, and their duration next to a worker at half load.
+//! Measures the cost of look-ups for the owner of a partition, and their duration next to a worker at half load.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;

@@ -1,5 +1,5 @@
-//! How long verdicts stop when one of three brokers is lost, or an instance: settings of brokers and workers
-//! as shipped.
+//! Measures how long verdicts stop when one of three brokers is lost, or an instance. Brokers and workers have the
+//! settings that are shipped.
 //!
 //! `LEITONG_BENCH_PROPERTIES` adds properties of librdkafka, `name=value,name=value`, to compare settings.
 

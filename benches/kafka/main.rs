@@ -1,4 +1,4 @@
-//! The figures of docs/kafka.md, over a real broker: `make bench-kafka`, or `cargo bench --bench kafka -- cpu
+//! Measures the figures of docs/kafka.md over a real broker: `make bench-kafka`, or `cargo bench --bench kafka -- cpu
 //! delay owner transaction-sizes look-ups look-ups-half restore restore-blocks failover losses standby
 //! takeover scaling` for some of them.
 //!

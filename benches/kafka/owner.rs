@@ -1,4 +1,4 @@
-//! How fast one owner drains its partition of the log.
+//! Measures how fast one owner drains its partition of the log.
 
 use std::fs;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! How fast a table is restored.
+//! Measures how fast a table is restored.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The stateless stage with one process and with two, each on its own core.
+//! Measures the stateless stage with one process and with two, each on its own core.
 
 use std::fs;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! Any records as a changelog: a table, or an error in a few words. A restored table that is written and
-//! restored again is the same.
+//! Restores a table from any records: the result is a table, or an error in a few words. A restored table that is
+//! written and restored again is the same.
 //!
 //! A record is its key's length (255: the position's), its value's length (two bytes; 65535: none), key,
 //! value. Run: `fuzz/run.sh 60 changelog`.

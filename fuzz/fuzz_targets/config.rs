@@ -1,4 +1,4 @@
-//! Any text as a configuration: settings within their limits, or errors in lines of bounded length without
+//! Reads any text as a configuration: the result is settings within their limits, or errors in lines of bounded length without
 //! control characters.
 //!
 //! Run: `fuzz/run.sh 60 config`.

@@ -1,4 +1,4 @@
-//! Any bytes with any hints: decoding ends, and the length of the result is bounded by the input.
+//! Decodes any bytes with any hints: decoding ends, and the length of the result is bounded by the input.
 //!
 //! The first byte chooses the hints. Run: `fuzz/run.sh 60 decode`.
 #![no_main]

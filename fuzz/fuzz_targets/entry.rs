@@ -1,5 +1,5 @@
-//! Any bytes as a record of the fingerprint log: an entry, or an error in a few words. An entry that is
-//! written again is the same entry.
+//! Reads any bytes as a record of the fingerprint log: the result is an entry, or an error in a few words. An entry
+//! that is written and read again is the same.
 //!
 //! Run: `fuzz/run.sh 60 entry`.
 #![no_main]

@@ -1,5 +1,4 @@
-//! Any bytes as an HTTP response, compressed with any coding in its head: decompression ends, within the
-//! page's limit.
+//! Decompresses any bytes as an HTTP response with any coding in its head: decompression ends, within the page's limit.
 //!
 //! The first byte chooses a head; without one, the bytes are head and body. Run: `fuzz/run.sh 60 http`.
 #![no_main]

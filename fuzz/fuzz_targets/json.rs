@@ -1,4 +1,4 @@
-//! Any bytes as lines of JSON: one record per line, whatever the buffer size; pages keep their limits, and
+//! Reads any bytes as lines of JSON: there is one record per line, whatever the buffer size; pages keep their limits, and
 //! errors say in a few words why a line is not a page. Lines above the limit are skimmed.
 //!
 //! The first byte chooses the size of the buffer. Run: `fuzz/run.sh 60 json`.

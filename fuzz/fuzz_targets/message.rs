@@ -1,5 +1,5 @@
-//! Any bytes as a message of the page topic, in each format, with any header and key: a page within its
-//! limits, or an error in a few words. A protobuf page is read with its own fields.
+//! Reads any bytes as a message of the page topic, in each format, with any header and key: the result is a page within
+//! its limits, or an error in a few words. A protobuf page is read with its own fields.
 //!
 //! The first byte chooses the format; then come a header's and the key's length. Run: `fuzz/run.sh 60
 //! message`.

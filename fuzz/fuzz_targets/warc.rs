@@ -1,4 +1,4 @@
-//! Any bytes as a WARC file: reading ends, with the same result whatever the buffer size; pages keep their
+//! Reads any bytes as a WARC file: reading ends, with the same result whatever the buffer size; pages keep their
 //! limits, and every record that was read is a page, a dead letter or counted.
 //!
 //! The first byte chooses the size of the buffer. Run: `fuzz/run.sh 60 warc`.

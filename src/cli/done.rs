@@ -101,12 +101,12 @@ impl Marked {
         Ok(Some(Self { id, inputs, outputs, streamed, prints }))
     }
 
-    /// Returns true if this run is part of the table in `dir`, and its outputs are as it left them; says so then.
-    /// `goes_on` is true if the run has a checkpoint. The outputs are then its own.
+    /// Returns true, and reports it, if the table in `dir` has this run already and its outputs are as it left them.
+    /// `goes_on` is true if the run has a checkpoint, so that what is in the outputs is its own.
     ///
     /// # Errors
-    /// It is part of the table, and its outputs are not as it left them; or its inputs are those of another run that
-    /// is part of the table, and outputs would be emptied; or a file cannot be read.
+    /// The table has this run, but its outputs have changed. Or the table has another run of the same inputs, and
+    /// outputs would be emptied. Or a file cannot be read.
     pub(super) fn is_done(&self, dir: &TableDir, table: &Path, goes_on: bool) -> anyhow::Result<bool> {
         let mut runs = dir.finished_runs()?;
         if !goes_on && let Some(run) = self.grown_since(&runs)? {
@@ -205,7 +205,8 @@ impl Marked {
         Ok(())
     }
 
-    /// Refuses to empty an output with pages that `run` has put into the table: they are duplicates of themselves.
+    /// Returns an error if this run would empty an output with pages that `run` has put into the table. Now they would be
+    /// duplicates of themselves, and be in no output.
     fn refuse_emptying(&self, run: &FinishedRun, relation: Relation, table: &Path) -> anyhow::Result<()> {
         let streamed = self.streamed.filter(|option| is_at_risk(option, relation));
         let problem = self

@@ -52,8 +52,8 @@ pub(super) struct Canonicals {
 
 impl Canonicals {
     /// Creates an empty collection. The first centroid will have the number `first`. Returns `None` if
-    /// founders always stay canonical: the settings have no rule, and `founders_leave` is false because
-    /// founders cannot leave their clusters.
+    /// founders always stay canonical: the settings have no rule, and founders cannot leave their clusters
+    /// (`founders_leave` is false).
     pub(super) fn starting_at(first: u64, config: CanonicalConfig, founders_leave: bool) -> Option<Self> {
         (founders_leave || !config.is_first()).then(|| Self {
             ranking: Ranking::new(config),

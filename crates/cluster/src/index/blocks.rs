@@ -19,8 +19,8 @@ use super::{Batch, Hit, Hits, SEGMENTS, Share};
 /// overlap.
 const AHEAD: usize = 256;
 
-/// Number of candidates that are gathered before their slots are read. [`AHEAD`] places have more only if
-/// spills are long.
+/// Number of candidates that are gathered before their slots are read. The buckets that are prefetched together have more
+/// only if spills are long.
 const FOUND_MAX: usize = 4_096;
 
 /// Number of hash bits that are kept together with the compared bits.

@@ -1,5 +1,5 @@
-//! How the hash and the slot of an entry share 34 of its 36 bits. The other two bits say how far the entry is
-//! from its home (`group.rs`).
+//! Packs the hash and the slot of an entry into 34 of its 36 bits. The other two bits say how far the entry is from its
+//! home (`group.rs`).
 //!
 //! A hash is cut to a *value* of some bits. The last bit says if the key is wide. Each entry has a *home*,
 //! the group in proportion to its value:

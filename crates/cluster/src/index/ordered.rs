@@ -16,7 +16,7 @@ const FREE: Entry = Entry::MAX;
 /// The table.
 #[derive(Debug, Default)]
 pub(super) struct Ordered {
-    /// As many homes as [`Self::homes`] returns, and extra room after them.
+    /// The homes, and extra room after the last one.
     entries: Vec<Entry>,
     homes: usize,
     taken: usize,

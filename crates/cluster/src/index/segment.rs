@@ -133,8 +133,8 @@ impl Segment {
         self.groups[home.group as usize + distance].candidates(home, self.layout.tag_mask())
     }
 
-    /// Calls `found` with the slots of those candidates that have the value of `home`. The group is at this
-    /// distance from `home`.
+    /// Calls `found` with the slots of those candidates whose value is the one that `home` belongs to. The candidates
+    /// are entries of the group at `distance` from `home`.
     #[inline(always)]
     pub(super) fn confirm(&self, candidates: u32, home: &Home, distance: usize, mut found: impl FnMut(u32)) {
         let group = &self.groups[home.group as usize + distance];

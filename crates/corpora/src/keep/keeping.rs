@@ -129,7 +129,7 @@ impl<'a> Keeping<'a> {
         KeepSink::new(inner, names, self.copier()?, spool, texts)
     }
 
-    /// Returns a second reading of the inputs. Of tables it reads only the column `column`, if one is given.
+    /// Returns a second reading of the inputs. If `column` is given, only this column of tables is read.
     fn walk(&self, column: Option<String>) -> Walk {
         let forms = Arc::clone(&self.forms);
         Walk::new(self.inputs.to_vec(), self.readings.to_vec(), self.input_rules.clone(), forms, column)

@@ -23,7 +23,7 @@ use crate::source::parquet::originals::Row;
 /// An output of documents.
 pub(crate) struct Output {
     path: PathBuf,
-    /// In a folder, the path and form of each input's file. Otherwise, the form of the only file.
+    /// The path and form of each input's file, if the output is a folder; otherwise the form of the only file.
     files: Files,
     /// The columns about the verdict that rows of tables get, if any.
     added: Option<Added>,

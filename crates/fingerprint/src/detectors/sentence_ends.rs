@@ -67,7 +67,7 @@ impl SentenceEndsConfig {
 #[derive(Debug)]
 struct SentenceEnds {
     config: SentenceEndsConfig,
-    /// In basis points.
+    /// The setting of this name, in basis points.
     share_min: u32,
     hash: TextHash,
 }

@@ -79,7 +79,7 @@ impl ShingleConfig {
 #[derive(Debug)]
 struct Shingle {
     config: ShingleConfig,
-    /// In basis points.
+    /// The setting of this name, in basis points.
     resemblance_above: u32,
     hash: TextHash,
 }

@@ -60,7 +60,7 @@ impl TfIdfConfig {
 struct TfIdf {
     config: TfIdfConfig,
     idf: IdfTable,
-    /// In basis points.
+    /// The setting of this name, in basis points.
     similarity_above: u32,
     hash: TextHash,
 }

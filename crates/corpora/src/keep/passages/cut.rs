@@ -142,8 +142,8 @@ impl Cutter {
         Some(kept.trim_end().to_owned())
     }
 
-    /// Returns the byte range in the line from which each letter of its normalised form comes. `None` if they do not
-    /// have `count` letters when they are normalised one by one.
+    /// Returns the byte range in the line from which each letter of its normalised form comes. Characters are normalised
+    /// one by one for this. Returns `None` if that does not give `count` letters.
     fn places(&self, line: &str, count: usize) -> Option<Vec<Range<usize>>> {
         let mut places = Vec::with_capacity(count);
         let mut buffer = [0; 4];

@@ -69,7 +69,7 @@ struct Paragraph {
     idf: IdfTable,
     boilerplate: Boilerplate,
     blocks: Blocks,
-    /// In basis points.
+    /// The setting of this name, in basis points.
     share_min: u32,
     hash_bytes: usize,
     hash: TextHash,

@@ -14,7 +14,8 @@ use crate::extract::parse::tree::{Block, Tree};
 /// Maximum number of lines that are read of a page.
 const LINES_MAX: usize = 120;
 
-/// Maximum length of a line in bytes. Of the first lines of the text, only the beginning is read.
+/// Maximum length of a line in bytes. The first lines of the text are read up to this length; longer lines elsewhere are
+/// skipped.
 const LINE_BYTES_MAX: usize = 400;
 
 /// Number of blocks before the title, between title and text, and after the text that may name the source.

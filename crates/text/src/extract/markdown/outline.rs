@@ -12,8 +12,7 @@ use crate::extract::parse::tag::Tag;
 use crate::extract::parse::text;
 use crate::extract::parse::tree::block_flag;
 
-/// Lists and quotations within one another that are written. The content of deeper ones is written at this
-/// level.
+/// Maximum depth of lists and quotations within one another. The content of deeper ones is written at this depth.
 pub(super) const LEVELS_MAX: u8 = 10;
 
 /// Elements from an image up to its figure.
@@ -188,7 +187,7 @@ impl Builder {
         context
     }
 
-    /// Adds a container. One that would be nested too deeply is the one round it.
+    /// Adds a container in `parent` and returns its number. If it would be nested too deeply, returns `parent` instead.
     fn open(&mut self, kind: Kind, parent: usize, levels: u8) -> usize {
         let level = self.containers[parent].level + levels;
         if level > LEVELS_MAX {

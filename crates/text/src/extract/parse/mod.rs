@@ -56,7 +56,7 @@ const HEADING_LEVELS_MAX: usize = 3;
 pub(in crate::extract) enum Show<'a> {
     /// The elements that begin at these offsets.
     Also(&'a [u32]),
-    /// All of them, and content for browsers without scripts.
+    /// All hidden elements, and content for browsers without scripts.
     Everything,
 }
 

@@ -400,9 +400,8 @@ impl Picking<'_, '_> {
         }
     }
 
-    /// Returns the first text of a field that is not empty, among those that were read as texts. Of an array,
-    /// `is_whole` joins all texts; otherwise the first one that is not empty is used. Returns an empty text
-    /// if all are empty, and `None` if there is none.
+    /// Returns the first text of a field that is not empty; an empty text if all are empty, and `None` if there is none.
+    /// If `is_whole` is true, the texts of an array are one text; otherwise the first that is not empty counts.
     fn read_texts(&mut self, field: Field, is_whole: bool) -> Option<String> {
         let mapping = self.mapping;
         let lists = mapping.sources.iter().filter(|(known, _)| *known == field);

@@ -70,7 +70,7 @@ pub(super) fn timestamp(value: &RawValue) -> Option<Timestamp> {
     alternatives(value).into_iter().find_map(timestamp_from_json)
 }
 
-/// Returns the content type. Of several values, the first one with a slash.
+/// Returns the content type; the first one with a slash, if there are several values.
 pub(super) fn content_type(value: &RawValue, surrogates: &mut u32) -> Option<String> {
     let all = alternatives(value);
     let typed = all.iter().find(|value| value.get().contains('/')).or(all.first())?;
