@@ -39,6 +39,12 @@ impl Site {
     /// Returns the reason why a request with these headers is refused, or `None` if it is answered.
     #[must_use]
     pub(crate) fn refusal(&self, headers: &HeaderMap) -> Option<String> {
+        // Programs on the way may go by another of them.
+        let fetch_site = HeaderName::from_static("sec-fetch-site");
+        let is_repeated = |name: &&HeaderName| headers.get_all(*name).iter().nth(1).is_some();
+        if let Some(name) = [&HOST, &ORIGIN, &fetch_site].into_iter().find(is_repeated) {
+            return Some(format!("{name}: is sent twice; send it once"));
+        }
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let name = name_of(host);
         let is_known = is_this_machine(name) || self.allows(name);
@@ -51,8 +57,7 @@ impl Site {
             ));
         }
         let header = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-        let fetch_site = header(HeaderName::from_static("sec-fetch-site"));
-        match (header(ORIGIN), fetch_site) {
+        match (header(ORIGIN), header(fetch_site)) {
             (_, Some("same-origin")) | (None, Some("none") | None) => None,
             (None, Some(_)) if self.takes_links => None,
             (None, Some(_)) => Some(self.refusal_of_foreign("a web page of another site sent this request")),
@@ -79,13 +84,19 @@ impl Site {
     }
 }
 
-/// Returns the name in a `Host` header, or in an origin without its scheme, without the port.
+/// Returns the name in a `Host` header, or in an origin without its scheme, without the port. It is empty if something
+/// else than a port follows it.
 fn name_of(host: &str) -> &str {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or_default(),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
-    name.strip_suffix('.').unwrap_or(name)
+    let is_port =
+        |rest: &str| rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()));
+    match rest.is_empty() || is_port(rest) {
+        true => name.strip_suffix('.').unwrap_or(name),
+        false => "",
+    }
 }
 
 /// Returns true for `localhost` and for addresses, which other sites cannot assign to this machine.
@@ -118,11 +129,30 @@ mod tests {
             {
                 assert_eq!(site.refusal(&request(host, &[])), None, "{host}");
             }
-            for host in
-                ["", "evil.example", "evil.example:1", "127.0.0.1.evil.example", "localhost.evil.example"]
-            {
+            for host in [
+                "",
+                "[::1]evil",
+                "[::1",
+                "127.0.0.1:evil",
+                "evil.example",
+                "evil.example:1",
+                "127.0.0.1.evil.example",
+                "localhost.evil.example",
+            ] {
                 assert!(site.refusal(&request(host, &[])).is_some(), "{host}");
             }
+        }
+    }
+
+    /// Only the first of several was looked at.
+    #[test]
+    fn repeated_headers_are_refused() {
+        for name in ["host", "origin", "sec-fetch-site"] {
+            let value = if name == "sec-fetch-site" { "same-origin" } else { "localhost" };
+            let mut headers = request("localhost", &[]);
+            [value, "evil.example"].map(|value| headers.append(name, HeaderValue::from_static(value)));
+            let refusal = Site::for_api(true, &[]).refusal(&headers).expect("refused");
+            assert_eq!(refusal, format!("{name}: is sent twice; send it once"));
         }
     }
 
