@@ -1,5 +1,6 @@
 //! Reads input files into records and documents, for commands that need whole pages.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,8 +8,8 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::outputs::refuse_overwriting;
-use super::settings::{self, Wrong};
+use super::outputs::{file_of, refuse_overwriting};
+use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::document;
 use crate::pipeline::page_reader::PageReader;
@@ -95,8 +96,21 @@ impl Counted {
 }
 
 /// Opens all inputs before anything is written, to report a mistyped name at once.
+///
+/// # Errors
+/// An input cannot be opened, or one that can be read only once is named twice.
 pub(super) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
-    let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
+    let mut once = HashSet::new();
+    let open = |path: &PathBuf| {
+        let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        if !input.can_be_read_again() && !once.insert(file_of(path)) {
+            return Err(wrong(format_args!(
+                "{}: is named twice, but can be read only once; name it once, or write it to a file first",
+                path.display()
+            )));
+        }
+        Ok(input)
+    };
     paths.iter().map(open).collect()
 }
 

@@ -102,6 +102,15 @@ fn identity_of(file: &Metadata) -> Identity {
     Identity::File(file.dev(), file.ino())
 }
 
+/// Returns device and inode of an input, for `-` of standard input, whatever it is.
+pub(super) fn file_of(path: &Path) -> Option<(u64, u64)> {
+    let file = match path == Path::new("-") {
+        true => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata(),
+        false => fs::metadata(path),
+    };
+    file.ok().map(|file| (file.dev(), file.ino()))
+}
+
 /// Returns the files in `folder`; none if it does not exist.
 fn files_in(folder: &Path) -> HashSet<Identity> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -2,6 +2,8 @@
 //! read, or the summary says why not.
 
 use std::path::Path;
+use std::process::Command;
+use std::thread;
 
 use serde_json::Value;
 
@@ -431,4 +433,29 @@ fn pages_of_which_the_archive_has_a_part_are_counted() {
     let run = dedup_files(&[], &[&file]);
     assert_eq!(outcomes(&run), ["UNIQUE"; 4], "{}", run.stderr);
     assert!(run.stderr.contains("2  pages of which the archive has only a part"), "{}", run.stderr);
+}
+
+/// All pipes were opened before the first was read, so a program that writes to them one after the other never ended.
+#[test]
+fn named_pipes_are_opened_in_turn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+    let made = Command::new("mkfifo").args([&first, &second]).status().expect("every system has it");
+    assert!(made.success());
+    let lines = |from: usize| -> String {
+        (from..from + 100).map(|topic| common::page(&topic.to_string(), &article(topic, 60))).collect()
+    };
+    let writer = thread::spawn({
+        let (pipes, texts) = ([first.clone(), second.clone()], [lines(0), lines(50)]);
+        move || {
+            pipes.into_iter().zip(texts).for_each(|(pipe, text)| std::fs::write(pipe, text).expect("read"))
+        }
+    });
+    let run = dedup_files(&[], &[&first, &second]);
+    writer.join().expect("it ends");
+    assert_eq!((run.status, run.verdicts().len()), (0, 200), "{}", run.stderr);
+    let run = dedup_files(&[], &[&first, &first]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("first: is named twice, but can be read only once"), "{}", run.stderr);
+    assert_eq!(common::run(["dedup", "-", "-"]).status, 2);
 }

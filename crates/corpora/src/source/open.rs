@@ -7,9 +7,13 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use super::csv::{self, CsvRows, Wanted};
 use super::frames;
@@ -29,10 +33,14 @@ use super::rules::InputRules;
 use super::stamp::Stamp;
 use super::warc::WarcReader;
 use super::{FramingError, ReadSoFar, Source};
+use leitong_base::terminal;
 
 /// Buffer size for reading from a file or decompressor. It also limits how much a batch reads without
 /// waiting.
 const BUFFER_BYTES: usize = 1 << 20;
+
+/// Time to wait for the program that writes to a named pipe before a message says so.
+const PIPE_SILENCE: Duration = Duration::from_secs(2);
 
 /// An input that is open but not yet read.
 pub struct Input {
@@ -53,6 +61,9 @@ pub struct Input {
 enum Contents {
     /// A stream that can be read only once.
     Stream(Box<dyn Read + Send>),
+    /// A named pipe. It is opened when its turn comes: opening it waits for the program that writes to it, and that
+    /// program may write to another pipe first.
+    Pipe(PathBuf),
     /// A location that can be read several times. It is opened when its turn comes, because there may be more
     /// files than can be open at the same time.
     Again(Location),
@@ -81,6 +92,10 @@ impl Input {
             let contents = Contents::Again(location);
             return Ok(Self { name, bytes, url: None, reading: None, stamp: None, contents });
         }
+        if std::fs::metadata(path)?.file_type().is_fifo() {
+            let contents = Contents::Pipe(path.to_owned());
+            return Ok(Self { name, bytes: None, url: None, reading: None, stamp: None, contents });
+        }
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
@@ -89,7 +104,7 @@ impl Input {
         let bytes = metadata.is_file().then_some(metadata.len());
         let contents = match bytes {
             Some(_) => Contents::Again(Location::File(path.to_owned())),
-            // A pipe or device cannot be opened twice.
+            // A device cannot be opened twice.
             None => Contents::Stream(Box::new(file)),
         };
         let stamp = bytes.map(|_| Stamp::from_metadata(&metadata));
@@ -118,7 +133,7 @@ impl Input {
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         match &self.contents {
-            Contents::Stream(_) => None,
+            Contents::Stream(_) | Contents::Pipe(_) => None,
             Contents::Again(location) => location.version(),
         }
     }
@@ -127,7 +142,7 @@ impl Input {
     #[must_use]
     pub fn modified(&self) -> Option<i64> {
         match &self.contents {
-            Contents::Stream(_) => None,
+            Contents::Stream(_) | Contents::Pipe(_) => None,
             Contents::Again(location) => location.modified(),
         }
     }
@@ -139,6 +154,7 @@ impl Input {
     pub fn into_reader(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self.contents {
             Contents::Stream(reader) => reader,
+            Contents::Pipe(path) => Box::new(open_pipe(path)?),
             Contents::Again(location) => match self.reading {
                 Some(reading) => reading::noted(&location, reading)?,
                 None => location.reader()?,
@@ -239,6 +255,19 @@ impl Input {
             Err(error) => super::framing_error(&error).map(|_| false).ok_or(error),
         }
     }
+}
+
+/// Opens a named pipe, and says so if no program writes to it for a while.
+fn open_pipe(path: PathBuf) -> io::Result<File> {
+    let (sender, opened) = mpsc::channel();
+    let opening = path.clone();
+    // If sending fails, nobody waits any more.
+    thread::spawn(move || drop(sender.send(File::open(opening))));
+    if let Ok(file) = opened.recv_timeout(PIPE_SILENCE) {
+        return file;
+    }
+    terminal::note(format_args!("{}: waiting for a program that writes to this pipe", path.display()));
+    opened.recv().map_err(io::Error::other)?
 }
 
 /// Decompresses `reader` if needed. `read` counts bytes as described for [`Input::into_source`].

@@ -35,7 +35,7 @@ pub(in crate::keep) fn read_benchmarks(
     for path in &options.against {
         if !is_object(path) && !path.is_file() {
             return Err(WrongOption::error(format_args!(
-                "--against {}: there is no such file",
+                "--against {}: must be the name of a file; write the contents of a pipe or device to a file first",
                 path.display()
             )));
         }
