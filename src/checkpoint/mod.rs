@@ -32,7 +32,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use leitong_base::record::Timestamp;
 use leitong_cluster::Clusterer;
 use leitong_corpora::keep::Checkpoints;
-use leitong_corpora::sink::Extents;
+use leitong_corpora::sink::{Counts, Extents};
 use leitong_corpora::source::ReadPart;
 use leitong_store::snapshot::{TableDir, TableSettings, Unfinished};
 
@@ -77,12 +77,45 @@ pub(crate) struct Checkpoint {
     pub extents: Extents,
     /// The part of each input that was read, up to the input of `last`.
     pub read: Vec<ReadPart>,
+    /// What the run could not read or write so far.
+    #[serde(default, skip_serializing_if = "Faults::are_none")]
+    pub faults: Faults,
     /// A hash of the metadata of each WARC file that was read through an index.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub warc_files: BTreeMap<String, u64>,
     /// XXH3-64 of the JSON with an empty checksum, in hex. Outputs are truncated according to this file, so
     /// damage must be noticed.
     checksum: String,
+}
+
+/// Counts of what a run could not read or write. They decide about its exit status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Faults {
+    /// Number of dead letters.
+    pub dead_letters: u64,
+    /// Number of documents that are in no output.
+    pub left_out: u64,
+    /// Number of records without a body.
+    pub without_body: u64,
+    /// Number of all records.
+    pub records: u64,
+}
+
+impl Faults {
+    /// Returns these counts together with those of the process that goes on.
+    #[must_use]
+    pub(crate) fn and(self, counts: &Counts) -> Self {
+        Self {
+            dead_letters: self.dead_letters + counts.dead_letters(),
+            left_out: self.left_out + counts.left_out(),
+            without_body: self.without_body + counts.without_body(),
+            records: self.records + counts.records(),
+        }
+    }
+
+    fn are_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Checkpoint {
@@ -404,6 +437,7 @@ mod tests {
 
         let (table, checkpoints) = open();
         let checkpoint = Checkpoint {
+            faults: Faults::default(),
             format_version: FORMAT_VERSION,
             run: RunId { inputs: Vec::new(), options: Vec::new() },
             last: (0, 0),

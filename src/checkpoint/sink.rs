@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use super::{Checkpoint, CheckpointDir, FORMAT_VERSION, RunId};
+use super::{Checkpoint, CheckpointDir, FORMAT_VERSION, Faults, RunId};
 use leitong_cluster::verdict::Conclusion;
-use leitong_corpora::sink::{Extents, Milestone, Sink};
+use leitong_corpora::sink::{Counts, Extents, Milestone, Sink};
 use leitong_corpora::source::{InputNames, Reading, WarcBase};
 
 /// A sink that turns milestones into checkpoints and forwards everything to another sink.
@@ -20,6 +20,8 @@ pub(crate) struct CheckpointSink<S> {
     readings: Vec<Arc<Reading>>,
     /// The WARC files that the inputs name, if they are indexes.
     warc_base: Option<Arc<WarcBase>>,
+    /// The faults before the run was resumed, and the counts since then.
+    faults: (Faults, Arc<Counts>),
 }
 
 impl<S: Sink> CheckpointSink<S> {
@@ -33,13 +35,21 @@ impl<S: Sink> CheckpointSink<S> {
         names: InputNames,
         (begun_at, readings): (u64, Vec<Arc<Reading>>),
     ) -> Self {
-        Self { inner, folder, run, names, begun_at, readings, warc_base: None }
+        let faults = (Faults::default(), Arc::default());
+        Self { inner, folder, run, names, begun_at, readings, warc_base: None, faults }
     }
 
     /// Sets the WARC files that the inputs name, if they are indexes.
     #[must_use]
     pub(crate) fn with_warc_base(mut self, warc_base: Option<Arc<WarcBase>>) -> Self {
         self.warc_base = warc_base;
+        self
+    }
+
+    /// Sets the faults before the run was resumed, and the counts since then.
+    #[must_use]
+    pub(crate) fn with_faults(mut self, earlier: Faults, counts: Arc<Counts>) -> Self {
+        self.faults = (earlier, counts);
         self
     }
 
@@ -66,6 +76,9 @@ impl<S: Sink> Sink for CheckpointSink<S> {
     fn reached(&mut self, milestone: &Milestone) -> anyhow::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let last = self.names.find(&milestone.last).context("a record that belongs to no input")?;
+        // Documents are copied by another thread, and counted when the extents are known.
+        let extents = self.inner.extents()?;
+        let (earlier, counts) = &self.faults;
         let checkpoint = Checkpoint {
             format_version: FORMAT_VERSION,
             run: self.run.clone(),
@@ -75,7 +88,8 @@ impl<S: Sink> Sink for CheckpointSink<S> {
             checksum: String::new(),
             begun_at: self.begun_at,
             sequence: milestone.sequence,
-            extents: self.inner.extents()?,
+            extents,
+            faults: earlier.and(counts),
         };
         folder.commit(&checkpoint)
     }

@@ -18,7 +18,7 @@ use super::outputs::refuse_overwriting;
 use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
 use super::summary::summary;
-use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Milestones, RunId, RunInput};
+use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Faults, Milestones, RunId, RunInput};
 use crate::config::Config;
 use crate::config::hash::reading_hash;
 use crate::graph::files;
@@ -210,14 +210,17 @@ impl Run<'_> {
             folder: folder.folder(),
             earlier: checkpoint.map(|checkpoint| (&checkpoint.extents, checkpoint.last)),
         });
-        let mut keeping = Keeping::begin(options, for_inputs, rules, begun_at, of_documents)?;
+        let keeping = Keeping::begin(options, for_inputs, rules, begun_at, of_documents)?;
+        let mut keeping = keeping.counting(Arc::clone(&counts));
         let sink = sink(arguments, &progress, &counts, checkpoint)?;
         let (pack, packed) = mpsc::channel();
         let packs = arguments.kept.packs() != Packs::None;
         let sink = keeping.sink(sink, names.clone(), packed)?;
         let (run_id, begun) = (self.run_id.clone(), (begun_at, readings.clone()));
         let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun);
-        let mut sink = sink.with_warc_base(rules.warc_base.clone());
+        let earlier = checkpoint.map(|checkpoint| checkpoint.faults).unwrap_or_default();
+        let sink = sink.with_warc_base(rules.warc_base.clone());
+        let mut sink = sink.with_faults(earlier, Arc::clone(&counts));
         let last = checkpoint.map(|checkpoint| checkpoint.last);
         if let Some((input, number)) = last {
             progress.note(format_args!("resumes after record {number} of {}", inputs[input].name));
@@ -251,11 +254,15 @@ impl Run<'_> {
         keeping.finish(sink.into_inner(), table.as_ref())?;
         let clusterer = cluster_stage.into_clusterer();
         let (skipped, centroids) = (source.skipped(), clusterer.centroid_count());
-        let tell = || terminal::note_lines(summary(&counts, skipped, centroids, self.started.elapsed()));
+        let faults = earlier.and(&counts);
+        let tell = || {
+            terminal::note_lines(summary(&counts, skipped, centroids, self.started.elapsed()));
+            note_earlier(earlier);
+        };
         let status = documents::check_records(&read, last.is_some())
-            .and_then(|()| exit_status(config, fingerprint_stage.reader(), &counts));
+            .and_then(|()| exit_status(config, fingerprint_stage.reader(), faults));
         if status.is_ok() {
-            self.save(&clusterer, &readings, &counts)?;
+            self.save(&clusterer, &readings, faults)?;
         } else if let Some(folder) = checkpoints {
             // The table stays as it was, so a next run with other settings is not compared with this one.
             folder.give_up()?;
@@ -290,10 +297,10 @@ impl Run<'_> {
 
     /// Saves the table together with the mark that this run is done, then removes the checkpoint. Outputs
     /// must be complete.
-    fn save(&self, clusterer: &Clusterer, readings: &[Arc<Reading>], counts: &Counts) -> anyhow::Result<()> {
+    fn save(&self, clusterer: &Clusterer, readings: &[Arc<Reading>], faults: Faults) -> anyhow::Result<()> {
         if let Some(dir) = &self.table_dir {
             if let Some(mark) = &self.mark {
-                mark.leave(dir, readings, counts)?;
+                mark.leave(dir, readings, faults.dead_letters)?;
             }
             dir.save(clusterer, &self.table)?;
         }
@@ -520,23 +527,33 @@ fn report(letter: &Unreadable, before: u64, progress: &Progress) {
     }
 }
 
+/// Reports the faults before the run was resumed.
+fn note_earlier(earlier: Faults) {
+    let Faults { dead_letters, left_out, .. } = earlier;
+    if dead_letters > 0 || left_out > 0 {
+        terminal::note(format_args!(
+            "before the run was resumed, it had {dead_letters} dead letters, and {left_out} documents in no output"
+        ));
+    }
+}
+
 /// Returns the exit status, after all outputs are written. An error leaves the table as it was.
-fn exit_status(config: &Config, reader: &PageReader, counts: &Counts) -> anyhow::Result<ExitCode> {
-    if let Some((preset, count)) = reader.likeliest().filter(|_| counts.dead_letters() > 0) {
+fn exit_status(config: &Config, reader: &PageReader, faults: Faults) -> anyhow::Result<ExitCode> {
+    if let Some((preset, count)) = reader.likeliest().filter(|_| faults.dead_letters > 0) {
         terminal::note(format_args!(
             "{count} of these records look like messages of {preset}: try --preset {preset}"
         ));
     }
-    if has_hardly_any_body(counts) {
+    if has_hardly_any_body(faults) {
         bail!(
             "{} of {} records have no body where preset {} expects it, so the table is not saved. {}",
-            counts.without_body(),
-            counts.records(),
+            faults.without_body,
+            faults.records,
             config.input.preset,
             remedy(reader)
         );
     }
-    Ok(if counts.dead_letters() > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })
+    Ok(if faults.dead_letters > 0 || faults.left_out > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
 /// Returns the advice to give if most records have no body.
@@ -557,8 +574,8 @@ fn remedy(reader: &PageReader) -> String {
 
 /// Returns true if most records have no body: the input probably has it in another field. Such a run must not
 /// look like a success.
-fn has_hardly_any_body(counts: &Counts) -> bool {
-    counts.without_body() >= WITHOUT_BODY_MIN && counts.without_body() * 2 > counts.records()
+fn has_hardly_any_body(Faults { without_body, records, .. }: Faults) -> bool {
+    without_body >= WITHOUT_BODY_MIN && without_body * 2 > records
 }
 
 /// Opens all inputs, or standard input if none is named.

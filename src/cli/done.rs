@@ -17,7 +17,6 @@ use crate::checkpoint::RunId;
 use leitong_base::proto::{FinishedRun, WrittenOutput};
 use leitong_base::record::Timestamp;
 use leitong_base::terminal;
-use leitong_corpora::sink::Counts;
 use leitong_corpora::source::{Input, ReadPart, Reading, is_object};
 use leitong_store::snapshot::{TableDir, Unfinished};
 
@@ -239,7 +238,7 @@ impl Marked {
         &self,
         dir: &TableDir,
         readings: &[std::sync::Arc<Reading>],
-        counts: &Counts,
+        dead_letters: u64,
     ) -> anyhow::Result<()> {
         let counts_as_output =
             |(option, paths): &(&str, Vec<PathBuf>)| *option != "--dead-letters" && !paths.is_empty();
@@ -269,7 +268,7 @@ impl Marked {
             id: self.id,
             inputs: contents.digest.to_vec().into(),
             finished_at_ms: Timestamp::now().as_ms(),
-            dead_letters: counts.dead_letters(),
+            dead_letters,
             outputs: self.outputs.iter().map(|(_, paths)| written(paths)).collect(),
             input_contents: listed.concat().into(),
         });

@@ -86,6 +86,12 @@ impl Run {
         serde_json::from_slice::<Value>(&json).expect("replaced in one step")["sequence"].as_u64()
     }
 
+    /// Returns the line of the last record before the last checkpoint.
+    fn last_line(&self) -> Option<u64> {
+        let json = std::fs::read(self.checkpoints().join("checkpoint.json")).ok()?;
+        serde_json::from_slice::<Value>(&json).expect("replaced in one step")["last"][1].as_u64()
+    }
+
     fn start(&self) -> Child {
         let checkpoints = self.checkpoints();
         leitong()
@@ -577,4 +583,31 @@ fn options_that_checkpoints_cannot_support_are_refused() {
         assert_eq!(run.status, 2, "{}", run.stderr);
         assert!(run.stderr.contains(told), "{arguments:?}: {}", run.stderr);
     }
+}
+
+/// The exit status of a resumed run was 0 if everything that could not be read came before the checkpoint.
+#[test]
+fn a_resumed_run_ends_with_the_status_of_the_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = "[page]\nbytes_max = 50000\nline_bytes_max = 60000\n";
+    let config = write(folder.path(), "small.toml", settings).display().to_string();
+    let long =
+        json!({ "id": "long", "url": "https://long.test/", "text": "x", "padding": "y".repeat(20_000_000) });
+    let rest = documents(0, 200).replace("\n\n{broken\n", "\n");
+    let input = write(folder.path(), "a.jsonl", format!("{{broken\n{long}\n{rest}"));
+    let run = Run::new(folder.path(), "run", &["--config", &config], &[input]);
+    let mut child = run.start();
+    while run.last_line().is_none_or(|line| line <= 2) {
+        assert!(child.try_wait().expect("a child").is_none(), "{}", stderr(&mut child));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let mut child = run.start();
+    let told = stderr(&mut child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(3), "{told}");
+    assert!(told.contains("it had 1 dead letters, and 1 documents in no output"), "{told}");
+    let mut child = run.start();
+    let told = stderr(&mut child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(0), "{told}");
+    assert!(told.contains("already done") && told.contains("It had 1 dead letters"), "{told}");
 }

@@ -459,3 +459,22 @@ fn named_pipes_are_opened_in_turn() {
     assert!(run.stderr.contains("first: is named twice, but can be read only once"), "{}", run.stderr);
     assert_eq!(common::run(["dedup", "-", "-"]).status, 2);
 }
+
+/// Documents that were too long to be copied were in no output, and the status was 0.
+#[test]
+fn documents_in_no_output_change_the_status() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = "[page]\nbytes_max = 50000\nline_bytes_max = 60000\n";
+    let config = write(folder.path(), "small.toml", settings);
+    let long = common::page("long", &"long ".repeat(4_000_000));
+    let input = write(folder.path(), "a.jsonl", long + &common::page("short", &article(1, 20)));
+    let kept = folder.path().join("kept.jsonl");
+    let options = ["--config", name(&config), "--output", "/dev/null"];
+    assert_eq!(dedup_files(&options, &[&input]).status, 0, "each has a verdict");
+    for prefer in ["first", "longest"] {
+        let options = [&options[..], &["--prefer", prefer, "--keep", name(&kept)]].concat();
+        let run = dedup_files(&options, &[&input]);
+        assert_eq!(run.status, 3, "{}", run.stderr);
+        assert!(run.stderr.contains("1 documents are longer than page.line_bytes_max"), "{}", run.stderr);
+    }
+}

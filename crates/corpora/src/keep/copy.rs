@@ -21,7 +21,7 @@ use super::revisit::Response;
 use super::sizes::Sizes;
 use super::spool::Spooled;
 use super::texts::Texts;
-use crate::sink::Extents;
+use crate::sink::{Counts, Extents};
 use crate::source::open::Input;
 use crate::source::originals::{Framing, Original, Originals};
 use crate::source::parquet::originals::{NoRow, Row};
@@ -258,14 +258,17 @@ pub(crate) struct Copier {
     /// The field whose values are sources, and the counts by source.
     accounts: Option<(Field, Accounts)>,
     sizes: Option<Sizes>,
+    counts: Arc<Counts>,
     ordinal: u64,
 }
 
 impl Copier {
-    /// Creates a copier. It reads from `walk`, and asks `choice` which documents to keep.
+    /// Creates a copier. It reads from `walk`, asks `choice` which documents to keep, and counts those that are in no
+    /// output in `counts`.
     #[must_use]
-    pub(crate) fn new(walk: Walk, outputs: Outputs, choice: Choice) -> Self {
-        Self { walk, outputs, choice, copied: Copied::default(), accounts: None, sizes: None, ordinal: 0 }
+    pub(crate) fn new(walk: Walk, outputs: Outputs, choice: Choice, counts: Arc<Counts>) -> Self {
+        let copied = Copied::default();
+        Self { walk, outputs, choice, copied, accounts: None, sizes: None, counts, ordinal: 0 }
     }
 
     /// Counts documents by `field`, if one is given.
@@ -351,9 +354,13 @@ impl Copier {
             account(accounts, decision, is_kept, &found);
         }
         match found {
-            Found::Row(Err(NoRow::Unreadable)) => self.copied.unreadable += 1,
+            Found::Row(Err(NoRow::Unreadable)) => {
+                self.copied.unreadable += 1;
+                self.counts.document_left_out();
+            }
             Found::Row(Err(NoRow::TooLarge)) | Found::Record(Original { bytes: None, .. }) => {
                 self.copied.too_long += 1;
+                self.counts.document_left_out();
             }
             Found::Row(Ok(row)) => {
                 self.copied.count(decision, is_kept, row.bytes);

@@ -28,9 +28,9 @@ use super::texts::counts::TextCounts;
 use super::texts::{InputField, TextPlan, Texts};
 use super::verify::table_texts::TableTexts;
 use super::verify::texts::TextFile;
-use super::verify::{Counts, LostMax, Verifier};
+use super::verify::{self, LostMax, Verifier};
 use crate::sink::whole_lines::WholeLines;
-use crate::sink::{Extent, Sink};
+use crate::sink::{Counts, Extent, Sink};
 use crate::source::inputs::InputNames;
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
@@ -51,6 +51,8 @@ pub struct Keeping<'a> {
     /// Counts of the texts that are written, if any are.
     text_counts: Arc<TextCounts>,
     benchmarks: Option<Benchmarks>,
+    /// Counts of the run, of which those of documents in no output are added to.
+    counts: Arc<Counts>,
 }
 
 impl<'a> Keeping<'a> {
@@ -110,7 +112,14 @@ impl<'a> Keeping<'a> {
             checkpoints,
             text_counts,
             benchmarks,
+            counts: Arc::default(),
         })
+    }
+
+    /// Counts documents that are in no output in `counts`.
+    #[must_use]
+    pub fn counting(self, counts: Arc<Counts>) -> Self {
+        Self { counts, ..self }
     }
 
     /// Creates the sink that takes the decisions of the run, in front of `inner`, the sink of verdicts. `packed` gives
@@ -139,7 +148,8 @@ impl<'a> Keeping<'a> {
     fn copier(&mut self) -> anyhow::Result<Option<Copier>> {
         let at_once = self.options.copies_at_once(self.rules);
         let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };
-        let mut copier = Copier::new(self.walk(None), outputs, Choice::first(self.rules));
+        let mut copier =
+            Copier::new(self.walk(None), outputs, Choice::first(self.rules), Arc::clone(&self.counts));
         if let Some((_, last)) = self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.earlier) {
             copier.pass_over(last)?;
         }
@@ -186,7 +196,7 @@ impl<'a> Keeping<'a> {
         (spooled, choice, texts): (&mut Spooled, &Choice, &TextFile),
         lost_max: LostMax,
         table: Option<&TableOfRun<'_>>,
-    ) -> anyhow::Result<(Spooled, Counts)> {
+    ) -> anyhow::Result<(Spooled, verify::Counts)> {
         let table = table.map(|table| {
             let texts = TableTexts::open(table.folder, table.founded());
             texts.with_context(|| format!("cannot use the texts in the table {}", table.folder.display()))
@@ -226,7 +236,7 @@ impl<'a> Keeping<'a> {
             self.walk(None).collect_referents(&choice, spooled, referents)?;
         }
         let sizes = self.options.cluster_sizes.then(|| sizes(spooled, table)).transpose()?;
-        let copier = Copier::new(self.walk(None), outputs, choice);
+        let copier = Copier::new(self.walk(None), outputs, choice, Arc::clone(&self.counts));
         let mut copier = copier.with_accounts(self.options.by.clone()).with_sizes(sizes);
         spooled.each(|_, decision| copier.copy(decision))?;
         copier.finish()

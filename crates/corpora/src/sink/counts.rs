@@ -26,6 +26,7 @@ pub struct Counts {
     cut_short: AtomicU64,
     without_url: AtomicU64,
     without_body: AtomicU64,
+    left_out: AtomicU64,
     skipped: Mutex<BTreeMap<Skip, u64>>,
 }
 
@@ -59,6 +60,11 @@ impl Counts {
     /// Counts a page without a body.
     pub fn body(&self, has_body: bool) {
         self.without_body.fetch_add(u64::from(!has_body), Ordering::Relaxed);
+    }
+
+    /// Counts a document that is in no output, because it is too long or cannot be read completely.
+    pub fn document_left_out(&self) {
+        self.left_out.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a record that is skipped.
@@ -101,6 +107,12 @@ impl Counts {
     #[must_use]
     pub fn without_body(&self) -> u64 {
         self.without_body.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of documents that are in no output.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
     }
 
     /// Returns the number of undecidable pages by reason.
