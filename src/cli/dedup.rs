@@ -323,6 +323,15 @@ fn note_left_out(files: &FoundFiles, read: FolderContent) {
         ));
     }
     let shown = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
+    for link in files.links.iter().take(shown) {
+        terminal::note(format_args!("{}: the folder is not read, since it is a link", link.display()));
+    }
+    if !files.links.is_empty() {
+        terminal::note(format_args!(
+            "{} links to folders are not followed; to read the files in them, name them as inputs",
+            files.links.len()
+        ));
+    }
     for key in files.unnameable.iter().take(shown) {
         terminal::note(format_args!("the object {key:?} is not read"));
     }

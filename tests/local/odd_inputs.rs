@@ -478,3 +478,28 @@ fn documents_in_no_output_change_the_status() {
         assert!(run.stderr.contains("1 documents are longer than page.line_bytes_max"), "{}", run.stderr);
     }
 }
+
+/// Links to folders were skipped without a message, so a corpus of linked folders was read in part.
+#[test]
+fn links_to_folders_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [crawl, disk] = ["crawl/1", "disk"].map(|name| folder.path().join(name));
+    for path in [&crawl, &disk] {
+        std::fs::create_dir_all(path).expect("a folder");
+    }
+    write(&crawl, "a.jsonl", common::page("a", &article(1, 20)));
+    write(&disk, "b.jsonl", common::page("b", &article(2, 20)));
+    let crawl = folder.path().join("crawl");
+    std::os::unix::fs::symlink(&disk, crawl.join("2")).expect("a link");
+    std::os::unix::fs::symlink(&crawl, crawl.join("1/loop")).expect("a link");
+    std::os::unix::fs::symlink(disk.join("b.jsonl"), crawl.join("c.jsonl")).expect("a link");
+    for input in [crawl.clone(), crawl.join("**/*.jsonl")] {
+        let run = dedup_files(&[], &[&input]);
+        assert_eq!((run.status, run.verdicts().len()), (0, 2), "{}", run.stderr);
+        for link in
+            ["crawl/2: the folder is not read", "crawl/1/loop: the folder is not read", "2 links to folders"]
+        {
+            assert!(run.stderr.contains(link), "{link}: {}", run.stderr);
+        }
+    }
+}

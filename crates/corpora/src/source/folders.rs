@@ -46,6 +46,8 @@ pub struct FoundFiles {
     pub below: Vec<PathBuf>,
     /// Number of files in folders that are not read because they are of another kind.
     pub passed_over: u64,
+    /// Links to folders that are not followed, since they may form a loop.
+    pub links: Vec<PathBuf>,
     /// Objects that would be read, but whose keys cannot be used in requests.
     pub unnameable: Vec<String>,
 }
@@ -68,7 +70,7 @@ impl FoundFiles {
                 }
                 Some(pattern) => {
                     let root = root(input);
-                    for path in matching(pattern).map_err(|error| named(input, &error))? {
+                    for path in matching(pattern, &mut found.links).map_err(|error| named(input, &error))? {
                         let is_read = match path.is_dir() {
                             true => !leaves(&root, &path, read),
                             false => is_file_of(&root, &path, read),
@@ -189,12 +191,12 @@ fn pattern(input: &Path) -> Option<&str> {
 }
 
 /// Returns the paths that match a pattern, sorted.
-fn matching(pattern: &str) -> io::Result<Vec<PathBuf>> {
+fn matching(pattern: &str, links: &mut Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     let wrong = |error: glob::PatternError| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("not a valid pattern: {error}"))
     };
     let mut paths = match pattern.contains("**") {
-        true => matching_at_any_depth(pattern, wrong)?,
+        true => matching_at_any_depth(pattern, links, wrong)?,
         false => {
             let paths: Result<Vec<PathBuf>, _> = glob::glob_with(pattern, MATCHING).map_err(wrong)?.collect();
             paths.map_err(io::Error::from)?
@@ -208,9 +210,10 @@ fn matching(pattern: &str) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Returns the paths that match a pattern with `**`. Links to folders are not followed: they may lead back.
+/// Returns the paths that match a pattern with `**`. Links to folders are not followed, but added to `links`.
 fn matching_at_any_depth(
     pattern: &str,
+    links: &mut Vec<PathBuf>,
     wrong: impl Fn(glob::PatternError) -> io::Error,
 ) -> io::Result<Vec<PathBuf>> {
     let whole: PathBuf = Path::new(pattern).components().collect();
@@ -227,11 +230,14 @@ fn matching_at_any_depth(
         for entry in fs::read_dir(read).map_err(|error| named(read, &error))? {
             let path = folder.join(entry?.file_name());
             let is_folder = path.is_dir();
+            let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             if is_folder && path.is_symlink() {
+                if names_hidden || !is_hidden {
+                    links.push(path);
+                }
                 continue;
             }
             let is_match = matcher.matches_path_with(&path, MATCHING);
-            let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
             // A folder that matches stands for all of its files.
             if is_folder && (names_hidden || !is_hidden) && !(is_match && ends_with_folders) {
                 folders.push(path.clone());
@@ -252,11 +258,10 @@ fn walk(root: &Path, folder: &Path, read: FolderContent, found: &mut FoundFiles)
         if name.starts_with('.') {
             continue;
         }
-        // Links to folders are not followed, because they may form a loop.
-        if path.is_dir() {
-            if !path.is_symlink() {
-                walk(root, &path, read, found)?;
-            }
+        if path.is_dir() && path.is_symlink() {
+            found.links.push(path);
+        } else if path.is_dir() {
+            walk(root, &path, read, found)?;
         } else if is_file_of(root, &path, read) && is_read(&path, &name, read)? {
             found.files.push(path);
         } else {
