@@ -1,6 +1,7 @@
 //! Files as servers, crawlers and other programs write them, beyond the standards: every page in them is
 //! read, or the summary says why not.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -502,4 +503,22 @@ fn links_to_folders_are_named() {
             assert!(run.stderr.contains(link), "{link}: {}", run.stderr);
         }
     }
+}
+
+/// Files with a large window or a dictionary counted as broken, with the advice to fetch them again. A WARC file that
+/// began with a blank line was read as JSON.
+#[test]
+fn files_that_need_more_than_themselves_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = common::page("a", &article(1, 20));
+    let mut packer = zstd::Encoder::new(Vec::new(), 1).expect("memory");
+    packer.window_log(30).expect("a window");
+    packer.write_all(text.as_bytes()).expect("memory");
+    let wide = write(folder.path(), "wide.jsonl.zst", packer.finish().expect("memory"));
+    let run = dedup_files(&[], &[&wide]);
+    assert_eq!(run.status, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("zstd -dc --long=31 FILE"), "{}", run.stderr);
+    let record = response("http://a/", "HTTP/1.1 200 OK", &html(1));
+    let warc = write(folder.path(), "a.warc", [b"\r\n\r\n", &record[..]].concat());
+    assert_eq!(outcomes(&dedup_files(&[], &[&warc])), ["UNIQUE"]);
 }

@@ -23,6 +23,19 @@ pub(super) fn may_begin(start: &[u8]) -> bool {
     start.first_chunk().is_some_and(|magic| [ZSTD, LZ4].contains(magic) || is_skippable(magic))
 }
 
+/// Returns what an error of the decompressor says about an input that is not broken, but needs more than the file.
+pub(super) fn needs(problem: &str) -> Option<&'static str> {
+    // The messages of libzstd are fixed.
+    if problem.contains("Frame requires too much memory") {
+        return Some(
+            "compressed with zstd in a window of more than 128 MiB (`zstd -dc --long=31 FILE | leitong dedup -` reads it)",
+        );
+    }
+    problem.contains("Dictionary mismatch").then_some(
+        "compressed with a zstd dictionary that is not in the file (`zstd -dc -D DICTIONARY FILE | leitong dedup -` reads it)",
+    )
+}
+
 fn is_skippable(magic: &[u8; 4]) -> bool {
     matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
 }

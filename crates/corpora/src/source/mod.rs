@@ -354,5 +354,11 @@ impl std::ops::AddAssign for Skipped {
 /// the machine, which ends the run.
 pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
     // `open::RawReader` wraps errors of the operating system. All others come from a decompressor.
-    (!machine_error::is_machine_error(error)).then(|| FramingError::BrokenCompression(error.to_string()))
+    (!machine_error::is_machine_error(error)).then(|| {
+        let problem = error.to_string();
+        match frames::needs(&problem) {
+            Some(format) => FramingError::OtherFormat(format),
+            None => FramingError::BrokenCompression(problem),
+        }
+    })
 }

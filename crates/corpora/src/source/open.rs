@@ -329,8 +329,9 @@ fn framed(
     }
 }
 
+/// Returns true if the input begins with a WARC record, maybe after blank lines.
 fn is_warc(start: &[u8]) -> bool {
-    start.starts_with(b"WARC/")
+    start.trim_ascii_start().starts_with(b"WARC/")
 }
 
 /// Counts bytes, and marks errors as coming from the machine.
