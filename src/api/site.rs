@@ -150,7 +150,9 @@ mod tests {
         for name in ["host", "origin", "sec-fetch-site"] {
             let value = if name == "sec-fetch-site" { "same-origin" } else { "localhost" };
             let mut headers = request("localhost", &[]);
-            let _ = [value, "evil.example"].map(|value| headers.append(name, HeaderValue::from_static(value)));
+            for value in [value, "evil.example"] {
+                headers.append(name, HeaderValue::from_static(value));
+            }
             let refusal = Site::for_api(true, &[]).refusal(&headers).expect("refused");
             assert_eq!(refusal, format!("{name}: is sent twice; send it once"));
         }

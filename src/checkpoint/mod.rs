@@ -77,7 +77,7 @@ pub(crate) struct Checkpoint {
     pub extents: Extents,
     /// The part of each input that was read, up to the input of `last`.
     pub read: Vec<ReadPart>,
-    /// What the run could not read or write so far.
+    /// Counts of records and documents that the run could not read or write so far.
     #[serde(default, skip_serializing_if = "Faults::are_none")]
     pub faults: Faults,
     /// A hash of the metadata of each WARC file that was read through an index.
