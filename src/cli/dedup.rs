@@ -23,7 +23,7 @@ use crate::config::Config;
 use crate::config::hash::reading_hash;
 use crate::graph::files;
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted, Packs};
+use crate::pipeline::fingerprint_stage::{CompressedTexts, FingerprintStage, Fingerprinted};
 use crate::pipeline::page_reader::PageReader;
 use leitong_base::record::Unreadable;
 use leitong_base::terminal;
@@ -115,7 +115,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         inputs.iter_mut().zip(&below).for_each(|(input, below)| input.set_url_below(base, below));
     }
     let fingerprint_stage = Arc::new(
-        FingerprintStage::new(config.clone()).map_err(Wrong::from)?.packing_texts(arguments.kept.packs()),
+        FingerprintStage::new(config.clone())
+            .map_err(Wrong::from)?
+            .compressing_texts(arguments.kept.compressed_texts()),
     );
     let table = config.table_settings(fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     note_unversioned(&paths, &inputs);
@@ -213,9 +215,10 @@ impl Run<'_> {
         let keeping = Keeping::begin(options, for_inputs, rules, begun_at, of_documents)?;
         let mut keeping = keeping.counting(Arc::clone(&counts));
         let sink = sink(arguments, &progress, &counts, checkpoint)?;
-        let (pack, packed) = mpsc::channel();
-        let packs = arguments.kept.packs() != Packs::None;
-        let sink = keeping.sink(sink, names.clone(), packed)?;
+        // Bounded by the graph: a text is sent with its decision, and only a few batches of decisions wait for the sink.
+        let (send_text, texts) = mpsc::channel();
+        let needs_texts = arguments.kept.compressed_texts() != CompressedTexts::None;
+        let sink = keeping.sink(sink, names.clone(), texts)?;
         let (run_id, begun) = (self.run_id.clone(), (begun_at, readings.clone()));
         let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun);
         let earlier = checkpoint.map(|checkpoint| checkpoint.faults).unwrap_or_default();
@@ -238,9 +241,9 @@ impl Run<'_> {
             &mut sink,
             move |fingerprinted| {
                 count(&observed, fingerprinted);
-                if packs && fingerprinted.record.is_ok() {
+                if needs_texts && fingerprinted.record.is_ok() {
                     // If sending fails, the sink has stopped, and the run ends with its error.
-                    let _ = pack.send(fingerprinted.packed_text.clone());
+                    let _ = send_text.send(fingerprinted.compressed_text.clone());
                 }
             },
             |stage, last| milestones.after(stage, last),
@@ -485,7 +488,7 @@ fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &T
             .chain(arguments.url_base.iter().map(|base| format!("--url-base {base}")))
             .chain(arguments.warc_base.iter().map(|base| format!("--warc-base {}", base.display())))
             .chain(arguments.columns.options())
-            .chain(arguments.kept.given())
+            .chain(arguments.kept.given_options())
             .chain([format!("settings {settings}")])
             .collect(),
     }

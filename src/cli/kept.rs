@@ -8,7 +8,7 @@ use clap::Args;
 use super::settings::wrong;
 use super::{passages, texts};
 use crate::config::Config;
-use crate::pipeline::fingerprint_stage::Packs;
+use crate::pipeline::fingerprint_stage::CompressedTexts;
 use leitong_corpora::keep::{Field, LostMax, Options, Prefer};
 use leitong_corpora::source::{InputRules, can_be_read_again, is_object};
 
@@ -91,11 +91,11 @@ impl Arguments {
     }
 
     /// Returns the documents whose texts are stored until the end of the run.
-    pub(super) fn packs(&self) -> Packs {
+    pub(super) fn compressed_texts(&self) -> CompressedTexts {
         match (self.passages.needs_texts(), self.verify) {
-            (true, _) => Packs::All,
-            (false, true) => Packs::Decided,
-            (false, false) => Packs::None,
+            (true, _) => CompressedTexts::All,
+            (false, true) => CompressedTexts::Fingerprinted,
+            (false, false) => CompressedTexts::None,
         }
     }
 
@@ -155,7 +155,7 @@ impl Arguments {
     }
 
     /// Returns the options as they were given on the command line.
-    pub(super) fn given(&self) -> Vec<String> {
+    pub(super) fn given_options(&self) -> Vec<String> {
         let paths = self
             .paths()
             .into_iter()
@@ -172,7 +172,7 @@ impl Arguments {
         let verify = self.verify.then(|| format!("--verify {}", self.verify_lost_max));
         let prefer = format!("--prefer {}", self.prefer);
         // --source-removed-max is not among them: a run that it has stopped may go on with a higher limit.
-        let texts = self.texts.given().chain(self.passages.given());
+        let texts = self.texts.given_options().chain(self.passages.given_options());
         paths.chain(flags).chain(texts).chain(fields).chain(verify).chain([prefer]).collect()
     }
 

@@ -89,7 +89,7 @@ impl Arguments {
     }
 
     /// Returns the options as they were given on the command line, but for the name of the output.
-    pub(super) fn given(&self) -> impl Iterator<Item = String> {
+    pub(super) fn given_options(&self) -> impl Iterator<Item = String> {
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
         let against = self
             .against

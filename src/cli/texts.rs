@@ -55,7 +55,7 @@ impl Arguments {
     }
 
     /// Returns the options as they were given on the command line.
-    pub(super) fn given(&self) -> impl Iterator<Item = String> {
+    pub(super) fn given_options(&self) -> impl Iterator<Item = String> {
         let form = match self.form {
             TextForm::Original => None,
             TextForm::Text => Some("--as text".to_owned()),

@@ -76,7 +76,7 @@ impl Check<'_> {
                         checked.insert(key.get_ref().to_string(), value);
                     }
                 }
-                None if let Some((default, way_on)) = scope::gone(&name) => {
+                None if let Some((default, way_on)) = scope::removed_setting(&name) => {
                     if self.text[value.span()].trim() == default {
                         self.ignored.push(name);
                     } else {

@@ -99,7 +99,7 @@ const GONE: [(&str, &str, &str); 1] =
     [("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page")];
 
 /// Returns the former default of a removed setting, and what to do instead.
-pub(super) fn gone(name: &str) -> Option<(&'static str, &'static str)> {
+pub(super) fn removed_setting(name: &str) -> Option<(&'static str, &'static str)> {
     GONE.iter().find(|(gone, ..)| *gone == name).map(|(_, default, way_on)| (*default, *way_on))
 }
 

@@ -64,14 +64,14 @@ impl ClusterStage {
         records: Vec<(u64, LogRecord)>,
         now: Timestamp,
     ) -> Result<Vec<Conclusion>, TableFault> {
-        let asked: Vec<_> = records
+        let pages: Vec<_> = records
             .iter()
             .map(|(log_offset, record)| match record {
                 LogRecord::Page(page) => (*log_offset, Some(&**page)),
                 LogRecord::Unreadable(_) => (*log_offset, None),
             })
             .collect();
-        let decisions = self.clusterer.decide_batch(&asked)?;
+        let decisions = self.clusterer.decide_batch(&pages)?;
         let mut recrawls = self.clusterer.take_recrawls().into_iter().peekable();
         let log_partition = self.clusterer.position().log_partition;
         let conclusion = |((log_offset, record), decision)| match record {
@@ -141,11 +141,11 @@ impl TableView<'_> {
     pub(crate) fn preview(
         self,
         record: FingerprintRecord,
-        asked: PreviewOptions,
+        options: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<(Verdict, Vec<(CanonicalPage, bool)>), TableFault> {
-        let Preview { mut decision, nearest } = self.clusterer.preview(&record, asked, scratch)?;
+        let Preview { mut decision, nearest } = self.clusterer.preview(&record, options, scratch)?;
         if let Decision::Founded(ClusterId { log_generation: generation @ 0, .. }, _) = &mut decision {
             *generation = generation_of_page(&record);
         }

@@ -23,7 +23,7 @@ use leitong_base::record::{
     Timestamp, Unreadable,
 };
 use leitong_base::work::{TooMuchWork, Work};
-use leitong_corpora::keep::Packer;
+use leitong_corpora::keep::TextCompressor;
 use leitong_corpora::source::Record;
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::digest::{letters, text_digest};
@@ -52,24 +52,24 @@ pub struct FingerprintStage {
     detector: Arc<dyn Detector>,
     digest_hash: DigestHash,
     fingerprint_hash: u64,
-    packs: Packs,
+    compressed_texts: CompressedTexts,
 }
 
 /// The pages whose normalised text is compressed and passed on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Packs {
+pub(crate) enum CompressedTexts {
     /// No pages.
     #[default]
     None,
     /// Pages with a fingerprint.
-    Decided,
+    Fingerprinted,
     /// All pages with a text.
     All,
 }
 
 /// The buffers that a thread keeps between pages.
 pub struct Workspace {
-    packer: Option<Packer>,
+    compressor: Option<TextCompressor>,
     extractor: Extractor,
     terms: Terms,
     digest_buffer: Vec<u8>,
@@ -110,8 +110,8 @@ pub struct Fingerprinted {
     pub has_body: bool,
     /// Number of steps of [work](leitong_base::work).
     pub work: u64,
-    /// The compressed text of the page, if it is requested ([`FingerprintStage::packing_texts`]).
-    pub packed_text: Option<Box<[u8]>>,
+    /// The compressed text of the page, if it is requested ([`FingerprintStage::compressing_texts`]).
+    pub compressed_text: Option<Box<[u8]>>,
 }
 
 impl FingerprintStage {
@@ -130,13 +130,21 @@ impl FingerprintStage {
         let secret = resources.secret.as_ref();
         let fingerprint_hash = hash::fingerprint_hash(&config, &lexicons, &*detector, secret);
         let digest_hash = DigestHash::new(secret);
-        Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash, packs: Packs::None })
+        Ok(Self {
+            config,
+            reader,
+            segmenter,
+            detector,
+            digest_hash,
+            fingerprint_hash,
+            compressed_texts: CompressedTexts::None,
+        })
     }
 
-    /// Packs the texts of pages as well.
+    /// Compresses the texts of these pages as well.
     #[must_use]
-    pub(crate) fn packing_texts(self, packs: Packs) -> Self {
-        Self { packs, ..self }
+    pub(crate) fn compressing_texts(self, compressed_texts: CompressedTexts) -> Self {
+        Self { compressed_texts, ..self }
     }
 
     /// Returns the corpus of the page with this url.
@@ -183,8 +191,12 @@ impl FingerprintStage {
     #[must_use]
     pub fn workspace(&self) -> Workspace {
         Workspace {
-            // If there is no packer, pages have no compressed text, and are kept.
-            packer: if self.packs == Packs::None { None } else { Packer::new().ok() },
+            // If there is no compressor, pages have no compressed text, and are kept.
+            compressor: if self.compressed_texts == CompressedTexts::None {
+                None
+            } else {
+                TextCompressor::new().ok()
+            },
             extractor: Extractor::new(&self.config.extract),
             terms: Terms::default(),
             digest_buffer: Vec::new(),
@@ -326,11 +338,11 @@ impl FingerprintStage {
     /// makes the page undecidable.
     pub fn process_page(&self, source: Place, page: Page, workspace: &mut Workspace) -> Fingerprinted {
         let mut work = Work::up_to(self.config.page.work_max);
-        let (mut credits, mut packed_text) = (None, None);
+        let (mut credits, mut compressed_text) = (None, None);
         workspace.marks.begin();
         let analysis = guarded(|| {
             let analysis = self.analyse(&page, workspace, &mut work, &mut credits);
-            packed_text = self.packed(&page, &analysis.1, workspace);
+            compressed_text = self.compressed(&page, &analysis.1, workspace);
             analysis
         });
         if analysis.is_none() {
@@ -365,21 +377,21 @@ impl FingerprintStage {
         }));
         let has_body = body != Body::Missing;
         let work = work.done();
-        Fingerprinted { record: Ok(record), repaired, has_body, work, packed_text }
+        Fingerprinted { record: Ok(record), repaired, has_body, work, compressed_text }
     }
 
     /// Returns the compressed text of a page, if it is requested and there is one.
-    fn packed(&self, page: &Page, outcome: &Outcome, workspace: &mut Workspace) -> Option<Box<[u8]>> {
-        let Workspace { packer, extractor, terms, .. } = workspace;
-        let packer = packer.as_mut()?;
+    fn compressed(&self, page: &Page, outcome: &Outcome, workspace: &mut Workspace) -> Option<Box<[u8]>> {
+        let Workspace { compressor, extractor, terms, .. } = workspace;
+        let compressor = compressor.as_mut()?;
         match outcome {
-            Outcome::Fingerprint(_) => packer.pack(&page.url, terms.text()).ok().flatten(),
-            Outcome::Undecidable(_) if self.packs == Packs::All => {
+            Outcome::Fingerprint(_) => compressor.compress(&page.url, terms.text()).ok().flatten(),
+            Outcome::Undecidable(_) if self.compressed_texts == CompressedTexts::All => {
                 // It was not segmented. Such pages are few, so the document is made again.
                 let mut work = Work::up_to(self.config.page.work_max);
                 let document = document::read(page, extractor, &mut work).ok()?.document;
                 let text = self.segmenter.normalized_document(&document, &mut work).ok()?;
-                packer.pack(&page.url, &text).ok().flatten()
+                compressor.compress(&page.url, &text).ok().flatten()
             }
             Outcome::Undecidable(_) => None,
         }
@@ -392,7 +404,7 @@ impl FingerprintStage {
         work: &mut Work,
         credits: &mut Option<Box<Credits>>,
     ) -> (Option<TextDigest>, Outcome) {
-        let Workspace { extractor, terms, digest_buffer, marks, packer: _ } = workspace;
+        let Workspace { extractor, terms, digest_buffer, marks, compressor: _ } = workspace;
         let read = document::read_and_mark(page, extractor, work, marks);
         let DecodedDocument { mut document, no_content, .. } = match read {
             Ok(reading) => reading,
@@ -453,7 +465,7 @@ fn skipped(why: Skip) -> Fingerprinted {
 
 fn passed_on(record: Result<LogRecord, Skip>) -> Fingerprinted {
     let repaired = Repaired::default();
-    Fingerprinted { record, repaired, has_body: true, work: 0, packed_text: None }
+    Fingerprinted { record, repaired, has_body: true, work: 0, compressed_text: None }
 }
 
 /// Returns the corpus in a header's value.

@@ -122,7 +122,7 @@ impl<'a> Keeping<'a> {
         Self { counts, ..self }
     }
 
-    /// Creates the sink that takes the decisions of the run, in front of `inner`, the sink of verdicts. `packed` gives
+    /// Creates the sink that takes the decisions of the run, in front of `inner`, the sink of verdicts. `compressed` gives
     /// the compressed text of each document, or `None` if it has no text, in the order of the decisions.
     ///
     /// # Errors
@@ -131,10 +131,10 @@ impl<'a> Keeping<'a> {
         &mut self,
         inner: S,
         names: InputNames,
-        packed: Receiver<Option<Box<[u8]>>>,
+        compressed: Receiver<Option<Box<[u8]>>>,
     ) -> anyhow::Result<KeepSink<S>> {
         let spool = self.spool()?;
-        let texts = self.texts()?.map(|file| StoredTexts { packed, file });
+        let texts = self.texts()?.map(|file| StoredTexts { compressed, file });
         KeepSink::new(inner, names, self.copier()?, spool, texts)
     }
 

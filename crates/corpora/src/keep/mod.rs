@@ -59,7 +59,7 @@ pub use options::{Checkpoints, Options, PassageOptions, TableOfRun, TextOptions}
 pub use prefer::Prefer;
 pub use sink::KeepSink;
 pub use sizes::TableSizes;
-pub use verify::{LostMax, Packer};
+pub use verify::{LostMax, TextCompressor};
 pub use wrong_option::WrongOption;
 
 /// The version of the format in which the texts of kept documents are stored in the folder of a table.

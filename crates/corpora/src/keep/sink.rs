@@ -28,7 +28,7 @@ pub struct KeepSink<S> {
 /// The texts of documents, which are stored for verification.
 pub(super) struct StoredTexts {
     /// Receives the compressed text of each document, or `None` if it has no text, in the order of the decisions.
-    pub(super) packed: Receiver<Option<Box<[u8]>>>,
+    pub(super) compressed: Receiver<Option<Box<[u8]>>>,
     /// The file in which they are stored.
     pub(super) file: TextFile,
 }
@@ -153,7 +153,7 @@ impl StoredTexts {
     /// Stores the text of the next record, and returns its place.
     fn store_next(&mut self) -> anyhow::Result<Option<Place>> {
         // The text is sent before the record is decided on, so it is here already.
-        let compressed = self.packed.recv().context("a record without its text")?;
+        let compressed = self.compressed.recv().context("a record without its text")?;
         compressed.map(|compressed| self.file.push(&compressed)).transpose().context(CANNOT_STORE)
     }
 }

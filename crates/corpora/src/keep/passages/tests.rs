@@ -10,7 +10,7 @@ use super::letters::is_letter;
 use super::repeated::{Counts, Search};
 use super::*;
 use crate::keep::prefer::{Choice, Rules};
-use crate::keep::verify::texts::{Packer, Place};
+use crate::keep::verify::texts::{Place, TextCompressor};
 use crate::sink::whole_lines::WholeLines;
 use leitong_base::random::Random;
 use leitong_cluster::verdict::Kind;
@@ -42,10 +42,10 @@ type Document = (String, Option<String>);
 fn stored(folder: &Path, documents: &[Document]) -> (Spooled, TextFile) {
     let mut texts = TextFile::create(folder).expect("a file");
     let mut spool = Spool::create(folder).expect("a file");
-    let mut packer = Packer::new().expect("memory");
+    let mut compressor = TextCompressor::new().expect("memory");
     for (number, (url, text)) in (0..).zip(documents) {
-        let packed = text.as_ref().and_then(|text| packer.pack(url, text).expect("memory"));
-        let place = packed.map(|packed| texts.push(&packed).expect("room"));
+        let compressed = text.as_ref().and_then(|text| compressor.compress(url, text).expect("memory"));
+        let place = compressed.map(|compressed| texts.push(&compressed).expect("room"));
         spool.push(&decision(number, url, place)).expect("room");
     }
     (spool.finish().expect("room"), texts)

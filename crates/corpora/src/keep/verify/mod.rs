@@ -34,7 +34,7 @@ use super::Decision;
 use super::prefer::Choice;
 use super::spool::{Spool, Spooled};
 use leitong_base::terminal;
-pub use texts::Packer;
+pub use texts::TextCompressor;
 
 /// Maximum number of kept texts of a cluster with which a document is compared, besides those that are equal.
 const COMPARED_MAX: usize = 8;

@@ -290,11 +290,11 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
-    use crate::keep::verify::texts::Packer;
+    use crate::keep::verify::texts::TextCompressor;
 
     fn compressed(text: &str) -> Box<[u8]> {
-        let mut packer = Packer::new().expect("memory");
-        packer.pack("http://a.example/", text).expect("memory").expect("a short text")
+        let mut compressor = TextCompressor::new().expect("memory");
+        compressor.compress("http://a.example/", text).expect("memory").expect("a short text")
     }
 
     /// A flipped bit in the head of one text deleted it and all texts after it; after the file was restored from a

@@ -1,6 +1,6 @@
 //! Stores texts of documents, compressed, until they are compared.
 //!
-//! The fingerprint stage [compresses](Packer) a text. The sink receives it together with the verdict, and appends it
+//! The fingerprint stage [compresses](TextCompressor) a text. The sink receives it together with the verdict, and appends it
 //! to a file of the run ([`TextFile`]), which is deleted when the process ends. Memory: nothing for a text.
 
 use std::fs::File;
@@ -22,9 +22,9 @@ const HEAD_BYTES: usize = 16;
 const TEXT_BYTES_MAX: usize = 256 << 20;
 
 /// Compresses texts. Reused from page to page.
-pub struct Packer(Compressor<'static>);
+pub struct TextCompressor(Compressor<'static>);
 
-impl Packer {
+impl TextCompressor {
     /// Creates a compressor.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Packer {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub fn pack(&mut self, url: &str, text: &str) -> io::Result<Option<Box<[u8]>>> {
+    pub fn compress(&mut self, url: &str, text: &str) -> io::Result<Option<Box<[u8]>>> {
         let bytes = url.len() + text.len();
         if bytes > TEXT_BYTES_MAX {
             return Ok(None);
@@ -183,8 +183,8 @@ mod tests {
     use super::*;
 
     fn compressed(text: &str) -> Box<[u8]> {
-        let mut packer = Packer::new().expect("memory");
-        packer.pack("http://a.example/", text).expect("memory").expect("a short text")
+        let mut compressor = TextCompressor::new().expect("memory");
+        compressor.compress("http://a.example/", text).expect("memory").expect("a short text")
     }
 
     #[test]

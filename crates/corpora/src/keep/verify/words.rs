@@ -133,7 +133,7 @@ fn is_of_a_word(c: char) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::keep::verify::texts::{Packer, decompressed};
+    use crate::keep::verify::texts::{TextCompressor, decompressed};
 
     pub(in crate::keep::verify) const RIVER: &str = "the river rose above the second bridge during the night, and the old mill had to be left \
                          by the people who lived there. ";
@@ -142,8 +142,9 @@ pub(super) mod tests {
 
     /// Splits the text of a document.
     pub(in crate::keep::verify) fn split(url: &str, text: &str) -> SplitText {
-        let packed = Packer::new().and_then(|mut packer| packer.pack(url, text)).expect("memory");
-        SplitText::new(decompressed(&packed.expect("a short text")).expect("a text"))
+        let compressed =
+            TextCompressor::new().and_then(|mut compressor| compressor.compress(url, text)).expect("memory");
+        SplitText::new(decompressed(&compressed.expect("a short text")).expect("a text"))
     }
 
     #[test]

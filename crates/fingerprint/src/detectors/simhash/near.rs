@@ -41,8 +41,8 @@ const MORE_TO_REPLACE_APART: u32 = 6;
 /// For related texts, the number of values that must agree is half of (differing bits of the SimHashes + this
 /// offset): 10 at a distance of 13, 18 at 28.
 const RELATED_DISTANCE_OFFSET: u32 = 7;
-/// Number of values fewer than `sketch_matches_related` that may agree if one text is much longer: an
-/// excerpt's passages are few among all. Unrelated texts agree in four.
+/// Number of values by which `sketch_matches_related` is reduced if one text is much longer, since an excerpt's passages
+/// are few among all. Unrelated texts agree in four values.
 const FEWER_OF_UNLIKE_LENGTHS: u32 = 6;
 /// Number of additional values, beyond those by distance, that texts of similar lengths need.
 const MORE_OF_LIKE_LENGTHS: u32 = 2;
