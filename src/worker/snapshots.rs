@@ -20,6 +20,7 @@ use super::stop::Stop;
 use crate::kafka::ports::{Reader, Record};
 use crate::telemetry::metrics;
 use leitong_base::proto;
+use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::{ChangelogRecord, POSITION_KEY};
 use leitong_store::snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
 
@@ -51,8 +52,8 @@ fn write<W: World>(
         return Ok(()); // another instance on this machine is writing it
     };
     let began = role.world.now();
-    let config = &role.config.kafka;
-    let reader = role.world.reader(&config.topics.centroids, partition)?;
+    let topic = &role.config.kafka.topics.centroids;
+    let reader = role.world.reader(topic, partition)?;
     let as_of = role.world.timestamp();
     let last = role.snapshot(partition, &reader)?;
     let bounds = reader.bounds()?;
@@ -96,20 +97,29 @@ fn write<W: World>(
     let Some(position) = position.filter(|position| position.founded.is_some()) else { return Ok(()) };
     anyhow::ensure!(whole, "the changelog ends inside a transaction");
     let (log_offset, centroids) = (position.next_log_offset, position.centroid_count);
-    let footer = proto::Snapshot {
-        changelog_topic: config.topics.centroids.clone(),
-        changelog_offset,
-        as_of_ms: as_of.as_ms(),
-        oldest_log_offset: position.oldest_log_offset.unwrap_or(position.next_log_offset),
-        position: Some(position),
-        ..proto::Snapshot::default()
-    };
-    file.finish(footer)?;
+    file.finish(footer(topic, changelog_offset, as_of, position))?;
     let took = role.world.now().duration_since(began);
     metrics::snapshot(partition, as_of, took);
     let seconds = format!("{:.1}", took.as_secs_f64());
     tracing::info!(partition, centroids, log_offset, changelog_offset, seconds, "snapshot written");
     Ok(())
+}
+
+/// Returns the end of a snapshot with the changelog of `topic` up to `changelog_offset`.
+fn footer(
+    topic: &str,
+    changelog_offset: u64,
+    as_of: Timestamp,
+    position: proto::Position,
+) -> proto::Snapshot {
+    proto::Snapshot {
+        changelog_topic: topic.to_owned(),
+        changelog_offset,
+        as_of_ms: as_of.as_ms(),
+        oldest_log_offset: position.oldest_log_offset.unwrap_or(position.next_log_offset),
+        position: Some(position),
+        ..proto::Snapshot::default()
+    }
 }
 
 /// A snapshot that is being written.

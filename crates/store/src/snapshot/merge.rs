@@ -53,19 +53,10 @@ impl<'a> Merge<'a> {
         mut each: impl FnMut(ClusterId, Merged),
     ) -> Result<(), SnapshotError> {
         let path = folder.join(FILE_NAME);
-        let Some((_, saved)) = begin(&path)? else {
-            return Err(SnapshotError::NoTable { path: folder.to_owned() });
-        };
-        check_usable(&path, &saved, self.settings, false)?;
-        if saved.crawls.is_some() {
-            return Err(SnapshotError::HasCrawls { path });
-        }
+        let saved = self.mergeable(folder, &path)?;
         let damaged = |problem: String| SnapshotError::Damaged { path: path.clone(), problem };
         let is_first = self.tables == 0;
         let start = self.clusterer.position();
-        if start.next_log_offset.checked_add(saved.next_log_offset).is_none_or(|end| end > i64::MAX as u64) {
-            return Err(damaged("it counts an invalid number of records".to_owned()));
-        }
         let position = position_of(&saved);
         // The number of the first centroid there, and for each centroid the number of its cluster here.
         let first = saved.founded.unwrap_or_default().saturating_sub(TableDir::unexpired(&saved));
@@ -114,13 +105,7 @@ impl<'a> Merge<'a> {
         }
         self.merge(&saved, start.next_log_offset, &mut batch, &mut each)?;
         if is_first {
-            self.clusterer.restore_bounds(Bounds::from_position(&saved));
-            for SeenTexts { first, texts } in seen {
-                self.clusterer.restore_texts(first, texts.into_iter());
-            }
-            let bounds = TextBounds::from_position(&saved).unwrap_or_default();
-            self.clusterer.restore_text_bounds(bounds);
-            if !self.clusterer.has_all_texts(bounds) {
+            if !self.restore_texts(&saved, seen) {
                 return Err(damaged("texts are missing".to_owned()));
             }
         } else {
@@ -131,6 +116,37 @@ impl<'a> Merge<'a> {
         self.tables += 1;
         self.runs.extend(saved.runs);
         Ok(())
+    }
+
+    /// Returns the position of the table in the file `path` of `folder`, if the table can be merged.
+    fn mergeable(&self, folder: &Path, path: &Path) -> Result<proto::Position, SnapshotError> {
+        let path = path.to_owned();
+        let Some((_, saved)) = begin(&path)? else {
+            return Err(SnapshotError::NoTable { path: folder.to_owned() });
+        };
+        check_usable(&path, &saved, self.settings, false)?;
+        if saved.crawls.is_some() {
+            return Err(SnapshotError::HasCrawls { path });
+        }
+        let before = self.clusterer.position().next_log_offset;
+        if before.checked_add(saved.next_log_offset).is_none_or(|end| end > i64::MAX as u64) {
+            return Err(SnapshotError::Damaged {
+                path,
+                problem: "it counts an invalid number of records".to_owned(),
+            });
+        }
+        Ok(saved)
+    }
+
+    /// Restores bounds and texts of the first table. Returns false if texts are missing.
+    fn restore_texts(&mut self, saved: &proto::Position, seen: Vec<SeenTexts>) -> bool {
+        self.clusterer.restore_bounds(Bounds::from_position(saved));
+        for SeenTexts { first, texts } in seen {
+            self.clusterer.restore_texts(first, texts.into_iter());
+        }
+        let bounds = TextBounds::from_position(saved).unwrap_or_default();
+        self.clusterer.restore_text_bounds(bounds);
+        self.clusterer.has_all_texts(bounds)
     }
 
     /// Merges texts of another table. Its centroids from number `first` on have these numbers here.
