@@ -23,7 +23,7 @@ fn outcomes(lines: &[u8], buffer: usize) -> (Vec<String>, u64) {
     let reader = BufReader::with_capacity(buffer, lines);
     let mut source = JsonLines::new(reader, "fuzz.jsonl".into(), &limits);
     let config = Config { page: limits, ..Config::default() };
-    let reader = PageReader::new(&config, true).expect("right settings");
+    let reader = PageReader::new(&config).expect("right settings");
     let mut outcomes = Vec::new();
     let mut more = true;
     while more {

@@ -22,7 +22,7 @@ fn outcomes(file: &[u8], buffer: usize) -> Vec<String> {
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, ..PageConfig::default() };
     let mut source = WarcReader::new(BufReader::with_capacity(buffer, file), "fuzz.warc".into(), &limits);
     let config = Config { page: limits, ..Config::default() };
-    let reader = PageReader::new(&config, true).expect("right settings");
+    let reader = PageReader::new(&config).expect("right settings");
     let mut outcomes = Vec::new();
     let (mut more, mut last) = (true, 0);
     while more {
