@@ -92,8 +92,8 @@ impl Extractor {
         work: &mut Work,
     ) -> Result<Document, ExtractError> {
         self.chooser.choose(html, syntax, work)?;
+        let in_data = self.chooser.text_in_data(html, work)?;
         let page = self.chooser.main_text(html);
-        let in_data = if self.chooser.is_nearly_empty() { page.in_data() } else { Vec::new() };
         let mut document = Document { title: page.title(), ..Document::default() };
         self.is_from_data = !in_data.is_empty();
         if self.is_from_data {

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::extract::main_text::features::consent;
+use crate::extract::main_text::features::{consent, source};
 use crate::extract::parse::count::Counts;
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::segment::Segment;
@@ -36,6 +36,9 @@ const LEVELS_MAX: usize = 3;
 /// what pops up over an article is shorter.
 const NAMED_BYTES_MIN: u32 = 400;
 const NAMED_PART: u64 = 4;
+
+/// Blocks of prose from which hidden dialogs may be the text of a page without other text.
+const DIALOG_BLOCKS_MIN: usize = 3;
 
 /// Bytes of a hidden element's source that are searched for words of consent.
 const CONSENT_BYTES: u32 = 2_000;
@@ -68,7 +71,7 @@ pub(super) fn parts_of_text(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32>
         visible_prose(tree) + candidates.iter().map(|hidden| u64::from(hidden.counts.bytes)).sum::<u64>();
     let last = last_descendants(tree);
     let belongs = |hidden: &Hidden| {
-        let (bytes, names) = (u64::from(hidden.counts.bytes), hidden.hints & OUT);
+        let (bytes, names) = (u64::from(hidden.counts.bytes), names_against(html, hidden));
         let is_most = bytes * 2 > all && names & (hints::POPUP | hints::CONSENT) == 0;
         let is_misnamed = names == hints::POPUP
             && !hidden.is_dialog
@@ -79,10 +82,21 @@ pub(super) fn parts_of_text(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32>
     };
     let mut found: Vec<u32> =
         candidates.into_iter().filter(|hidden| belongs(hidden)).map(|hidden| hidden.at).collect();
-    found.extend(short_sections(tree, &last, chosen, all));
+    found.extend(short_sections(html, tree, &last, chosen, all));
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Returns the names of an element that speak against it. A name of consent counts only if the words confirm it:
+/// `cmp-` begins every class of Adobe Experience Manager.
+fn names_against(html: &str, hidden: &Hidden) -> Hints {
+    match hidden.hints & OUT {
+        names if names & hints::CONSENT != 0 && !hidden.is_dialog && !asks_for_consent(html, hidden) => {
+            names & !(hints::CONSENT | hints::POPUP)
+        }
+        names => names,
+    }
 }
 
 fn asks_for_consent(html: &str, hidden: &Hidden) -> bool {
@@ -93,10 +107,10 @@ fn asks_for_consent(html: &str, hidden: &Hidden) -> bool {
 /// Returns the offsets of sections that are too short to be prose one by one: elements with the same structural
 /// signature, each below a line of its own, that together are prose and are next to the text or are most of it. `all`
 /// is the number of bytes of prose on the page.
-fn short_sections(tree: &Tree, last: &[u32], chosen: &[u32], all: u64) -> Vec<u32> {
+fn short_sections(html: &str, tree: &Tree, last: &[u32], chosen: &[u32], all: u64) -> Vec<u32> {
     let is_below_line = |hidden: &&Hidden| {
         let above = (hidden.block as usize).checked_sub(1).and_then(|above| tree.blocks.get(above));
-        hidden.hints & OUT == 0
+        names_against(html, hidden) == 0
             && !hidden.is_dialog
             && hidden.tag != Tag::Button
             && above.is_some_and(|above| !is_prose(above))
@@ -149,10 +163,22 @@ fn is_prose(block: &Block) -> bool {
 }
 
 /// Returns the bytes of prose that the page shows outside of dialogs.
-fn visible_prose(tree: &Tree) -> u64 {
+pub(super) fn visible_prose(tree: &Tree) -> u64 {
     let is_in_dialog = in_dialogs(tree);
     let shown = tree.blocks.iter().filter(|block| is_prose(block) && !is_in_dialog[block.node as usize]);
     shown.map(|block| u64::from(block.counts.bytes)).sum()
+}
+
+/// Returns the bytes of prose of a page whose hidden elements are read. Prose in dialogs counts only if there are several
+/// blocks of it, and none of them asks for consent.
+pub(super) fn opened_prose(html: &str, tree: &Tree) -> u64 {
+    let is_in_dialog = in_dialogs(tree);
+    let within = tree.blocks.iter().filter(|block| is_prose(block) && is_in_dialog[block.node as usize]);
+    let within: Vec<&Block> = within.collect();
+    let speaks = |block: &&Block| consent::speaks(source(tree, block, html.as_bytes()));
+    let is_text = within.len() >= DIALOG_BLOCKS_MIN && !within.iter().any(speaks);
+    let in_dialogs: u64 = within.iter().map(|block| u64::from(block.counts.bytes)).sum();
+    visible_prose(tree) + if is_text { in_dialogs } else { 0 }
 }
 
 /// Returns for each node whether it is in a dialog or is one. Parents come before their children, so each node needs
@@ -283,6 +309,33 @@ mod tests {
                 assert!(text.contains("Shopkeepers") && text.contains("cannery"), "{body}: {text}");
             }
         }
+    }
+
+    /// `cmp-` begins every class of Adobe Experience Manager, whose collapsed panels were taken for consent banners.
+    #[test]
+    fn collapsed_sections_named_after_consent_are_kept_unless_they_ask_for_it() {
+        let panel = |text: &str| {
+            format!(
+                "<h3><button>More</button></h3><div class=cmp-accordion__panel aria-hidden=true>{text}</div>"
+            )
+        };
+        let text = text_of(&[FERRY, PIER, STORM].map(panel).concat());
+        assert!(
+            text.contains("gearbox") && text.contains("Shopkeepers") && text.contains("cannery"),
+            "{text}"
+        );
+        let ask =
+            "<p>We use cookies, with your consent, to show advertising and to measure how it performs.</p>";
+        let text =
+            text_of(&format!("<article>{FERRY}<div class=cmp-text hidden>{ask}</div>{PIER}</article>"));
+        assert!(text.contains("gearbox") && !text.contains("advertising"), "{text}");
+    }
+
+    /// A browser does not show a `<dialog>` that is not open.
+    #[test]
+    fn closed_dialogs_are_left_out() {
+        let text = text_of(&format!("<div>{FERRY}{PIER}<dialog>{OFFER}</dialog></div>"));
+        assert!(text.contains("gearbox") && !text.contains("address"), "{text}");
     }
 
     /// The headings of an accordion are buttons, and were lost with all other buttons.

@@ -28,7 +28,7 @@ use crate::extract::config::{ExtractConfig, ExtractError};
 use crate::extract::document::{PageBlock, Paragraph};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Tree;
-use crate::extract::parse::{Builder, Show, Stack, Syntax, scan};
+use crate::extract::parse::{Builder, Show, Stack, Syntax, entities, scan};
 use features::Names;
 pub(super) use features::{build_tables, phrases};
 use leitong_base::work::{TooMuchWork, Work};
@@ -80,11 +80,6 @@ impl MainText<'_> {
     pub(super) fn blocks(&self) -> Vec<PageBlock> {
         write::blocks(self.html, self.tree, self.chosen)
     }
-
-    /// Returns the text in linked data or in a script's state; empty if there is none.
-    pub(super) fn in_data(&self) -> Vec<Paragraph> {
-        in_data::text(self.html, self.tree)
-    }
 }
 
 /// Chooses the main text of pages. Keeps its buffers from page to page.
@@ -132,6 +127,25 @@ impl Chooser {
     /// Returns true if next to nothing was chosen.
     pub(super) fn is_nearly_empty(&self) -> bool {
         self.selection.is_nearly_empty(&self.tree)
+    }
+
+    /// Returns the text of `html` that is in linked data, in a script's state or in a page within the page, if next to
+    /// nothing else was chosen; otherwise nothing.
+    pub(super) fn text_in_data(&self, html: &str, work: &mut Work) -> Result<Vec<Paragraph>, ExtractError> {
+        if !self.is_nearly_empty() {
+            return Ok(Vec::new());
+        }
+        let found = in_data::text(html, &self.tree);
+        let inner = self.tree.head.inner_page.filter(|_| found.is_empty());
+        let inner = inner.and_then(|inner| html.get(inner.start as usize..inner.end as usize));
+        let Some(source) = inner else { return Ok(found) };
+        let mut inner = String::with_capacity(source.len());
+        entities::decode_into(source, &mut inner);
+        let mut chooser = Self::new(&self.config, false);
+        chooser.choose(&inner, Syntax::Html, work)?;
+        let (bytes, kept) = (chooser.selection.bytes(&chooser.tree), self.selection.bytes(&self.tree));
+        let is_text = bytes >= PROSE_MIN && bytes > 4 * kept;
+        Ok(if is_text { chooser.main_text(&inner).paragraphs() } else { found })
     }
 
     /// Parses `html` and chooses among its blocks. Also reads hidden parts that belong to the text, or all hidden parts
@@ -215,13 +229,16 @@ impl Chooser {
         scan::scan(html.as_bytes(), &mut builder)
     }
 
-    /// Parses again with hidden nodes and `<noscript>`, if that gives clearly more text. This is for pages that a
-    /// script shows or builds, such as threads of Discourse. Otherwise restores the tree from which blocks were chosen,
-    /// with the hidden parts that begin at `shown`.
+    /// Parses again with hidden nodes, `<noscript>` and `<template>`, if that gives clearly more text, or clearly more
+    /// prose than a page with menus shows. This is for pages that a script shows or builds, such as threads of Discourse.
+    /// Otherwise restores the tree from which blocks were chosen, with the hidden parts that begin at `shown`.
     fn parse_hidden(&mut self, html: &str, shown: &[u32], work: &mut Work) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
+        let prose = hidden::visible_prose(&self.tree).max(self.selection.bytes(&self.tree).into());
         self.parse(html, Show::Everything, work)?;
-        if self.tree.bytes() > 4 * visible.max(40) {
+        if self.tree.bytes() > 4 * visible.max(40)
+            || hidden::opened_prose(html, &self.tree) > 4 * prose.max(100)
+        {
             return Ok(true);
         }
         self.parse(html, Show::Also(shown), work)?;
@@ -232,6 +249,43 @@ impl Chooser {
 #[cfg(test)]
 mod tests {
     use crate::extract::{ExtractConfig, extract};
+
+    const SENTENCES: [&str; 6] = [
+        "The ferry between the bay and the outer islands will stop running at the end of October, the harbour board said.",
+        "Passengers have complained for years about cancelled crossings, but the board blamed a worn gearbox.",
+        "A replacement vessel could be chartered, although its draught is too deep for the old stone pier.",
+        "Shopkeepers fear that deliveries of flour will become irregular, and several families have moved inland.",
+        "The council promised to look for money, while the union offered two trawlers that may carry mail and people.",
+        "A decision is expected before the spring tide, when engineers want to measure the silt below the cannery.",
+    ];
+
+    /// Pages whose text is only in such elements gave no text: their menus are longer than the text, so it was not
+    /// looked for.
+    #[test]
+    fn a_text_that_only_a_script_shows_is_found_next_to_menus() {
+        let article = SENTENCES.map(|text| format!("<p>{text}</p>")).concat();
+        let escaped = article.replace('<', "&lt;");
+        let menu = "<li><a href=/a>Harbour and islands</a><li><a href=/b>Weather and tides</a>".repeat(8);
+        for (part, is_text) in [
+            (format!("<noscript>{article}</noscript>"), true),
+            (format!("<template id=page>{article}</template>"), true),
+            (format!("<div class='modal popup' hidden>{article}</div>"), true),
+            (format!("<dialog>{article}</dialog>"), true),
+            (format!("<form hidden>{article}</form>"), true),
+            (format!("<iframe srcdoc=\"{article}\"></iframe>"), true),
+            (format!("<iframe srcdoc='{escaped}'></iframe>"), true),
+            (format!("<div class=popup hidden><p>{}</p></div>", SENTENCES[0]), false),
+            (format!("<p>{}</p><template>{article}</template>", SENTENCES[0].repeat(3)), false),
+            (format!("<p>{}</p><iframe srcdoc='{escaped}'></iframe>", SENTENCES[0].repeat(3)), false),
+        ] {
+            let html = format!(
+                "<title>Ferry</title><nav><ul>{menu}</ul></nav><main><h1>Ferry</h1>{part}</main><footer>Harbour</footer>"
+            );
+            let text = extract(&html, &ExtractConfig::default()).expect("within the limits").text();
+            let found = SENTENCES[1..].iter().filter(|sentence| text.contains(*sentence)).count();
+            assert_eq!(found, if is_text { 5 } else { 0 }, "{part}: {text}");
+        }
+    }
 
     /// In one theme of API documentation signatures and summaries were lost, because classes such as `details`, `info`
     /// and `member` speak of other things elsewhere. The same page in an older theme was then no copy. Without the

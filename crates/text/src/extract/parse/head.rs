@@ -73,6 +73,14 @@ impl Builder<'_> {
         }
     }
 
+    /// Reads a page within the page; the longest one is kept.
+    pub(in crate::extract) fn inner_page(&mut self, page: &[u8]) {
+        let length = |segment: Segment| (segment.end - segment.start) as usize;
+        if self.tree.head.inner_page.map_or(0, length) < page.len() {
+            self.tree.head.inner_page = self.range_of(page);
+        }
+    }
+
     pub(in crate::extract) fn meta(&mut self, attributes: &Attributes<'_>) {
         if let Some((kind, rank)) = marks::from_meta(attributes) {
             let end = attributes.content_start + attributes.content.len();

@@ -174,7 +174,7 @@ impl<'a> Builder<'a> {
             Show::Everything => true,
             Show::Also(shown) => shown.binary_search(&index(attributes.start)).is_ok(),
         };
-        let is_unseen = is_hidden(attributes)
+        let is_unseen = is_hidden(tag, attributes)
             || (tag == Tag::Button && !self.begins_heading())
             || (tag.is(flag::BLOCK) && self.is_in_slotless());
         is_unseen && tag != Tag::Body && !is_shown()
@@ -282,7 +282,9 @@ impl<'a> Builder<'a> {
             _ => 0,
         };
         let is_unseen = self.is_unseen(tag, attributes);
-        let is_shadow = tag == Tag::Template && attributes.shadow && self.may_begin_shadow_tree();
+        // A script may show any template; it is read like a shadow tree if all hidden content is.
+        let is_shadow = tag == Tag::Template
+            && (self.keeps_hidden() || (attributes.shadow && self.may_begin_shadow_tree()));
         if (tag.is(flag::SKIP) && !is_shadow) || is_unseen || is_mark(tag, attributes.class) {
             features |= open::SKIPPED;
         }
@@ -402,9 +404,9 @@ impl<'a> Builder<'a> {
                 hints &= !hints::SHARE;
             }
             match self.show {
-                Show::Everything if is_hidden(attributes) => hints |= hints::HIDDEN,
+                Show::Everything if is_hidden(tag, attributes) => hints |= hints::HIDDEN,
                 // It belongs to the text, whatever its name.
-                Show::Also(_) if is_hidden(attributes) => hints &= !hints::POPUP,
+                Show::Also(_) if is_hidden(tag, attributes) => hints &= !hints::POPUP,
                 _ => {}
             }
         }

@@ -36,6 +36,10 @@ pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) start: usize,
     /// `hidden` or `aria-hidden=true`.
     pub(in crate::extract) hidden: bool,
+    /// `open`, without which a `<dialog>` is not shown.
+    pub(in crate::extract) open: bool,
+    /// `srcdoc` of `<iframe>`, a page within the page.
+    pub(in crate::extract) srcdoc: &'a [u8],
     /// Empty if it is missing or empty: see `linked`.
     pub(in crate::extract) href: &'a [u8],
     /// True if there is an `href`.
@@ -194,6 +198,8 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
             builder.linked_data(end, close);
         } else if tag == Tag::Script && is_type(found.kind, "application/json") {
             builder.state(&html[end..close]);
+        } else if tag == Tag::Iframe {
+            builder.inner_page(found.srcdoc);
         }
         return Ok(after_end_tag(html, close));
     }
@@ -412,6 +418,11 @@ fn keep<'a>(found: &mut Attributes<'a>, name: &[u8], value: &'a [u8], start: usi
             found.hidden |= !value.eq_ignore_ascii_case(b"until-found");
             return;
         }
+        (4, b'o') if name.eq_ignore_ascii_case(b"open") => {
+            found.open = true;
+            return;
+        }
+        (6, b's') if name.eq_ignore_ascii_case(b"srcdoc") => &mut found.srcdoc,
         (11, b'a') if name.eq_ignore_ascii_case(b"aria-hidden") => {
             found.hidden |= value.eq_ignore_ascii_case(b"true");
             return;

@@ -133,6 +133,8 @@ pub(in crate::extract) struct Head {
     pub(in crate::extract) body: Option<Segment>,
     /// The longest initial state of a script: JSON, or an attribute with references.
     pub(in crate::extract) state: Option<Segment>,
+    /// The longest page within the page (`srcdoc`).
+    pub(in crate::extract) inner_page: Option<Segment>,
     /// Kinds of page that the page declares, as bits of [`declared`].
     pub(in crate::extract) declared: u8,
 }

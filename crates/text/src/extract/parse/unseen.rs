@@ -6,11 +6,11 @@ use crate::extract::parse::entities;
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::tag::Tag;
 
-/// Returns true if the element is hidden. `visibility` does not count: large sites hide their text that way until a
-/// script has run.
-pub(in crate::extract) fn is_hidden(attributes: &Attributes<'_>) -> bool {
+/// Returns true if the element is hidden, or a dialog that is not open. `visibility` does not count: large sites hide
+/// their text that way until a script has run.
+pub(in crate::extract) fn is_hidden(tag: Tag, attributes: &Attributes<'_>) -> bool {
     // React sends parts of a page as `<div hidden id="S:0">`, and a script shows them.
-    if attributes.hidden && !attributes.id.starts_with(b"S:") {
+    if attributes.hidden && !attributes.id.starts_with(b"S:") || tag == Tag::Dialog && !attributes.open {
         return true;
     }
     attributes.style.len() >= "display:none".len() && is_display_none(attributes.style)

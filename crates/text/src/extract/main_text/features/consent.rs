@@ -177,11 +177,13 @@ impl Consent {
                         candidate.is_content = true;
                     }
                 } else if is_one && has_text {
-                    own |= bit;
-                    open[sort] = Some(found.len());
-                    let is_content = above & place::CONTENT != 0
-                        || node.hints & content != 0
-                        || title.is_some_and(|title| holds(node, title));
+                    let is_text = node.hints & content != 0 || title.is_some_and(|title| holds(node, title));
+                    // A banner may be within a text whose name speaks of consent, too.
+                    if bit == place::DIALOG || !is_text {
+                        own |= bit;
+                        open[sort] = Some(found.len());
+                    }
+                    let is_content = above & place::CONTENT != 0 || is_text;
                     let node = u32::try_from(at).unwrap_or(u32::MAX);
                     found.push(Candidate { node, is_dialog: bit == place::DIALOG, is_content });
                 }
@@ -285,6 +287,17 @@ mod tests {
                 assert!(SENTENCES.iter().all(|sentence| text.contains(sentence)), "{body}: {text}");
             }
         }
+    }
+
+    /// The name of the article counted for all of it, so the banner within it was kept.
+    #[test]
+    fn a_banner_within_a_text_named_after_consent_is_left_out() {
+        let article = SENTENCES.map(|text| format!("<p>{text}</p>")).concat();
+        let banner = "<p>We use cookies to show advertising. With your consent, partners process data.</p>";
+        let text = text_of(&format!(
+            "<h1>Ferry</h1><div><div class=gdpr-text>{article}<div id=cookie-notice>{banner}</div></div></div>"
+        ));
+        assert!(text.contains("Lawyers") && !text.contains("advertising"), "{text}");
     }
 
     /// A part of an article with such a name is a banner only if it mentions consent.

@@ -333,7 +333,7 @@ impl Features {
 }
 
 /// Returns the source from a block's first to its last segment, including the tags in between.
-fn source<'a>(tree: &Tree, block: &Block, html: &'a [u8]) -> &'a [u8] {
+pub(super) fn source<'a>(tree: &Tree, block: &Block, html: &'a [u8]) -> &'a [u8] {
     let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
     let real = |segment: &&Segment| segment.start != u32::MAX;
     let start = segments.iter().find(real).map_or(0, |segment| segment.start as usize);
