@@ -9,8 +9,8 @@ use super::name;
 use super::sender::is_han;
 use leitong_base::record::Credits;
 
-/// Chinese words before authors, each with true if it names the author outright.
-const CUES: [(&str, bool); 10] = [
+/// Chinese and Japanese words before authors, each with true if it names the author outright.
+const CUES: [(&str, bool); 22] = [
     ("作者：", true),
     ("作者:", true),
     ("作者", false),
@@ -21,6 +21,18 @@ const CUES: [(&str, bool); 10] = [
     ("撰文：", true),
     ("采写：", false),
     ("记者", false),
+    ("記者", false),
+    ("撰稿", false),
+    ("採訪", false),
+    ("文：", true),
+    ("文:", true),
+    ("文／", false),
+    ("文・", true),
+    ("文＝", true),
+    ("著者", false),
+    ("執筆", false),
+    ("筆者：", true),
+    ("ライター：", true),
 ];
 
 /// Words of notices about copying a text, and about responsibility for it. An author mentioned in such a notice is not
@@ -96,10 +108,16 @@ pub(super) fn add(names: &mut Vec<String>, mut found: String) {
 /// Splits a value that may hold several names, at commas, `and` and `、`.
 pub(super) fn split(value: &str) -> Vec<String> {
     let mut names = Vec::new();
-    let text = value.replace(" and ", ", ").replace(" & ", ", ").replace(['、', ';'], ", ");
+    let mut text = value.replace(['、', ';'], ", ");
+    for and in [" and ", " & ", " und ", " et "] {
+        text = text.replace(and, ", ");
+    }
     let mut parts = text.split(", ").map(str::trim).filter(|part| !part.is_empty()).peekable();
     while let Some(part) = parts.next() {
         let mut whole = part.to_owned();
+        if !names.is_empty() && is_job(part) {
+            continue;
+        }
         // `Jane Doe, MD, FOMA` is one person.
         while let Some(title) = parts.next_if(|next| is_title(next)) {
             whole.push_str(", ");
@@ -110,6 +128,27 @@ pub(super) fn split(value: &str) -> Vec<String> {
         }
     }
     names
+}
+
+/// Returns true for what follows a name and is not one: `Harbour Correspondent`.
+fn is_job(part: &str) -> bool {
+    const JOBS: [&str; 12] = [
+        "correspondent",
+        "reporter",
+        "editor",
+        "writer",
+        "columnist",
+        "journalist",
+        "producer",
+        "photographer",
+        "bureau",
+        "staff",
+        "contributor",
+        "redaktion",
+    ];
+    part.split_whitespace()
+        .next_back()
+        .is_some_and(|word| JOBS.iter().any(|job| word.eq_ignore_ascii_case(job)))
 }
 
 /// Returns true for letters after a name: `MD`, `Ph.D.`, `Jr.`.
@@ -153,7 +192,7 @@ fn chinese(text: &str, place: Place) -> Vec<String> {
     if text.is_ascii() || text.chars().count() > LINE_CHARS_MAX || text.contains(['摄', '攝']) {
         return names;
     }
-    if !text.contains(['作', '文', '采', '记', '撰']) {
+    if !text.contains(['作', '文', '采', '记', '撰', '記', '採', '著', '筆', 'ラ']) {
         return names;
     }
     for (cue, outright) in CUES {
@@ -198,7 +237,11 @@ fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
     let is_short = text.chars().count() <= 30;
     let in_brackets = before.rfind(['（', '(', '【']).is_some_and(|open| text[open..].chars().count() <= 40);
     match place {
-        Place::Top | Place::After => is_short || in_brackets || cue.starts_with("作者"),
+        Place::Top | Place::After => {
+            let is_field =
+                cue.ends_with('：') || text[at + cue.len()..].trim_start().starts_with(['：', ':']);
+            is_short || in_brackets || is_field || cue.starts_with("作者")
+        }
         // `本文来源：投资快报 作者：孙宁 责任编辑：NF041`.
         _ => is_short || in_brackets || (cue.starts_with("作者") && cue.ends_with(['：', ':'])),
     }
@@ -227,10 +270,14 @@ fn is_notice(text: &str) -> bool {
 /// all must look like Chinese names.
 fn people(text: &str, outright: bool) -> Vec<String> {
     let mut names = Vec::new();
-    let text = text.trim_start_matches([' ', '：', ':', '/', '|', '丨', '\u{3000}']);
+    let text = text.trim_start_matches([' ', '：', ':', '/', '|', '丨', '＝', '・', '\u{3000}']);
     let end = text.find(['）', ')', '】', ']', '，', ',', '。', '|', '；', '\n']).unwrap_or(text.len());
-    let mut parts =
-        text[..end].split([' ', '、', '/', '\u{3000}', '\u{a0}', '·']).filter(|part| !part.is_empty());
+    // `記者陳怡君／台北報導` ends with a place.
+    let reports = |place: &str| ["報導", "报道", "报导"].iter().any(|end| place.trim_end().ends_with(end));
+    let place = text[..end].split_once(['／', '/']).filter(|(_, place)| reports(place));
+    let end = place.map_or(end, |(names, _)| names.len());
+    let gaps = [' ', '、', '/', '・', '／', '＝', '\u{3000}', '\u{a0}', '·'];
+    let mut parts = text[..end].split(gaps).filter(|part| !part.is_empty());
     let mut at = 0;
     while let Some(part) = parts.next() {
         // `方 敏`: two characters with a space between them, to fill a column.
@@ -243,6 +290,9 @@ fn people(text: &str, outright: bool) -> Vec<String> {
         }
         let part = part.trim_start_matches("记者").trim_start_matches("专栏作者");
         let part = part.split("系").next().unwrap_or_default();
+        let part = ["報導", "报道", "报导", "報道", "撰稿", "編譯", "编译"]
+            .iter()
+            .fold(part, |part, end| part.strip_suffix(end).filter(|name| !name.is_empty()).unwrap_or(part));
         if is_notice(part) {
             break;
         }
@@ -262,10 +312,96 @@ fn people(text: &str, outright: bool) -> Vec<String> {
 }
 
 /// English words before an author's name.
-const BYLINES: [&str; 6] = ["written by", "posted by", "words by", "story by", "author", "by"];
+const BYLINES: [&str; 9] =
+    ["written by", "posted by", "words by", "story by", "text by", "reporting by", "words:", "author", "by"];
 
-/// Returns the authors that a line in English names: `By Jane Doe`, or `By` with the name in the next line.
-pub(super) fn byline(lines: &[Line]) -> Vec<String> {
+/// Words before an author's name in other languages. Those without a colon are prepositions: at least two words must
+/// follow, since `Von Hamburg` names a place.
+const BYLINES_OF: [(&str, &[&str]); 7] = [
+    (
+        "de",
+        &[
+            "ein artikel von",
+            "ein beitrag von",
+            "ein gastbeitrag von",
+            "ein text von",
+            "geschrieben von",
+            "verfasst von",
+            "veröffentlicht von",
+            "von",
+            "text:",
+            "text von",
+            "autor:",
+            "autorin:",
+            "autoren:",
+        ],
+    ),
+    (
+        "fr",
+        &[
+            "écrit par",
+            "rédigé par",
+            "publié par",
+            "un article de",
+            "texte :",
+            "auteur :",
+            "autrice :",
+            "par",
+        ],
+    ),
+    ("es", &["escrito por", "publicado por", "un artículo de", "texto:", "autor:", "autora:", "por"]),
+    ("pt", &["escrito por", "publicado por", "um artigo de", "texto:", "autor:", "autora:", "por"]),
+    (
+        "it",
+        &[
+            "scritto da",
+            "pubblicato da",
+            "a cura di",
+            "un articolo di",
+            "testo:",
+            "autore:",
+            "autrice:",
+            "di",
+        ],
+    ),
+    ("nl", &["geschreven door", "een artikel van", "tekst:", "auteur:", "door"]),
+    ("ru", &["автор:", "автор статьи:", "текст:"]),
+];
+
+/// Returns the length of `cue` at the start of `line`, in any case.
+fn cue_length(line: &str, cue: &str) -> Option<usize> {
+    let mut rest = line.chars();
+    for wanted in cue.chars() {
+        let found = rest.next()?;
+        // `Auteur :` is also written without the space, which may be narrow.
+        let is_space = wanted == ' ' && found.is_whitespace();
+        (is_space || found.to_lowercase().eq([wanted])).then_some(())?;
+    }
+    Some(line.len() - rest.as_str().len())
+}
+
+/// Returns the authors that a line names in the page's language: `Von Jane Doe`, `Texte : Jane Doe`.
+fn byline_in(language: &str, line: &str) -> Vec<String> {
+    let cues =
+        BYLINES_OF.iter().find(|(known, _)| language.starts_with(known)).map_or(&[][..], |(_, cues)| cues);
+    for cue in cues {
+        let Some(length) = cue_length(line, cue) else { continue };
+        let rest = &line[length..];
+        let is_field = cue.ends_with(':');
+        if !is_field && !rest.starts_with(char::is_whitespace) {
+            continue;
+        }
+        let names = people_of_byline(rest.trim_start());
+        if is_field || names.iter().all(|name| name.contains(' ')) {
+            return names;
+        }
+    }
+    Vec::new()
+}
+
+/// Returns the authors that a line in English or in the page's language names: `By Jane Doe`, or `By` with the name in
+/// the next line.
+pub(super) fn byline(lines: &[Line], language: Option<&str>) -> Vec<String> {
     let is_place = |line: &&Line| matches!(line.place, Place::Top | Place::First);
     let mut lines = lines.iter().filter(is_place).map(|line| line.text.trim()).peekable();
     while let Some(line) = lines.next() {
@@ -273,7 +409,19 @@ pub(super) fn byline(lines: &[Line]) -> Vec<String> {
             let is_cue = line.get(..cue.len()).is_some_and(|found| found.eq_ignore_ascii_case(cue));
             is_cue && !line[cue.len()..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '\''))
         });
-        let Some(cue) = cue else { continue };
+        let Some(cue) = cue else {
+            // `Posted on 3 May 2025 by Jane Doe`.
+            let after = super::date::find_at(line).map_or("", |(.., end)| &line[end..]);
+            let after = after.trim_start_matches([' ', ',', '|', '·', '•']);
+            let named = after.strip_prefix("by ").or_else(|| after.strip_prefix("By "));
+            if let Some(names) = named.map(people_of_byline).filter(|names| !names.is_empty()) {
+                return names;
+            }
+            match language.map(|language| byline_in(language, line)).filter(|names| !names.is_empty()) {
+                Some(names) => return names,
+                None => continue,
+            }
+        };
         let rest = line[cue.len()..].trim_start_matches([':', ' ']);
         let value = if rest.is_empty() { lines.peek().copied().unwrap_or_default() } else { rest };
         let names = people_of_byline(value);
@@ -297,11 +445,31 @@ fn people_of_byline(value: &str) -> Vec<String> {
     for end in [" on ", " in ", " Updated", " Published", " Last ", " updated", " published", " Posted"] {
         value = value.split(end).next().unwrap_or_default();
     }
+    // `Words: Jane Doe. Photographs: Ann Lee`, `Written by Jane Doe on` before a date.
+    for end in [". Photo", " Photo", ". Pictures", " Pictures", ". Illustr", ". Fotos", " Fotos", ". Foto"] {
+        value = value.split(end).next().unwrap_or_default();
+    }
+    for end in [" on", " at", " am", " le", " el", " em", " il", " op"] {
+        value = value.strip_suffix(end).filter(|name| name.contains(' ')).unwrap_or(value);
+    }
     let is_name = |word: &str| {
         word.starts_with(|c: char| c.is_uppercase())
             || matches!(
                 word,
-                "and" | "&" | "de" | "van" | "von" | "der" | "la" | "di" | "del" | "da" | "al" | "bin"
+                "and"
+                    | "und"
+                    | "et"
+                    | "&"
+                    | "de"
+                    | "van"
+                    | "von"
+                    | "der"
+                    | "la"
+                    | "di"
+                    | "del"
+                    | "da"
+                    | "al"
+                    | "bin"
             )
     };
     let words = value.split_whitespace();
@@ -342,6 +510,10 @@ mod tests {
             ("（作者：南帆，系福建师范大学文艺批评研究中心特约研究员）", Place::Last, &["南帆"]),
             ("转载请注明出处 作者 张三丰", Place::Last, &["张三丰"]),
             ("作者：A-肖老师", Place::Top, &["A-肖老师"]),
+            ("2024/11/05 06:30　中央社記者李曉燕報導", Place::Top, &["李曉燕"]),
+            ("2024年11月5日 6時30分　滨海新聞　編集部　記者：田中一郎", Place::Top, &["田中一郎"]),
+            ("文・田中一郎", Place::Top, &["田中一郎"]),
+            ("2024-12-07 10:15　記者陳怡君／台北報導", Place::Top, &["陳怡君"]),
         ] {
             assert_eq!(authors(text, place), expected, "{text}");
         }
@@ -391,10 +563,40 @@ mod tests {
 
     #[test]
     fn bylines_are_lines_of_their_own() {
-        let authors = |text: &str| byline(&[Line { text: text.to_owned(), place: Place::Top }]);
+        let authors = |text: &str| byline(&[Line { text: text.to_owned(), place: Place::Top }], None);
         assert_eq!(authors("By Jane Doe"), ["Jane Doe"]);
         assert_eq!(authors("By Jane Doe | May 3, 2025"), ["Jane Doe"]);
         assert_eq!(authors("By JANE DOE May 3, 2025, 8 a.m."), ["JANE DOE"]);
         assert_eq!(authors("By the time that she came, all was over"), [""; 0]);
+        assert_eq!(authors("By Jane Doe, Harbour Correspondent"), ["Jane Doe"]);
+        assert_eq!(authors("Written by Jane Doe on 3 May 2025"), ["Jane Doe"]);
+        assert_eq!(authors("Words: Jane Doe. Photographs: Ann Lee"), ["Jane Doe"]);
+        assert_eq!(authors("Posted on 3 May 2025 by Jane Doe"), ["Jane Doe"]);
+        assert_eq!(authors("On 3 May 2025 by noon all was over"), [""; 0]);
+    }
+
+    /// Authors of pages in other languages than English and Chinese were found in markup only.
+    #[test]
+    fn bylines_are_read_in_the_language_of_the_page() {
+        let authors = |language, text: &str| {
+            byline(&[Line { text: text.to_owned(), place: Place::Top }], Some(language))
+        };
+        for (language, text, expected) in [
+            ("de", "Von Jana Doll", &["Jana Doll"][..]),
+            ("de-AT", "Ein Beitrag von Jana Doll und Karl Roth, 3. März 2025", &["Jana Doll", "Karl Roth"]),
+            ("de", "Text: Jana Doll", &["Jana Doll"]),
+            ("de", "Von Hamburg", &[]),
+            ("de", "Von Hand gemacht", &[]),
+            ("de", "Vonjana Doll", &[]),
+            ("fr", "Par Jeanne Dol", &["Jeanne Dol"]),
+            ("fr", "Écrit par Jeanne Dol le 3 mai 2025", &["Jeanne Dol"]),
+            ("fr", "Par ailleurs, le port reste fermé", &[]),
+            ("es", "Por Juana Dol", &["Juana Dol"]),
+            ("it", "A cura di Gianna Dol", &["Gianna Dol"]),
+            ("ru", "Автор: Жанна Доль", &["Жанна Доль"]),
+            ("en", "Von Jana Doll", &[]),
+        ] {
+            assert_eq!(authors(language, text), expected, "{text}");
+        }
     }
 }

@@ -39,6 +39,25 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
+/// Names of months in German, French, Spanish, Portuguese, Italian, Dutch and Russian, as far as English has others.
+const MONTHS_ELSEWHERE: [&str; 12] = [
+    "januar|jänner|janvier|janv|enero|ene|janeiro|gennaio|gen|januari|января",
+    "februar|feber|février|fevrier|févr|febrero|fevereiro|fev|febbraio|februari|февраля",
+    "märz|maerz|mär|mars|marzo|março|maart|mrt|марта",
+    "avril|avr|abril|abr|aprile|апреля",
+    "mai|mayo|maio|maggio|mag|mei|мая",
+    "juni|juin|junio|junho|giugno|giu|июня",
+    "juli|juillet|juil|julio|julho|luglio|lug|июля",
+    "août|aout|agosto|ago|augustus|августа",
+    "septembre|septiembre|setiembre|setembro|set|settembre|сентября",
+    "oktober|okt|octobre|octubre|outubro|out|ottobre|ott|октября",
+    "novembre|noviembre|novembro|ноября",
+    "dezember|dez|décembre|decembre|déc|diciembre|dic|dezembro|dicembre|декабря",
+];
+
+/// Longest name of a month in bytes.
+const MONTH_BYTES_MAX: usize = 20;
+
 /// Returns the first date in `text`.
 pub(super) fn find(text: &str) -> Option<PublicationTime> {
     find_at(text).map(|(_, found, _)| found)
@@ -111,8 +130,9 @@ impl Cursor<'_> {
             return None;
         }
         let start = self.at;
-        if let Some(mark) = self.separator(&["/", ".", "-"]) {
-            let (second, _) = self.number(2)?;
+        if let Some(mark) = self.separator(&["/", ".", "-"])
+            && let Some((second, _)) = self.number(2)
+        {
             self.separator(&[mark])?;
             let (year, digits) = self.number(4)?;
             // 4/5 does not show which number is the month.
@@ -132,17 +152,19 @@ impl Cursor<'_> {
 
     /// Reads `st November, 2026`, after a day.
     fn day_first(&mut self, day: u8) -> Option<PublicationTime> {
-        for ending in ["st", "nd", "rd", "th"] {
+        for ending in ["st", "nd", "rd", "th", "er"] {
             if self.word(ending) {
                 break;
             }
         }
-        self.spaces(2);
-        self.word("of");
         self.separator(&["-", ".", "/"]);
+        self.spaces(2);
+        let _ = self.word("of") || self.word("de");
         self.spaces(2);
         let month = self.month()?;
         self.separator(&[",", ".", "-", "/"]);
+        self.spaces(2);
+        let _ = self.word("de");
         self.spaces(2);
         let (year, digits) = self.number(4)?;
         (digits == 4).then(|| PublicationTime::day(year.into(), month, day))?
@@ -282,14 +304,19 @@ impl Cursor<'_> {
     /// Reads a month's name, or its first letters.
     fn month(&mut self) -> Option<u8> {
         let rest = &self.bytes[self.at..];
-        let letters = rest.iter().take(10).take_while(|byte| byte.is_ascii_alphabetic()).count();
-        let word = rest[..letters].to_ascii_lowercase();
+        let is_letter = |byte: &&u8| byte.is_ascii_alphabetic() || **byte >= 0x80;
+        let letters = rest.iter().take(MONTH_BYTES_MAX).take_while(is_letter).count();
+        let word = std::str::from_utf8(&rest[..letters]).ok()?.to_lowercase();
         let is_month = |month: &&str| {
-            word == month.as_bytes()
-                || (letters == 3 && month.as_bytes().starts_with(&word))
-                || (word == b"sept" && **month == *"september")
+            word == **month
+                || (letters == 3 && month.starts_with(&word))
+                || (word == "sept" && **month == *"september")
         };
-        let month = MONTHS.iter().position(is_month)?;
+        let month = MONTHS.iter().position(is_month);
+        let month = month.or_else(|| {
+            let is_month = |months: &&str| letters >= 3 && months.split('|').any(|month| word == month);
+            MONTHS_ELSEWHERE.iter().position(|months| is_month(&months))
+        })?;
         self.at += letters;
         u8::try_from(month + 1).ok()
     }
@@ -368,6 +395,11 @@ mod tests {
             ("Sept 3, 2025 | 5 min read", "2025-09-03"),
             ("2007-08-20-23:59:59", "2007-08-20T23:59:59"),
             ("2026-11-21T08:00:00-99:00", "2026-11-21T08:00:00"),
+            ("5. November 2024, 06:30 Uhr", "2024-11-05T06:30"),
+            ("Publié le 1er août 2024", "2024-08-01"),
+            ("5 de noviembre de 2024", "2024-11-05"),
+            ("3. März 2025", "2025-03-03"),
+            ("14 мая 2025, 09:10", "2025-05-14T09:10"),
         ] {
             assert_eq!(read(text), expected, "{text}");
         }

@@ -148,7 +148,9 @@ impl Markup<'_> {
         let text = self.html.get(segment.start as usize..segment.end as usize).unwrap_or_default();
         let words = text.trim().trim_end_matches([':', '：']).trim_end().to_lowercase();
         let words = words.strip_suffix(" on").unwrap_or(&words);
-        ["updated", "update", "modified", "edited", "更新", "修改"].iter().any(|word| words.ends_with(word))
+        ["updated", "update", "modified", "edited", "aktualisiert", "mis à jour", "更新", "修改"]
+            .iter()
+            .any(|word| words.ends_with(word))
     }
 
     /// Returns true if the block, or one of the two short ones before it, says that something was published.
@@ -252,7 +254,7 @@ impl Markup<'_> {
         let of_lines = || author::from_lines(lines);
         let of_organisations = || of_values(&mut linked.organisations.iter().cloned());
         let of_elements = || of_elements().unwrap_or_default();
-        let byline = || author::byline(lines);
+        let byline = || author::byline(lines, language);
         let found: [&dyn Fn() -> Vec<String>; 6] = match is_chinese {
             true => [&of_lines, &of_linked, &of_elements, &of_metas, &byline, &of_organisations],
             false => [&of_linked, &of_metas, &byline, &of_elements, &of_lines, &of_organisations],

@@ -74,7 +74,7 @@ pub(super) fn from_text(document: &Document, known: Known<'_>) -> Credits {
     let language = language::detect(document, []);
     let mut credits = Credits {
         authors: match author::from_lines(&lines) {
-            authors if authors.is_empty() => author::byline(&lines),
+            authors if authors.is_empty() => author::byline(&lines, language.as_deref()),
             authors => authors,
         },
         published_at: published::from_lines(&lines, known.latest)

@@ -9,11 +9,28 @@ use super::lines::{Line, Place};
 use leitong_base::record::{PublicationTime, Timestamp};
 
 /// Words that mark a date as that of something else: 更新, "updated".
-const OTHER_DATES: [&str; 10] =
-    ["更新", "修改", "updated", "modified", "截止", "copyright", "©", "有效期", "reviewed", "备案"];
+const OTHER_DATES: [&str; 17] = [
+    "更新",
+    "修改",
+    "updated",
+    "modified",
+    "截止",
+    "copyright",
+    "©",
+    "有效期",
+    "reviewed",
+    "备案",
+    "aktualisiert",
+    "geändert",
+    "mis à jour",
+    "modifié",
+    "actualizad",
+    "atualizad",
+    "aggiornat",
+];
 
 /// Words that mark a date as that of publication.
-const CUES: [&str; 14] = [
+const CUES: [&str; 22] = [
     "发布",
     "發布",
     "發佈",
@@ -28,6 +45,14 @@ const CUES: [&str; 14] = [
     "来源",
     "來源",
     "首发",
+    "veröffentlicht",
+    "erschienen",
+    "publié",
+    "publicad",
+    "pubblicat",
+    "公開",
+    "掲載",
+    "опубликован",
 ];
 
 /// Maximum length in characters of a line that is mainly a date.

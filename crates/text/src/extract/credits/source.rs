@@ -16,7 +16,7 @@ pub(super) struct Source {
 }
 
 /// Words before a publisher, each with true if a colon or the like must be in between.
-const CUES: [(&str, bool); 17] = [
+const CUES: [(&str, bool); 19] = [
     ("来源", true),
     ("來源", true),
     ("稿源", true),
@@ -34,13 +34,15 @@ const CUES: [(&str, bool); 17] = [
     ("原载", false),
     ("首发于", false),
     ("首發於", false),
+    ("出典", true),
+    ("출처", true),
 ];
 
 /// Last characters of the cues.
-const LAST_CHARACTERS: [char; 10] = ['源', '处', '處', '自', '载', '載', '于', '於', '發', '发'];
+const LAST_CHARACTERS: [char; 12] = ['源', '处', '處', '自', '载', '載', '于', '於', '發', '发', '典', '처'];
 
 /// Characters of which every cue has one.
-const TELLING_CHARACTERS: [char; 8] = ['源', '自', '处', '處', '载', '載', '首', '摘'];
+const TELLING_CHARACTERS: [char; 10] = ['源', '自', '处', '處', '载', '載', '首', '摘', '典', '처'];
 
 /// Words allowed right before a cue. With any other Chinese character, the cue is about something else: 图片来源, 数据来源.
 const BEFORE_CUES: [&str; 18] = [
@@ -76,6 +78,9 @@ const ENGLISH_CUES: [&str; 22] = [
     "reposted from ",
     "syndicated from ",
 ];
+
+/// News agencies that write their names in small letters.
+const AGENCIES: [&str; 5] = ["dpa", "afp", "epd", "kna", "sid"];
 
 /// Returns the publisher that a line names.
 pub(super) fn from_line(text: &str, place: Place) -> Option<Source> {
@@ -196,12 +201,13 @@ fn english(text: &str, place: Place) -> Option<Source> {
     let bytes = text.as_bytes();
     let holds_cue = memchr::memchr_iter(b'd', bytes)
         .any(|at| at > 0 && bytes[at - 1] == b'e' && bytes.get(at + 1) == Some(&b' '));
-    if !holds_cue && !text.starts_with(['S', 's']) {
+    if !holds_cue && !text.starts_with(['S', 's', 'Q', 'q', 'F', 'f']) {
         return None;
     }
     let small = text.to_ascii_lowercase();
-    if let Some(rest) = small.strip_prefix("source: ").filter(|_| matches!(place, Place::Last | Place::After))
-    {
+    let labels = ["source: ", "source : ", "source\u{a0}: ", "quelle: ", "quellen: ", "fuente: ", "fonte: "];
+    let rest = labels.iter().find_map(|label| small.strip_prefix(label));
+    if let Some(rest) = rest.filter(|_| matches!(place, Place::Last | Place::After)) {
         return english_name(text, 0, text.len() - rest.len());
     }
     ENGLISH_CUES.iter().find_map(|cue| {
@@ -223,7 +229,9 @@ fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
     let is_month = super::date::is_month(raw.split(' ').next().unwrap_or_default());
     // A name has capitals, or is a host name; with a year it is a date.
     let is_name = raw.split(' ').count() <= 6
-        && (raw.starts_with(|c: char| c.is_uppercase() || c == '“' || c == '"') || raw.contains('.'))
+        && (raw.starts_with(|c: char| c.is_uppercase() || c == '“' || c == '"')
+            || raw.contains('.')
+            || AGENCIES.contains(&raw))
         && !is_month
         && raw.bytes().filter(u8::is_ascii_digit).count() < 4;
     let publisher = name::publisher(raw).filter(|_| is_name)?;
@@ -303,5 +311,19 @@ mod tests {
         assert_eq!(publisher(cited, Place::Last), "上海证券报");
         assert_eq!(publisher(cited, Place::Within), "");
         assert_eq!(publisher("来源|广州参考、羊城晚报", Place::Within), "广州参考、羊城晚报");
+    }
+
+    #[test]
+    fn the_last_line_names_its_source_in_other_languages() {
+        for (text, expected) in [
+            ("Quelle: dpa", "dpa"),
+            ("Quelle: Wetterdienst der Küste", "Wetterdienst der Küste"),
+            ("Source : Agence du Littoral", "Agence du Littoral"),
+            ("Fuente: Diario de la Costa", "Diario de la Costa"),
+            ("出典：朝霧新聞", "朝霧新聞"),
+            ("Quelle: eigene Berechnung", ""),
+        ] {
+            assert_eq!(publisher(text, Place::Last), expected, "{text}");
+        }
     }
 }
