@@ -44,9 +44,11 @@ const SAFE: Meanings = 1 << 24;
 const PLEASE: Meanings = 1 << 25;
 /// Tells how something works in general. A wall says what happens here and now.
 const EXPLAINS: Meanings = 1 << 26;
+const BLOCKER: Meanings = 1 << 27;
+const OFF: Meanings = 1 << 28;
 
 /// The meanings that a sentence of each kind of wall combines: all of the first, and one of the second.
-const SENTENCES: [(Wall, Meanings, Meanings); 9] = [
+const SENTENCES: [(Wall, Meanings, Meanings); 10] = [
     (Wall::Region, PLACE | REFUSAL, YOU | ASKED),
     (Wall::Consent, DATA | CHOICE, GO_ON),
     (Wall::Consent, AGE | ENTER, !0),
@@ -55,6 +57,7 @@ const SENTENCES: [(Wall, Meanings, Meanings); 9] = [
     (Wall::Blocked, REQUESTS | TOO_MANY, YOU | WAIT),
     (Wall::Blocked, BROWSER | CHECKING, SAFE),
     (Wall::Error, WORK | NOW, SITE),
+    (Wall::Blocked, BLOCKER, OFF),
     (Wall::Shell, SCRIPTS | SWITCH, !0),
 ];
 
@@ -87,6 +90,8 @@ fn meaning(name: &str) -> Option<Meanings> {
         "CHECKING" => CHECKING,
         "SAFE" => SAFE,
         "PLEASE" => PLEASE,
+        "BLOCKER" => BLOCKER,
+        "OFF" => OFF,
         "EXPLAINS" => EXPLAINS,
         _ => return None,
     })
