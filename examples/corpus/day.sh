@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # One day of a corpus: what a crawler stored today becomes Markdown for training.
 #
-#   day.sh OUT CRAWL...        CRAWL: WARC files, folders of them, or s3://bucket/prefix/
+#   day.sh CORPUS DAY CRAWL...        CRAWL: WARC files, folders of them, or s3://bucket/prefix/
 #
+# What it writes is in CORPUS/DAY, and the texts of all days so far are in the table CORPUS/known.
 # In one run of `leitong dedup`, main texts become Markdown, and duplicates of today and of all earlier days go. A
 # document goes only if its text is in one that stays (--verify), or if it contains a passage of a benchmark
 # (--against). Add --source-removed-max 0.9 to stop, before anything is written, if one source would lose more.
@@ -13,12 +14,13 @@ set -euo pipefail
 here=$(dirname "$0")
 leitong=${LEITONG:-leitong}
 benchmark=${BENCHMARK:-$here/benchmark.jsonl}
-out=$1
-shift
+corpus=$1
+out=$1/$2
+shift 2
 
 mkdir -p "$out"
 "$leitong" dedup \
-  --table "$out/known" --checkpoint "$out/checkpoint" \
+  --table "$corpus/known" --checkpoint "$out/checkpoint" \
   --as markdown --keep "$out/texts.jsonl.gz" --annotate --drop-undecidable \
   --drop "$out/dropped.warc.gz" \
   --verify \

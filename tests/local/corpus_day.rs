@@ -7,11 +7,13 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::common::{name, run};
+use crate::common::{name, run, write};
 
-fn day(out: &Path) -> Output {
+const CRAWL: &str = "examples/corpus/crawl.warc.gz";
+
+fn day(corpus: &Path, day: &str, crawl: &str) -> Output {
     let mut command = Command::new("examples/corpus/day.sh");
-    command.args([name(out), "examples/corpus/crawl.warc.gz"]).env("LEITONG", env!("CARGO_BIN_EXE_leitong"));
+    command.args([name(corpus), day, crawl]).env("LEITONG", env!("CARGO_BIN_EXE_leitong"));
     command.output().expect("the script runs")
 }
 
@@ -37,8 +39,8 @@ fn by_url(verdicts: &[Value]) -> BTreeMap<&str, Vec<&Value>> {
 #[test]
 fn the_script_of_a_day_turns_a_crawl_into_markdown_once() {
     let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("day");
-    let first = day(&out);
+    let out = folder.path().join("monday");
+    let first = day(folder.path(), "monday", CRAWL);
     let said = String::from_utf8_lossy(&first.stderr).into_owned();
     assert!(first.status.success(), "{said}");
 
@@ -61,8 +63,19 @@ fn the_script_of_a_day_turns_a_crawl_into_markdown_once() {
     assert!(sites.contains("\ntea.example,,1,"), "{sites}");
 
     let written = std::fs::read(out.join("texts.jsonl.gz")).expect("texts");
-    let again = day(&out);
+    let again = day(folder.path(), "monday", CRAWL);
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
     assert!(again.status.success() && said.contains("already done"), "{said}");
     assert_eq!(std::fs::read(out.join("texts.jsonl.gz")).expect("texts"), written);
+
+    // The next day overwrote the texts of the first one, or had a table of its own.
+    let mut records = Vec::new();
+    let compressed = std::fs::read(CRAWL).expect("the crawl");
+    flate2::read::MultiGzDecoder::new(&*compressed).read_to_end(&mut records).expect("gzip");
+    let crawl = write(folder.path(), "tuesday.warc", records);
+    let next = day(folder.path(), "tuesday", name(&crawl));
+    assert!(next.status.success(), "{}", String::from_utf8_lossy(&next.stderr));
+    assert_eq!(std::fs::read(out.join("texts.jsonl.gz")).expect("texts"), written);
+    let texts = objects(&folder.path().join("tuesday/texts.jsonl.gz"));
+    assert_eq!(texts, Vec::<Value>::new(), "all texts are known");
 }

@@ -132,7 +132,7 @@ def main():
         os.environ |= {"LEITONG": leitong, "BENCHMARK": benchmark}
         day = os.path.join(HERE, "..", "..", "examples", "corpus", "day.sh")
         commands = {
-            "leitong, `day.sh`": lambda out: [day, out, crawl],
+            "leitong, `day.sh`": lambda out: [day, out, ".", crawl],
             trove: lambda out: [python, os.path.join(HERE, "corpora_day_datatrove.py"), crawl, benchmark, out],
         }
         figures, outputs = {name: [] for name in commands}, {}
