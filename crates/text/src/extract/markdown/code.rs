@@ -50,6 +50,11 @@ pub(super) fn language(class: &str) -> Option<String> {
     named.or(after).map(str::to_owned)
 }
 
+/// Returns the programming language that the value of a `data-language` attribute names.
+pub(super) fn named(language: &str) -> Option<String> {
+    Some(language.to_ascii_lowercase()).filter(|name| is_language(name))
+}
+
 fn is_language(name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '.' | '_');
     (1..=LANGUAGE_BYTES_MAX).contains(&name.len())

@@ -389,13 +389,15 @@ fn language(page: &Page<'_>, number: u32) -> Option<String> {
     let block = &page.tree.blocks[number as usize];
     let first = structure.spans.partition_point(|span| span.first < block.first_segment);
     let spans = structure.spans[first..].iter().take_while(|span| span.first < block.end_segment);
-    let of_code = spans.take(4).filter(|span| span.kind == SpanKind::Code).map(|span| span.value);
+    let value =
+        |value: crate::extract::parse::segment::Segment| &page.html[value.start as usize..value.end as usize];
+    let mut of_code = spans.take(4).filter(|span| span.kind == SpanKind::Code);
     let nodes = page.tree.ancestors(block.node).take(LANGUAGE_LEVELS_MAX);
-    let of_nodes = nodes.flat_map(|node| structure.of_node(node)).filter_map(|property| match property {
-        Property::Class(class) => Some(class),
+    let mut of_nodes = nodes.flat_map(|node| structure.of_node(node));
+    let of_node = |property| match property {
+        Property::Class(class) => code::language(value(class)),
+        Property::Language(name) => code::named(value(name)),
         _ => None,
-    });
-    let class =
-        |class: crate::extract::parse::segment::Segment| &page.html[class.start as usize..class.end as usize];
-    of_code.chain(of_nodes).find_map(|value| code::language(class(value)))
+    };
+    of_code.find_map(|span| code::language(value(span.value))).or_else(|| of_nodes.find_map(of_node))
 }

@@ -163,6 +163,10 @@ fn lists_quotations_and_code() {
             "<figure class='highlight go'><table><tr><td class=code><pre>x := 1\n</pre></table></figure>",
             "```go\nx := 1\n```",
         ),
+        // The language was lost where only an attribute names it, as in Shiki's code blocks.
+        ("<pre class=astro-code data-language=TS><code>let a\n</code></pre>", "```ts\nlet a\n```"),
+        ("<div class=highlight><pre data-lang='c++'>a\n</pre></div>", "```c++\na\n```"),
+        ("<pre data-language='a `b'>a\n</pre>", "```\na\n```"),
         ("<ul><li>a<pre>b\nc</pre></ul>", "- a\n\n  ```\n  b\n  c\n  ```"),
         ("<pre><div>a</div><div>  b</div></pre>", "```\na\n  b\n```"),
         ("<ol start=-2><li>a</ol><ol start=9999999999><li>b</ol>", "1. a\n\n1) b"),

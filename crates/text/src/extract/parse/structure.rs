@@ -90,6 +90,8 @@ pub(in crate::extract) enum Property {
     },
     /// The `class`, which may name a programming language.
     Class(Segment),
+    /// The programming language of a preformatted block.
+    Language(Segment),
     /// A table that is layout by its `role`.
     Presentation,
 }
@@ -192,6 +194,10 @@ impl Builder<'_> {
     /// Records the properties of the node that was just added.
     pub(super) fn record_node(&mut self, tag: Tag, attributes: &Attributes<'_>) {
         let number = |value: &[u8]| std::str::from_utf8(value).ok()?.trim().parse::<u32>().ok();
+        let class = || {
+            let class = Some(attributes.class).filter(|class| names_language(class))?;
+            self.range_of(class).map(Property::Class)
+        };
         let property = match tag {
             Tag::Ol | Tag::Li => {
                 let name = if tag == Tag::Ol { "start" } else { "value" };
@@ -206,8 +212,12 @@ impl Builder<'_> {
             Tag::Table if [&b"presentation"[..], b"none"].contains(&attributes.role) => {
                 Some(Property::Presentation)
             }
-            _ if names_language(attributes.class) => self.range_of(attributes.class).map(Property::Class),
-            _ => None,
+            Tag::Pre => {
+                let names = values(self.html, attributes.start, ["data-language", "data-lang"]);
+                let name = names.into_iter().find(|name| !name.is_empty());
+                name.map_or_else(class, |name| self.range_of(name).map(Property::Language))
+            }
+            _ => class(),
         };
         if let Some(property) = property {
             let node = self.node;
