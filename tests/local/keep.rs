@@ -332,6 +332,24 @@ fn only_new_documents_of_a_new_day_are_kept() {
     }
 }
 
+/// A file without documents had no bytes, which `zcat` and `lz4cat` call damaged.
+#[test]
+fn a_compressed_output_without_documents_is_a_whole_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = write(folder.path(), "one.jsonl", file_of(&corpus()[..1]));
+    for (extension, magic) in
+        [("gz", &[0x1f, 0x8b][..]), ("zst", &[0x28, 0xb5, 0x2f, 0xfd]), ("lz4", &[0x04, 0x22, 0x4d, 0x18])]
+    {
+        let drop = folder.path().join(format!("dropped.jsonl.{extension}"));
+        let run = dedup_files(&["--drop", drop.to_str().expect("a name")], &[&input]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let bytes = std::fs::read(&drop).expect("a file");
+        assert!(bytes.starts_with(magic), "{extension}: {bytes:?}");
+        let again = dedup_files(&[], &[&drop]);
+        assert_eq!((again.status, again.verdicts().len()), (0, 0), "{}", again.stderr);
+    }
+}
+
 #[test]
 fn impossible_options_are_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().expect("a folder");

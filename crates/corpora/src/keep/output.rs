@@ -338,6 +338,8 @@ struct CompressedFile {
     sum: Sum,
     codec: Codec,
     framing: Option<Framing>,
+    /// True until the first member.
+    is_empty: bool,
     /// Lines that are not yet compressed.
     waiting: Vec<u8>,
     /// Complete members that are not yet written, and where each ends.
@@ -370,7 +372,7 @@ impl CompressedFile {
 
     fn resume(path: &Path, extent: Extent) -> io::Result<Self> {
         let (file, sum) = Sum::open(path, Some(extent))?;
-        Ok(Self::new(path, file, sum))
+        Ok(Self { is_empty: extent.bytes == 0, ..Self::new(path, file, sum) })
     }
 
     fn new(path: &Path, file: File, sum: Sum) -> Self {
@@ -382,7 +384,7 @@ impl CompressedFile {
         };
         let path = path.to_owned();
         let [waiting, members] = [Vec::new(), Vec::new()];
-        Self { path, file, sum, codec, framing: None, waiting, members, ends: Vec::new() }
+        Self { path, file, sum, codec, framing: None, is_empty: true, waiting, members, ends: Vec::new() }
     }
 
     fn write(&mut self, record: &[u8]) -> io::Result<()> {
@@ -413,6 +415,7 @@ impl CompressedFile {
             }
             Codec::Zstd => zstd::stream::copy_encode(&*self.waiting, &mut self.members, 0)?,
         }
+        self.is_empty = false;
         self.waiting.clear();
         self.ends.push(self.members.len());
         if self.members.len() >= WRITE_BYTES { self.write_members() } else { Ok(()) }
@@ -462,6 +465,10 @@ impl CompressedFile {
 
     /// Completes the file. Only regular files are synced to disk; pipes cannot be.
     fn finish(&mut self) -> io::Result<()> {
+        // Without an empty member, `zcat` would call a file without documents damaged.
+        if self.is_empty && !matches!(self.codec, Codec::None) {
+            self.end_member()?;
+        }
         self.flush()?;
         match self.file.metadata()?.is_file() {
             true => self.file.sync_data(),
