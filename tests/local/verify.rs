@@ -110,6 +110,37 @@ fn pages_of_a_template_with_other_facts_are_kept_and_their_copies_are_not() {
     );
 }
 
+/// Pages of a template with one page on each site were dropped if only everyday words differ: between two sites, one word is
+/// an edition.
+#[test]
+fn pages_of_a_template_on_many_sites_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+    let text = |day: &str| {
+        format!(
+            "{}The shop in the old town is closed every {day} after the market. {}",
+            sentences(0..14),
+            sentences(14..40)
+        )
+    };
+    let shop = |number: usize, day: &str| {
+        page(&format!("shop-{number}"), &format!("site{number}.example"), "s", &text(day))
+    };
+    let pages: Vec<Value> = (0..12).map(|number| shop(number, days[number % 6])).collect();
+    let plain = dedup(folder.path(), &[], &pages);
+    assert_eq!(plain.kept.len(), 1, "{}", plain.run.stderr);
+    let verified = dedup(folder.path(), &["--verify"], &pages);
+    assert_eq!(verified.kept, (0..6).map(|number| format!("shop-{number}")).collect::<Vec<_>>());
+    assert!(verified.run.stderr.contains("6 documents are dropped and 5 kept"), "{}", verified.run.stderr);
+    // Two editions on many sites are copies.
+    let editions: Vec<Value> = (0..12).map(|number| shop(number, days[number % 2])).collect();
+    assert_eq!(dedup(folder.path(), &["--verify"], &editions).kept.len(), 1);
+    let table = folder.path().join("table");
+    let with_table =
+        |pages: &[Value]| dedup(folder.path(), &["--verify", "--table", name(&table)], pages).kept.len();
+    assert_eq!((with_table(&pages), with_table(&pages[3..5])), (6, 0));
+}
+
 #[test]
 fn verdicts_are_the_same_and_clusters_and_reports_say_what_was_kept() {
     let folder = tempfile::tempdir().expect("a folder");

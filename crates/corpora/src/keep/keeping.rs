@@ -203,7 +203,7 @@ impl<'a> Keeping<'a> {
         });
         let verifier = Verifier::new(lost_max, texts, table.transpose()?);
         verifier
-            .verify(spooled, choice, self.new_spool()?)
+            .verify(spooled, choice, || self.new_spool())
             .context("cannot verify the documents that would be dropped")
     }
 

@@ -10,7 +10,8 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::loss::{Loss, gaps};
-use super::words::{SplitText, Word, letters_of};
+use super::slots::Filling;
+use super::words::{RUN_LETTERS, SplitText, Word, combined_hash, letters_of};
 use leitong_fingerprint::idf::is_common;
 use leitong_fingerprint::words_with_digits;
 use leitong_text::page::Address;
@@ -22,6 +23,8 @@ const SHORT_LETTERS: u32 = 2_000;
 /// Maximum number of letters of a stretch of text in which two texts differ only by a fact: the fact and the
 /// words around it.
 const FACT_LETTERS: u32 = 60;
+/// Number of letters at the beginning and the end of a text in which sites have their own credits.
+const CREDIT_LETTERS: u32 = 60;
 /// Number of letters for each number of a text that may be replaced.
 const LETTERS_A_NUMBER: u32 = 5_000;
 /// Number of names of a long text that may be replaced: rare words count as names.
@@ -33,7 +36,7 @@ const NAMES_SHARE: usize = 16;
 const PLACES_OF_A_SERIES: u32 = 2;
 /// Maximum number of places in which words of two pages of a series are replaced.
 const REPLACED_PLACES: usize = 10;
-/// Percentage of the replaced text that the text in its place must have at least.
+/// Percentage of the replaced text that the text in its place must have at least, if it has not as many words.
 const REPLACED_BY: u32 = 70;
 
 /// The facts in which two near-duplicates may differ, depending on their addresses.
@@ -70,17 +73,69 @@ pub(super) fn may_be_one_page(a: &str, b: &str) -> bool {
     Facts::for_urls(a, b) == Facts::MayChange
 }
 
-/// Returns true if the document has numbers, versions or names for which the kept one has others, or other words in
-/// the same places. They are then probably two pages of a series. `loss` is the text that is lost with the document.
+/// How the facts of two near-duplicates differ.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Difference {
+    /// They do not differ.
+    None,
+    /// The documents are probably two pages of a series.
+    Facts,
+    /// On different sites, the document has these words where the kept one has others. They are facts if these are
+    /// places of a template.
+    Words(Vec<Filling>),
+}
+
+/// Looks for numbers, versions or names for which the kept document has others, and for other words in the same places.
+/// `loss` is the text that is lost with the document.
 #[must_use]
-pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
+pub(super) fn difference(document: &SplitText, kept: &SplitText, loss: &Loss) -> Difference {
     let is_short = loss.letters < SHORT_LETTERS;
-    let facts = Facts::for_urls(document.url(), kept.url());
-    match facts {
-        Facts::MayChange => return false,
-        Facts::CountAlone if !is_short || loss.longest > FACT_LETTERS => return false,
-        Facts::CountAlone | Facts::Count => {}
+    let numbers_or_names = || numbers_or_names_differ(document, kept, loss);
+    let words_replaced = || words_replaced(document, kept, loss);
+    match Facts::for_urls(document.url(), kept.url()) {
+        Facts::MayChange => Difference::None,
+        Facts::Count if numbers_or_names() => Difference::Facts,
+        Facts::Count if have_other_files(document.url(), kept.url()) && words_replaced() => Difference::Facts,
+        Facts::Count => Difference::None,
+        Facts::CountAlone if is_short && loss.longest <= FACT_LETTERS && numbers_or_names() => {
+            Difference::Facts
+        }
+        Facts::CountAlone if words_replaced() => Difference::Words(fillings(document, loss)),
+        Facts::CountAlone => Difference::None,
     }
+}
+
+/// Returns the words that the document has in the places of the loss. Words of its host name and numbers do not count, nor
+/// do places at either end of the text, where sites have their own credits.
+fn fillings(document: &SplitText, loss: &Loss) -> Vec<Filling> {
+    let site = Address::from_url(document.url()).site;
+    let counts = |word: &&Word| {
+        let word = document.spelled(word);
+        let is_of_site = word.len() >= NAME_CHARS_MIN && site.contains(word);
+        !is_of_site && !word.contains(|c: char| c.is_ascii_digit())
+    };
+    let filling = |place: &Range<usize>| {
+        let words = document.words();
+        let (before, after) = (&words[..place.start], &words[place.end..]);
+        if letters_of(before) < CREDIT_LETTERS || letters_of(after) < CREDIT_LETTERS {
+            return None;
+        }
+        let mut letters = 0;
+        let run = before.iter().rev().take_while(|word| {
+            let is_needed = letters < RUN_LETTERS;
+            letters += word.letters;
+            is_needed
+        });
+        let mut found = words[place.clone()].iter().filter(counts).peekable();
+        found.peek()?;
+        Some(Filling { place: combined_hash(run), words: combined_hash(found) })
+    };
+    loss.places.iter().filter_map(filling).collect()
+}
+
+/// Returns true if numbers, versions or names were replaced, more than a text of this length may have.
+fn numbers_or_names_differ(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
+    let is_short = loss.letters < SHORT_LETTERS;
     let [ours, theirs] = [document, kept].map(FactsOfText::new);
     // In a long text of a template, a single number tells its pages apart. In a very long one, a figure was corrected.
     let numbers_tolerated = (loss.letters / LETTERS_A_NUMBER) as usize;
@@ -90,9 +145,6 @@ pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) 
     };
     replaced(&ours.numbers, &theirs.numbers) > numbers_tolerated
         || replaced(&ours.names, &theirs.names) > names_tolerated
-        || (facts == Facts::Count
-            && have_other_files(document.url(), kept.url())
-            && words_replaced(document, kept, loss))
 }
 
 /// Returns true if the last parts of the paths differ, with their queries, or if a url has no path. `/cn/ls.1` and
@@ -117,7 +169,8 @@ fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     let kept_differing = Differing::new(kept, &gaps(kept, document));
     let (letters, kept_letters) = (differing.letters, kept_differing.letters);
     kept_differing.is_short
-        && letters.min(kept_letters) * 100 >= letters.max(kept_letters) * REPLACED_BY
+        && (differing.count == kept_differing.count
+            || letters.min(kept_letters) * 100 >= letters.max(kept_letters) * REPLACED_BY)
         && !differing.words.is_subset(&kept_differing.words)
         && !kept_differing.words.is_subset(&differing.words)
 }
@@ -126,6 +179,8 @@ fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
 struct Differing {
     /// True if the places are few and short.
     is_short: bool,
+    /// Number of words in all places.
+    count: usize,
     /// Number of letters in all places.
     letters: u32,
     /// Hashes of the words without digits.
@@ -141,6 +196,7 @@ impl Differing {
         let without_digits = |word: &&Word| !text.spelled(word).contains(|c: char| c.is_ascii_digit());
         Self {
             is_short,
+            count: places.iter().map(ExactSizeIterator::len).sum(),
             letters: letters.sum(),
             words: places.iter().flat_map(words).filter(without_digits).map(|word| word.hash).collect(),
         }
@@ -188,7 +244,7 @@ mod tests {
 
     fn differ(a: &str, b: &str, urls: [&str; 2]) -> bool {
         let [document, kept] = [(urls[0], a), (urls[1], b)].map(|(url, text)| split(url, text));
-        facts_differ(&document, &kept, &Loss::between(&document, &kept))
+        difference(&document, &kept, &Loss::between(&document, &kept)) == Difference::Facts
     }
 
     #[test]
@@ -255,5 +311,35 @@ mod tests {
         let chinese =
             |day: char| format!("这款椅子用木头制成。{RIVER}本店星期{day}营业，欢迎光临，谢谢惠顾。");
         assert!(differ(&chinese('三'), &chinese('五'), series));
+    }
+
+    /// Pages of a series that differed in one everyday word were dropped if one word was much longer than the other.
+    #[test]
+    fn a_replaced_word_may_be_longer() {
+        let page = |word: &str| format!("{RIVER}the shop is open on {word} from early in the day. {MARKET}");
+        let series = ["https://a.example/shop/1", "https://a.example/shop/2"];
+        assert!(differ(&page("wednesday"), &page("may"), series));
+        assert!(!differ(&page("wednesday and also thursday"), &page("may"), series), "more was added");
+    }
+
+    #[test]
+    fn words_in_the_places_of_a_template_are_found_on_other_sites() {
+        let page = |hours: &str, credit: &str| {
+            format!("{credit}{RIVER}the shop is open every {hours} from early in the day. {MARKET}{credit}")
+        };
+        let words = |hours: &str, credit: &str, site: &str| {
+            let kept_credit = if credit.is_empty() { "" } else { "by the mother " };
+            let document = split(&format!("https://{site}.example/hours"), &page(hours, credit));
+            let kept = split("https://a.example/hours", &page("monday", kept_credit));
+            difference(&document, &kept, &Loss::between(&document, &kept))
+        };
+        let Difference::Words(friday) = words("friday", "", "b") else { panic!("no words") };
+        let Difference::Words(sunday) = words("sunday", "", "c") else { panic!("no words") };
+        assert_eq!((friday.len(), sunday.len(), friday[0].place), (1, 1, sunday[0].place), "one place");
+        assert_ne!(friday[0].words, sunday[0].words);
+        assert_eq!(words("friday", "", "my-friday"), Difference::Words(vec![]), "the name of the site");
+        assert_eq!(words("monday", "", "b"), Difference::None);
+        let Difference::Words(credited) = words("friday", "by our father ", "b") else { panic!("no words") };
+        assert_eq!(credited, friday, "credits do not count");
     }
 }

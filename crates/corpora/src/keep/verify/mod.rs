@@ -15,6 +15,7 @@
 
 mod facts;
 mod loss;
+mod slots;
 pub(crate) mod table_texts;
 pub(crate) mod texts;
 mod words;
@@ -25,8 +26,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use self::facts::{facts_differ, may_be_one_page};
+use self::facts::{Difference, difference, may_be_one_page};
 use self::loss::Loss;
+use self::slots::{Filling, Slots};
 use self::table_texts::{KeptText, KeptTexts, TableTexts};
 use self::texts::{Place, TextFile, decompressed, hash_of};
 use self::words::SplitText;
@@ -219,6 +221,8 @@ pub(crate) struct Verifier<'a> {
     table: Option<TableTexts>,
     /// The kept documents of each cluster, if there is no table.
     kept: KeptTexts,
+    /// The places of templates.
+    slots: Slots,
     /// The text that was decompressed last. The next document of the cluster probably needs it again.
     last: Option<(Place, SplitText)>,
 }
@@ -227,11 +231,11 @@ impl<'a> Verifier<'a> {
     /// Creates a verifier of documents with the texts `run`. `table` has the texts of earlier runs.
     #[must_use]
     pub(crate) fn new(lost_max: LostMax, run: &'a TextFile, table: Option<TableTexts>) -> Self {
-        Self { lost_max, run, table, kept: KeptTexts::default(), last: None }
+        Self { lost_max, run, table, kept: KeptTexts::default(), slots: Slots::default(), last: None }
     }
 
     /// Verifies all documents of `spooled` that are not kept by `choice`. Returns the decisions with their
-    /// checks, written to `checked`. With a table, texts of kept documents are stored for later runs.
+    /// checks, written to files of `new_spool`. With a table, texts of kept documents are stored for later runs.
     ///
     /// # Errors
     /// Decisions or texts cannot be read or written.
@@ -239,7 +243,7 @@ impl<'a> Verifier<'a> {
         mut self,
         spooled: &mut Spooled,
         choice: &Choice,
-        mut checked: Spool,
+        new_spool: impl Fn() -> anyhow::Result<Spool>,
     ) -> anyhow::Result<(Spooled, Counts)> {
         let mut ordinals = 0..;
         spooled.each(|_, decision| {
@@ -251,22 +255,53 @@ impl<'a> Verifier<'a> {
         })?;
         let mut counts = Counts::default();
         let mut ordinals = 0..;
+        let mut checked = new_spool()?;
+        let mut slots = Slots::default();
         spooled.each(|_, decision| {
             let is_kept = ordinals.next().is_some_and(|ordinal| choice.keeps(ordinal, decision));
             if is_kept || decision.cluster_id.is_none() || decision.benchmark.is_some() {
                 return Ok(checked.push(decision)?);
             }
-            let check = self.check(decision)?;
+            let (check, fillings) = self.check(decision)?;
+            slots.add(decision.founded, &fillings);
             counts.count(check.finding);
             if check.keeps() {
                 self.keep(decision)?;
             }
             Ok(checked.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
         })?;
+        let mut checked = checked.finish()?;
+        self.slots = slots;
+        if !self.slots.is_empty() {
+            checked = self.check_templates(&mut checked, new_spool()?, &mut counts)?;
+        }
         if let Some(table) = self.table {
             table.finish()?;
         }
-        Ok((checked.finish()?, counts))
+        Ok((checked, counts))
+    }
+
+    /// Compares again what would be dropped from clusters that have places of a template, which are known now.
+    fn check_templates(
+        &mut self,
+        checked: &mut Spooled,
+        mut again: Spool,
+        counts: &mut Counts,
+    ) -> anyhow::Result<Spooled> {
+        checked.each(|_, decision| {
+            let is_dropped = decision.check.as_ref().is_some_and(|check| !check.keeps());
+            if !is_dropped || !self.slots.has(decision.founded) {
+                return Ok(again.push(decision)?);
+            }
+            let (check, _) = self.check(decision)?;
+            if check.keeps() {
+                counts.dropped -= 1;
+                counts.count(check.finding);
+                self.keep(decision)?;
+            }
+            Ok(again.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
+        })?;
+        Ok(again.finish()?)
     }
 
     /// Registers a document that is kept.
@@ -281,9 +316,10 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Compares a document with the kept documents of its cluster.
-    fn check(&mut self, decision: &Decision) -> io::Result<Check> {
-        let mut check = Check::new(Finding::NotVerified, &Loss::default(), "");
+    /// Compares a document with the kept documents of its cluster. If one contains it, also returns the words that it has
+    /// where that one has others.
+    fn check(&mut self, decision: &Decision) -> io::Result<(Check, Vec<Filling>)> {
+        let mut check = (Check::new(Finding::NotVerified, &Loss::default(), ""), Vec::new());
         let Some(place) = decision.text else { return Ok(check) };
         let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(check) };
         let kept = self.table.as_ref().map_or(&self.kept, TableTexts::kept);
@@ -296,12 +332,12 @@ impl<'a> Verifier<'a> {
         let others = others.into_iter().enumerate().filter(|(number, _)| !(1..=skipped).contains(number));
         for kept in equal.into_iter().take(1).chain(others.map(|(_, kept)| kept)) {
             let Some(other) = self.text(kept.place)? else { continue };
-            let found = self.compared(&text, &other);
+            let found = self.compared(decision.founded, &text, &other);
             self.last = Some((kept.place, other));
-            let is_better = match (check.finding, found.finding) {
+            let is_better = match (check.0.finding, found.0.finding) {
                 (_, Finding::Contained) => return Ok(found),
                 (Finding::NotVerified, _) => true,
-                _ => found.lost_share < check.lost_share,
+                _ => found.0.lost_share < check.0.lost_share,
             };
             if is_better {
                 check = found;
@@ -310,19 +346,24 @@ impl<'a> Verifier<'a> {
         Ok(check)
     }
 
-    /// Compares a document with one kept document.
-    fn compared(&self, document: &SplitText, kept: &SplitText) -> Check {
+    /// Compares two texts of the cluster with this founder. Returns the words of [`Difference::Words`] as well.
+    fn compared(&self, founder: u64, document: &SplitText, kept: &SplitText) -> (Check, Vec<Filling>) {
         if document.text() == kept.text() {
-            return Check::new(Finding::Contained, &Loss::default(), "");
+            return (Check::new(Finding::Contained, &Loss::default(), ""), Vec::new());
         }
         let loss = Loss::between(document, kept);
         let is_one_page = || may_be_one_page(document.url(), kept.url());
-        let finding = match self.lost_max.allows(&loss, is_one_page) {
-            false => Finding::TextLost,
-            true if facts_differ(document, kept, &loss) => Finding::FactsDiffer,
-            true => Finding::Contained,
+        let difference = || difference(document, kept, &loss);
+        let (finding, fillings) = match self.lost_max.allows(&loss, is_one_page).then(difference) {
+            None => (Finding::TextLost, Vec::new()),
+            Some(Difference::Facts) => (Finding::FactsDiffer, Vec::new()),
+            Some(Difference::Words(found)) if self.slots.fit(founder, &found) => {
+                (Finding::FactsDiffer, Vec::new())
+            }
+            Some(Difference::Words(found)) => (Finding::Contained, found),
+            Some(Difference::None) => (Finding::Contained, Vec::new()),
         };
-        Check::new(finding, &loss, document.text())
+        (Check::new(finding, &loss, document.text()), fillings)
     }
 
     /// Returns a kept text, or `None` if it is damaged.

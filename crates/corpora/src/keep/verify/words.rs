@@ -12,7 +12,7 @@ use super::texts::Text;
 use leitong_fingerprint::is_unit;
 
 /// Minimum number of letters in a run that two texts have in common: five ideographs, or about three words.
-const RUN_LETTERS: u32 = 15;
+pub(super) const RUN_LETTERS: u32 = 15;
 /// Number of letters that an ideograph counts for.
 const IDEOGRAPH_LETTERS: u32 = 3;
 /// Odd multiplier for hashes: the golden ratio in 64 bits.
@@ -73,13 +73,15 @@ impl SplitText {
                 letters += word.letters;
                 end += 1;
             }
-            let hash = words[start..end]
-                .iter()
-                .fold(0_u64, |hash, word| (hash.rotate_left(5) ^ word.hash).wrapping_mul(MULTIPLIER));
-            take(start..end, hash);
+            take(start..end, combined_hash(&words[start..end]));
             letters -= words[start].letters;
         }
     }
+}
+
+/// Returns the hash of words in their order.
+pub(super) fn combined_hash<'a>(words: impl IntoIterator<Item = &'a Word>) -> u64 {
+    words.into_iter().fold(0, |hash, word| (hash.rotate_left(5) ^ word.hash).wrapping_mul(MULTIPLIER))
 }
 
 /// A word, or an ideograph.
