@@ -9,10 +9,13 @@
 //!
 //! In: a url as given. Out: strings to compare, empty if the url does not have that part. Cost: one parse.
 
+use std::ops::RangeInclusive;
+
 use url::Url;
 
-/// Minimum length, in characters, of a last path segment without its extension that identifies a text. Shorter
-/// segments (`index.html`, `main0101.html`, `42`) occur on every site or in every folder.
+/// Minimum length, in characters, of a last path segment that identifies a text: without its extension, and counting
+/// only its longest part between points. Shorter segments (`index.html`, `main0101.html`, `42`) occur on every site or
+/// in every folder.
 const NAME_CHARS_MIN: usize = 16;
 /// Number of characters that an ideograph in a path counts for: three ideographs make a name (a dish, a town), two do
 /// not (a table of contents).
@@ -23,6 +26,11 @@ const IDEOGRAPH_BYTES: usize = 3;
 const SUBJECT_BYTES_MIN: usize = 4;
 /// Extensions of files, which no page is about.
 const EXTENSIONS: [&str; 10] = ["html", "htm", "xhtml", "shtml", "md", "txt", "php", "asp", "aspx", "jsp"];
+/// What names of Doxygen's pages begin with, and how they write an underscore, a point, and the two colons of C++.
+const DOXYGEN_KINDS: [&str; 5] = ["class", "struct", "union", "namespace", "interface"];
+const DOXYGEN_UNDERSCORE: &str = "__";
+const DOXYGEN_POINT: &str = "_8";
+const DOXYGEN_COLONS: &str = "_1_1";
 /// Folders that documentation has instead of a version's number.
 const VERSION_WORDS: [&str; 12] = [
     "latest", "stable", "unstable", "current", "nightly", "next", "dev", "devel", "main", "master", "trunk",
@@ -43,7 +51,8 @@ pub struct Address {
     /// The part of the host that belongs to one owner, such as `example.com` in `news.example.com`.
     pub site: String,
     /// The part of the url that is shared only by addresses of the same page: the last path segment with the
-    /// query if it is long enough, otherwise the url without scheme, fragment and versions of folders.
+    /// query and a folder's language if it is long enough, otherwise the url without scheme, fragment and
+    /// versions of folders.
     pub name: String,
     /// The last word of the path, without an extension, in lower case: `jsoup` of `/org/jsoup.html`, `atomicu8` of
     /// `/sync/struct.AtomicU8.html`. If the text is about it, it is the page's subject. Empty if there is no word of at
@@ -66,9 +75,10 @@ impl Address {
         let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
         let path = url.path().trim_end_matches('/');
         let last = path.rsplit('/').next().unwrap_or_default();
-        let name = match chars(without_extension(last)) >= NAME_CHARS_MIN {
-            true => format!("{last}{query}"),
-            false => format!("{host}{}{last}{query}", without_versions(&path[..path.len() - last.len()])),
+        let folders = &path[..path.len() - last.len()];
+        let name = match longest_part(without_extension(last)) >= NAME_CHARS_MIN {
+            true => format!("{}{last}{query}", language(folders)),
+            false => format!("{host}{}{last}{query}", without_versions(folders)),
         };
         Self { site: site(&host).to_owned(), name, subject: subject(last), article: String::new() }
     }
@@ -98,8 +108,30 @@ fn without_extension(last: &str) -> &str {
     }
 }
 
+/// Returns the length of the longest part of a name. `struct.ValuesMut` is a short name, and its module matters.
+fn longest_part(name: &str) -> usize {
+    name.split('.').map(chars).max().unwrap_or(0)
+}
+
+/// Returns the folder that names a language, such as `de` or `zh_cn`, with a slash: translations of one page have one
+/// name. Any two letters count, with or without a region or script.
+fn language(folders: &str) -> String {
+    let is_language = |folder: &&str| {
+        let (language, region) = folder.split_once(['-', '_']).unwrap_or((folder, "any"));
+        let letters = |part: &str, range: RangeInclusive<usize>| {
+            range.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphabetic())
+        };
+        letters(language, 2..=2) && letters(region, 2..=4)
+    };
+    let folder = folders.split('/').find(is_language);
+    folder.map(|folder| format!("{}/", folder.to_ascii_lowercase())).unwrap_or_default()
+}
+
 /// Returns the last part of a path segment that is long enough to be a subject, without an extension.
 fn subject(last: &str) -> String {
+    if let Some(entity) = doxygen_entity(without_extension(last)) {
+        return entity;
+    }
     let mut parts = last.rsplit('.').peekable();
     parts.next_if(|part| EXTENSIONS.contains(part));
     parts
@@ -107,6 +139,23 @@ fn subject(last: &str) -> String {
         .find(|part| part.len() >= SUBJECT_BYTES_MIN && part.bytes().any(|byte| byte.is_ascii_alphabetic()))
         .unwrap_or_default()
         .to_ascii_lowercase()
+}
+
+/// Returns what a page of Doxygen is about, in lower case, from its name: `bintable` of `classCCfits_1_1BinTable`,
+/// `ptp_event` of `structptp__event`, `span.h` of `span_8h`.
+fn doxygen_entity(name: &str) -> Option<String> {
+    let of_kind = DOXYGEN_KINDS.iter().find_map(|kind| name.strip_prefix(kind)).filter(|entity| {
+        entity.starts_with(|first: char| first.is_ascii_uppercase())
+            || entity.contains(DOXYGEN_UNDERSCORE)
+            || entity.contains(DOXYGEN_COLONS)
+    });
+    let is_file = || name.rsplit_once(DOXYGEN_POINT).is_some_and(|(_, kind)| (1..4).contains(&kind.len()));
+    let entity = match of_kind {
+        Some(entity) => entity.rsplit(DOXYGEN_COLONS).next().unwrap_or_default(),
+        None => Some(name).filter(|_| is_file())?,
+    };
+    let entity = entity.replace(DOXYGEN_UNDERSCORE, "_").replace(DOXYGEN_POINT, ".").to_ascii_lowercase();
+    (entity.len() >= SUBJECT_BYTES_MIN).then_some(entity)
 }
 
 /// Returns the folders of a path without their versions: `/en/3.2/` and `/en/stable/` become `/en//`, `/api-3.12.0/`
@@ -198,6 +247,11 @@ mod tests {
         assert!(!is_one("https://a.example/writer/main0101.html", "https://a.example/calc/main0101.html"));
         assert!(!is_one("https://a.example/show.php?id=1", "https://a.example/show.php?id=2"));
         assert!(!is_one("https://a.example/", "https://b.example/"));
+        // Items of two modules were one page, since `struct.` made their names long.
+        assert!(!is_one(
+            "https://a.example/map/hop/struct.ValuesMut.html",
+            "https://a.example/map/basic/struct.ValuesMut.html"
+        ));
         // Summaries of two packages were one page, since the extension made their names long.
         assert!(!is_one(
             "https://a.example/java/net/package-summary.html",
@@ -211,6 +265,15 @@ mod tests {
         assert!(!is_one("https://a.example/x/кошка", "https://a.example/y/кошка"), "five letters");
     }
 
+    /// Translations of a release's notes were one page, since they share its name, its code and its downloads.
+    #[test]
+    fn a_translation_in_the_folder_of_its_language_is_another_page() {
+        let is_one = |a: &str, b: &str| Address::from_url(a).name == Address::from_url(b).name;
+        let news = |folder: &str| format!("https://a.example/{folder}/news/ruby-3-0-0-rc1-released/");
+        assert!(!is_one(&news("ko"), &news("de")) && !is_one(&news("zh-Hans"), &news("zh_tw")));
+        assert!(is_one(&news("zh-TW"), &news("zh-tw")) && is_one(&news("drafts"), &news("c++")));
+    }
+
     #[test]
     fn the_last_word_of_an_address_may_be_the_subject() {
         for (last, expected) in [
@@ -218,6 +281,10 @@ mod tests {
             ("Connection.Method.html", "method"),
             ("fn._block_dim_x", "block_dim_x"),
             ("printf.3.de", "printf"),
+            ("classCCfits_1_1BinTable.html", "bintable"),
+            ("structptp__event.html", "ptp_event"),
+            ("span_8h.html", "span.h"),
+            ("classroom.html", "classroom"),
             ("index.php", "index"),
             ("20260501", ""),
             ("faq.html", ""),

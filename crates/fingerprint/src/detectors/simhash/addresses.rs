@@ -10,6 +10,11 @@ pub(crate) const ADDRESS_BYTES: usize = 8;
 /// Bits of the hash of a page's subject.
 const SUBJECT_BITS: u32 = 8;
 
+/// Characters that join words, of which addresses and texts may have different ones.
+const JOINTS: [char; 4] = ['-', '_', '.', ':'];
+/// Maximum length, in bytes, of a word that may be a subject.
+const SUBJECT_BYTES_MAX: usize = 80;
+
 /// How two addresses relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Addresses {
@@ -72,13 +77,28 @@ pub(super) fn subjects_differ(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) ->
     a != b && a != 0 && b != 0
 }
 
-/// Returns true if a text is about this word: it has the word at least twice.
+/// Returns true if the last words of both addresses name what the texts are about, and they are the same.
+pub(super) fn subjects_agree(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> bool {
+    let [a, b] = [a, b].map(|address| address[ADDRESS_BYTES - 1]);
+    a == b && a != 0
+}
+
+/// Returns true if a text is about this word: it has the word at least twice, or once if it consists of several words
+/// without digits: `data-vector-mutable`, which may be written `Data.Vector.Mutable`.
 fn is_about(text: &str, word: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let parts = || word.split(JOINTS).filter(|part| !part.is_empty());
+    let Some(first) = parts().next().filter(|_| word.len() <= SUBJECT_BYTES_MAX) else { return false };
     let is_whole = |at: &usize| {
-        !is_part(text[..*at].chars().next_back()) && !is_part(text[*at + word.len()..].chars().next())
+        let after = parts().skip(1).try_fold(&text[at + first.len()..], |rest, part| {
+            let joined = rest.trim_start_matches(JOINTS);
+            joined.strip_prefix(part).filter(|_| joined.len() < rest.len())
+        });
+        !is_part(text[..*at].chars().next_back()) && after.is_some_and(|after| !is_part(after.chars().next()))
     };
-    !word.is_empty() && text.match_indices(word).map(|(at, _)| at).filter(is_whole).nth(1).is_some()
+    let is_of_words = parts().nth(1).is_some() && !word.bytes().any(|byte| byte.is_ascii_digit());
+    let needed = if is_of_words { 1 } else { 2 };
+    text.match_indices(first).map(|(at, _)| at).filter(is_whole).nth(needed - 1).is_some()
 }
 
 /// Encodes an address, and what the text is about, in eight bytes.
@@ -121,6 +141,11 @@ mod tests {
         let text = "oolong is a tea. (oolong) and sencha, or sencha";
         assert!(subjects_differ(encode(oolong, text), encode(sencha, text)));
         assert!(!subjects_differ(encode(oolong, text), encode(oolong, text)), "the same subject");
+        let (module, lazy) = ("https://a.example/Text-Parse.html", "https://a.example/Text-ParseLazy.html");
+        let text = "defined in text.parse, as in text::parselazy";
+        assert!(subjects_differ(encode(module, text), encode(lazy, text)), "several words, joined otherwise");
+        assert!(!subjects_differ(encode(module, "a text to parse"), encode(lazy, text)), "not joined");
+        assert!(subjects_agree(encode(module, text), encode("https://a.example/x/Text-Parse.html", text)));
         let others = ["oolong and oolongs, sencha and senchas", "one tea", "oolong", ""];
         assert!(others.iter().all(|text| !subjects_differ(encode(oolong, text), encode(sencha, text))));
     }

@@ -113,13 +113,18 @@ impl SimHash {
         }
     }
 
-    /// Returns true if texts that may be of one series state different facts. On different sites this applies
-    /// only to pairs that agree in fewer values than short texts of one site must.
+    /// Returns true if texts that may be of one series state different facts. Long pages of one site about one
+    /// word in different folders, such as the iterators of two modules, may replace none, like short ones. On
+    /// different sites this applies only to pairs that agree in fewer values than short texts of one site must.
     fn facts_differ(&self, matches: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         let near = &self.config.near;
         let shorter = a.size.min(b.size);
         let allowed = match addresses {
-            Addresses::OneSite if shorter < near.number_text_size => REPLACED_OF_SHORT,
+            Addresses::OneSite
+                if shorter < near.number_text_size || addresses::subjects_agree(*a.address, *b.address) =>
+            {
+                REPLACED_OF_SHORT
+            }
             Addresses::OneSite => {
                 let all = facts::count(a.facts).min(facts::count(b.facts));
                 REPLACED_OF_LONG.max(100 * all / REPLACED_SHARE)
@@ -452,6 +457,23 @@ mod tests {
         assert!(near([gantt, "https://b.example/GanttRenderer.html"], ["ganttrenderer"; 2]), "a mirror");
         assert!(near([gantt, "https://a.example/1/page7.html"], ["ganttrenderer"; 2]), "another name");
         assert!(near(["", ""], classes), "without addresses nothing tells them apart");
+    }
+
+    /// Iterators of two modules were copies of one another: they differ in the name of what they go through.
+    #[test]
+    fn long_pages_about_one_word_in_two_folders_replace_no_fact() {
+        let detector = SimHash::new(&SimHashConfig::default());
+        let near = |modules: [&str; 2], maps: [&str; 2]| {
+            let [a, b] = [0, 1].map(|i| {
+                let text = format!("struct Iter. Iter goes through a {}. {}", maps[i], prose(0..150));
+                fingerprint(&detector, &format!("https://a.example/{}/struct.Iter.html", modules[i]), &text)
+            });
+            assert_eq!(detector.compare(&a, &b), detector.compare(&b, &a));
+            detector.compare(&a, &b).near
+        };
+        assert!(!near(["hop", "dense"], ["hopslotmap", "denseslotmap"]));
+        assert!(near(["hop", "dense"], ["hopslotmap", "hopslotmap"]), "the same facts");
+        assert!(near(["1.0", "2.0"], ["hopslotmap", "denseslotmap"]), "two versions of one page");
     }
 
     /// Builds sentences without digits that are all different.
