@@ -204,7 +204,7 @@ fn place(place: source::Place) -> Value {
 }
 
 /// Returns the JSON form of a page's credits.
-fn credits(credits: proto::Credits) -> Value {
+fn credits(credits: &proto::Credits) -> Value {
     json!({
         "publisher": credits.publisher,
         "credit_line": credits.credit_line,
@@ -217,7 +217,7 @@ fn credits(credits: proto::Credits) -> Value {
 }
 
 /// Returns the JSON form of the note on a page that was crawled before.
-fn recrawl(note: proto::Recrawl) -> Value {
+fn recrawl(note: &proto::Recrawl) -> Value {
     json!({
         "outcome": name(&RecrawlOutcome::ALL, note.outcome),
         "similarity": number(note.similarity),
@@ -268,7 +268,7 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
         "related_url": verdict.related_url,
         "replaces_page_id": verdict.replaces_page_id,
         "replaces_url": verdict.replaces_url,
-        "recrawl": verdict.recrawl.map(recrawl),
+        "recrawl": verdict.recrawl.as_ref().map(recrawl),
         "fingerprint": verdict.fingerprint.as_deref().map(hex),
         "text_digest": verdict.text_digest.as_deref().map(hex),
         "text_chars": verdict.text_chars,
@@ -276,7 +276,7 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
         "log_partition": verdict.log_partition,
         "log_offset": verdict.log_offset,
         "fetched_at": verdict.fetched_at_ms.and_then(time),
-        "credits": verdict.credits.map(credits),
+        "credits": verdict.credits.as_ref().map(credits),
         "decided_at": time(verdict.decided_at_ms),
         "fingerprint_hash": format!("{:016x}", verdict.fingerprint_hash),
         "cluster_hash": format!("{:016x}", verdict.cluster_hash),

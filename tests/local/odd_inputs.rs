@@ -449,7 +449,7 @@ fn named_pipes_are_opened_in_turn() {
     let writer = thread::spawn({
         let (pipes, texts) = ([first.clone(), second.clone()], [lines(0), lines(50)]);
         move || {
-            pipes.into_iter().zip(texts).for_each(|(pipe, text)| std::fs::write(pipe, text).expect("read"))
+            pipes.into_iter().zip(texts).for_each(|(pipe, text)| std::fs::write(pipe, text).expect("read"));
         }
     });
     let run = dedup_files(&[], &[&first, &second]);

@@ -207,6 +207,7 @@ fn wrong_options_are_refused_before_anything_is_written() {
         (&["--against", name(&short)][..], 2, "add --keep, --drop, --clusters or --report"),
         (&["--against", name(&short), "--keep", keep], 2, "no text of at least 60 letters"),
         (&["--against", "/no/such/file", "--keep", keep], 2, "there is no such file"),
+        (&["--against", "/dev/null", "--keep", keep], 2, "is not a regular file"),
         (&["--against", name(&broken), "--keep", keep], 1, "line 1 is not JSON"),
         (&["--against", name(&table), "--keep", keep], 1, "must be a file of JSON lines"),
         (&["--cut", "--keep", keep], 2, "add --as text"),

@@ -154,7 +154,7 @@ impl Input {
     pub fn into_reader(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self.contents {
             Contents::Stream(reader) => reader,
-            Contents::Pipe(path) => Box::new(open_pipe(path)?),
+            Contents::Pipe(path) => Box::new(open_pipe(&path)?),
             Contents::Again(location) => match self.reading {
                 Some(reading) => reading::noted(&location, reading)?,
                 None => location.reader()?,
@@ -258,9 +258,9 @@ impl Input {
 }
 
 /// Opens a named pipe, and says so if no program writes to it for a while.
-fn open_pipe(path: PathBuf) -> io::Result<File> {
+fn open_pipe(path: &Path) -> io::Result<File> {
     let (sender, opened) = mpsc::channel();
-    let opening = path.clone();
+    let opening = path.to_path_buf();
     // If sending fails, nobody waits any more.
     thread::spawn(move || drop(sender.send(File::open(opening))));
     if let Ok(file) = opened.recv_timeout(PIPE_SILENCE) {

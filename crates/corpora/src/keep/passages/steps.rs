@@ -34,10 +34,11 @@ pub(in crate::keep) fn read_benchmarks(
     let mut benchmarks = Benchmarks::new(letters_min, memory_bytes);
     for path in &options.against {
         if !is_object(path) && !path.is_file() {
-            return Err(WrongOption::error(format_args!(
-                "--against {}: must be the name of a file; write the contents of a pipe or device to a file first",
-                path.display()
-            )));
+            let problem = match path.exists() {
+                true => "is not a regular file; write what the pipe or device gives to a file first",
+                false => "there is no such file",
+            };
+            return Err(WrongOption::error(format_args!("--against {}: {problem}", path.display())));
         }
         benchmarks.add_items(path, rules, &normalised).with_context(|| {
             format!(

@@ -315,7 +315,7 @@ impl Cursor<'_> {
         let month = MONTHS.iter().position(is_month);
         let month = month.or_else(|| {
             let is_month = |months: &&str| letters >= 3 && months.split('|').any(|month| word == month);
-            MONTHS_ELSEWHERE.iter().position(|months| is_month(&months))
+            MONTHS_ELSEWHERE.iter().position(is_month)
         })?;
         self.at += letters;
         u8::try_from(month + 1).ok()
