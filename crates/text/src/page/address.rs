@@ -26,7 +26,7 @@ const IDEOGRAPH_BYTES: usize = 3;
 const SUBJECT_BYTES_MIN: usize = 4;
 /// Extensions of files, which no page is about.
 const EXTENSIONS: [&str; 10] = ["html", "htm", "xhtml", "shtml", "md", "txt", "php", "asp", "aspx", "jsp"];
-/// What names of Doxygen's pages begin with, and how they write an underscore, a point, and the two colons of C++.
+/// Beginnings of the names of Doxygen's pages. The names write an underscore, a point and the two colons of C++ as follows.
 const DOXYGEN_KINDS: [&str; 5] = ["class", "struct", "union", "namespace", "interface"];
 const DOXYGEN_UNDERSCORE: &str = "__";
 const DOXYGEN_POINT: &str = "_8";
