@@ -51,7 +51,7 @@ pub struct Keeping<'a> {
     /// Counts of the texts that are written, if any are.
     text_counts: Arc<TextCounts>,
     benchmarks: Option<Benchmarks>,
-    /// Counts of the run, of which those of documents in no output are added to.
+    /// Counts of the run; documents that are in no output are added.
     counts: Arc<Counts>,
 }
 

@@ -162,7 +162,9 @@ impl Record {
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum FramingError {
     /// The compressed data is broken or ends early. The rest of the input is lost.
-    #[error("the compressed input is damaged or ends early ({0}); fetch or write the file again, then run the rest")]
+    #[error(
+        "the compressed input is damaged or ends early ({0}); fetch or write the file again, then run the rest"
+    )]
     BrokenCompression(String),
     /// A WARC record ends before its `Content-Length`.
     #[error("the WARC record of {url} ends early, after {found} of {expected} bytes; fetch the file again")]

@@ -1,7 +1,8 @@
 //! Compares the facts of two texts that are nearly the same: numbers, dates, versions, names.
 //!
 //! In: a document, a kept one, and the text that is lost with the document. Out: whether the document has other facts
-//! in the places of the kept one's; they are then probably two pages of a series. Which facts count depends on the
+//! in the places of the kept one's; they are then probably two pages of a series. On different sites, also the words in
+//! these places, which tell pages of a template once the whole cluster is known. Which facts count depends on the
 //! addresses ([`Facts`]). Cost: linear in both texts.
 
 use std::collections::HashSet;
