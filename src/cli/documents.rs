@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::outputs::{file_of, refuse_overwriting};
+use super::outputs::{identity_of_input, refuse_overwriting};
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::document;
@@ -103,7 +103,7 @@ pub(super) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     let mut once = HashSet::new();
     let open = |path: &PathBuf| {
         let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        if !input.can_be_read_again() && !once.insert(file_of(path)) {
+        if !input.can_be_read_again() && !once.insert(identity_of_input(path)) {
             return Err(wrong(format_args!(
                 "{}: is named twice, but can be read only once; name it once, or write it to a file first",
                 path.display()

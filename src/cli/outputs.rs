@@ -15,7 +15,7 @@ const LINKS_MAX: usize = 40;
 
 /// The identity of a file, equal for all its names.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Identity {
+pub(super) enum Identity {
     /// Device and inode: hard links have the same.
     File(u64, u64),
     /// The whole path of a file that does not exist yet.
@@ -82,8 +82,12 @@ pub(super) fn refuse_overwriting(
 
 /// Returns the identity of the file that a stream is redirected to or from, if any.
 fn open_file(stream: impl AsFd) -> Option<Identity> {
-    let file = File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok()?;
-    file.is_file().then(|| identity_of(&file))
+    metadata_of(stream).filter(Metadata::is_file).map(|file| identity_of(&file))
+}
+
+/// Returns the metadata of the file, pipe or device that a stream is connected to.
+fn metadata_of(stream: impl AsFd) -> Option<Metadata> {
+    File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok()
 }
 
 /// Returns the identity of the file, or of standard output for `-`; `None` if the path is something other than a
@@ -102,13 +106,13 @@ fn identity_of(file: &Metadata) -> Identity {
     Identity::File(file.dev(), file.ino())
 }
 
-/// Returns device and inode of an input, for `-` of standard input, whatever it is.
-pub(super) fn file_of(path: &Path) -> Option<(u64, u64)> {
+/// Returns the identity of an input, which may also be a pipe or device. `-` is standard input.
+pub(super) fn identity_of_input(path: &Path) -> Option<Identity> {
     let file = match path == Path::new("-") {
-        true => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata(),
-        false => fs::metadata(path),
+        true => metadata_of(io::stdin()),
+        false => fs::metadata(path).ok(),
     };
-    file.ok().map(|file| (file.dev(), file.ino()))
+    file.map(|file| identity_of(&file))
 }
 
 /// Returns the files in `folder`; none if it does not exist.
