@@ -14,7 +14,7 @@ use crate::config::detectors::DETECTORS;
 use crate::config::load::ConfigError;
 use crate::pipeline::document::{self, Charset};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use leitong_base::record::{FingerprintRecord, LogRecord, Outcome, Place};
+use leitong_base::record::{FingerprintRecord, LogRecord, Place};
 use leitong_base::work::Work;
 use leitong_cluster::{Clusterer, Decision, Position};
 use leitong_fingerprint::relation::Relation;
@@ -54,10 +54,7 @@ impl Side {
     /// Returns its fingerprint by the configured detector.
     #[must_use]
     pub(crate) fn fingerprint(&self) -> Option<&[u8]> {
-        match &self.record.outcome {
-            Outcome::Fingerprint(fingerprint) => Some(fingerprint),
-            Outcome::Undecidable(_) => None,
-        }
+        self.record.outcome.fingerprint()
     }
 
     /// Returns the number of paragraphs in its main text.

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::{ClusterRules, Clusterer, Decision, Position};
 use crate::ExpiryConfig;
 use leitong_base::random::Random;
-use leitong_base::record::{FingerprintRecord, Outcome};
+use leitong_base::record::FingerprintRecord;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::{self, SimHash};
 use leitong_fingerprint::{Comparison, Detector};
@@ -177,11 +177,9 @@ fn candidates_that_are_kept_do_not_follow_the_number_of_centroids() {
             (0..30).map(|number| FingerprintRecord::numbered(number, Some(HUB.into()))).collect();
         let queries: Vec<_> = records
             .iter()
-            .map(|record| match &record.outcome {
-                Outcome::Fingerprint(fingerprint) => {
-                    Some(super::Query { corpus: "", fingerprint_hash: 0, fingerprint })
-                }
-                Outcome::Undecidable(_) => None,
+            .map(|record| {
+                let fingerprint = record.outcome.fingerprint()?;
+                Some(super::Query { corpus: "", fingerprint_hash: 0, fingerprint })
             })
             .collect();
         let near = clusterer.look_up(&queries).expect("in memory");

@@ -98,6 +98,17 @@ pub enum Outcome {
     Undecidable(Reason),
 }
 
+impl Outcome {
+    /// Returns the fingerprint, if there is one.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<&[u8]> {
+        match self {
+            Self::Fingerprint(fingerprint) => Some(fingerprint),
+            Self::Undecidable(_) => None,
+        }
+    }
+}
+
 /// Identifies a text: equal texts have equal digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextDigest {

@@ -54,10 +54,7 @@ impl Judge<'_> {
         recrawl: Option<Recrawl>,
     ) -> Verdict {
         let (mut verdict, outcome) = self.undecidable(record, recrawl);
-        let fingerprint = match &outcome {
-            Outcome::Fingerprint(fingerprint) => Some(&**fingerprint),
-            Outcome::Undecidable(_) => None,
-        };
+        let fingerprint = outcome.fingerprint();
         match decision {
             Decision::Undecidable => {}
             Decision::Founded(cluster_id, related) => {
@@ -70,9 +67,10 @@ impl Judge<'_> {
 
     /// Returns the verdict on `record` without a cluster, and the outcome of its fingerprint stage.
     fn undecidable(&self, record: FingerprintRecord, recrawl: Option<Recrawl>) -> (Verdict, Outcome) {
-        let (fingerprint, reason) = match &record.outcome {
-            Outcome::Fingerprint(fingerprint) => (Some(&**fingerprint), None),
-            Outcome::Undecidable(reason) => (None, Some(*reason)),
+        let fingerprint = record.outcome.fingerprint();
+        let reason = match record.outcome {
+            Outcome::Fingerprint(_) => None,
+            Outcome::Undecidable(reason) => Some(reason),
         };
         let note = |recrawl| Box::new(RecrawlNote::new(recrawl, fingerprint, self.detector));
         let verdict = Verdict {
