@@ -39,7 +39,7 @@ impl Site {
     /// Returns the reason why a request with these headers is refused, or `None` if it is answered.
     #[must_use]
     pub(crate) fn refusal(&self, headers: &HeaderMap) -> Option<String> {
-        // Programs on the way may go by another of them.
+        // A proxy may look at another one of them than this program does.
         let fetch_site = HeaderName::from_static("sec-fetch-site");
         let is_repeated = |name: &&HeaderName| headers.get_all(*name).iter().nth(1).is_some();
         if let Some(name) = [&HOST, &ORIGIN, &fetch_site].into_iter().find(is_repeated) {

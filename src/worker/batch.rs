@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! log ─► entries ─► part ─► LogPartition::decide_batch ─► its outputs ─► next part … until the transaction is full,
-//!                                                                      or the log at its end
+//!                                                                        or the log at its end
 //! ```
 //! Each part could be a transaction of its own. Memory: the outputs of one transaction.
 

@@ -225,7 +225,7 @@ pub(crate) struct Verifier<'a> {
     table: Option<TableTexts>,
     /// The kept documents of each cluster, if there is no table.
     kept: KeptTexts,
-    /// The places of templates.
+    /// The places of templates; none until all documents were compared once.
     slots: Slots,
     /// The text that was decompressed last. The next document of the cluster probably needs it again.
     last: Option<(Place, SplitText)>,

@@ -290,12 +290,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
-    use crate::keep::verify::texts::TextCompressor;
-
-    fn compressed(text: &str) -> Box<[u8]> {
-        let mut compressor = TextCompressor::new().expect("memory");
-        compressor.compress("http://a.example/", text).expect("memory").expect("a short text")
-    }
+    use crate::keep::verify::texts::tests::compressed;
 
     /// A flipped bit in the head of one text deleted it and all texts after it; after the file was restored from a
     /// copy, they were gone. Damage in a cluster's number moved the text to another cluster.

@@ -179,10 +179,11 @@ pub(super) fn length(compressed: &[u8]) -> io::Result<u32> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn compressed(text: &str) -> Box<[u8]> {
+    /// Returns a text as the fingerprint stage gives it.
+    pub(in crate::keep::verify) fn compressed(text: &str) -> Box<[u8]> {
         let mut compressor = TextCompressor::new().expect("memory");
         compressor.compress("http://a.example/", text).expect("memory").expect("a short text")
     }

@@ -1,10 +1,10 @@
 //! Recognises sentences of walls by their meaning, in any words: "you are in a country where we do not offer this".
 //!
 //! In: a text in lower case. Out: the sentences that combine all *meanings* of a kind of wall, each expressed by any of
-//! its words (`meanings.txt`): a place, a refusal, and the visitor or the thing requested. Phrases ([`super::phrases`]) find walls with
-//! known wordings; there are more wordings than can be listed. A sentence with only two of the meanings counts as part
-//! of such a wall, but does not make the page one. Cost: one pass of an Aho-Corasick automaton, only on pages with
-//! little text.
+//! its words (`meanings.txt`): a place, a refusal, and the visitor or the thing requested. Phrases ([`super::phrases`])
+//! find walls with known wordings; there are more wordings than can be listed. A sentence with only two of the meanings
+//! counts as part of such a wall, but does not make the page one. Cost: one pass of an Aho-Corasick automaton, only on
+//! pages with little text.
 
 use std::sync::LazyLock;
 
