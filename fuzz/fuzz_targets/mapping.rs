@@ -52,7 +52,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     let _ = RECOGNIZER.preset(value);
-    for url_required in [true, false] {
-        assert_eq!(Survey::from_samples(&[(None, value.to_vec())], url_required).samples, 1);
+    for survey in [Survey::of_topic, Survey::of_file] {
+        assert_eq!(survey(&[(None, value.to_vec())]).samples, 1);
     }
 });

@@ -59,15 +59,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let is_file = source == Path::new("-") || source.exists();
-    let samples = if is_file {
-        samples_of_file(source, &settings::config(config.as_deref(), None, None)?)?
-    } else {
-        samples_of_topic(source, config.as_deref())?
+    let samples = match is_file {
+        true => samples_of_file(source, &settings::config(config.as_deref(), None, None)?)?,
+        false => samples_of_topic(source, config.as_deref())?,
     };
     if samples.is_empty() {
         bail!("{}: has no messages to look at", source.display());
     }
-    let survey = Survey::from_samples(&samples, !is_file);
+    let survey = if is_file { Survey::of_file(&samples) } else { Survey::of_topic(&samples) };
     documents::print(&describe(&survey))?;
     let is_known = !survey.presets.is_empty() || !survey.guesses.is_empty();
     Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::FAILURE })

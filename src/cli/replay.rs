@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::outputs::refuse_overwriting;
 use super::settings::{self, Wrong, wrong};
+use crate::config::{Config, KafkaConfig};
 use crate::kafka::topics::Topics;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::worker::replay::{Start, replay};
@@ -89,21 +90,40 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    let run = Run { arguments, config: &config, table: &table, blocks_in };
     for partition in partitions {
+        run.replay(partition, &mut sink)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A replay of some partitions, one by one.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    config: &'a Config,
+    table: &'a TableSettings,
+    /// The folder of the tables, if old centroids are on disk.
+    blocks_in: Option<&'a PathBuf>,
+}
+
+impl Run<'_> {
+    /// Decides on the records of one partition, and saves its table if that was requested.
+    fn replay(&self, partition: u32, sink: &mut FileSink) -> anyhow::Result<()> {
+        let Self { arguments, config, table, blocks_in } = *self;
         let folder = |folder: &PathBuf| partition_folder(folder, partition);
         let blocks = blocks_in.filter(|_| config.table.on_disk).map(|blocks| TableDir::open(&folder(blocks)));
         let blocks = blocks.transpose()?;
         let start = match (&arguments.table, &blocks) {
-            (Some(table_folder), Some(blocks)) => load(blocks, &folder(table_folder), &table)?,
+            (Some(table_folder), Some(blocks)) => load(blocks, &folder(table_folder), table)?,
             (Some(table_folder), None) => {
                 let folder = folder(table_folder);
-                load(&TableDir::open(&folder)?, &folder, &table)?
+                load(&TableDir::open(&folder)?, &folder, table)?
             }
-            (None, Some(blocks)) => begin(blocks, partition, &table)?,
-            (None, None) => Start::empty(&table, partition),
+            (None, Some(blocks)) => begin(blocks, partition, table)?,
+            (None, None) => Start::empty(table, partition),
         };
         let (replayed, clusterer, watermarks) =
-            replay(&config.kafka, &table, partition, start, arguments.until, &mut sink)?;
+            replay(&config.kafka, table, partition, start, arguments.until, sink)?;
         if let Some(offset) = replayed.start_is_missing {
             terminal::note(format_args!(
                 "log partition {partition} begins at offset {offset}, since retention has deleted earlier \
@@ -119,10 +139,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         ));
         if let Some(save_table) = &arguments.save_table {
             let dir = blocks.map_or_else(|| TableDir::open(&folder(save_table)), Ok)?;
-            dir.save_with_watermarks(&clusterer, &watermarks, &table)?;
+            dir.save_with_watermarks(&clusterer, &watermarks, table)?;
         }
+        Ok(())
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns an empty table whose old centroids will be on disk in this folder, which must not have a table
@@ -145,7 +165,7 @@ fn another_table(partition: u32) -> anyhow::Error {
 }
 
 fn load(dir: &TableDir, folder: &Path, table: &TableSettings) -> anyhow::Result<Start> {
-    let loaded = dir.load_with_watermarks(table, true)?;
+    let loaded = dir.load_for_new_rules(table)?;
     let (clusterer, watermarks) =
         loaded.with_context(|| format!("{}: has no table; save one with --save-table", folder.display()))?;
     Ok(Start { clusterer, watermarks, loaded: true })
@@ -155,7 +175,7 @@ fn partition_folder(folder: &Path, partition: u32) -> PathBuf {
     folder.join(format!("partition-{partition}"))
 }
 
-fn log_partitions(config: &crate::config::KafkaConfig) -> anyhow::Result<u32> {
+fn log_partitions(config: &KafkaConfig) -> anyhow::Result<u32> {
     let topics = Topics::new(config)?;
     let count = topics.log_partitions()?;
     count.with_context(|| {

@@ -23,7 +23,7 @@ impl AdminConfig {
     #[must_use]
     pub(crate) fn fault(&self) -> Option<String> {
         let address = &self.address;
-        (!address.is_empty() && !is_address(address, true)).then(|| {
+        (!address.is_empty() && !is_host_and_port(address)).then(|| {
             format!(
                 "admin.address = {:?}: must be ADDRESS:PORT, as in \"127.0.0.1:9464\" or \"0.0.0.0:9464\", or \"\" for \
                  no admin port",
@@ -39,14 +39,24 @@ impl Default for AdminConfig {
     }
 }
 
-/// Returns true for a host with a port. The port may be missing unless `port_needed` is set.
-pub(crate) fn is_address(address: &str, port_needed: bool) -> bool {
+/// Returns true for a host with a port.
+pub(crate) fn is_host_and_port(address: &str) -> bool {
+    split(address).is_some_and(|(_, port)| port.is_some())
+}
+
+/// Returns true for a host, with or without a port.
+pub(crate) fn is_host(address: &str) -> bool {
+    split(address).is_some()
+}
+
+/// Splits an address into a host and its port, if it has one; `None` if either is invalid.
+fn split(address: &str) -> Option<(&str, Option<u16>)> {
     let (host, port) = match address.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {
             Some((host, port)) if host.parse::<std::net::Ipv6Addr>().is_ok() => {
                 (host, port.strip_prefix(':'))
             }
-            _ => return false,
+            _ => return None,
         },
         None => match address.rsplit_once(':') {
             Some((host, port)) => (host, Some(port)),
@@ -56,5 +66,6 @@ pub(crate) fn is_address(address: &str, port_needed: bool) -> bool {
     let host_fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '%');
     let host_is_one =
         !host.is_empty() && host.chars().all(host_fits) && (address.starts_with('[') || !host.contains(':'));
-    host_is_one && port.map_or(!port_needed, |port| port.parse::<u16>().is_ok())
+    let port = port.map(str::parse).transpose().ok()?;
+    host_is_one.then_some((host, port))
 }

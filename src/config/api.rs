@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::admin::is_address;
+use crate::config::admin::is_host_and_port;
 use crate::config::redact;
 
 /// The HTTP API (docs/api.md) of `leitong serve`, and of `leitong run`, which answers look-ups from its
@@ -79,7 +79,7 @@ impl ApiConfig {
     /// Returns the first error in these settings, if there is any.
     #[must_use]
     pub(crate) fn fault(&self) -> Option<String> {
-        if !self.address.is_empty() && !is_address(&self.address, true) {
+        if !self.address.is_empty() && !is_host_and_port(&self.address) {
             return Some(format!(
                 "api.address = {:?}: must be ADDRESS:PORT, as in \"127.0.0.1:8642\" or \"0.0.0.0:8642\"",
                 redact::address(&self.address)

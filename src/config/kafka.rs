@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::admin::is_address;
+use crate::config::admin::is_host;
 use crate::config::redact::{self, HIDDEN};
 use crate::verdict_message::{cloud_events, verdict_headers};
 
@@ -377,7 +377,7 @@ fn is_broker(server: &str) -> bool {
         Some(_) => return false,
         None => server,
     };
-    is_address(address, false)
+    is_host(address)
 }
 
 impl TopicsConfig {

@@ -183,22 +183,23 @@ impl<'a> Topics<'a> {
 
     fn wanted(&self) -> [Wanted<'a>; 5] {
         let (topics, create) = (&self.config.topics, &self.config.create);
-        let topic = |name, partitions, cleanup, large| Wanted {
+        let topic = |name, partitions, cleanup| Wanted {
             name,
             partitions,
             partitions_fixed: false,
             cleanup,
-            large,
+            large: false,
         };
         let fixed = |wanted| Wanted { partitions_fixed: true, ..wanted };
+        let large = |wanted| Wanted { large: true, ..wanted };
         [
-            topic(&topics.pages, create.page_partitions, Cleanup::Any, false),
-            fixed(topic(&topics.fingerprints, create.log_partitions, Cleanup::Delete, true)),
-            topic(&topics.verdicts, create.verdict_partitions, Cleanup::Any, false),
-            fixed(topic(&topics.centroids, create.log_partitions, Cleanup::Queue, false)),
-            topic(&topics.dead_letters, 1, Cleanup::Any, true),
+            topic(&topics.pages, create.page_partitions, Cleanup::Any),
+            fixed(large(topic(&topics.fingerprints, create.log_partitions, Cleanup::Delete))),
+            topic(&topics.verdicts, create.verdict_partitions, Cleanup::Any),
+            fixed(topic(&topics.centroids, create.log_partitions, Cleanup::Queue)),
+            large(topic(&topics.dead_letters, 1, Cleanup::Any)),
         ]
-        .map(|wanted| if wanted.name == topics.pages { Wanted { large: true, ..wanted } } else { wanted })
+        .map(|wanted| if wanted.name == topics.pages { large(wanted) } else { wanted })
     }
 
     /// Returns the number of partitions. A broker that has not heard of the topic is asked again until

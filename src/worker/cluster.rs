@@ -117,7 +117,7 @@ fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyh
         let result = poll(&member, health, stop);
         owners.leaving.store(true, Ordering::SeqCst);
         // Leaves the group after the owners have ended their transactions.
-        owners.stop(None, false);
+        owners.stop_all();
         drop(member);
         owners.leaving.store(false, Ordering::SeqCst);
         if let Some(error) = owners.role.take_refused() {
@@ -171,22 +171,23 @@ impl Owners {
         }
     }
 
-    /// Stops some owners or all, and waits until their transactions have ended. For `lost` partitions, it
-    /// does not wait.
-    fn stop(&self, partitions: Option<&[u32]>, lost: bool) {
+    /// Stops all owners like [`Self::stop`].
+    fn stop_all(&self) {
+        let partitions: Vec<u32> = lock(&self.running).keys().copied().collect();
+        self.stop(&partitions, REVOKE_TIMEOUT);
+    }
+
+    /// Stops the owners of these partitions, and waits at most for `timeout` until their transactions have ended.
+    fn stop(&self, partitions: &[u32], timeout: Duration) {
         let health = &self.role.health;
         let stopped: Vec<(u32, Running)> = {
             let mut owners = lock(&self.running);
-            let chosen: Vec<u32> = match partitions {
-                Some(partitions) => partitions.to_vec(),
-                None => owners.keys().copied().collect(),
-            };
-            chosen.into_iter().filter_map(|p| owners.remove(&p).map(|running| (p, running))).collect()
+            partitions.iter().filter_map(|p| owners.remove(p).map(|running| (*p, running))).collect()
         };
         stopped.iter().for_each(|(_, running)| running.stop.request());
-        let deadline = Instant::now() + REVOKE_TIMEOUT;
+        let deadline = Instant::now() + timeout;
         for (partition, running) in stopped {
-            while !lost && !running.thread.is_finished() && Instant::now() < deadline {
+            while !running.thread.is_finished() && Instant::now() < deadline {
                 health.tick();
                 backoff(Duration::from_millis(5));
             }
@@ -210,7 +211,9 @@ impl ConsumerContext for Member {
             Rebalance::Revoke(partitions) => {
                 let (numbers, lost) = (numbers(partitions), member.assignment_lost());
                 tracing::info!(partitions = ?numbers, lost, "log: partitions revoked");
-                self.owners.stop(Some(&numbers), lost);
+                // A lost partition may have a new owner, which ends the open transaction.
+                let timeout = if lost { Duration::ZERO } else { REVOKE_TIMEOUT };
+                self.owners.stop(&numbers, timeout);
                 self.owners.role.health.revoked(numbers.len());
             }
             Rebalance::Error(error) => tracing::warn!(%error, "rebalance"),

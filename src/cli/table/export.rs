@@ -30,11 +30,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", output.display());
     let mut lines = WholeLines::create(output).with_context(cannot)?;
     let mut failed = None;
-    let is_found = TableDir::export(folder, *all, |line| {
+    let take = |line| {
         if failed.is_none() {
             failed = lines.push(&line).err();
         }
-    })?;
+    };
+    let is_found =
+        if *all { TableDir::export(folder, take) } else { TableDir::export_centroids(folder, take) }?;
     if let Some(error) = failed {
         return Err(error).with_context(cannot);
     }

@@ -5,7 +5,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use crate::config::admin::is_address;
+use crate::config::admin::is_host_and_port;
 use crate::config::redact;
 use crate::console::frame::Answer;
 
@@ -55,7 +55,7 @@ impl FromStr for Port {
     fn from_str(text: &str) -> Result<Self, String> {
         let address = text.strip_prefix("http://").unwrap_or(text);
         let address = address.split('/').next().unwrap_or_default();
-        if text.starts_with("https://") || !is_address(address, true) {
+        if text.starts_with("https://") || !is_host_and_port(address) {
             return Err(format!(
                 "--admin {:?}: must be http://HOST:PORT, as in http://127.0.0.1:9464; admin ports have no TLS and no users",
                 redact::address(text)

@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::SnapshotError;
-use super::file::{TableDir, TableSettings, at, new_table_id};
+use super::file::{SameSettings, TableDir, TableSettings, at, new_table_id};
 use super::folder::Unfinished;
 use super::ours::{FILE_NAME, MARK};
 use crate::blocks::{BlockStore, create_folder};
@@ -70,7 +70,9 @@ impl TableDir {
             let (table, path) = (self.folder().to_owned(), checkpoints.to_owned());
             return Err(SnapshotError::CheckpointApart { path, table });
         }
-        Ok(self.load_file(&checkpoint.join(FILE_NAME), settings, false)?.map(|(clusterer, _)| clusterer))
+        Ok(self
+            .load_file(&checkpoint.join(FILE_NAME), settings, SameSettings::All)?
+            .map(|(clusterer, _)| clusterer))
     }
 
     /// Returns true if both folders have the same mark, so no other run has opened the table since.

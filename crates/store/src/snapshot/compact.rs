@@ -36,7 +36,7 @@ impl TableDir {
     /// [`SnapshotError`] if the table cannot be loaded, written or saved. The table is then as it was last
     /// saved.
     pub fn compact(&self, settings: &TableSettings) -> Result<Option<Compacted>, SnapshotError> {
-        let Some((mut clusterer, watermarks)) = self.load_with_watermarks(settings, false)? else {
+        let Some((mut clusterer, watermarks)) = self.load_with_watermarks(settings)? else {
             return Ok(None);
         };
         clusterer.insert_pending()?;

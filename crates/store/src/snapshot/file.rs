@@ -122,20 +122,30 @@ impl TableDir {
     /// # Errors
     /// [`SnapshotError`] if the file cannot be read, is damaged, or was made with other settings.
     pub fn load(&self, settings: &TableSettings) -> Result<Option<Clusterer>, SnapshotError> {
-        Ok(self.load_with_watermarks(settings, false)?.map(|(clusterer, _)| clusterer))
+        Ok(self.load_with_watermarks(settings)?.map(|(clusterer, _)| clusterer))
     }
 
-    /// Loads the saved table and the watermarks of its log. If `any_cluster_hash` is true, the settings
-    /// downstream of the log may have changed; the new ones then apply to all later pages.
+    /// Loads the saved table and the watermarks of its log.
     ///
     /// # Errors
     /// The errors of [`Self::load`].
     pub fn load_with_watermarks(
         &self,
         settings: &TableSettings,
-        any_cluster_hash: bool,
     ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
-        self.load_file(&self.folder.join(FILE_NAME), settings, any_cluster_hash)
+        self.load_file(&self.folder.join(FILE_NAME), settings, SameSettings::All)
+    }
+
+    /// Loads the saved table and the watermarks of its log, even if the settings downstream of the log have changed.
+    /// The new ones then apply to all later pages.
+    ///
+    /// # Errors
+    /// The errors of [`Self::load`].
+    pub fn load_for_new_rules(
+        &self,
+        settings: &TableSettings,
+    ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
+        self.load_file(&self.folder.join(FILE_NAME), settings, SameSettings::UpstreamOfLog)
     }
 
     /// Loads a table like [`Self::load_with_watermarks`], from a file that may be in another folder than its
@@ -144,10 +154,10 @@ impl TableDir {
         &self,
         path: &Path,
         settings: &TableSettings,
-        any_cluster_hash: bool,
+        same: SameSettings,
     ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
         let Some((mut reader, saved)) = begin_verified(path)? else { return Ok(None) };
-        check_usable(path, &saved, settings, any_cluster_hash)?;
+        check_usable(path, &saved, settings, same)?;
         self.set_runs(saved.runs.clone());
         if saved.founded > Some(Restoration::NUMBER_MAX)
             || saved.dead_below > saved.founded.unwrap_or_default()
@@ -207,7 +217,7 @@ impl TableDir {
     pub fn check_settings(&self, settings: &TableSettings) -> Result<(), SnapshotError> {
         let path = self.folder.join(FILE_NAME);
         match begin(&path)? {
-            Some((_, saved)) => check_usable(&path, &saved, settings, false),
+            Some((_, saved)) => check_usable(&path, &saved, settings, SameSettings::All),
             None => Ok(()),
         }
     }
@@ -435,29 +445,37 @@ fn new_path(path: &Path) -> PathBuf {
     path.with_extension("leitong.new")
 }
 
-/// Refuses a worker's file, and a table that was made with other settings. If `any_cluster_hash` is true,
-/// only the settings upstream of the log must be the same.
+/// The settings with which a table must have been made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SameSettings {
+    /// All settings that verdicts depend on.
+    All,
+    /// The settings that fingerprints depend on.
+    UpstreamOfLog,
+}
+
+/// Refuses a worker's file, and a table that was made with other settings.
 pub(super) fn check_usable(
     path: &Path,
     saved: &proto::Position,
     settings: &TableSettings,
-    any_cluster_hash: bool,
+    same: SameSettings,
 ) -> Result<(), SnapshotError> {
     let path = || path.to_owned();
     if saved.blocks.as_ref().is_some_and(|blocks| blocks.changelog.is_some()) {
         return Err(SnapshotError::OfWorker { path: path() });
     }
-    let hashes = [
-        ("fingerprint_hash", saved.fingerprint_hash, settings.fingerprint_hash),
-        ("cluster_hash", saved.cluster_hash, settings.cluster_hash),
-    ];
-    for (which, found, wanted) in hashes {
-        if found != wanted && !(any_cluster_hash && which == "cluster_hash") {
+    let fingerprint_hash = ("fingerprint_hash", saved.fingerprint_hash, settings.fingerprint_hash);
+    let cluster_hash = ("cluster_hash", saved.cluster_hash, settings.cluster_hash);
+    let all = same == SameSettings::All;
+    for (which, found, wanted) in [Some(fingerprint_hash), all.then_some(cluster_hash)].into_iter().flatten()
+    {
+        if found != wanted {
             return Err(SnapshotError::OtherSettings { path: path(), which, found, wanted });
         }
     }
     // Tables of earlier versions have no such hash. The records of a worker's log contain their corpora.
-    if !any_cluster_hash && saved.corpus_hash.is_some_and(|found| found != settings.corpus_hash) {
+    if all && saved.corpus_hash.is_some_and(|found| found != settings.corpus_hash) {
         return Err(SnapshotError::OtherCorpora { path: path() });
     }
     Ok(())

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::SnapshotError;
-use super::file::{TableDir, TableSettings, TableWriter, at, check_usable};
+use super::file::{SameSettings, TableDir, TableSettings, TableWriter, at, check_usable};
 use super::lines::{CentroidLine, CrawlLine, LinesHead, TextLine};
 use leitong_cluster::{Canonical, Centroid, CrawlChange, SeenText};
 
@@ -33,7 +33,7 @@ impl TableDir {
         let mut lines = Lines { reader: io::BufReader::new(lines), input, number: 0, line: Vec::new() };
         write_file(&mut lines, folder, settings)?;
         let dir = TableDir::open(folder)?;
-        let Some((clusterer, watermarks)) = dir.load_with_watermarks(settings, false)? else { return Ok(0) };
+        let Some((clusterer, watermarks)) = dir.load_with_watermarks(settings)? else { return Ok(0) };
         dir.save_with_watermarks(&clusterer, &watermarks, settings)?;
         Ok(clusterer.centroid_count())
     }
@@ -53,7 +53,7 @@ fn write_file(
         });
     }
     let position = head.into_message();
-    check_usable(lines.input, &position, settings, false)?;
+    check_usable(lines.input, &position, settings, SameSettings::All)?;
     let cannot = at(folder);
     let mut writer = TableWriter::create(folder, &position).map_err(&cannot)?;
     for _ in 0..position.centroid_count {

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use super::SnapshotError;
-use super::file::{TableDir, TableSettings, begin, check_usable, position_of};
+use super::file::{SameSettings, TableDir, TableSettings, begin, check_usable, position_of};
 use super::finished::RUNS_MAX;
 use super::inspect::Saved;
 use super::ours::FILE_NAME;
@@ -124,7 +124,7 @@ impl<'a> Merge<'a> {
         let Some((_, saved)) = begin(&path)? else {
             return Err(SnapshotError::NoTable { path: folder.to_owned() });
         };
-        check_usable(&path, &saved, self.settings, false)?;
+        check_usable(&path, &saved, self.settings, SameSettings::All)?;
         if saved.crawls.is_some() {
             return Err(SnapshotError::HasCrawls { path });
         }

@@ -43,10 +43,20 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Examines `samples`. Messages of a topic need a url; documents of a file without one get a generated
-    /// address.
+    /// Examines messages of a topic, which need a url each.
     #[must_use]
-    pub fn from_samples(samples: &[Sample], url_required: bool) -> Self {
+    pub fn of_topic(samples: &[Sample]) -> Self {
+        Self::of_samples(samples, None)
+    }
+
+    /// Examines documents of a file. Those without a url get a generated address.
+    #[must_use]
+    pub fn of_file(samples: &[Sample]) -> Self {
+        Self::of_samples(samples, Some(&Page::made_up_url("FILE", 1)))
+    }
+
+    /// Examines `samples`. Those without a url get `made_up_url`, if there is one.
+    fn of_samples(samples: &[Sample], made_up_url: Option<&str>) -> Self {
         let mut survey = Self { samples: samples.len() as u64, ..Self::default() };
         let recognizer = Recognizer::default();
         let mut presets: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -56,13 +66,13 @@ impl Survey {
         survey.presets = presets.into_iter().collect();
         survey.presets.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         match survey.presets.first().and_then(|(name, _)| Preset::named(name).ok()) {
-            Some(preset) => survey.read_with(preset, samples, url_required),
+            Some(preset) => survey.read_with(preset, samples, made_up_url),
             None => survey.guess(samples),
         }
         survey
     }
 
-    fn read_with(&mut self, preset: &'static Preset, samples: &[Sample], url_required: bool) {
+    fn read_with(&mut self, preset: &'static Preset, samples: &[Sample], made_up_url: Option<&str>) {
         // No WARC file is read here, but the setting is required.
         let config = InputConfig {
             preset: preset.name.to_owned(),
@@ -75,9 +85,7 @@ impl Survey {
         let slots = mapping.slots();
         let mut hits = vec![0; slots.len()];
         let mut left: BTreeMap<String, u64> = BTreeMap::new();
-        let made_up = Page::made_up_url("FILE", 1);
         for (key, value) in samples {
-            let made_up_url = (!url_required).then_some(&*made_up);
             let message = Message { key: key.as_deref(), made_up_url, ..Message::line(value) };
             let reading = mapping.read(&message, rules);
             for (hit, (_, _, number)) in hits.iter_mut().zip(&slots) {
@@ -144,15 +152,14 @@ mod tests {
         let page =
             r#"{"appid":"x","crawlid":"y","url":"http://a/","body":"<p>","links":["z"],"extra":{"a":1}}"#;
         let bodiless = r#"{"appid":"x","crawlid":"y","url":"http://a/"}"#;
-        let survey =
-            Survey::from_samples(&samples(&[page, page, bodiless, "json failed to parse", "{"]), true);
+        let survey = Survey::of_topic(&samples(&[page, page, bodiless, "json failed to parse", "{"]));
         assert_eq!((survey.samples, &survey.presets[..]), (5, &[("scrapy-cluster", 4)][..]));
         assert_eq!((survey.pages, survey.dead.0), ((2, 1), 1));
         assert_eq!(survey.skipped[&Skip::Literal], 1);
         assert!(survey.found.contains(&("url", "/url".to_owned(), 3)), "{:?}", survey.found);
         assert!(survey.found.contains(&("charset", "/encoding".to_owned(), 0)), "{:?}", survey.found);
         assert_eq!(survey.left, [("/extra/a".to_owned(), 2), ("/links".to_owned(), 2)]);
-        let own = Survey::from_samples(&samples(&[r#"{"url":"http://a/","html":"<p>"}"#]), true);
+        let own = Survey::of_topic(&samples(&[r#"{"url":"http://a/","html":"<p>"}"#]));
         assert_eq!((own.presets[0].0, own.pages), ("json", (1, 0)));
         assert!(own.found.contains(&("html", "/html".to_owned(), 1)), "{:?}", own.found);
     }
@@ -160,11 +167,11 @@ mod tests {
     #[test]
     fn fields_are_guessed_if_no_preset_fits() {
         let page = serde_json::json!({ "doc": { "href": "https://a.example/1", "src": format!("<html>{}", "x".repeat(99)) } });
-        let survey = Survey::from_samples(&samples(&[&page.to_string()]), true);
+        let survey = Survey::of_topic(&samples(&[&page.to_string()]));
         assert_eq!(
             survey.guesses,
             [(Looks::Url, vec!["/doc/href".to_owned()]), (Looks::Body, vec!["/doc/src".to_owned()])]
         );
-        assert!(Survey::from_samples(&samples(&["", "[]", "\"x\""]), true).guesses.is_empty());
+        assert!(Survey::of_topic(&samples(&["", "[]", "\"x\""])).guesses.is_empty());
     }
 }
