@@ -29,10 +29,10 @@ use leitong_base::record::Unreadable;
 use leitong_base::terminal;
 use leitong_cluster::{Clusterer, Position};
 use leitong_corpora::keep::{Checkpoints, Keeping, TableOfRun};
-use leitong_corpora::sink::{Counts, DeadLetters, FileSink, WholeLines};
+use leitong_corpora::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines};
 use leitong_corpora::source::{
-    FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Source,
-    WarcBase, can_be_read_again, is_object,
+    FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Skipped,
+    Source, WarcBase, can_be_read_again, is_object,
 };
 use leitong_store::snapshot::{TableDir, TableSettings};
 
@@ -107,9 +107,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         below.iter_mut().for_each(|below| *below = named_for_records(below));
     }
     check(arguments, (&paths, &below), &config)?;
-    let mut rules = settings::input_rules(&config)?;
-    rules.quotes = !arguments.columns.no_quotes;
-    rules.warc_base = arguments.warc_base.as_deref().map(|base| Arc::new(WarcBase::new(base)));
+    let rules = InputRules {
+        quotes: !arguments.columns.no_quotes,
+        warc_base: arguments.warc_base.as_deref().map(|base| Arc::new(WarcBase::new(base))),
+        ..settings::input_rules(&config)?
+    };
     let mut inputs = open_inputs(&paths)?;
     if let Some(base) = &arguments.url_base {
         inputs.iter_mut().zip(&below).for_each(|(input, below)| input.set_url_below(base, below));
@@ -186,7 +188,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// Decides on all records of `inputs`, and writes the outputs and the table.
     fn decide(self, mut inputs: Vec<Input>) -> anyhow::Result<ExitCode> {
-        let Self { arguments, config, rules, fingerprint_stage, table, checkpoints, .. } = &self;
+        let Self { arguments, config, fingerprint_stage, table, checkpoints, .. } = &self;
         let checkpoint = self.checkpoint.as_ref();
         let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
         let readings = self.readings(&mut inputs);
@@ -205,33 +207,15 @@ impl Run<'_> {
         let read = Arc::new(ReadSoFar::default());
         let bytes_total = inputs.iter().map(|input| input.bytes).sum();
         let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
-        let folder = checkpoints.as_deref();
-        let for_inputs = (&*self.paths, &*self.below, &*readings);
-        let options = arguments.kept.keeping(config, rules)?;
-        let of_documents = folder.map(|folder| Checkpoints {
-            folder: folder.folder(),
-            earlier: checkpoint.map(|checkpoint| (&checkpoint.extents, checkpoint.last)),
-        });
-        let keeping = Keeping::begin(options, for_inputs, rules, begun_at, of_documents)?;
-        let mut keeping = keeping.counting(Arc::clone(&counts));
-        let sink = sink(arguments, &progress, &counts, checkpoint)?;
+        let mut keeping = self.keeping(&readings, begun_at, &counts)?;
         // Bounded by the graph: a text is sent with its decision, and only a few batches of decisions wait for the sink.
         let (send_text, texts) = mpsc::channel();
-        let needs_texts = arguments.kept.compressed_texts() != CompressedTexts::None;
-        let sink = keeping.sink(sink, names.clone(), texts)?;
-        let (run_id, begun) = (self.run_id.clone(), (begun_at, readings.clone()));
-        let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun);
-        let earlier = checkpoint.map(|checkpoint| checkpoint.faults).unwrap_or_default();
-        let sink = sink.with_warc_base(rules.warc_base.clone());
-        let mut sink = sink.with_faults(earlier, Arc::clone(&counts));
-        let last = checkpoint.map(|checkpoint| checkpoint.last);
-        if let Some((input, number)) = last {
-            progress.note(format_args!("resumes after record {number} of {}", inputs[input].name));
-            inputs.drain(..input);
-        }
-        let mut source = Resumed::new(Inputs::new(inputs, rules.clone(), Arc::clone(&read)), names, last);
+        let sink = keeping.sink(sink(arguments, &progress, &counts, checkpoint)?, names.clone(), texts)?;
+        let mut sink = self.with_checkpoints(sink, names.clone(), (begun_at, &readings), &counts);
+        let mut source = self.source(inputs, names, &read, &progress);
         let every = Duration::from_secs(arguments.checkpoint_every);
-        let mut milestones = Milestones::new(folder, checkpoint, every, table);
+        let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, table);
+        let needs_texts = arguments.kept.compressed_texts() != CompressedTexts::None;
         let observed = Arc::clone(&counts);
         let result = files::run(
             &config.pipeline,
@@ -255,22 +239,80 @@ impl Run<'_> {
         let table = arguments.table.as_deref();
         let table = table.map(|folder| TableOfRun { folder, oldest, begun_at, until });
         keeping.finish(sink.into_inner(), table.as_ref())?;
-        let clusterer = cluster_stage.into_clusterer();
-        let (skipped, centroids) = (source.skipped(), clusterer.centroid_count());
-        let faults = earlier.and(&counts);
-        let tell = || {
-            terminal::note_lines(summary(&counts, skipped, centroids, self.started.elapsed()));
-            note_earlier(earlier);
-        };
-        let status = documents::check_records(&read, last.is_some())
-            .and_then(|()| exit_status(config, fingerprint_stage.reader(), faults));
+        self.finish(&cluster_stage.into_clusterer(), &readings, (&counts, &read, source.skipped()))
+    }
+
+    /// Opens the outputs of documents. The run begins at log offset `begun_at`.
+    fn keeping<'k>(
+        &'k self,
+        readings: &'k [Arc<Reading>],
+        begun_at: u64,
+        counts: &Arc<Counts>,
+    ) -> anyhow::Result<Keeping<'k>> {
+        let options = self.arguments.kept.keeping(&self.config, &self.rules)?;
+        let checkpoints = self.checkpoints.as_ref().map(|folder| Checkpoints {
+            folder: folder.folder(),
+            earlier: self.checkpoint.as_ref().map(|checkpoint| (&checkpoint.extents, checkpoint.last)),
+        });
+        let inputs = (&*self.paths, &*self.below, readings);
+        Ok(Keeping::begin(options, inputs, &self.rules, begun_at, checkpoints)?.counting(Arc::clone(counts)))
+    }
+
+    /// Returns a sink that writes checkpoints, in front of `sink`.
+    fn with_checkpoints<S: Sink>(
+        &self,
+        sink: S,
+        names: InputNames,
+        (begun_at, readings): (u64, &[Arc<Reading>]),
+        counts: &Arc<Counts>,
+    ) -> CheckpointSink<S> {
+        let begun = (begun_at, readings.to_vec());
+        CheckpointSink::new(sink, self.checkpoints.clone(), self.run_id.clone(), names, begun)
+            .with_warc_base(self.rules.warc_base.clone())
+            .with_faults(self.earlier_faults(), Arc::clone(counts))
+    }
+
+    /// Returns the source of the records that no earlier process has decided on.
+    fn source(
+        &self,
+        mut inputs: Vec<Input>,
+        names: InputNames,
+        read: &Arc<ReadSoFar>,
+        progress: &Progress,
+    ) -> Resumed {
+        let last = self.checkpoint.as_ref().map(|checkpoint| checkpoint.last);
+        if let Some((input, number)) = last {
+            progress.note(format_args!("resumes after record {number} of {}", inputs[input].name));
+            inputs.drain(..input);
+        }
+        Resumed::new(Inputs::new(inputs, self.rules.clone(), Arc::clone(read)), names, last)
+    }
+
+    /// Returns the faults before the run was resumed.
+    fn earlier_faults(&self) -> Faults {
+        self.checkpoint.as_ref().map(|checkpoint| checkpoint.faults).unwrap_or_default()
+    }
+
+    /// Saves the table, reports the outcome, and returns the exit status. All documents must be written.
+    fn finish(
+        &self,
+        clusterer: &Clusterer,
+        readings: &[Arc<Reading>],
+        (counts, read, skipped): (&Counts, &ReadSoFar, Skipped),
+    ) -> anyhow::Result<ExitCode> {
+        let earlier = self.earlier_faults();
+        let faults = earlier.and(counts);
+        let status = documents::check_records(read, self.checkpoint.is_some())
+            .and_then(|()| exit_status(&self.config, self.fingerprint_stage.reader(), faults));
         if status.is_ok() {
-            self.save(&clusterer, &readings, faults)?;
-        } else if let Some(folder) = checkpoints {
+            self.save(clusterer, readings, faults)?;
+        } else if let Some(folder) = &self.checkpoints {
             // The table stays as it was, so a next run with other settings is not compared with this one.
             folder.give_up()?;
         }
-        tell();
+        let centroids = clusterer.centroid_count();
+        terminal::note_lines(summary(counts, skipped, centroids, self.started.elapsed()));
+        note_earlier(earlier);
         Ok(if self.unnameable > 0 { status.and(Ok(ExitCode::from(3)))? } else { status? })
     }
 
@@ -366,7 +408,9 @@ fn note_unversioned(paths: &[PathBuf], inputs: &[Input]) {
 /// Counts a record that went through the fingerprint stage, whatever its outcome is.
 fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
     counts.repaired(fingerprinted.repaired);
-    counts.body(fingerprinted.has_body);
+    if !fingerprinted.has_body {
+        counts.page_without_body();
+    }
     if let Err(why) = fingerprinted.record {
         counts.skipped(why);
     }

@@ -18,7 +18,7 @@ use crate::pipeline::page_reader::PageReader;
 use leitong_base::terminal;
 use leitong_base::work::Work;
 use leitong_corpora::sink::WholeLines;
-use leitong_corpora::source::{Input, Source};
+use leitong_corpora::source::Input;
 use leitong_text::extract::{Document, Extractor, Paragraph, ParagraphKind};
 use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::page::{Hints, Page};
@@ -97,36 +97,29 @@ fn ended(text: String) -> String {
 fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode> {
     let inputs = [path.to_owned()];
     refuse_overwriting(&[], &inputs, &[])?;
-    let mut source = documents::source(&inputs, config)?;
+    let source = documents::source(&inputs, config)?;
+    let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut extractor = extractor(format, config);
     let mut out = WholeLines::create(Path::new("-"))?;
-    let mut exit = ExitCode::SUCCESS;
-    let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
-    let (mut more, mut skipped) = (true, 0_u64);
-    while more {
-        let mut batch = Vec::new();
-        more = source
-            .read_batch(&mut batch, 1 << 20)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        for record in batch {
-            let place = record.place.clone();
-            match reader.record_of_file(&place, record.payload) {
-                Ok(MessageOutcome::Skipped(_)) => skipped += 1,
-                Ok(MessageOutcome::Page(page)) => out
-                    .push(&line(&page, format, &mut extractor, config.page.work_max))
-                    .context("cannot write texts")?,
-                Err(unreadable) => {
-                    terminal::note(format_args!("{place}: {} ({})", unreadable.message, unreadable.cause));
-                    exit = ExitCode::from(3);
-                }
+    let (mut skipped, mut exit) = (0_u64, ExitCode::SUCCESS);
+    documents::for_each_record(source, |record| {
+        let place = record.place;
+        match reader.record_of_file(&place, record.payload) {
+            Ok(MessageOutcome::Skipped(_)) => skipped += 1,
+            Ok(MessageOutcome::Page(page)) => out
+                .push(&line(&page, format, &mut extractor, config.page.work_max))
+                .context("cannot write texts")?,
+            Err(unreadable) => {
+                terminal::note(format_args!("{place}: {} ({})", unreadable.message, unreadable.cause));
+                exit = ExitCode::from(3);
             }
         }
-    }
+        Ok(())
+    })?;
     out.flush().context("cannot write texts")?;
     if skipped > 0 {
         terminal::note(format_args!("{skipped} records are skipped: they are not pages"));
     }
-    documents::check_records(source.read_so_far(), false)?;
     Ok(exit)
 }
 

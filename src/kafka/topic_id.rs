@@ -140,18 +140,28 @@ struct Options {
 fn ask<C: ClientContext, T>(
     client: &Client<C>,
     topics: &[&str],
-    Options { broker, timeout, operations }: Options,
+    options: Options,
     read: impl Fn(*const sys::rd_kafka_TopicDescription_t, &str) -> anyhow::Result<T>,
 ) -> anyhow::Result<Vec<T>> {
+    let event = answer(client, topics, options)?;
+    let descriptions = descriptions(&event, topics.len())?;
+    // Each description is null or belongs to the event, which is alive.
+    descriptions.iter().zip(topics).map(|(one, topic)| read(*one, topic)).collect()
+}
+
+/// Sends a request for these topics, and waits for the answer, which may be an error.
+fn answer<C: ClientContext>(
+    client: &Client<C>,
+    topics: &[&str],
+    options: Options,
+) -> anyhow::Result<Owned<sys::rd_kafka_event_t>> {
     let rk = client.native_ptr();
-    let timeout_ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
     let names: Vec<CString> = topics.iter().map(|name| CString::new(*name)).collect::<Result<_, _>>()?;
     let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
-
     // SAFETY: `rk` is the handle of `client`, which is borrowed during this whole function. `pointers` has
     // the given number of strings, each ends in a NUL, and both live to the end of this function. librdkafka
     // copies them.
-    let (queue, collection, options) = unsafe {
+    let (queue, collection, native_options) = unsafe {
         (
             Owned::new(sys::rd_kafka_queue_new(rk), sys::rd_kafka_queue_destroy)?,
             Owned::new(
@@ -167,39 +177,58 @@ fn ask<C: ClientContext, T>(
             )?,
         )
     };
-    let mut why = [0; 256];
-    // SAFETY: all objects are alive (`Owned`), and `why` has the given length. The request is copied. Its
-    // answer goes to `queue`, whose references librdkafka counts, so destroying it early is allowed as well.
-    unsafe {
-        let set = sys::rd_kafka_AdminOptions_set_request_timeout;
-        let code = set(options.get(), timeout_ms, why.as_mut_ptr(), why.len());
-        ensure!(
-            code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR,
-            "librdkafka rejects a timeout of {timeout:?}"
-        );
-        if let Some(broker) = broker {
-            let set = sys::rd_kafka_AdminOptions_set_broker;
-            let code = set(options.get(), broker, why.as_mut_ptr(), why.len());
+    options.set_in(&native_options)?;
+    // SAFETY: all objects are alive (`Owned`). The request is copied. Its answer goes to `queue`, whose
+    // references librdkafka counts, so destroying it early is allowed as well.
+    unsafe { sys::rd_kafka_DescribeTopics(rk, collection.get(), native_options.get(), queue.get()) };
+    // The request itself ends after the timeout, and its answer of any kind arrives shortly after that.
+    let wait_ms = options.timeout_ms().saturating_add(1000);
+    // SAFETY: the queue is alive and served nowhere else. The caller owns the event.
+    let event = unsafe { sys::rd_kafka_queue_poll(queue.get(), wait_ms) };
+    Owned::new(event, sys::rd_kafka_event_destroy).ok().context("brokers did not answer about topic ids")
+}
+
+impl Options {
+    fn timeout_ms(&self) -> i32 {
+        i32::try_from(self.timeout.as_millis()).unwrap_or(i32::MAX)
+    }
+
+    /// Sets these options in `native`.
+    fn set_in(&self, native: &Owned<sys::rd_kafka_AdminOptions_t>) -> anyhow::Result<()> {
+        let is_set = |code| code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR;
+        let mut why = [0; 256];
+        // SAFETY: the options are alive (`Owned`), and `why` has the given length.
+        unsafe {
+            let set = sys::rd_kafka_AdminOptions_set_request_timeout;
             ensure!(
-                code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR,
-                "librdkafka rejects broker {broker}"
+                is_set(set(native.get(), self.timeout_ms(), why.as_mut_ptr(), why.len())),
+                "librdkafka rejects a timeout of {:?}",
+                self.timeout
             );
-        }
-        if operations {
-            let refused = sys::rd_kafka_AdminOptions_set_include_authorized_operations(options.get(), 1);
-            if !refused.is_null() {
-                sys::rd_kafka_error_destroy(refused);
-                bail!("librdkafka cannot request the permitted operations");
+            if let Some(broker) = self.broker {
+                let set = sys::rd_kafka_AdminOptions_set_broker;
+                ensure!(
+                    is_set(set(native.get(), broker, why.as_mut_ptr(), why.len())),
+                    "librdkafka rejects broker {broker}"
+                );
+            }
+            if self.operations {
+                let refused = sys::rd_kafka_AdminOptions_set_include_authorized_operations(native.get(), 1);
+                if !refused.is_null() {
+                    sys::rd_kafka_error_destroy(refused);
+                    bail!("librdkafka cannot request the permitted operations");
+                }
             }
         }
-        sys::rd_kafka_DescribeTopics(rk, collection.get(), options.get(), queue.get());
+        Ok(())
     }
-    // The request itself ends after `timeout`, and its answer of any kind arrives shortly after that. SAFETY:
-    // the queue is alive and served nowhere else. This function owns the event.
-    let event = unsafe { sys::rd_kafka_queue_poll(queue.get(), timeout_ms.saturating_add(1000)) };
-    let event = Owned::new(event, sys::rd_kafka_event_destroy)
-        .ok()
-        .context("brokers did not answer about topic ids")?;
+}
+
+/// Returns the descriptions of `count` topics from an answer. Each is null or belongs to `event`.
+fn descriptions(
+    event: &Owned<sys::rd_kafka_event_t>,
+    count: usize,
+) -> anyhow::Result<&[*const sys::rd_kafka_TopicDescription_t]> {
     // SAFETY: the event is alive; the text of its error belongs to it, and is copied at once.
     unsafe {
         if sys::rd_kafka_event_error(event.get()) != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
@@ -210,25 +239,21 @@ fn ask<C: ClientContext, T>(
         }
     }
     // SAFETY: the event is alive; the result is null if the event is of another kind. The descriptions belong
-    // to the event, which outlives `descriptions`, and `count` is their number.
-    let descriptions = unsafe {
+    // to the event, which outlives the returned slice, and `answered` is their number.
+    unsafe {
         let result = sys::rd_kafka_event_DescribeTopics_result(event.get());
         ensure!(
             !result.is_null(),
-            "librdkafka returned the answer to another request than the one for topic \
-                                    ids"
+            "librdkafka returned the answer to another request than the one for topic ids"
         );
-        let mut count = 0;
-        let first = sys::rd_kafka_DescribeTopics_result_topics(result, &raw mut count);
+        let mut answered = 0;
+        let first = sys::rd_kafka_DescribeTopics_result_topics(result, &raw mut answered);
         ensure!(
-            !first.is_null() && count == topics.len(),
-            "librdkafka gave an answer about {count} of {} topics",
-            topics.len()
+            !first.is_null() && answered == count,
+            "librdkafka gave an answer about {answered} of {count} topics"
         );
-        std::slice::from_raw_parts(first, count)
-    };
-    // Each description is null or belongs to the event, which is alive.
-    descriptions.iter().zip(topics).map(|(one, topic)| read(*one, topic)).collect()
+        Ok(std::slice::from_raw_parts(first.cast_const().cast(), answered))
+    }
 }
 
 /// Reads the answer about `topic`.

@@ -120,19 +120,7 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
     templates::begin();
     let exporting = traced.map(|settings| traces::begin(&runtime, settings, trace_names(&config.kafka)));
 
-    let counts = checked_topics(&config)?;
-    if counts.compacted_changelog {
-        tracing::warn!(
-            topic = config.kafka.topics.centroids,
-            "the changelog is compacted, as in older versions; the owner of a partition will change that"
-        );
-    }
-    let log_partitions = counts.log_partitions;
-    let surroundings = resources::Surroundings::new(roles, counts);
-    for warning in resources::warnings(&config, surroundings, resources::Limits::read()) {
-        tracing::warn!("{warning}");
-    }
-    metrics::log_partitions(log_partitions);
+    let log_partitions = check_surroundings(&config, roles)?;
     let topics = TopicWatch::new(&config.kafka).context("cannot request the ids of topics")?;
     startup::refuse_another(&config, &stage, &topics, log_partitions, accepted)?;
     tracing::info!(
@@ -167,6 +155,24 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
         exporting.end(&runtime);
     }
     result
+}
+
+/// Checks the topics, and warns of what may become too small for them. Returns the number of the log's partitions.
+fn check_surroundings(config: &Config, roles: Roles) -> anyhow::Result<u32> {
+    let counts = checked_topics(config)?;
+    if counts.compacted_changelog {
+        tracing::warn!(
+            topic = config.kafka.topics.centroids,
+            "the changelog is compacted, as in older versions; the owner of a partition will change that"
+        );
+    }
+    let log_partitions = counts.log_partitions;
+    let surroundings = resources::Surroundings::new(roles, counts);
+    for warning in resources::warnings(config, surroundings, resources::Limits::read()) {
+        tracing::warn!("{warning}");
+    }
+    metrics::log_partitions(log_partitions);
+    Ok(log_partitions)
 }
 
 /// Returns the settings of tracing, from configuration and environment.

@@ -58,8 +58,8 @@ impl Counts {
     }
 
     /// Counts a page without a body.
-    pub fn body(&self, has_body: bool) {
-        self.without_body.fetch_add(u64::from(!has_body), Ordering::Relaxed);
+    pub fn page_without_body(&self) {
+        self.without_body.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a document that is in no output, because it is too long or cannot be read completely.

@@ -58,6 +58,7 @@ impl Columns {
     /// # Errors
     /// A description of what does not fit.
     pub(super) fn select(columns: &Fields, rules: &InputRules) -> Result<Self, String> {
+        check_names(columns, rules)?;
         let fields: Vec<(Field, String)> = rules.mapping.top_fields().collect();
         let fields_of = |name: &str| -> Vec<Field> {
             fields.iter().filter(|(_, known)| known == name).map(|(field, _)| *field).collect()
@@ -67,25 +68,6 @@ impl Columns {
                 field.name() == name && !matches!(field, Field::Body(BodyForm::Content | BodyForm::Mixed));
             is_own || rules.names(name)
         };
-        for (field, name) in &fields {
-            if rules.names(name) && columns.find(name).is_none() {
-                return Err(format!(
-                    "there is no column {name:?} for the {}; {}",
-                    field.name(),
-                    listed(columns)
-                ));
-            }
-        }
-        if let Some(name) = rules.named_at_top().find(|name| columns.find(name).is_none()) {
-            return Err(format!("there is no column {name:?}; {}", listed(columns)));
-        }
-        let is_twice = |name: &&str| columns.iter().filter(|column| column.name() == name).count() > 1;
-        if let Some(name) = rules.columns().find(is_twice) {
-            return Err(format!(
-                "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
-                listed(columns)
-            ));
-        }
         let parent_fields: Vec<(Field, String)> = rules.mapping.parent_fields().collect();
         let mut json = Vec::new();
         let mut read = Vec::new();
@@ -200,6 +182,26 @@ impl Columns {
         }
         line.json.push('}');
         Ok(line.json.into_bytes())
+    }
+}
+
+/// Checks that the columns that `rules` name are there, and that no column to be read occurs twice.
+fn check_names(columns: &Fields, rules: &InputRules) -> Result<(), String> {
+    for (field, name) in rules.mapping.top_fields() {
+        if rules.names(&name) && columns.find(&name).is_none() {
+            return Err(format!("there is no column {name:?} for the {}; {}", field.name(), listed(columns)));
+        }
+    }
+    if let Some(name) = rules.named_at_top().find(|name| columns.find(name).is_none()) {
+        return Err(format!("there is no column {name:?}; {}", listed(columns)));
+    }
+    let is_twice = |name: &&str| columns.iter().filter(|column| column.name() == name).count() > 1;
+    match rules.columns().find(is_twice) {
+        Some(name) => Err(format!(
+            "two columns are called {name:?}, so it is not clear which one to read; rename one; {}",
+            listed(columns)
+        )),
+        None => Ok(()),
     }
 }
 
