@@ -53,7 +53,7 @@ impl Source for Inputs {
             }
         };
         let before = batch.len();
-        let more = current.source.read_batch(batch, bytes)?;
+        let more = current.source.read_batch(batch, bytes).map_err(|error| named(&current.name, &error))?;
         let records = batch.len() - before;
         self.read.records.fetch_add(records as u64, Ordering::Relaxed);
         current.has_records |= records > 0;
@@ -78,8 +78,11 @@ impl Source for Inputs {
     }
 }
 
+/// Returns the error of an input with the input's name in front, unless it names the input already.
 fn named(name: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{name}: {error}"))
+    let text = error.to_string();
+    let text = if text.starts_with(name) { text } else { format!("{name}: {text}") };
+    io::Error::new(error.kind(), text)
 }
 
 /// The names of a run's inputs, to find the input of a place. Places must be looked up in order.
@@ -142,5 +145,38 @@ impl Source for Resumed {
 
     fn skipped(&self) -> Skipped {
         self.inner.skipped()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source on a disk that fails.
+    struct Failing;
+
+    impl Source for Failing {
+        fn read_batch(&mut self, _: &mut Vec<Record>, _: usize) -> io::Result<bool> {
+            Err(io::Error::from_raw_os_error(5))
+        }
+
+        fn skipped(&self) -> Skipped {
+            Skipped::default()
+        }
+    }
+
+    /// A run over a thousand files once ended with "Input/output error (os error 5)", and did not say which file
+    /// could not be read.
+    #[test]
+    fn an_error_in_the_middle_of_an_input_names_it() {
+        let rules = InputRules::new(&Default::default(), &Default::default()).expect("default rules");
+        let mut inputs = Inputs::new(Vec::new(), rules, Arc::default());
+        let current =
+            |name: &str| Current { name: name.into(), source: Box::new(Failing), has_records: true };
+        inputs.current = Some(current("b.jsonl"));
+        let error = inputs.read_batch(&mut Vec::new(), 1).expect_err("the disk fails");
+        assert_eq!(error.to_string(), "b.jsonl: Input/output error (os error 5)");
+        let twice = named("b.jsonl", &error);
+        assert_eq!(twice.to_string(), "b.jsonl: Input/output error (os error 5)");
     }
 }
