@@ -1,6 +1,6 @@
 //! `leitong console`: serves a web page that compares pages in the browser, without a broker.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -9,12 +9,13 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::documents;
-use super::settings::{self, Wrong};
+use super::settings::{self, Wrong, wrong};
 use crate::console::comparison::Comparer;
 use crate::console::saved::{Saved, Wanted};
 use crate::console::server::ConsolePort;
 use crate::console::site::Site;
 use leitong_base::terminal;
+use leitong_corpora::source::can_be_read_again;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -46,8 +47,16 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
+    let files = [&arguments.pages[..], &arguments.verdicts].concat();
+    let is_stream = |path: &PathBuf| path == Path::new("-") || (path.exists() && !path.is_dir());
+    if let Some(pipe) = files.iter().find(|path| is_stream(path) && !can_be_read_again(path)) {
+        return Err(wrong(format_args!(
+            "{}: can be read only once, but the console reads its files at every look-up; write it to a file first",
+            pipe.display()
+        )));
+    }
     // Reports a mistyped name now, and not at the first request.
-    drop(documents::open(&[&arguments.pages[..], &arguments.verdicts].concat())?);
+    drop(documents::open(&files)?);
     let saved = arguments.table.clone().map(|table| Saved { table, verdicts: arguments.verdicts.clone() });
     if let Some(saved) = &saved {
         saved.look_up(Wanted::Page(""))?;

@@ -118,6 +118,23 @@ fn pages_can_be_pasted_uploaded_or_named() {
     assert!(!body.contains("<script>"), "{body}");
 }
 
+/// The console opened a pipe at its start to see that it is there. Each look-up then waited for a second writer.
+#[test]
+fn files_that_can_be_read_only_once_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pages.jsonl");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let output = leitong()
+        .args(["console", "--address", "127.0.0.1:0", "--pages"])
+        .arg(&pipe)
+        .output()
+        .expect("the program starts");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("pages.jsonl: can be read only once"), "{said}");
+}
+
 #[test]
 fn every_answer_restricts_the_browser() {
     let console = Console::start(&[]);
