@@ -354,14 +354,8 @@ impl Copier {
             account(accounts, decision, is_kept, &found);
         }
         match found {
-            Found::Row(Err(NoRow::Unreadable)) => {
-                self.copied.unreadable += 1;
-                self.counts.document_left_out();
-            }
-            Found::Row(Err(NoRow::TooLarge)) | Found::Record(Original { bytes: None, .. }) => {
-                self.copied.too_long += 1;
-                self.counts.document_left_out();
-            }
+            Found::Row(Err(why)) => self.count_left_out(why),
+            Found::Record(Original { bytes: None, .. }) => self.count_left_out(NoRow::TooLarge),
             Found::Row(Ok(row)) => {
                 self.copied.count(decision, is_kept, row.bytes);
                 let output = if is_kept { &mut self.outputs.keep } else { &mut self.outputs.drop };
@@ -391,6 +385,16 @@ impl Copier {
             }
         }
         Ok(())
+    }
+
+    /// Counts a document that is in no output: by its cause for the report, and in the counts of the run, which a
+    /// checkpoint saves.
+    fn count_left_out(&mut self, why: NoRow) {
+        match why {
+            NoRow::Unreadable => self.copied.unreadable += 1,
+            NoRow::TooLarge => self.copied.too_long += 1,
+        }
+        self.counts.document_left_out();
     }
 
     /// Skips a record from which no page was read.
