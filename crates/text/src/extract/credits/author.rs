@@ -266,6 +266,9 @@ fn is_notice(text: &str) -> bool {
     rest.len() < text.len() && (rest.is_empty() || rest.chars().eq(['等']))
 }
 
+/// Words for "reports" at the end of a byline or of the place after it.
+const REPORTS: [&str; 4] = ["報導", "报道", "报导", "報道"];
+
 /// Returns the people at the start of `text`. If they are named outright, a single name may have any form; otherwise
 /// all must look like Chinese names.
 fn people(text: &str, outright: bool) -> Vec<String> {
@@ -273,7 +276,7 @@ fn people(text: &str, outright: bool) -> Vec<String> {
     let text = text.trim_start_matches([' ', '：', ':', '/', '|', '丨', '＝', '・', '\u{3000}']);
     let end = text.find(['）', ')', '】', ']', '，', ',', '。', '|', '；', '\n']).unwrap_or(text.len());
     // `記者陳怡君／台北報導` ends with a place.
-    let reports = |place: &str| ["報導", "报道", "报导"].iter().any(|end| place.trim_end().ends_with(end));
+    let reports = |place: &str| REPORTS.iter().any(|end| place.trim_end().ends_with(end));
     let place = text[..end].split_once(['／', '/']).filter(|(_, place)| reports(place));
     let end = place.map_or(end, |(names, _)| names.len());
     let gaps = [' ', '、', '/', '・', '／', '＝', '\u{3000}', '\u{a0}', '·'];
@@ -290,8 +293,9 @@ fn people(text: &str, outright: bool) -> Vec<String> {
         }
         let part = part.trim_start_matches("记者").trim_start_matches("专栏作者");
         let part = part.split("系").next().unwrap_or_default();
-        let part = ["報導", "报道", "报导", "報道", "撰稿", "編譯", "编译"]
+        let part = REPORTS
             .iter()
+            .chain(&["撰稿", "編譯", "编译"])
             .fold(part, |part, end| part.strip_suffix(end).filter(|name| !name.is_empty()).unwrap_or(part));
         if is_notice(part) {
             break;
@@ -514,6 +518,7 @@ mod tests {
             ("2024年11月5日 6時30分　滨海新聞　編集部　記者：田中一郎", Place::Top, &["田中一郎"]),
             ("文・田中一郎", Place::Top, &["田中一郎"]),
             ("2024-12-07 10:15　記者陳怡君／台北報導", Place::Top, &["陳怡君"]),
+            ("2024-12-07 10:15　記者陳怡君／台北報道", Place::Top, &["陳怡君"]),
         ] {
             assert_eq!(authors(text, place), expected, "{text}");
         }
