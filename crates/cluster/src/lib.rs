@@ -13,21 +13,24 @@
 //! Look-up and decision are separate: look-ups may run on any number of cores or shards, decisions are made
 //! in log order.
 //!
-//! A look-up passes these layers, from the owner of the table to the bytes of a centroid. Each makes one
-//! decision:
+//! A look-up passes at most eight layers, from the owner of the table to the entries of the index. Each makes
+//! one decision:
 //!
 //! ```text
-//! Clusterer           in log order: joins the page to a cluster, or founds one
-//! └ Unexpired         drops centroids that have expired, and those whose cluster has ended
-//!   └ Tiers           asks the centroids in memory and those outside of it, and merges the answers
-//!     ├ Table         compares the hits of the same corpus with the query: near, related or neither
-//!     │ ├ Generations asks every generation of the index that is in memory
-//!     │ │ └ Index     looks for shared keys, or within a Hamming distance, as the detector says
-//!     │ │   └ KeyShard, Segment, Group   choose by the hash of a key: segment, cache line, slots
-//!     │ ├ Hot         gives the bytes of the fingerprint that are compared, for every hit
-//!     │ └ Cold        gives the other bytes, page id and url, for near or related centroids only
-//!     └ OldCentroids  finds the near centroids that are no longer in memory; a trait
+//! 1 Clusterer            in log order: joins the page to a cluster, or founds one
+//! 2 └ Tiers              asks the centroids in memory and those outside of it, and merges the answers
+//! 3   ├ Table            compares the hits of the same corpus with the query: near, related or neither
+//! 4   │ ├ Generations    asks every generation of the index that is in memory
+//! 5   │ │ └ Index        looks for shared keys, or within a Hamming distance, as the detector says
+//! 6   │ │   └ KeyShard   chooses the segment by the first bits of the key's hash
+//! 7   │ │     └ Segment  chooses the cache lines by the next bits
+//! 8   │ │       └ Group  chooses the slots whose entries have the remaining bits
+//! 4   │ ├ Hot            gives the bytes of the fingerprint that are compared, for every hit
+//! 4   │ └ Cold           gives the other bytes, page id and url, for near or related centroids only
+//! 3   └ OldCentroids     finds the near centroids that are no longer in memory; a trait
 //! ```
+//! The clusterer reads the results through `Unexpired`, which drops centroids that have expired since the look-up,
+//! and those whose cluster has ended.
 //!
 //! Invariants: a decision is a function of the records before it and the settings downstream of the log; a
 //! look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.

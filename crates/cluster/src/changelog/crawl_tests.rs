@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::tests::{Act, DAY_MS, Equal, IDENTITY, Kept, act, delete, expiry, restored};
+use super::tests::{Act, DAY_MS, IDENTITY, Kept, act, delete, expiry, restored};
 use super::*;
+use crate::tests::{OnALine, apart};
 use crate::{
     CanonicalConfig, ClusterRules, Decision, ExpiryConfig, Position, Preference, RecrawlsConfig, WhatIsLeft,
 };
@@ -53,7 +54,7 @@ fn record(step: &Step) -> FingerprintRecord {
         log_time: Timestamp::from_ms(step.day * DAY_MS),
         text: step.text.map(|(text, chars)| digest((u32::from(text), chars))),
         outcome: match step.text {
-            Some((text, _)) => Outcome::Fingerprint([text].into()),
+            Some((text, _)) => Outcome::Fingerprint([apart(text)].into()),
             None => Outcome::Undecidable(Reason::Withdrawn),
         },
         ..FingerprintRecord::numbered(0, None)
@@ -94,7 +95,7 @@ fn decide(clusterer: &mut Clusterer, step: &Step) -> StepOutcome {
 /// Returns the outcomes of a worker whose owners change, and its changelog.
 fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool)) -> (Vec<StepOutcome>, Kept) {
     let mut rules = rules(expiry, pages_max, longest);
-    let mut clusterer = Clusterer::new(Arc::new(Equal), rules.clone(), Position::default());
+    let mut clusterer = Clusterer::new(Arc::new(OnALine), rules.clone(), Position::default());
     clusterer.name_log(9);
     clusterer.keep_journal();
     let (mut kept, mut all, mut next) = (Kept::new(), Vec::new(), 0);
@@ -104,7 +105,7 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, (pages_max, longest): (u64, bool))
         let canonicals = clusterer.take_new_canonicals();
         let crawls = clusterer.take_crawl_changes();
         let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
-        let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
+        let written = new.iter().map(|new| new.to_record(9, 0, &OnALine));
         let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
         let written = written.chain(crawls.into_iter().map(|change| change.to_record(9, 0)));
         let texts = clusterer.take_new_texts();

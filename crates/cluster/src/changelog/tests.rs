@@ -8,9 +8,9 @@ use proptest::strategy::ValueTree as _;
 use prost::Message as _;
 
 use super::*;
+use crate::tests::{OnALine, apart};
 use crate::{CanonicalConfig, ClusterRules, Decision, ExpiryConfig, NewText, Position, Preference, SeenText};
 use leitong_base::record::{FingerprintRecord, Outcome, Place, TextDigest};
-use leitong_fingerprint::Comparison;
 
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// The identity of the tables in these tests.
@@ -23,26 +23,6 @@ pub(crate) const IDENTITY: Identity = Identity {
     app_hash: 0,
     topic_ids: TopicIds { pages: None, log: None, changelog: None },
 };
-
-/// A detector whose fingerprints are one byte long, and near if they are equal.
-pub(super) struct Equal;
-
-impl Detector for Equal {
-    stub_detector!("equal");
-
-    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
-        bytes.len() == 1
-    }
-    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        keys.push(u64::from(fingerprint[0]));
-    }
-    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        keys.push(u64::from(fingerprint[0]));
-    }
-    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
-        Comparison { distance: 0, near: a == b }
-    }
-}
 
 /// A page, and the event after it.
 #[derive(Debug, Clone)]
@@ -109,7 +89,7 @@ fn record(step: &Step) -> FingerprintRecord {
         carried: None,
         credits: None,
         text: Some(TextDigest { digest: step.digest.into(), chars: step.chars }),
-        outcome: Outcome::Fingerprint([step.text].into()),
+        outcome: Outcome::Fingerprint([apart(step.text)].into()),
     }
 }
 
@@ -249,8 +229,8 @@ pub(super) fn delete(kept: &mut Kept, behind: usize) {
 pub(super) fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Restored, RestoreError> {
     let last = last_position(kept).filter(|last| last.founded.is_some());
     let mut restoration = match &last {
-        Some(last) => Restoration::up_to(last, Arc::new(Equal), rules.clone()),
-        None => Restoration::new(Arc::new(Equal), rules.clone()),
+        Some(last) => Restoration::up_to(last, Arc::new(OnALine), rules.clone()),
+        None => Restoration::new(Arc::new(OnALine), rules.clone()),
     };
     let oldest = last.and_then(|last| last.oldest_log_offset).filter(|_| at_place);
     let from = oldest.and_then(|oldest| place(kept, oldest)).unwrap_or(0);
@@ -264,7 +244,7 @@ pub(super) fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Res
 /// Returns the outcomes of a worker whose owners change, and its changelog.
 fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verdict>, Kept), RestoreError> {
     let mut rules = rules(expiry, longest);
-    let mut clusterer = Clusterer::new(Arc::new(Equal), rules.clone(), Position::default());
+    let mut clusterer = Clusterer::new(Arc::new(OnALine), rules.clone(), Position::default());
     clusterer.name_log(9);
     clusterer.keep_journal();
     let (mut kept, mut outcomes, mut next) = (Kept::new(), Vec::new(), 0);
@@ -273,7 +253,7 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verd
         let new = clusterer.take_new();
         let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
         let canonicals = clusterer.take_new_canonicals();
-        let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
+        let written = new.iter().map(|new| new.to_record(9, 0, &OnALine));
         let written = written.chain(canonicals.into_iter().map(|new| new.to_record(9, 0)));
         let texts = clusterer.take_new_texts();
         let written = written.chain(ChangelogRecord::from_texts(&texts, clusterer.founded(), 9, 0));
@@ -469,7 +449,7 @@ proptest! {
             outcomes.push(outcome(&clusterer.decide(Some(&record(step))).expect("in memory")));
             let new = clusterer.take_new();
             let position = IDENTITY.position(&clusterer, 0, Some(7), &Watermarks::default()).expect("in memory");
-            let written = new.iter().map(|new| new.to_record(9, 0, &Equal));
+            let written = new.iter().map(|new| new.to_record(9, 0, &OnALine));
             let records: Vec<_> = written.chain([ChangelogRecord::from_position(&position)]).collect();
             older.extend(records.into_iter().map(|record| (0, record)));
             if matches!(step.act, Act::Restore(_)) {
