@@ -35,7 +35,7 @@ pub(crate) const FLOOR: &str = "LEITONG_BENCH_FLOOR";
 pub(crate) fn read_and_throw_away(what: &str) {
     let what: Vec<&str> = what.split(' ').collect();
     let [servers, topic, pages] = what[..] else { panic!("{FLOOR}: {what:?}") };
-    // The settings of the worker's consumer, but a worker starts at its committed offsets, and this at the beginning.
+    // The settings of the worker's consumer, except that this one starts at the beginning of the topic.
     let group = format!("floor-{}", std::process::id());
     let settings = [
         ("bootstrap.servers", servers),

@@ -154,7 +154,7 @@ fn queue_bytes(config: &Config, surroundings: Surroundings) -> u64 {
 }
 
 fn table_bytes(config: &Config, surroundings: Surroundings) -> u64 {
-    // The number bounds each partition's table. One instance may own all of them.
+    // `centroids_max` bounds the table of each partition, and one instance may own all partitions.
     let tables = if surroundings.roles.cluster { surroundings.log_partitions } else { 0 };
     let centroids = config.expiry.centroids_max;
     let in_memory = match config.table.on_disk {

@@ -49,7 +49,7 @@ impl<W: World> WorkerTables<W> {
         Problem::new(
             Kind::UnknownPage,
             format!(
-                "{what} among the last ones (api.recent_bytes_max) of this instance, which owns log \
+                "{what} among the recent verdicts of this instance (api.recent_bytes_max). It owns log \
                  partitions {partitions:?} of {count}; the topic {} has all verdicts",
                 self.role.config.kafka.topics.verdicts
             ),

@@ -80,7 +80,7 @@ fn losses_are_counted_once_across_restarts() {
         assert_eq!(worker.terminate(), 0);
     }
     assert_eq!(counts, [10, 0, 0]);
-    // A part of them.
+    // Of twenty pages, the topic deletes five before the worker reads them.
     installation.produce(&pages(10, 30));
     delete(15);
     let mut worker = installation.worker(&[]);

@@ -233,8 +233,7 @@ fn the_openapi_document_describes_the_server() {
     }
     let missed: Vec<_> = api.statuses().difference(&api.seen).cloned().collect();
     assert!(missed.is_empty(), "never seen: {missed:?}");
-    // Pages of Kafka have other fields, and workers report how they hold a table; a reason and a relation
-    // need separate pages.
+    // `serve` never returns these: the place of a record in a topic, and how a worker holds a table.
     let of_topics = ["topic", "partition", "offset", "epoch", "record", "held_as"].map(str::to_owned).into();
     let missed: Vec<_> = api.names().difference(&api.fields).cloned().collect();
     let missed: Vec<_> = BTreeSet::from_iter(missed).difference(&of_topics).cloned().collect();

@@ -1,9 +1,9 @@
 //! Documents that share a key, compared with one another: each key has a list of documents in their order.
 //!
 //! Two passes make a round. The first compares the *window* of each list, its first few undecided documents.
-//! The second compares the founders that follow from it with all later documents outside of the window. So
-//! each pair of a founder and a later document is compared in one of both, under the smallest key that they
-//! share.
+//! The second compares the founders that the first pass has found with all later documents outside of the window. So
+//! each pair of a founder and a later document is compared in one of the two passes, under the smallest key
+//! that they share.
 //!
 //! Memory: the window of one list, or its new founders.
 

@@ -118,7 +118,7 @@ fn in_both(comparison: &Comparison, language: Language) -> String {
             format!("逐词比较，两篇正文有 {shared} 按相同顺序见于双方。"),
         ),
         true => language.say(
-            format!("Compared word by word, both pages have {shared} of the beginnings of their main texts."),
+            format!("Compared word by word, the beginnings of the two main texts have {shared} in common."),
             format!("逐词比较，两篇正文的开头部分有 {shared} 见于双方。"),
         ),
     }

@@ -84,7 +84,7 @@ pub(crate) struct Span {
     pub(super) attributes: Vec<KeyValue>,
     #[prost(message, optional, tag = "15")]
     pub(super) status: Option<Status>,
-    /// Flags of the W3C trace context. Bits 8 and 9 tell whether the parent is of another process.
+    /// Flags of the W3C trace context. Bits 8 and 9 tell whether the parent is in another process.
     #[prost(fixed32, tag = "16")]
     pub(super) flags: u32,
 }

@@ -104,8 +104,8 @@ fn first_and(token: &str, second: &str) -> String {
     }
 }
 
-/// A log-in page or an error with status 200 instead of the second part of a list was taken for its end, and an answer
-/// without end filled the memory.
+/// If a store answered the request for the second part of a list with a log-in page and status 200, the list seemed to
+/// end there. An answer that never ended filled the memory.
 #[test]
 fn an_answer_that_is_no_list_ends_the_run() {
     for (list, told) in [

@@ -62,7 +62,7 @@ enum Sealing {
 
 /// Centroids on their way to the sealing thread.
 struct Portion {
-    /// The number of the first one.
+    /// The number of the first centroid.
     first: u64,
     centroids: Vec<Handed>,
     /// The texts of the block that the centroids complete.

@@ -117,8 +117,8 @@ struct Shape {
     is_layout: bool,
 }
 
-/// Returns the nodes of tables that hold data: of two rows and two columns at least, most of them of one width,
-/// whose cells hold a few lines of text, and no headings, programs or other tables.
+/// Returns the nodes of tables that hold data. Such a table has at least two rows and two columns, and most of its rows
+/// have equally many cells. Its cells hold a few lines of text each, and no headings, programs or other tables.
 pub(super) fn data_tables(tree: &Tree) -> Vec<u32> {
     let mut shapes: Vec<Shape> = Vec::new();
     // By node: the innermost table, as an index into the shapes from 1, and its innermost cell.

@@ -100,7 +100,7 @@ fn parts_of_drawings_and_formulas_without_end_tags_end_with_them() {
     }
 }
 
-/// The end tag of a drawing's title was ignored, so the rest of a drawing without end tag took the text after it.
+/// A drawing's `</title>` was ignored. If the drawing had no end tag either, all text after it became part of it.
 #[test]
 fn the_end_tag_of_a_title_ends_it_within_a_drawing() {
     check(&[

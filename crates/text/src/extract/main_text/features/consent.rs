@@ -311,8 +311,8 @@ mod tests {
         assert!(text.contains("Lawyers"), "{text}");
     }
 
-    /// The documentation of a library lost its section on cookies, and with it the code there: programs name sections
-    /// after their headings.
+    /// The documentation of a library lost its section on cookies, with its code: the generator had named the
+    /// section's element after its heading, as it names a consent panel elsewhere.
     #[test]
     fn a_section_about_cookies_among_other_sections_is_kept() {
         let section = |name: &str, class: &str| {

@@ -23,7 +23,7 @@ pub(in crate::extract) struct Context {
 }
 
 impl Context {
-    /// Sets the columns after those of the features.
+    /// Adds, for each block, columns about the probabilities of its neighbours, ancestors and similar blocks.
     pub(in crate::extract) fn append(&mut self, tree: &Tree, features: &mut Features, probabilities: &[u16]) {
         let blocks = probabilities.len();
         let weight = |at: usize| u64::from(tree.blocks[at].counts.bytes.clamp(1, BYTES_MAX));
