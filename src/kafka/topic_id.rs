@@ -128,6 +128,7 @@ pub(crate) fn allowed<C: ClientContext>(
 }
 
 /// Options of a request.
+#[derive(Clone, Copy)]
 struct Options {
     broker: Option<i32>,
     timeout: Duration,
