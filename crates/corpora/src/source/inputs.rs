@@ -81,7 +81,8 @@ impl Source for Inputs {
 /// Returns the error of an input with the input's name in front, unless it names the input already.
 fn named(name: &str, error: &io::Error) -> io::Error {
     let text = error.to_string();
-    let text = if text.starts_with(name) { text } else { format!("{name}: {text}") };
+    let is_named = text.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', '#', ' ', ',']));
+    let text = if is_named { text } else { format!("{name}: {text}") };
     io::Error::new(error.kind(), text)
 }
 
