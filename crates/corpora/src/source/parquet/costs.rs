@@ -15,7 +15,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::runs::{Deltas, Hybrid};
 
-/// Bytes for the levels of a value, and its offset.
+/// Bytes for the levels of a value, and its offset in one list.
 const ENTRY_BYTES: u64 = 8;
 
 /// The properties of a column that its pages depend on.
@@ -44,6 +44,19 @@ impl Column {
             max_repetition: level(column.max_rep_level()),
         }
     }
+
+    /// Returns true if the levels of a page are in their former encoding, which is rare and has no length in front.
+    fn has_unmeasured_levels(self, page: &Page) -> bool {
+        let Page::DataPage { def_level_encoding, rep_level_encoding, .. } = page else { return false };
+        let is_former = |max, encoding: &Encoding| max > 0 && *encoding != Encoding::RLE;
+        is_former(self.max_definition, def_level_encoding)
+            || is_former(self.max_repetition, rep_level_encoding)
+    }
+
+    /// Returns the bytes for the levels of a value, and for its offset in each list around it.
+    fn entry_bytes(self) -> u64 {
+        ENTRY_BYTES * u64::from(self.max_repetition.max(1))
+    }
 }
 
 /// The lengths of a dictionary's values.
@@ -63,15 +76,18 @@ pub(super) fn dictionary(column: Column, page: &Page) -> Dictionary {
     std::iter::from_fn(next).take(page.num_values() as usize).collect()
 }
 
-/// Returns the bytes of all values of a data page when they are decoded. `None` if the page is damaged.
-pub(super) fn total(column: Column, page: &Page, lengths: &Dictionary) -> Option<u64> {
-    let mut costs = PageCosts::new(column, page, lengths)?;
+/// Returns the bytes of all values of a data page when they are decoded. A damaged page is decoded up to the damage.
+pub(super) fn total(column: Column, page: &Page, lengths: &Dictionary) -> u64 {
+    if column.has_unmeasured_levels(page) {
+        return u64::MAX;
+    }
+    let Some(mut costs) = PageCosts::new(column, page, lengths) else { return 0 };
     let mut total = 0_u64;
     while costs.left > 0 {
-        let run = costs.next()?;
+        let Some(run) = costs.next() else { break };
         total = total.saturating_add(run.cost.saturating_mul(run.count));
     }
-    Some(total)
+    total
 }
 
 /// The lengths of a page's values, one after the other.
@@ -173,6 +189,8 @@ struct PageCosts {
     values: Lengths,
     /// Number of entries left.
     left: u64,
+    /// Bytes of each, in addition to its value.
+    entry_bytes: u64,
 }
 
 impl PageCosts {
@@ -181,12 +199,8 @@ impl PageCosts {
         let levels = |bytes: Bytes, max: u32| (max > 0).then(|| Hybrid::new(bytes, width(max)));
         let bytes = page.buffer();
         let (repetition, definition, values) = match page {
-            Page::DataPage { def_level_encoding, rep_level_encoding, .. } => {
-                // The former encoding of levels is rare, and has no length in front.
-                let is_read = |max, encoding: &Encoding| max == 0 || *encoding == Encoding::RLE;
-                if !is_read(column.max_definition, def_level_encoding)
-                    || !is_read(column.max_repetition, rep_level_encoding)
-                {
+            Page::DataPage { .. } => {
+                if column.has_unmeasured_levels(page) {
                     return None;
                 }
                 let mut at = 0;
@@ -219,12 +233,13 @@ impl PageCosts {
                 .map(|levels| (levels, u64::from(column.max_definition))),
             values: Lengths::new(column, page.encoding(), values, dictionary).unwrap_or(none),
             left: u64::from(page.num_values()),
+            entry_bytes: column.entry_bytes(),
         })
     }
 
     /// Returns the next entries. `None` at the end, or if the page is damaged.
     fn next(&mut self) -> Option<EntryRun> {
-        let mut run = EntryRun { count: self.left, begins_row: true, cost: ENTRY_BYTES };
+        let mut run = EntryRun { count: self.left, begins_row: true, cost: self.entry_bytes };
         if let Some(levels) = &mut self.repetition {
             let (count, level) = levels.peek()?;
             (run.count, run.begins_row) = (run.count.min(count), level == 0);

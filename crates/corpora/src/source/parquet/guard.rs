@@ -171,7 +171,7 @@ impl PageReader for Pages {
             }
             // The library reports damaged pages.
             Some(page) => {
-                self.budget.take(total(self.column, page, &self.dictionary).unwrap_or(page_bytes))?;
+                self.budget.take(total(self.column, page, &self.dictionary).max(page_bytes))?;
             }
         }
         Ok(page)

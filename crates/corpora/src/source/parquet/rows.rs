@@ -266,7 +266,8 @@ impl Rows {
                 };
                 let guard = self.guard(budget).map_err(Fault::Machine)?;
                 self.budget = Arc::clone(&guard.budget);
-                self.reader_at(&guard, self.next, self.step.unwrap_or_else(|| self.batch_rows()), None)?
+                let rows = self.step.unwrap_or(usize::MAX).min(self.batch_rows());
+                self.reader_at(&guard, self.next, rows, None)?
             }
         };
         self.budget.reset();
@@ -302,7 +303,11 @@ impl Rows {
     }
 
     fn is_readable(&self, row: u64) -> io::Result<bool> {
-        let guard = self.guard(Budget::EachPage(self.row_bytes_max))?;
+        let budget = match self.plan {
+            Some(_) => Budget::None,
+            None => Budget::EachPage(self.row_bytes_max),
+        };
+        let guard = self.guard(budget)?;
         let read =
             self.reader_at(&guard, row, 1, Some(1)).and_then(|mut reader| self.first_batch(&mut reader));
         match read {
@@ -321,7 +326,9 @@ impl Rows {
         rows_max: Option<usize>,
     ) -> Result<ParquetRecordBatchReader, Fault> {
         let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
-        let rest = self.file.rows_of(self.row_group) - row;
+        // Rows that could not be measured may have any size.
+        let end = self.plan.as_ref().map_or(u64::MAX, |plan| plan.end).min(self.file.rows_of(self.row_group));
+        let rest = end.saturating_sub(row);
         let rest = rows_max.map_or(rest, |rows| rest.min(rows as u64));
         let mut selectors = vec![RowSelector::skip(count(row))];
         let mut at = row;

@@ -103,6 +103,63 @@ fn a_row_with_many_references_to_a_large_value_costs_only_itself() {
     }
 }
 
+/// Returns the numbers of the rows that cannot be read.
+fn lost(path: &Path) -> Vec<u64> {
+    let mut rows = open(path);
+    let chunks = std::iter::from_fn(|| rows.next_chunk().expect("a file"));
+    chunks.filter(|chunk| matches!(chunk, Chunk::Lost { .. })).flat_map(|chunk| chunk.rows()).collect()
+}
+
+/// Replaces bytes that occur once in a file.
+fn patch(path: &Path, from: &[u8], to: &[u8]) {
+    let mut bytes = std::fs::read(path).expect("a file");
+    let places: Vec<usize> = memchr::memmem::find_iter(&bytes, from).collect();
+    assert_eq!(places.len(), 1);
+    bytes[places[0]..][..to.len()].copy_from_slice(to);
+    std::fs::write(path, bytes).expect("written");
+}
+
+/// The values of a damaged page did not count, and were decoded up to the damage: a file of 2 KB took several GB.
+#[test]
+fn values_before_the_damage_of_a_page_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let value = "x".repeat(4 * MIB);
+    let rows: Vec<&str> =
+        [(&*value, 96), ("y", 8), ("z", 8)].iter().flat_map(|(text, count)| [*text].repeat(*count)).collect();
+    let plain = properties().set_compression(Compression::UNCOMPRESSED).set_write_batch_size(1024);
+    let path = write(folder.path(), &[batch([("text", strings(&rows))])], plain.build());
+    // The width of the indexes, then runs of 96, 8 and 8 of them. There is no value with the index 3.
+    patch(&path, &[2, 0xc0, 1, 0, 0x10, 1, 0x10, 2], &[2, 0xc0, 1, 0, 0x10, 1, 0x10, 3]);
+    let mut rows = open(&path);
+    let mut most = 0;
+    while let Some(chunk) = rows.next_chunk().expect("a file") {
+        if let Chunk::Rows { batch, .. } = chunk {
+            most = most.max(batch.num_rows());
+        }
+    }
+    assert!(most <= 16, "{most} rows of 4 MiB at the same time");
+    assert_eq!(lost(&path), (104..112).collect::<Vec<_>>());
+}
+
+/// After a row that could not be read, all later rows were lost, and more rows were read together than fit into memory.
+#[test]
+fn a_broken_row_between_large_ones_costs_only_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let value = "x".repeat(4 * MIB);
+    let ids: Vec<String> = (0..72).map(|number| format!("id {number:02}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let rows = batch([("text", strings(&[&*value].repeat(72))), ("id", strings(&ids))]);
+    let plain = properties().set_compression(Compression::UNCOMPRESSED).set_write_batch_size(1024);
+    let plain = plain.set_column_dictionary_enabled("id".into(), false);
+    let path = write(
+        folder.path(),
+        &[rows],
+        plain.set_statistics_enabled(parquet::file::properties::EnabledStatistics::None).build(),
+    );
+    patch(&path, b"id 40", b"id \xff0");
+    assert_eq!(lost(&path), [40]);
+}
+
 /// Each column was within the limit, but a row had the values of all of them.
 #[test]
 fn the_columns_of_a_row_are_measured_together() {
