@@ -4,6 +4,8 @@
 //! chunks with other line ends, or twice. So the bytes decide: a body that does not begin with a chunk is returned
 //! unchanged, and a chunked body that is cut off is reported.
 
+use std::num::IntErrorKind;
+
 /// Maximum number of times that the chunks of a body are joined.
 const TIMES_MAX: usize = 3;
 /// Maximum bytes of a size line.
@@ -38,6 +40,17 @@ pub(super) fn join(body: &[u8]) -> Option<(Vec<u8>, bool)> {
         joined = Joined { is_whole: inner.is_whole && joined.is_whole, ..inner };
     }
     Some((joined.data, joined.is_whole))
+}
+
+/// Joins the chunks of a body whose headers do not mention them. Returns `None` unless the body has chunks only, from
+/// its first byte to its last one.
+pub(super) fn join_unannounced(body: &[u8]) -> Option<Vec<u8>> {
+    let (_, line_end, rest) = chunk_size(body).filter(|(size, ..)| (1..=body.len()).contains(size))?;
+    let is_whole = |joined: &Joined| joined.is_whole && joined.framed > 0;
+    (line_end == "\r\n" && rest.ends_with(LAST_CHUNK))
+        .then(|| join_once(body).filter(is_whole))
+        .flatten()
+        .map(|joined| joined.data)
 }
 
 fn join_once(mut body: &[u8]) -> Option<Joined> {
@@ -110,7 +123,11 @@ fn chunk_size(body: &[u8]) -> Option<(usize, &'static str, &[u8])> {
     let end = memchr::memchr(b'\n', &body[..body.len().min(SIZE_LINE_BYTES_MAX)])?;
     let line = std::str::from_utf8(&body[..end]).ok()?;
     let digits = line.split(';').next()?.trim();
-    let size = usize::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
+    // A size above any body is that of a chunk that is cut off.
+    let size = usize::from_str_radix(digits, 16).or_else(|error| {
+        if *error.kind() == IntErrorKind::PosOverflow { Ok(usize::MAX) } else { Err(error) }
+    });
+    let size = size.ok().filter(|_| !digits.starts_with('+'))?;
     Some((size, if line.ends_with('\r') { "\r\n" } else { "\n" }, &body[end + 1..]))
 }
 
@@ -166,10 +183,36 @@ mod tests {
             ("xyz\r\n<p>text\r\n0\r\n\r\n", "xyz\r\n<p>text\r\n0\r\n\r\n", false),
             ("1g;a=b\r\ntext\r\n0\r\n\r\n", "1g;a=b\r\ntext\r\n0\r\n\r\n", false),
             ("-5\r\n<p>text", "-5\r\n<p>text", false),
+            // A size of more than 64 bits was taken for text, and not counted.
+            ("10000000000000000\r\nplain text", "plain text", false),
+            ("3\r\nabc\r\nfffffffffffffffffffff\r\nde\r\n", "abcde\r\n", false),
+            ("00000000000000000000003\r\nabc\r\n0\r\n\r\n", "abc", true),
             ("8\r\n3\r\nabc\r\n\r\n7\r\n2\r\nde\r\n\r\n5\r\n0\r\n\r\n\r\n0\r\n\r\n", "abcde", true),
             ("8\n3\nabc\n2\n\n8\nde\n0\n\nxx\n0\n\n", "abcde", false),
         ] {
             assert_eq!(joined(body), Some((data.to_owned(), is_whole)), "{body:?}");
+        }
+    }
+
+    /// Archives without the header, or with another name in it (`aws-chunked`), had the sizes of chunks in the text.
+    #[test]
+    fn chunks_without_a_header_are_joined_if_the_whole_body_has_them() {
+        let joined = |body: &str| {
+            join_unannounced(body.as_bytes()).map(|data| String::from_utf8_lossy(&data).into_owned())
+        };
+        for body in
+            ["3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", "5;chunk-signature=ab\r\nabcde\r\n0;x=y\r\n\r\n0\r\n\r\n"]
+        {
+            assert_eq!(joined(body).as_deref(), Some("abcde"));
+        }
+        for body in [
+            "3\r\nabc\r\n2\r\nde\r\n",
+            "3\r\nabcd\r\n0\r\n\r\n",
+            "0\r\n\r\n",
+            "<p>\r\n0\r\n\r\n",
+            "3\nabc\n0\n\n",
+        ] {
+            assert_eq!(joined(body), None, "{body:?}");
         }
     }
 

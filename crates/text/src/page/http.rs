@@ -46,6 +46,9 @@ const DECOMPRESSED_BODIES_MAX: usize = 2;
 /// 128 MiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
+/// Number of bytes before the compressed data in the zlib format.
+const ZLIB_HEAD_BYTES: usize = 2;
+
 /// Parses a response whose decompressed body may have up to `body_bytes_max` bytes. A response without a head
 /// is taken as a body.
 pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
@@ -54,10 +57,13 @@ pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
         return Response { status: None, content_type: None, body, breaks_off: false };
     };
     let mut body = Cow::Borrowed(&response[head.bytes..]);
-    let mut breaks_off = false;
-    if head.transfer_codings.split(',').any(|coding| coding.trim() == "chunked")
-        && let Some((joined, is_whole)) = chunks::join(&body)
-    {
+    let is_chunked = head.transfer_codings.split(',').any(|coding| name_of_coding(coding) == "chunked");
+    let joined = match is_chunked {
+        true => chunks::join(&body),
+        false => chunks::join_unannounced(&body).map(|joined| (joined, true)),
+    };
+    let mut breaks_off = head.promises_more_than(body.len() as u64);
+    if let Some((joined, is_whole)) = joined {
         body = joined.into();
         breaks_off = !is_whole;
     }
@@ -112,12 +118,15 @@ fn decompress_codings(
     Ok((bounded(body, bytes_max)?, all_whole))
 }
 
-/// Returns the codings in a list that can be undone, in their order. Some servers put them into quotes, or add
-/// parameters.
-pub(super) fn known_codings<'c>(codings: &'c str) -> impl DoubleEndedIterator<Item = &'c str> {
+/// Returns the codings in a list that can be undone, in their order.
+pub(super) fn known_codings(codings: &str) -> impl DoubleEndedIterator<Item = &str> {
     let known = |coding: &&str| matches!(*coding, "gzip" | "x-gzip" | "deflate" | "br" | "zstd");
-    let name = |coding: &'c str| coding.split(';').next().unwrap_or_default().trim().trim_matches('"').trim();
-    codings.split(',').map(name).filter(known)
+    codings.split(',').map(name_of_coding).filter(known)
+}
+
+/// Returns the name of a coding. Some servers put it into quotes, or add parameters.
+fn name_of_coding(coding: &str) -> &str {
+    coding.split(';').next().unwrap_or_default().trim().trim_matches('"').trim()
 }
 
 /// Removes skippable frames (RFC 8878, section 3.1.2) from the beginning of a zstd body.
@@ -146,7 +155,7 @@ enum Decompressed {
 fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
     match coding {
         "gzip" | "x-gzip" if body.starts_with(b"\x1f\x8b") => {
-            read_up_to(flate2::read::MultiGzDecoder::new(body), bytes_max)
+            or_nothing(read_up_to(flate2::read::MultiGzDecoder::new(body), bytes_max))
         }
         // The standard requires the zlib format, but many servers send raw deflate data.
         "deflate" => match read_up_to(flate2::read::ZlibDecoder::new(body), bytes_max) {
@@ -154,6 +163,13 @@ fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
                 Decompressed::NotInThisCoding
             }
             Decompressed::NotInThisCoding => read_up_to(flate2::read::DeflateDecoder::new(body), bytes_max),
+            // If the checksum is wrong, the decoder withholds the end of the data.
+            Decompressed::Body { is_whole: false, .. } => {
+                match read_up_to(flate2::read::DeflateDecoder::new(&body[ZLIB_HEAD_BYTES..]), bytes_max) {
+                    Decompressed::Body { body, .. } => Decompressed::Body { body, is_whole: false },
+                    decompressed => decompressed,
+                }
+            }
             decompressed => decompressed,
         },
         // The Brotli decoder accepts the beginning of almost any data. If the header is repeated, or a proxy
@@ -170,9 +186,18 @@ fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
                     decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
                     Ok(decoder)
                 });
-            decoder.map_or(Decompressed::NotInThisCoding, |decoder| read_up_to(decoder, bytes_max))
+            decoder
+                .map_or(Decompressed::NotInThisCoding, |decoder| or_nothing(read_up_to(decoder, bytes_max)))
         }
         _ => Decompressed::NotInThisCoding,
+    }
+}
+
+/// Returns the result for a body that begins as its coding does: if nothing of it can be decompressed, it is empty.
+fn or_nothing(decompressed: Decompressed) -> Decompressed {
+    match decompressed {
+        Decompressed::NotInThisCoding => Decompressed::Body { body: Vec::new(), is_whole: false },
+        decompressed => decompressed,
     }
 }
 
@@ -317,9 +342,48 @@ mod tests {
         ] {
             assert_eq!(breaks_off(chunked, body), (expected.0, Ok(expected.1.to_owned())));
         }
+        // Without a coding, the header says how long the body was. A longer one was decompressed by the archive.
+        let plain = |length: &str| breaks_off(&format!("Content-Length: {length}\r\n"), b"<p>text").0;
+        assert!(plain("8") && plain("9, 9") && !plain("7") && !plain("6") && !plain("x"));
+        assert!(!breaks_off("Content-Length: 900\r\n", b"").0, "the answer to HEAD");
+        assert!(!breaks_off("Content-Length: 900\r\nContent-Encoding: gzip\r\n", &gzip(b"text")).0);
+        assert!(
+            !breaks_off("Content-Length: 900\r\nTransfer-Encoding: chunked\r\n", b"1\r\na\r\n0\r\n\r\n").0
+        );
         let text: String = (0..100).map(|number| format!("{number} ")).collect();
         let compressed = gzip(text.as_bytes());
         assert!(!breaks_off("Content-Encoding: gzip\r\n", &compressed).0);
         assert!(breaks_off("Content-Encoding: gzip\r\n", &compressed[..compressed.len() - 20]).0);
+        // The end of the text was lost.
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(text.as_bytes()).expect("memory");
+        let mut compressed = encoder.finish().expect("memory");
+        *compressed.last_mut().expect("a checksum") ^= 1;
+        assert_eq!(breaks_off("Content-Encoding: deflate\r\n", &compressed), (true, Ok(text)));
+        // A body of which nothing can be decompressed was taken for a page in another format.
+        for (coding, body) in [("gzip", &gzip(b"text")[..11]), ("zstd", b"\x28\xb5\x2f\xfd\x04\0")] {
+            assert_eq!(
+                breaks_off(&format!("Content-Encoding: {coding}\r\n"), body),
+                (true, Ok(String::new()))
+            );
+        }
+    }
+
+    /// The sizes of chunks were in the text if the name of the coding was in quotes or had parameters.
+    #[test]
+    fn chunks_are_joined_however_the_header_names_them() {
+        for header in [
+            "Transfer-Encoding: \"chunked\"\r\n",
+            "Transfer-Encoding: chunked;q=1\r\n",
+            "Transfer-Encoding: identity\r\nTransfer-Encoding: Chunked \r\n",
+            "Content-Encoding: aws-chunked\r\n",
+            "",
+        ] {
+            assert_eq!(
+                body(&response(header, b"3\r\n<p>\r\n2\r\nhi\r\n0\r\n\r\n")).as_deref(),
+                Some("<p>hi"),
+                "{header}"
+            );
+        }
     }
 }

@@ -26,6 +26,8 @@ pub struct HttpHead {
     pub(super) content_codings: String,
     /// All `Transfer-Encoding` lines, joined, in lower case.
     pub(super) transfer_codings: String,
+    /// `Content-Length`, if it is a number.
+    content_length: Option<u64>,
     /// A proxy's answer to CONNECT, `200 Connection established`. The response of the server follows.
     opens_tunnel: bool,
 }
@@ -41,6 +43,13 @@ impl HttpHead {
             head = Self { bytes: head.bytes + next.bytes, ..next };
         }
         Some(head)
+    }
+
+    /// Returns true if the headers promise a longer body than the `bytes` that there are. A compressed body may have been
+    /// decompressed since, and the answer to a HEAD request has no body.
+    pub(super) fn promises_more_than(&self, bytes: u64) -> bool {
+        let is_plain = self.content_codings.is_empty() && self.transfer_codings.is_empty();
+        is_plain && bytes > 0 && self.content_length.is_some_and(|length| length > bytes)
     }
 
     fn parse(response: &[u8]) -> Option<Self> {
@@ -95,6 +104,8 @@ impl HttpHead {
             join(&mut self.content_codings);
         } else if is("transfer-encoding") {
             join(&mut self.transfer_codings);
+        } else if is("content-length") && self.content_length.is_none() {
+            self.content_length = text().split(',').next().and_then(|length| length.trim().parse().ok());
         }
     }
 }
@@ -137,6 +148,11 @@ fn is_tunnel(status_line: &[u8]) -> bool {
 /// line.
 fn status(line: &[u8]) -> Option<Option<u32>> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    // HTTP/2 and HTTP/3 have a field instead of a status line.
+    if let Some(code) = line.strip_prefix(b":status:").map(<[u8]>::trim_ascii) {
+        let code = std::str::from_utf8(code).ok().filter(|code| code.len() == 3)?;
+        return code.parse().ok().map(Some);
+    }
     let protocol = words.next()?.to_ascii_lowercase();
     let (name, version) = match memchr::memchr(b'/', &protocol) {
         Some(slash) => (&protocol[..slash], Some(&protocol[slash + 1..])),
@@ -197,6 +213,7 @@ mod tests {
             ("HTTPS/1.1 404", Some(404)),
             ("\u{feff}HTTP/1.1 404 Not Found", Some(404)),
             ("h2 404", Some(404)),
+            (":status: 404", Some(404)),
             ("HTTP/1.1  404\tNot \0 Found", Some(404)),
             ("HTTP/1.1 404Not", Some(404)),
             ("\r\n\n HTTP/1.1 404 Not Found", Some(404)),

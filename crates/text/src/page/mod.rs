@@ -190,8 +190,8 @@ pub struct Repaired {
     pub bad_fetched_at: bool,
     /// True if `passthrough` exceeded a limit and was left out.
     pub passthrough_too_large: bool,
-    /// True if the chunks or the compressed data of an archived HTTP body end too early. The part before is
-    /// used.
+    /// True if an archived HTTP body is shorter than its header says, or its chunks or compressed data end too early.
+    /// The part before is used.
     pub breaks_off: bool,
     /// True if the archived record says that it has only a part of the page. That part is used.
     pub cut_short: bool,
