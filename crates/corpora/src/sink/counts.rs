@@ -143,7 +143,10 @@ impl Counts {
                 "passthrough fields larger than 4 KiB or nested too deeply, left out",
                 &self.passthrough_too_large,
             ),
-            ("HTTP bodies with broken chunks or compression, read up to the break", &self.breaks_off),
+            (
+                "HTTP bodies with broken chunks or compression, or shorter than their Content-Length, read up to the break",
+                &self.breaks_off,
+            ),
             (
                 "pages of which the archive has only a part (WARC-Truncated), read as far as it goes",
                 &self.cut_short,

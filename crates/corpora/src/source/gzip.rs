@@ -2,11 +2,14 @@
 //!
 //! The multi-member reader of `flate2` accepts a file that ends within the header of a member as complete.
 //! Here, a file that ends anywhere but between members is an error, because input must never be lost
-//! silently. Zeros after the last member are ignored: tapes and disk images fill files up to a block.
+//! silently. Zeros and line ends after the last member are ignored: tapes and disk images fill files up to a block.
 
 use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
+
+/// The first byte of every member.
+const MAGIC: u8 = 0x1f;
 
 /// A reader of the decompressed bytes of all members.
 pub(super) struct GzipMembers<R> {
@@ -30,17 +33,21 @@ impl<R: BufRead> Read for GzipMembers<R> {
             if is_filled_up(member.get_mut())? {
                 return Ok(0);
             }
+            if member.get_mut().fill_buf()?.first() != Some(&MAGIC) {
+                let problem = "data that is not gzip follows a complete member";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+            }
             self.member = self.member.take().map(|member| GzDecoder::new(member.into_inner()));
         }
         Ok(0)
     }
 }
 
-/// Skips zeros. Returns true if nothing else follows.
+/// Skips zeros and line ends. Returns true if nothing else follows.
 fn is_filled_up(reader: &mut impl BufRead) -> io::Result<bool> {
     loop {
         let bytes = reader.fill_buf()?;
-        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        let zeros = bytes.iter().take_while(|byte| matches!(byte, 0 | b'\r' | b'\n')).count();
         match bytes.is_empty() {
             true => return Ok(true),
             false if zeros == 0 => return Ok(false),
@@ -81,8 +88,11 @@ mod tests {
     #[test]
     fn zeros_after_the_last_member_are_ignored_and_garbage_is_an_error() {
         assert_eq!(decompressed(&[&gzip("one")[..], &[0; 1000]].concat()).expect("whole"), "one");
-        for garbage in [&b"garbage"[..], b"\0\0garbage"] {
-            assert!(decompressed(&[&gzip("one")[..], garbage].concat()).is_err());
+        assert_eq!(decompressed(&[&gzip("one")[..], b"\r\n"].concat()).expect("whole"), "one");
+        // A short tail was said to end early.
+        for garbage in [&b"g"[..], b"garbage", b"\0\0garbage", b"\ngarbage"] {
+            let error = decompressed(&[&gzip("one")[..], garbage].concat()).expect_err("garbage").to_string();
+            assert_eq!(error, "data that is not gzip follows a complete member");
         }
     }
 }

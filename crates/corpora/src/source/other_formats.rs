@@ -1,10 +1,12 @@
 //! Recognises unsupported formats by their first bytes. One message that names the format is more helpful
 //! than a dead letter for each line.
 
+use std::ops::Range;
+
 use super::page_file::begins_page;
 
 /// The first bytes of unsupported formats, and their names with advice.
-const BEGINNINGS: [(&[u8], &str); 34] = [
+const BEGINNINGS: [(&[u8], &str); 39] = [
     (
         b"PAR1",
         "Parquet from a pipe or compressed as a whole, which cannot be read because its index is at the end (name the plain file)",
@@ -36,6 +38,11 @@ const BEGINNINGS: [(&[u8], &str); 34] = [
     (b"\x89HDF\r\n", "HDF5"),
     (b"PK\x03\x04", "a ZIP archive (unpack it first)"),
     (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"070701", CPIO),
+    (b"070702", CPIO),
+    (b"070707", CPIO),
+    (b"!<arch>\n", "an ar archive (unpack it first, and name the folder)"),
+    (b"MSCF\0\0\0\0", "a cabinet archive (unpack it first, and name the folder)"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive (unpack it first)"),
     (b"Rar!\x1a\x07", "a RAR archive (unpack it first)"),
     (b"BZh", "compressed with bzip2 (`bzip2 -dc FILE | leitong dedup -` reads it)"),
@@ -56,11 +63,14 @@ const HEAD_BYTES: usize = 4096;
 /// Number of bytes in which a zero byte shows that this is not text.
 const BINARY_LOOKED_AT: usize = 256;
 
+const CPIO: &str = "a cpio archive (unpack it first, and name the folder)";
 const PICKLE: &str = "a Python pickle";
 const TWICE: &str = "compressed twice (decompress it once)";
 
-/// The position of the marker in a tar archive.
-const TAR: std::ops::Range<usize> = 257..262;
+/// Size of the header of a file in a tar archive, and the positions of its marker and checksum.
+const TAR_HEADER_BYTES: usize = 512;
+const TAR_MARKER: Range<usize> = 257..262;
+const TAR_CHECKSUM: Range<usize> = 148..156;
 
 /// Returns the name of the unsupported format that begins like `start`, if there is one.
 pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
@@ -78,7 +88,7 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     if let Some((_, name)) = BEGINNINGS.iter().find(|(beginning, _)| begins(beginning)) {
         return Some(name);
     }
-    if start.get(TAR) == Some(b"ustar") {
+    if is_tar(start) {
         return Some("a tar archive (unpack it first, and name the folder)");
     }
     if is_tf_record(start) {
@@ -121,6 +131,22 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
         );
     }
     (text.starts_with(b"<?xml") && !begins_page(start)).then_some("XML")
+}
+
+/// Returns true for a tar archive. The oldest form has no marker, but the checksum of its first header.
+fn is_tar(start: &[u8]) -> bool {
+    if start.get(TAR_MARKER) == Some(b"ustar") {
+        return true;
+    }
+    let Some(header) = start.get(..TAR_HEADER_BYTES) else { return false };
+    let digits =
+        header[TAR_CHECKSUM].split(|byte| matches!(byte, b' ' | 0)).find(|digits| !digits.is_empty());
+    let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+    let checksum = digits.and_then(|digits| u32::from_str_radix(digits, 8).ok());
+    // The checksum counts itself as spaces.
+    let bytes = header.iter().enumerate();
+    let sum = bytes.map(|(at, byte)| u32::from(if TAR_CHECKSUM.contains(&at) { b' ' } else { *byte })).sum();
+    checksum == Some(sum)
 }
 
 /// Returns true if the bytes begin with a valid header of zlib, whose two bytes are a multiple of 31, and the data
@@ -205,6 +231,11 @@ mod tests {
     #[test]
     fn other_formats_are_named() {
         let tar = [&b"pages/a.html"[..], &[0; 245], b"ustar\0"].concat();
+        // Pages in such an archive were read as lines, except the first and the last one of each file.
+        let mut old_tar = [&b"pages/a.jsonl"[..], &[0; 499]].concat();
+        old_tar[124..135].copy_from_slice(b"00000000100");
+        let sum: u32 = old_tar.iter().map(|byte| u32::from(*byte)).sum();
+        old_tar[148..156].copy_from_slice(format!("{:06o}\0 ", sum + 8 * 32).as_bytes());
         for (start, name) in [
             (&b"filedesc://x.arc 0.0.0.0 20260301000000 text/plain 76\n"[..], "ARC"),
             (b"[{\"url\": 1}]", "JSON array"),
@@ -215,6 +246,10 @@ mod tests {
             (b"\xfd7zXZ\0\0", "xz"),
             (b"<?xml version=\"1.0\"?><rss>", "XML"),
             (&tar, "tar"),
+            (&old_tar, "tar"),
+            (b"07070100000", "cpio"),
+            (b"!<arch>\na.jsonl/", "ar archive"),
+            (b"MSCF\0\0\0\0\x99\0", "cabinet"),
             (b"\xff\xff\xff\xff\x98\0\0\0\x10\0", "Arrow stream"),
             (b"ORC\n\x06\x12\x04\x08\x04P\0\n8", "ORC"),
             (b"\xc8\0\0\0\0\0\0\0abcd\n\x05", "TFRecord"),

@@ -116,8 +116,17 @@ impl<R: Read> WarcReader<R> {
     /// Reads a record. Returns `None` at the end of the input, and `Some(None)` for a record that is not a
     /// page.
     fn read_record(&mut self) -> io::Result<Option<Option<Payload>>> {
-        let Some(first_line) = self.first_line()? else { return Ok(None) };
+        let zeros = self.skip_blank()?;
+        if self.window.hold(1)?.is_empty() {
+            return Ok(None);
+        }
         self.record += 1;
+        if zeros > 0 {
+            let fault = format!("{zeros} zero bytes between records");
+            return Ok(Some(Some(Payload::Broken(FramingError::BrokenWarc(fault)))));
+        }
+        self.start = self.window.bytes_taken();
+        let first_line = self.read_line()?.unwrap_or_default();
         let head = match self.read_head(&first_line)? {
             Ok(head) => head,
             Err(fault) => {
@@ -234,14 +243,19 @@ impl<R: Read> WarcReader<R> {
         }
     }
 
-    /// Returns the next line that is not blank.
-    fn first_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+    /// Skips blank lines, and the zeros with which disks fill up what was never written. Returns the number of zeros.
+    fn skip_blank(&mut self) -> io::Result<u64> {
+        let mut zeros = 0;
+        self.start = self.window.bytes_taken();
         loop {
-            self.start = self.window.bytes_taken();
-            match self.read_line()? {
-                None => return Ok(None),
-                Some(line) if line.trim_ascii().is_empty() => {}
-                Some(line) => return Ok(Some(line)),
+            let held = self.window.held();
+            let is_blank = |byte: &&u8| **byte == 0 || byte.is_ascii_whitespace();
+            let blank = held.iter().take_while(is_blank).count();
+            zeros += held[..blank].iter().filter(|byte| **byte == 0).count() as u64;
+            let ended = blank == held.len();
+            self.window.take(blank);
+            if !ended || !self.window.read_more()? {
+                return Ok(zeros);
             }
         }
     }
@@ -278,7 +292,7 @@ impl<R: Read> WarcReader<R> {
             let start = String::from_utf8_lossy(&first_line[..first_line.len().min(60)]);
             return Ok(Err(format!("expected WARC/1.0 or WARC/1.1, found {start:?}")));
         }
-        let mut head = Head::default();
+        let mut fields: Vec<String> = Vec::new();
         let mut bytes = first_line.len();
         loop {
             let Some(line) = self.read_line()? else {
@@ -292,30 +306,16 @@ impl<R: Read> WarcReader<R> {
                 return Ok(Err(format!("a header of more than {HEAD_BYTES_MAX} bytes")));
             }
             let line = String::from_utf8_lossy(&line);
-            // A line without a colon continues the previous field (RFC 822). None of the fields needed here
-            // does that.
-            let Some((name, value)) = line.split_once(':') else { continue };
-            let value = value.trim();
-            match name.trim().to_ascii_lowercase().as_str() {
-                "warc-type" => head.record_type = value.to_ascii_lowercase(),
-                // Old writers put the uri in angle brackets.
-                "warc-target-uri" => {
-                    head.url = Some(value.trim_matches(['<', '>']).to_owned()).filter(|url| !url.is_empty());
+            match fields.last_mut() {
+                // Values may continue on the next line (ISO 28500, section 4).
+                Some(field) if line.starts_with([' ', '\t']) => {
+                    field.push(' ');
+                    field.push_str(line.trim());
                 }
-                "warc-date" => head.date = Timestamp::from_rfc3339(value),
-                "content-type" => head.content_type = Some(value.to_owned()),
-                "warc-truncated" | "warc-segment-number" => head.is_cut_short |= !value.is_empty(),
-                "content-length" => match value.parse() {
-                    Ok(length) => head.content_length = Some(length),
-                    Err(_) => return Ok(Err(format!("Content-Length: {value:?} is not a number of bytes"))),
-                },
-                _ => {}
+                _ => fields.push(line.into_owned()),
             }
         }
-        if head.content_length.is_none() {
-            return Ok(Err("a header without Content-Length".to_owned()));
-        }
-        Ok(Ok(head))
+        Ok(Head::from_fields(&fields))
     }
 
     /// Skips at most `limit` bytes, up to the next line that begins a record. Returns the number of skipped
@@ -347,6 +347,37 @@ impl<R: Read> WarcReader<R> {
 }
 
 impl Head {
+    /// Parses the fields of a header. Returns a message if one is wrong or missing.
+    fn from_fields(fields: &[String]) -> Result<Self, String> {
+        let mut head = Self::default();
+        // A line without a colon says nothing.
+        for (name, value) in fields.iter().filter_map(|field| field.split_once(':')) {
+            let value = value.trim();
+            match name.trim().to_ascii_lowercase().as_str() {
+                "warc-type" => head.record_type = value.to_ascii_lowercase(),
+                // Old writers put the uri in angle brackets.
+                "warc-target-uri" => {
+                    head.url = Some(value.trim_matches(['<', '>']).to_owned()).filter(|url| !url.is_empty());
+                }
+                "warc-date" => head.date = Timestamp::from_rfc3339(value),
+                "content-type" => head.content_type = Some(value.to_owned()),
+                "warc-truncated" | "warc-segment-number" => head.is_cut_short |= !value.is_empty(),
+                "content-length" => match value.parse() {
+                    Ok(length) => head.content_length = Some(length),
+                    Err(_) => return Err(format!("Content-Length: {value:?} is not a number of bytes")),
+                },
+                _ => {}
+            }
+        }
+        if head.content_length.is_none() {
+            return Err("a header without Content-Length".to_owned());
+        }
+        match head.record_type.is_empty() {
+            true => Err("a header without WARC-Type".to_owned()),
+            false => Ok(head),
+        }
+    }
+
     /// Returns the kind of page in the record, whose content begins with `start`. Returns `None` if it is not
     /// a page.
     fn kind(&self, start: &[u8]) -> Option<WarcKind> {
@@ -361,9 +392,10 @@ impl Head {
             begins("http://") || begins("https://")
         };
         match self.record_type.as_str() {
-            // DNS look-ups are also stored as responses.
+            // DNS look-ups are also stored as responses. Some writers give the type of the page.
+            "response" if is_html && !begins_status_line(start) => Some(WarcKind::Resource),
             "response" => media_type
-                .is_none_or(|media_type| media_type == "application/http")
+                .is_none_or(|media_type| media_type == "application/http" || begins_status_line(start))
                 .then_some(WarcKind::Response),
             "conversion" | "resource" if is_html => Some(WarcKind::Resource),
             "conversion" => media_type
@@ -397,6 +429,11 @@ impl Head {
 fn begins_record(bytes: &[u8]) -> bool {
     matches!(bytes, [b'W', b'A', b'R', b'C', b'/', major, b'.', minor, ..]
         if major.is_ascii_digit() && minor.is_ascii_digit())
+}
+
+/// Returns true if an HTTP response begins here.
+fn begins_status_line(content: &[u8]) -> bool {
+    content.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"HTTP/"))
 }
 
 /// Returns the position of the next line in `bytes` that begins a record.
@@ -595,11 +632,47 @@ mod tests {
             ("conversion", "http://a/", "image/jpeg", "x", false),
             ("response", "dns:a", "text/dns", "x", false),
             ("response", "http://a/", "Application/HTTP; msgtype=response", "x", true),
+            // A response with another type was skipped as if it were a look-up.
+            ("response", "http://a/", "message/http", "HTTP/1.1 200 OK\r\n\r\n<p>", true),
+            ("response", "http://a/", "text/html", "HTTP/1.1 200 OK\r\n\r\n<p>", true),
+            ("response", "http://a/", "text/html; charset=utf-8", "<p>", true),
             ("metadata", "http://a/", "text/html", "<p>", false),
         ] {
             let (found, skipped) = outcomes(&record(kind, url, content_type, content), 4096, 100);
             let expected = if is_page { vec![url.to_owned()] } else { vec![] };
             assert_eq!((found, skipped), (expected, u64::from(!is_page)), "{kind} {content_type}");
+        }
+    }
+
+    /// Values on a second line were lost: pages had no url, or were skipped as records of an unknown type.
+    #[test]
+    fn fields_may_continue_on_the_next_line() {
+        let file = "WARC/1.0\r\n WARC-Type:\r\n\tresponse\r\nWARC-Target-URI:\r\n http://a/\r\nX: a\r\n Content-Length: 9\r\n\
+                    Content-Length:\r\n  2\r\n\r\nab\r\n\r\n";
+        assert_eq!(outcomes(file, 4096, 7), (vec!["http://a/".to_owned()], 0));
+    }
+
+    /// A record without a type was skipped, and the run had status 0.
+    #[test]
+    fn a_record_without_a_type_is_a_dead_letter() {
+        for kind in ["", " "] {
+            let file =
+                [record(kind, "http://a/", None, "x"), record("response", "http://b/", None, "x")].concat();
+            let expected = vec!["BROKEN_WARC".to_owned(), "http://b/".to_owned()];
+            assert_eq!(outcomes(&file, 4096, 100), (expected, 0));
+        }
+    }
+
+    /// The record after a gap of zeros was lost with it.
+    #[test]
+    fn records_after_zeros_are_read_and_a_gap_is_a_dead_letter() {
+        let [a, b] = ["http://a/", "http://b/"].map(|url| record("response", url, None, "x"));
+        for zeros in [1, 3, 500] {
+            let gap = "\0".repeat(zeros);
+            let expected = ["http://a/", "BROKEN_WARC", "http://b/"].map(str::to_owned).to_vec();
+            for gap in [gap.clone(), format!("\r\n{gap}\r\n")] {
+                assert_eq!(outcomes(&format!("{a}{gap}{b}{gap}"), 4096, 64), (expected.clone(), 0));
+            }
         }
     }
 

@@ -172,10 +172,23 @@ fn json_of(line: &str) -> Option<Result<Map<String, Value>, String>> {
         .clone()
         .filter(is_after_time)
         .take(1)
-        .chain(starts.take(STARTS_MAX))
-        .map(|at| serde_json::from_str(&line[at..]));
-    let first = parsed.next()?.map_err(|error| format!("not CDXJ ({error})"));
-    Some(first.or_else(|problem| parsed.find_map(Result::ok).ok_or(problem)))
+        .chain(starts.clone().take(STARTS_MAX))
+        .map(|at| (at, serde_json::from_str(&line[at..])));
+    let first = parsed.next()?.1.map_err(|error| format!("not CDXJ ({error})"));
+    Some(first.or_else(|problem| {
+        let (at, fields) = parsed.find_map(|(at, fields)| Some((at, fields.ok()?))).ok_or(problem)?;
+        // A brace of the key begins no record.
+        match starts.clone().take_while(|start| *start < at).any(|start| names_record(&line[start..])) {
+            true => Err("several records in one line".to_owned()),
+            false => Ok(fields),
+        }
+    }))
+}
+
+/// Returns true if `text` begins with the JSON object of a record, whatever follows it.
+fn names_record(text: &str) -> bool {
+    let mut objects = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Value>>();
+    objects.next().is_some_and(|object| object.is_ok_and(|fields| fields.contains_key("filename")))
 }
 
 #[cfg(test)]
@@ -274,6 +287,11 @@ mod tests {
             ("key 2026 {\"offset\": 1}", "no filename"),
             ("key 2026 {\"filename\": \"a\", \"offset\": \"x\"}", "no offset"),
             ("key 2026 {", "not CDXJ"),
+            // Of lines that end with carriage returns, only the last one was read.
+            (
+                "k 2026 {\"filename\": \"a\", \"offset\": 1}\rk 2026 {\"filename\": \"a\", \"offset\": 2}",
+                "several records in one line",
+            ),
             ("a b c", "3 columns, but CDX has 9 to 11"),
             ("k t u m s d r - 12 x f", "an offset that is not a number"),
         ] {

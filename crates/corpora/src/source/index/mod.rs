@@ -54,6 +54,7 @@ impl WarcBase {
     /// Returns the location of a file that an index names, or the reason why there is none.
     fn file(&self, name: &str) -> Result<Location, Missing> {
         // Indexes come from outside, so they may only name files below the base.
+        let name = name.trim_start_matches("./");
         let is_below = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
         if !is_below {
             return Err(Missing::Named("the name does not lead to a file below --warc-base".to_owned()));
