@@ -15,6 +15,8 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::runs::{Deltas, Hybrid};
 
+/// Bytes of the length before a value whose size varies.
+const LENGTH_BYTES: u64 = 4;
 /// Bytes for the levels of a value, and its offset in one list.
 const ENTRY_BYTES: u64 = 8;
 
@@ -51,6 +53,11 @@ impl Column {
         let is_former = |max, encoding: &Encoding| max > 0 && *encoding != Encoding::RLE;
         is_former(self.max_definition, def_level_encoding)
             || is_former(self.max_repetition, rep_level_encoding)
+    }
+
+    /// Returns the largest number of values that a dictionary of `bytes` bytes may have.
+    pub(super) fn values_max(self, bytes: u64) -> u64 {
+        bytes / self.width.unwrap_or(LENGTH_BYTES).max(1)
     }
 
     /// Returns the bytes for the levels of a value, and for its offset in each list around it.

@@ -166,6 +166,14 @@ impl PageReader for Pages {
         match &page {
             None => {}
             Some(page) if page.is_dictionary_page() => {
+                // The library allocates memory for all values that the page claims to have.
+                if u64::from(page.num_values()) > self.column.values_max(page.buffer().len() as u64) {
+                    let problem = format!(
+                        "a dictionary claims {} values, more than it has bytes for",
+                        page.num_values()
+                    );
+                    return Err(ParquetError::General(problem));
+                }
                 self.dictionary = dictionary(self.column, page);
                 self.budget.take(page_bytes)?;
             }

@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow_array::builder::{ListBuilder, StringBuilder, StringDictionaryBuilder};
+use arrow_array::builder::{Int64Builder, ListBuilder, StringBuilder, StringDictionaryBuilder};
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -139,6 +139,48 @@ fn values_before_the_damage_of_a_page_count() {
     }
     assert!(most <= 16, "{most} rows of 4 MiB at the same time");
     assert_eq!(lost(&path), (104..112).collect::<Vec<_>>());
+}
+
+/// Memory was allocated for all values that a dictionary claimed to have: a file of 200 bytes ended the process.
+#[test]
+fn a_dictionary_that_claims_too_many_values_costs_only_its_row_group() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = properties().set_compression(Compression::UNCOMPRESSED).set_write_batch_size(1024);
+    let plain = plain.set_max_row_group_row_count(Some(80));
+    // 80 values in the first row group, so their number takes two bytes in Thrift.
+    let texts: Vec<String> = (0..81).map(|number| format!("text {number:02}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let path = write(folder.path(), &[batch([("text", strings(&texts))])], plain.build());
+    // The header of a dictionary page: its sizes, the number of values (80), and the plain encoding.
+    let head = |values: [u8; 2]| [&[0x4c, 0x15][..], &values, &[0x15, 0, 0x12, 0, 0]].concat();
+    patch(&path, &head([0xa0, 1]), &head([0xfe, 0x7f]));
+    let chunk = open(&path).next_chunk().expect("a file").expect("rows");
+    let Chunk::Lost { rows, problem, .. } = chunk else { panic!("{chunk:?}") };
+    assert_eq!(rows, 0..80);
+    assert!(problem.contains("claims 8191 values"), "{problem}");
+    assert_eq!(lost(&path), (0..80).collect::<Vec<_>>());
+}
+
+/// Lists within lists have an offset for each value and list, which did not count: a file of 3 KB took 4 GB.
+#[test]
+fn offsets_of_nested_lists_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let values = 1_100_000;
+    let mut lists: ArrayRef = arrow_array::new_null_array(&arrow_schema::DataType::Utf8, values);
+    for depth in 0..16 {
+        let lengths = if depth < 15 { vec![1; values] } else { vec![values] };
+        let item = arrow_schema::Field::new("item", lists.data_type().clone(), true);
+        let mut of_numbers = ListBuilder::new(Int64Builder::new());
+        for length in lengths {
+            of_numbers.values().append_nulls(length);
+            of_numbers.append(true);
+        }
+        let offsets = of_numbers.finish().offsets().clone();
+        lists = Arc::new(ListArray::new(Arc::new(item), offsets, lists, None));
+    }
+    let path = write(folder.path(), &[batch([("lists", lists)])], properties().build());
+    assert!(path.metadata().expect("a file").len() < 100_000, "the values are stored once");
+    assert_eq!(read(&path), (vec![], vec![0], 0));
 }
 
 /// After a row that could not be read, all later rows were lost, and more rows were read together than fit into memory.
