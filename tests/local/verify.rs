@@ -110,6 +110,29 @@ fn pages_of_a_template_with_other_facts_are_kept_and_their_copies_are_not() {
     );
 }
 
+/// A page with a sentence that no kept page has was dropped, if the sentence had less than 150 letters, or if the page was
+/// edited in other places as well.
+#[test]
+fn a_sentence_of_its_own_keeps_a_page_and_an_edited_one_does_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = sentences(0..30);
+    let own = "Nobody else tells that a heron stood in the reeds and waited for boats from the open sea.";
+    let at = text.find(&sentences(12..13)).expect("a sentence of the text");
+    let edited =
+        text.replacen(&sentences(3..4), &sentences(3..4).to_uppercase(), 1).replacen(' ', " also ", 1);
+    let pages = [
+        page("first", "a.example", "a", &text),
+        page("own", "b.example", "b", &format!("{}{own} {}", &text[..at], &text[at..])),
+        page("tail", "c.example", "c", &format!("{edited} {}", own.replace("heron", "crane"))),
+        page("edited", "d.example", "d", &edited),
+        page("copy", "e.example", "e", &format!("By a writer. {}{own} {}", &text[..at], &text[at..])),
+    ];
+    let verified = dedup(folder.path(), &["--verify"], &pages);
+    assert_eq!(verified.kept, ["first", "own"], "{}", verified.run.stderr);
+    let apart = [pages[0].clone(), pages[2].clone()];
+    assert_eq!(dedup(folder.path(), &["--verify"], &apart).kept, ["first", "tail"]);
+}
+
 /// Pages of a template with one page on each site were dropped if only everyday words differ: between two sites, one word is
 /// an edition.
 #[test]

@@ -1,16 +1,16 @@
 //! Compares the facts of two texts that are nearly the same: numbers, dates, versions, names.
 //!
 //! In: a document, a kept one, and the text that is lost with the document. Out: whether the document has other facts
-//! in the places of the kept one's; they are then probably two pages of a series. On different sites, also the words in
-//! these places, which tell pages of a template once the whole cluster is known. Which facts count depends on the
-//! addresses ([`Facts`]). Cost: linear in both texts.
+//! in the places of the kept one's; they are then probably two pages of a series. If not, also the words in these places,
+//! which tell pages of a template once the whole cluster is known. Which facts count depends on the addresses ([`Facts`]).
+//! Cost: linear in both texts.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::loss::{Loss, gaps};
+use super::loss::Loss;
 use super::slots::Filling;
 use super::words::{RUN_LETTERS, SplitText, Word, combined_hash, letters_of};
 use leitong_fingerprint::idf::is_common;
@@ -74,41 +74,40 @@ pub(super) fn may_be_one_page(a: &str, b: &str) -> bool {
     Facts::for_urls(a, b) == Facts::MayChange
 }
 
-/// How the facts of two near-duplicates differ.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Difference {
-    /// They do not differ.
-    None,
-    /// The documents are probably two pages of a series.
-    Facts,
-    /// On different sites, the document has these words where the kept one has others. They are facts if these are
-    /// places of a template.
-    Words(Vec<Filling>),
-}
-
-/// Looks for numbers, versions or names for which the kept document has others, and for other words in the same places.
+/// Returns true if numbers, versions or names of the kept document were replaced, or other words of a page of its series.
 /// `loss` is the text that is lost with the document.
 #[must_use]
-pub(super) fn difference(document: &SplitText, kept: &SplitText, loss: &Loss) -> Difference {
+pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     let is_short = loss.letters < SHORT_LETTERS;
     let numbers_or_names = || numbers_or_names_differ(document, kept, loss);
     let words_replaced = || words_replaced(document, kept, loss);
     match Facts::for_urls(document.url(), kept.url()) {
-        Facts::MayChange => Difference::None,
-        Facts::Count if numbers_or_names() => Difference::Facts,
-        Facts::Count if have_other_files(document.url(), kept.url()) && words_replaced() => Difference::Facts,
-        Facts::Count => Difference::None,
-        Facts::CountAlone if is_short && loss.longest <= FACT_LETTERS && numbers_or_names() => {
-            Difference::Facts
+        Facts::MayChange => false,
+        Facts::Count => {
+            numbers_or_names() || have_other_files(document.url(), kept.url()) && words_replaced()
         }
-        Facts::CountAlone if words_replaced() => Difference::Words(fillings(document, loss)),
-        Facts::CountAlone => Difference::None,
+        Facts::CountAlone => is_short && loss.longest <= FACT_LETTERS && numbers_or_names(),
     }
 }
 
-/// Returns the words that the document has in the places of the loss. Words of its host name and numbers do not count, nor
-/// do places at either end of the text, where sites have their own credits.
-fn fillings(document: &SplitText, loss: &Loss) -> Vec<Filling> {
+/// Returns the words that the document has in a few short places where the kept one has others. They are facts if these
+/// are places of a template. Words of its host name and numbers do not count, nor do places at either end of the text,
+/// where sites have their own credits.
+#[must_use]
+pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Filling> {
+    let words = document.words();
+    let is_between_credits = |place: &&Range<usize>| {
+        let [before, after] = [&words[..place.start], &words[place.end..]].map(letters_of);
+        before >= CREDIT_LETTERS && after >= CREDIT_LETTERS
+    };
+    let is_short = |place: &&Range<usize>| letters_of(&words[(*place).clone()]) <= FACT_LETTERS;
+    let places: Vec<_> = loss.places.iter().filter(is_short).filter(is_between_credits).collect();
+    let may_be_one_page = Facts::for_urls(document.url(), kept.url()) == Facts::MayChange;
+    if places.is_empty() || loss.runs as usize > REPLACED_PLACES || may_be_one_page {
+        return Vec::new();
+    }
+    let instead = loss.places_instead(document, kept).iter();
+    let instead: HashSet<u64> = instead.map(|place| run_before(kept.words(), place.start)).collect();
     let site = Address::from_url(document.url()).site;
     let counts = |word: &&Word| {
         let word = document.spelled(word);
@@ -116,22 +115,23 @@ fn fillings(document: &SplitText, loss: &Loss) -> Vec<Filling> {
         !is_of_site && !word.contains(|c: char| c.is_ascii_digit())
     };
     let filling = |place: &Range<usize>| {
-        let words = document.words();
-        let (before, after) = (&words[..place.start], &words[place.end..]);
-        if letters_of(before) < CREDIT_LETTERS || letters_of(after) < CREDIT_LETTERS {
-            return None;
-        }
-        let mut letters = 0;
-        let run = before.iter().rev().take_while(|word| {
-            let is_needed = letters < RUN_LETTERS;
-            letters += word.letters;
-            is_needed
-        });
+        let run = run_before(words, place.start);
         let mut found = words[place.clone()].iter().filter(counts).peekable();
         found.peek()?;
-        Some(Filling { place: combined_hash(run), words: combined_hash(found) })
+        instead.contains(&run).then(|| Filling { place: run, words: combined_hash(found) })
     };
-    loss.places.iter().filter_map(filling).collect()
+    places.into_iter().filter_map(filling).collect()
+}
+
+/// Returns the hash of the run that ends before the word `at`, by which a place is recognised in other documents.
+fn run_before(words: &[Word], at: usize) -> u64 {
+    let mut letters = 0;
+    let run = words[..at].iter().rev().take_while(|word| {
+        let is_needed = letters < RUN_LETTERS;
+        letters += word.letters;
+        is_needed
+    });
+    combined_hash(run)
 }
 
 /// Returns true if numbers, versions or names were replaced, more than a text of this length may have.
@@ -167,7 +167,7 @@ fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
         return false;
     }
     let differing = Differing::new(document, &loss.places);
-    let kept_differing = Differing::new(kept, &gaps(kept, document));
+    let kept_differing = Differing::new(kept, loss.places_instead(document, kept));
     let (letters, kept_letters) = (differing.letters, kept_differing.letters);
     kept_differing.is_short
         && (differing.count == kept_differing.count
@@ -245,7 +245,7 @@ mod tests {
 
     fn differ(a: &str, b: &str, urls: [&str; 2]) -> bool {
         let [document, kept] = [(urls[0], a), (urls[1], b)].map(|(url, text)| split(url, text));
-        difference(&document, &kept, &Loss::between(&document, &kept)) == Difference::Facts
+        facts_differ(&document, &kept, &Loss::between(&document, &kept))
     }
 
     #[test]
@@ -332,15 +332,15 @@ mod tests {
             let kept_credit = if credit.is_empty() { "" } else { "by the mother " };
             let document = split(&format!("https://{site}.example/hours"), &page(hours, credit));
             let kept = split("https://a.example/hours", &page("monday", kept_credit));
-            difference(&document, &kept, &Loss::between(&document, &kept))
+            fillings(&document, &kept, &Loss::between(&document, &kept))
         };
-        let Difference::Words(friday) = words("friday", "", "b") else { panic!("no words") };
-        let Difference::Words(sunday) = words("sunday", "", "c") else { panic!("no words") };
+        let [friday, sunday] = [words("friday", "", "b"), words("sunday", "", "c")];
         assert_eq!((friday.len(), sunday.len(), friday[0].place), (1, 1, sunday[0].place), "one place");
         assert_ne!(friday[0].words, sunday[0].words);
-        assert_eq!(words("friday", "", "my-friday"), Difference::Words(vec![]), "the name of the site");
-        assert_eq!(words("monday", "", "b"), Difference::None);
-        let Difference::Words(credited) = words("friday", "by our father ", "b") else { panic!("no words") };
-        assert_eq!(credited, friday, "credits do not count");
+        assert_eq!(words("holidays and weekdays", "", "b").len(), 1, "longer than the word that it replaces");
+        assert_eq!(words("monday in spring", "", "b"), [], "added");
+        assert_eq!(words("friday", "", "my-friday"), [], "the name of the site");
+        assert_eq!(words("monday", "", "b"), []);
+        assert_eq!(words("friday", "by our father ", "b"), friday, "credits do not count");
     }
 }

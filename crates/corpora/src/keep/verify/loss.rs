@@ -2,8 +2,10 @@
 //!
 //! Text counts as common if it is part of a *run* that both texts have ([`SplitText::for_each_run`]). The passages of the
 //! document between common runs are lost. So a sentence that moved is not lost, and if a word was replaced, only that
-//! word is lost. Cost: linear in both texts.
+//! word is lost. A passage is the document's *own* if the kept one has nothing like it instead: a sentence that was put
+//! into other words shares most of them. Cost: linear in both texts.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::words::{SplitText, Word, letters_of};
@@ -11,6 +13,11 @@ use leitong_base::hashed::HashedMap;
 
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
 const PASSAGE_LETTERS: u32 = 100;
+/// Minimum percentage of a passage's letters in words that the kept document does not have instead, if the passage is the
+/// document's own.
+const OWN_PERCENT: u32 = 75;
+/// Number of letters at the beginning of a text in which copies have their own headlines.
+const HEADLINE_LETTERS: u32 = 60;
 
 /// The text that is lost if a document is deleted and another one is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +36,8 @@ pub(super) struct Loss {
     pub passage: Range<usize>,
     /// All runs, as ranges of the document's words.
     pub places: Vec<Range<usize>>,
+    /// The text that the kept document has instead, as ranges of its words, once it was [searched](Self::places_instead) for.
+    pub instead: OnceCell<Vec<Range<usize>>>,
 }
 
 impl Loss {
@@ -48,17 +57,46 @@ impl Loss {
         f64::from(self.lost) / f64::from(self.letters.max(1))
     }
 
-    /// Returns true if nearly all lost text, at least nine letters in ten, is in one run. A passage was then added to
-    /// a text that is otherwise the same.
+    /// Returns true if a passage of at least `letters_min` letters is the document's own, or one at its beginning of
+    /// [`PASSAGE_LETTERS`].
     #[must_use]
-    pub(super) fn is_one_passage(&self) -> bool {
-        self.total > 0 && u64::from(self.longest) * 10 >= u64::from(self.total) * 9
+    pub(super) fn has_own_passage(&self, document: &SplitText, kept: &SplitText, letters_min: u32) -> bool {
+        let words = document.words();
+        let long: Vec<_> =
+            self.places.iter().filter(|place| letters_of(&words[(*place).clone()]) >= letters_min).collect();
+        if long.is_empty() {
+            return false;
+        }
+        // How often the kept document has each word where it lacks text of this one.
+        let mut instead: HashedMap<u32> = HashedMap::default();
+        let places = self.places_instead(document, kept);
+        for word in places.iter().flat_map(|place| &kept.words()[place.clone()]) {
+            *instead.entry(word.hash).or_default() += 1;
+        }
+        long.into_iter().any(|place| {
+            let is_headline = letters_of(&words[..place.start]) < HEADLINE_LETTERS;
+            let letters_min = if is_headline { letters_min.max(PASSAGE_LETTERS) } else { letters_min };
+            let mut passage = words[place.clone()].to_vec();
+            passage.sort_unstable_by_key(|word| word.hash);
+            let own = passage.chunk_by(|a, b| a.hash == b.hash).map(|same| {
+                let theirs = instead.get(&same[0].hash).copied().unwrap_or(0);
+                same[0].letters * (same.len() as u32).saturating_sub(theirs)
+            });
+            let own: u32 = own.sum();
+            own >= letters_min && own * 100 >= letters_of(&passage) * OWN_PERCENT
+        })
     }
 
     /// Returns true if no run has more than half of the lost text, as in a revised text.
     #[must_use]
     pub(super) fn is_spread(&self) -> bool {
         self.longest <= self.total / 2
+    }
+
+    /// Returns the places where the kept document has text that the document lacks, as ranges of its words. The texts are
+    /// those that were compared.
+    pub(super) fn places_instead(&self, document: &SplitText, kept: &SplitText) -> &[Range<usize>] {
+        self.instead.get_or_init(|| gaps(kept, document))
     }
 
     fn add(&mut self, words: &[Word]) {
@@ -77,7 +115,7 @@ impl Loss {
 }
 
 /// Returns the places of a text between the runs that the other text has as well, as ranges of its words.
-pub(super) fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
+fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
     let (words, others) = (text.words(), other.words());
     let is_same = |a: &Word, b: &Word| a.hash == b.hash && text.spelled(a) == other.spelled(b);
     // Most of two near-duplicates is the same at both ends, and needs no search.
@@ -157,11 +195,35 @@ mod tests {
     #[test]
     fn one_added_passage_differs_from_changes_in_many_places() {
         let added = loss(&format!("{RIVER}{RIVER}{MARKET}"), RIVER);
-        assert!(added.is_one_passage() && !added.is_spread(), "{added:?}");
+        assert!(!added.is_spread(), "{added:?}");
         let revised = loss(&format!("{MARKET}{RIVER}{MARKET}{RIVER}{MARKET}"), RIVER);
-        assert!(!revised.is_one_passage() && revised.is_spread(), "{revised:?}");
+        assert!(revised.is_spread(), "{revised:?}");
         assert_eq!(revised.runs, 3);
-        assert!(!Loss::default().is_one_passage());
+    }
+
+    #[test]
+    fn a_passage_is_own_if_the_kept_document_has_nothing_like_it() {
+        let has_own = |text: &str, kept: &str| {
+            let [text, kept] = [text, kept].map(|text| split("", text));
+            Loss::between(&text, &kept).has_own_passage(&text, &kept, 60)
+        };
+        let sentence =
+            "a grey heron stood in the reeds and waited for fishing boats to come back from the open sea. ";
+        let kept = format!("{RIVER}{MARKET}{RIVER}");
+        assert!(has_own(&format!("{RIVER}{sentence}{MARKET}{RIVER}"), &kept), "added");
+        assert!(has_own(&format!("{RIVER}{sentence}{RIVER}"), &kept), "instead of another one");
+        assert!(has_own(&format!("{kept}{sentence}"), &kept), "at the end");
+        assert!(!has_own(&format!("{sentence}{kept}"), &kept), "a headline");
+        assert!(has_own(&format!("{sentence}{sentence}{kept}"), &kept), "a paragraph at the beginning");
+        assert!(!has_own(&format!("{RIVER}{}{MARKET}", &sentence[..50]), &kept), "less than a sentence");
+        assert!(!has_own(&format!("{MARKET}{RIVER}"), &kept), "moved");
+        let reworded = MARKET
+            .replace("prices at", "in")
+            .replace("went up again", "prices again went up")
+            .replace("so that", "and");
+        assert!(!has_own(&format!("{RIVER}{reworded}{RIVER}"), &kept), "in other words");
+        let chinese = "这里还说到一件别处没有提过的事情，就是那天晚上有人看见了船。";
+        assert!(has_own(&format!("{RIVER}{chinese}{MARKET}{RIVER}"), &kept), "ideographs");
     }
 
     /// The naive twin of [`Loss::between`]: marks each word of each run that the other text has.

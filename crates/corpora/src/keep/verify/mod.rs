@@ -11,11 +11,11 @@
 //! [`Prefer`](super::Prefer), and those that this verification has kept before. So a second copy of a document
 //! that was kept by verification is dropped. With a centroid table, kept documents of earlier runs count as well.
 //!
-//! Pages of one template on many sites are recognised only when all documents of their cluster were compared
+//! Pages of one template are recognised by their words only when all documents of their cluster were compared
 //! ([`slots`]). Those that would be dropped are then compared again.
 //!
 //! Memory: about 60 bytes per cluster, and for each document that is kept by verification; about 25 bytes for each place
-//! in which a document has other words than one on another site.
+//! in which a document has other words than a kept one.
 
 mod facts;
 mod loss;
@@ -30,7 +30,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use self::facts::{Difference, difference, may_be_one_page};
+use self::facts::{facts_differ, fillings, may_be_one_page};
 use self::loss::Loss;
 use self::slots::{Filling, Slots};
 use self::table_texts::{KeptText, KeptTexts, TableTexts};
@@ -47,8 +47,8 @@ const COMPARED_MAX: usize = 8;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// The share of [`LostMax::letters`] that a passage may have if it is all that is lost.
-const ONE_PASSAGE: f64 = 0.3;
+/// The share of [`LostMax::letters`] from which a passage of a document's own keeps it: by default 60 letters, a sentence.
+const OWN_PASSAGE: f64 = 0.12;
 
 /// Limits on the text that may be lost with a document; above one of them, the document is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,8 +56,8 @@ pub struct LostMax {
     /// The share of the document in passages that the kept document lacks.
     pub share: f64,
     /// The number of letters in the longest lost passage. If the lost text is spread over a long text, it may be a tenth of
-    /// the text, but at most twice this number. If one passage is all that is lost, and the document is not the kept one
-    /// fetched again, it is [`ONE_PASSAGE`] of this number.
+    /// the text, but at most twice this number. If the passage is the document's [own](Loss::has_own_passage), and the
+    /// document is not the kept one fetched again, it is [`OWN_PASSAGE`] of this number.
     pub letters: u32,
 }
 
@@ -68,9 +68,9 @@ impl Default for LostMax {
 }
 
 impl LostMax {
-    /// Returns true if `loss` is within the limits. `may_be_one_page` says whether the documents may be one page that was
-    /// moved or fetched again.
-    fn allows(self, loss: &Loss, may_be_one_page: impl FnOnce() -> bool) -> bool {
+    /// Returns true if `loss` is within the limits. `has_own_passage` says whether a passage of at least so many letters is
+    /// the document's own.
+    fn allows(self, loss: &Loss, has_own_passage: impl FnOnce(u32) -> bool) -> bool {
         // Without a share, wording counts as well.
         let is_within_share = if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share };
         if !is_within_share {
@@ -78,9 +78,7 @@ impl LostMax {
         }
         let tenth = (loss.letters / 10).min(self.letters.saturating_mul(2));
         let letters = if loss.is_spread() { self.letters.max(tenth) } else { self.letters };
-        let of_one = (f64::from(self.letters) * ONE_PASSAGE) as u32;
-        let is_own_passage = loss.longest > of_one && loss.is_one_passage() && !may_be_one_page();
-        loss.longest <= letters && !is_own_passage
+        loss.longest <= letters && !has_own_passage((f64::from(self.letters) * OWN_PASSAGE) as u32)
     }
 }
 
@@ -320,8 +318,8 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Compares a document with the kept documents of its cluster. If one contains it, also returns the words that it has
-    /// where that one has others.
+    /// Compares a document with the kept documents of its cluster. Also returns the words in which it differs from the one
+    /// that has most of its text.
     fn check(&mut self, decision: &Decision) -> io::Result<(Check, Vec<Filling>)> {
         let mut check = (Check::new(Finding::NotVerified, &Loss::default(), ""), Vec::new());
         let Some(place) = decision.text else { return Ok(check) };
@@ -350,22 +348,22 @@ impl<'a> Verifier<'a> {
         Ok(check)
     }
 
-    /// Compares two texts of the cluster with this founder. Returns the words of [`Difference::Words`] as well.
+    /// Compares two texts of the cluster with this founder. Also returns the words in which they differ.
     fn compared(&self, founder: u64, document: &SplitText, kept: &SplitText) -> (Check, Vec<Filling>) {
         if document.text() == kept.text() {
             return (Check::new(Finding::Contained, &Loss::default(), ""), Vec::new());
         }
         let loss = Loss::between(document, kept);
-        let is_one_page = || may_be_one_page(document.url(), kept.url());
-        let difference = || difference(document, kept, &loss);
-        let (finding, fillings) = match self.lost_max.allows(&loss, is_one_page).then(difference) {
-            None => (Finding::TextLost, Vec::new()),
-            Some(Difference::Facts) => (Finding::FactsDiffer, Vec::new()),
-            Some(Difference::Words(found)) if self.slots.fit(founder, &found) => {
-                (Finding::FactsDiffer, Vec::new())
-            }
-            Some(Difference::Words(found)) => (Finding::Contained, found),
-            Some(Difference::None) => (Finding::Contained, Vec::new()),
+        let has_own_passage = |letters_min| {
+            !may_be_one_page(document.url(), kept.url()) && loss.has_own_passage(document, kept, letters_min)
+        };
+        let fillings = fillings(document, kept, &loss);
+        let finding = if !self.lost_max.allows(&loss, has_own_passage) {
+            Finding::TextLost
+        } else if facts_differ(document, kept, &loss) || self.slots.fit(founder, &fillings) {
+            Finding::FactsDiffer
+        } else {
+            Finding::Contained
         };
         (Check::new(finding, &loss, document.text()), fillings)
     }
@@ -387,20 +385,19 @@ impl<'a> Verifier<'a> {
 mod tests {
     use super::*;
 
-    /// A page whose own passage of 160 letters was all that it did not share with another page was dropped: any passage of
-    /// up to 500 letters was allowed, and one of 1,000 in a long text; later, still on another site.
+    /// A page with a sentence of its own was dropped: any passage of up to 500 letters was allowed, then one of 150 if it was
+    /// all that was lost.
     #[test]
-    fn a_passage_that_is_all_of_the_loss_may_be_shorter() {
-        let allows = |longest: u32, total: u32, letters: u32, is_one_page: bool| {
+    fn a_passage_of_its_own_may_be_shorter() {
+        let allows = |longest: u32, total: u32, letters: u32, own: u32| {
             let loss = Loss { letters, longest, total, runs: 2, ..Loss::default() };
-            LostMax::default().allows(&loss, || is_one_page)
+            LostMax::default().allows(&loss, |letters_min| own >= letters_min)
         };
-        assert!(!allows(160, 170, 3_000, false), "the passage of a page of its own");
-        assert!(allows(160, 170, 3_000, true), "a passage added to a page between two fetches");
-        assert!(allows(160, 320, 3_000, false), "a passage among other changes");
-        assert!(allows(140, 140, 3_000, false), "a short one");
-        assert!(!allows(700, 900, 9_000, false), "one passage of a long text");
-        assert!(allows(700, 2_000, 9_000, false), "changes all over a long text");
-        assert!(!allows(950, 2_000, 9_000, false), "more than a tenth of a long text");
+        assert!(!allows(60, 170, 3_000, 60), "a sentence of its own");
+        assert!(allows(59, 59, 3_000, 59), "a short one");
+        assert!(allows(400, 500, 3_000, 0), "text in other words");
+        assert!(!allows(700, 900, 9_000, 0), "one passage of a long text");
+        assert!(allows(700, 2_000, 9_000, 0), "changes all over a long text");
+        assert!(!allows(950, 2_000, 9_000, 0), "more than a tenth of a long text");
     }
 }

@@ -1,10 +1,10 @@
 //! Finds the places of a template: those in which many documents of a cluster have each their own words.
 //!
-//! On different sites, one replaced word is an edition or an edited copy. If the documents of a cluster differ in the *same*
-//! place, and each has another word there, they are pages of one template, such as the opening hours of all branches of
-//! a shop. Two documents cannot show this, so it is known only when all of them were compared.
+//! One replaced word may be an edition or an edited copy. If the documents of a cluster differ in the *same* place, and
+//! each has another word there, they are pages of one template, such as the opening hours of all branches of a shop.
+//! Two documents cannot show this, so it is known only when all of them were compared.
 //!
-//! Memory: about 25 bytes for each place in which a document differs by a few words from one on another site.
+//! Memory: about 25 bytes for each place in which a document differs by a few words.
 
 use std::collections::HashSet;
 
