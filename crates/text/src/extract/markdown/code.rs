@@ -1,11 +1,87 @@
-//! Code spans and fenced code blocks, and the programming language that a class names.
+//! Code spans and fenced code blocks, and the programming language that a class or another attribute names.
 
 /// Longest name of a language.
 const LANGUAGE_BYTES_MAX: usize = 30;
 
 /// Beginnings of class names after which a language follows.
-const PREFIXES: [&str; 7] =
-    ["language-", "lang-", "highlight-source-", "highlight-text-", "highlight-", "brush:", "sourcecode-"];
+const PREFIXES: [&str; 9] = [
+    "language-",
+    "lang-",
+    "lang:",
+    "highlight-source-",
+    "highlight-text-",
+    "highlight-",
+    "brush:",
+    "sourcecode-",
+    "src-",
+];
+
+/// Languages that highlighters name by a class of its own on `code` or `pre` (`hljs rust`, `code literal-block python`).
+/// Words that are often something else there, such as `text`, are not among them.
+const LANGUAGES: [&str; 62] = [
+    "bash",
+    "bat",
+    "c",
+    "c#",
+    "c++",
+    "clojure",
+    "cmake",
+    "cpp",
+    "cs",
+    "csharp",
+    "css",
+    "dart",
+    "delphi",
+    "diff",
+    "docker",
+    "dockerfile",
+    "elixir",
+    "elm",
+    "erlang",
+    "fsharp",
+    "go",
+    "golang",
+    "graphql",
+    "groovy",
+    "haskell",
+    "html",
+    "ini",
+    "java",
+    "javascript",
+    "js",
+    "json",
+    "jsx",
+    "julia",
+    "kotlin",
+    "latex",
+    "less",
+    "lisp",
+    "lua",
+    "makefile",
+    "matlab",
+    "nginx",
+    "objectivec",
+    "ocaml",
+    "perl",
+    "php",
+    "powershell",
+    "python",
+    "r",
+    "ruby",
+    "rust",
+    "scala",
+    "scss",
+    "sh",
+    "shell",
+    "sql",
+    "swift",
+    "toml",
+    "ts",
+    "tsx",
+    "typescript",
+    "xml",
+    "yaml",
+];
 
 /// Words after these prefixes that are not languages.
 const NOT_LANGUAGES: [&str; 9] =
@@ -50,6 +126,12 @@ pub(super) fn language(class: &str) -> Option<String> {
     named.or(after).map(str::to_owned)
 }
 
+/// Returns the first word of an attribute of `code` or `pre` that is a well-known language.
+pub(super) fn well_known(value: &str) -> Option<String> {
+    let value = value.to_ascii_lowercase();
+    value.split_ascii_whitespace().find(|word| LANGUAGES.contains(word)).map(str::to_owned)
+}
+
 /// Returns the programming language that the value of a `data-language` attribute names.
 pub(super) fn named(language: &str) -> Option<String> {
     Some(language.to_ascii_lowercase()).filter(|name| is_language(name))
@@ -83,8 +165,22 @@ mod tests {
             ("highlight", None),
             ("lang-", None),
             ("language-`x`", None),
+            ("crayon-plain lang:swift decode:true", Some("swift")),
+            ("src src-lisp", Some("lisp")),
         ] {
             assert_eq!(language(class).as_deref(), expected, "{class}");
+        }
+    }
+    #[test]
+    fn well_known_languages_need_no_prefix() {
+        for (value, expected) in [
+            ("hljs Rust", Some("rust")),
+            ("code literal-block python", Some("python")),
+            ("css", Some("css")),
+            ("en", None),
+            ("code text", None),
+        ] {
+            assert_eq!(well_known(value).as_deref(), expected, "{value}");
         }
     }
 }

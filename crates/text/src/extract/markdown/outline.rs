@@ -393,11 +393,13 @@ fn language(page: &Page<'_>, number: u32) -> Option<String> {
         |value: crate::extract::parse::segment::Segment| &page.html[value.start as usize..value.end as usize];
     let mut of_code = spans.take(4).filter(|span| span.kind == SpanKind::Code);
     let nodes = page.tree.ancestors(block.node).take(LANGUAGE_LEVELS_MAX);
-    let mut of_nodes = nodes.flat_map(|node| structure.of_node(node));
-    let of_node = |property| match property {
+    let mut of_nodes = nodes.flat_map(|node| structure.of_node(node).map(move |property| (node, property)));
+    let of_pre = |class: &str| code::language(class).or_else(|| code::well_known(class));
+    let of_node = |(node, property): (u32, Property)| match property {
+        Property::Class(class) if page.tree.nodes[node as usize].tag == Tag::Pre => of_pre(value(class)),
         Property::Class(class) => code::language(value(class)),
         Property::Language(name) => code::named(value(name)),
         _ => None,
     };
-    of_code.find_map(|span| code::language(value(span.value))).or_else(|| of_nodes.find_map(of_node))
+    of_code.find_map(|span| of_pre(value(span.value))).or_else(|| of_nodes.find_map(of_node))
 }

@@ -42,7 +42,7 @@ pub(in crate::extract) struct Span {
     pub(in crate::extract) first: u32,
     /// The segment after its last.
     pub(in crate::extract) end: u32,
-    /// The `href` of a link, or the `class` of code.
+    /// The `href` of a link, or the attribute of code that may name its programming language.
     pub(in crate::extract) value: Segment,
 }
 
@@ -88,7 +88,7 @@ pub(in crate::extract) enum Property {
         /// Number of rows.
         rows: u32,
     },
-    /// The `class`, which may name a programming language.
+    /// The `class`, or the `lang` of a preformatted block, which may name a programming language.
     Class(Segment),
     /// The programming language of a preformatted block.
     Language(Segment),
@@ -141,7 +141,11 @@ impl Builder<'_> {
             Tag::A if attributes.linked => (SpanKind::Link, attributes.href),
             Tag::B | Tag::Strong => (SpanKind::Strong, &[][..]),
             Tag::I | Tag::Em => (SpanKind::Emphasis, &[][..]),
-            Tag::Code | Tag::Tt => (SpanKind::Code, attributes.class),
+            Tag::Code | Tag::Tt => {
+                let names = values(self.html, attributes.start, ["data-language", "data-lang", "lang"]);
+                let name = names.into_iter().find(|name| !name.is_empty());
+                (SpanKind::Code, name.unwrap_or(attributes.class))
+            }
             _ => return,
         };
         let value = self.range_of(value).filter(|_| !value.is_empty()).unwrap_or(NONE);
@@ -213,9 +217,14 @@ impl Builder<'_> {
                 Some(Property::Presentation)
             }
             Tag::Pre => {
-                let names = values(self.html, attributes.start, ["data-language", "data-lang"]);
-                let name = names.into_iter().find(|name| !name.is_empty());
-                name.map_or_else(class, |name| self.range_of(name).map(Property::Language))
+                let names =
+                    ["data-language", "data-lang", "data-enlighter-language", "data-code-language", "lang"];
+                let [named @ .., lang] = values(self.html, attributes.start, names);
+                let class = || [lang, attributes.class].into_iter().find(|value| !value.is_empty());
+                match named.into_iter().find(|name| !name.is_empty()) {
+                    Some(name) => self.range_of(name).map(Property::Language),
+                    None => class().and_then(|class| self.range_of(class)).map(Property::Class),
+                }
             }
             _ => class(),
         };
