@@ -203,8 +203,11 @@ fn wrong_options_are_refused_before_anything_is_written() {
     let broken = write(folder.path(), "broken.jsonl", "{\"q\":\n");
     let table = write(folder.path(), "eval.csv", "q,a\nx,y\n");
     let keep = name(&keep);
+    // "line 1 is too long, or the file is damaged" was all that was said of an array, as many benchmarks are.
+    let array = write(folder.path(), "array.json", "[{\"q\": \"a\"},\n {\"q\": \"b\"}]\n");
     for (options, status, message) in [
-        (&["--against", name(&short)][..], 2, "add --keep, --drop, --clusters or --report"),
+        (&["--against", name(&array), "--keep", keep][..], 1, "one JSON array (`jq -c '.[]' FILE`"),
+        (&["--against", name(&short)], 2, "add --keep, --drop, --clusters or --report"),
         (&["--against", name(&short), "--keep", keep], 2, "no text of at least 60 letters"),
         (&["--against", "/no/such/file", "--keep", keep], 2, "there is no such file"),
         (&["--against", "/dev/null", "--keep", keep], 2, "is not a regular file"),

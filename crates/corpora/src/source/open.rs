@@ -243,6 +243,19 @@ impl Input {
         }
     }
 
+    /// Returns the name of the input's format if it is not supported, with what to do.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(crate) fn other_format(&self) -> io::Result<Option<&'static str>> {
+        let Contents::Again(location) = &self.contents else { return Ok(None) };
+        let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
+        match reader.fill_buf() {
+            Ok(start) => Ok(other_format(start)),
+            Err(error) => super::framing_error(&error).map(|_| None).ok_or(error),
+        }
+    }
+
     /// Returns true if the whole input is an HTML page.
     ///
     /// # Errors

@@ -30,6 +30,9 @@ impl Benchmarks {
         if is_table || !input.can_be_read_again() || input.is_page()? || input.is_warc()? {
             bail!("a benchmark must be a file of JSON lines, plain or compressed, or a Parquet file");
         }
+        if let Some(format) = input.other_format()? {
+            bail!("the file is {format}");
+        }
         match input.into_originals(&rules, None)? {
             Originals::Rows(mut rows) => {
                 let file =
