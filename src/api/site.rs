@@ -72,7 +72,7 @@ impl Site {
     fn refusal_of_foreign(&self, what: &str) -> String {
         let allow =
             if self.takes_links { "" } else { "; to allow this site, list its host name in api.hosts" };
-        format!("{what}; this server answers only programs and its own pages{allow}")
+        format!("{what}; this server accepts requests only from programs and from its own web pages{allow}")
     }
 
     fn how_to_allow(&self) -> &'static str {

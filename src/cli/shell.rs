@@ -14,7 +14,7 @@ use clap_complete::Shell;
     after_help = "For bash, for the current user:\n  leitong completions bash > ~/.local/share/bash-completion/completions/leitong"
 )]
 pub(super) struct Completions {
-    /// Shell to complete in
+    /// Shell to generate completions for
     #[arg(value_enum)]
     shell: Shell,
 }

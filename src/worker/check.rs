@@ -214,7 +214,7 @@ impl Findings {
         {
             self.refused(
                 "rights",
-                format!("transactional id {id}: {error:#}; grant this user Write on transactional ids that begin with kafka.app"),
+                format!("transactional id {id}: {error:#}; grant this user Write on transactional ids that begin with {:?} (kafka.app)", config.app),
             );
         }
         if self.0.len() == before {

@@ -75,7 +75,7 @@ pub(super) fn resolve<W: World>(
 /// Returns the error for an owner whose partition another owner has continued.
 pub(super) fn other_owner(committed: Option<u64>) -> Trouble {
     let committed = committed.map_or_else(|| "no offset".to_owned(), |offset| format!("offset {offset}"));
-    Trouble::Fenced(format!("another instance has committed offset {committed} of the log in the meantime"))
+    Trouble::Fenced(format!("another instance has committed {committed} of the log in the meantime"))
 }
 
 /// For each record sent, true if a `read_committed` consumer sees it.

@@ -286,7 +286,7 @@ fn problems_of_the_input_are_reported_at_once() {
     for told in [
         "input.fields.url: \"url\" is not a JSON pointer",
         "\"/a~2\" is not a JSON pointer",
-        "input.filter.statuses: value 1 is not a status",
+        "input.filter.statuses: entry 1 of the list is not a status",
     ] {
         assert!(found.stderr.contains(told), "{told}: {}", found.stderr);
     }

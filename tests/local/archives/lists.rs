@@ -111,13 +111,13 @@ fn an_answer_that_is_no_list_ends_the_run() {
     for (list, told) in [
         (
             (|token| first_and(token, "<html><body>Log in</body></html>")) as fn(&str) -> String,
-            "not a whole list of objects; it begins with \"<html>",
+            "not a complete list of objects; it begins with \"<html>",
         ),
         (
             |token| first_and(token, "<?xml version='1.0'?><Error><Code>SlowDown</Code></Error>"),
             "<Code>SlowDown",
         ),
-        (|token| first_and(token, "<ListBucketResult/>"), "not a whole list of objects"),
+        (|token| first_and(token, "<ListBucketResult/>"), "not a complete list of objects"),
         (
             |token| {
                 first_and(token, &objects(&["c"], "<CommonPrefixes><Prefix>b/</Prefix></CommonPrefixes>"))

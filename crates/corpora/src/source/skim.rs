@@ -140,7 +140,7 @@ impl StringCutter {
             (false, _) => {}
         }
         if self.depth > JSON_DEPTH_MAX {
-            let message = format!("nested more than {JSON_DEPTH_MAX} deep");
+            let message = format!("nested more than {JSON_DEPTH_MAX} levels deep");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(true)

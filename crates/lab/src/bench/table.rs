@@ -131,7 +131,7 @@ pub(super) fn measure(
         });
         progress(&format!(
             "{look_up}, {name}: {size} centroids, {look_ups_per_second:.0} look-ups/s, \
-             {insertions_per_second:.0} insertions/s, {} + {} bytes each",
+             {insertions_per_second:.0} insertions/s, {} hot and {} cold bytes per centroid",
             bytes.hot / size,
             bytes.cold / size
         ));

@@ -234,7 +234,7 @@ fn false_matches(report: &Report, out: &mut String) {
 fn thresholds(report: &Report, out: &mut String) {
     let _ = write!(
         out,
-        "<h2>Precision and recall by distance</h2><p>If only the distance decided, with as many unrelated as related pairs. Related \
+        "<h2>Precision and recall by distance</h2><p>Precision and recall if only the distance decided, for as many unrelated as related pairs. Related \
          pairs: {}.</p><div class=\"legend\"><span><i class=\"swatch related\" style=\"background:#0072b2\"></i>precision</span>\
          <span><i class=\"swatch\" style=\"background:#d55e00\"></i>recall</span></div><div class=\"charts\">",
         escape(&report.related_pairs)

@@ -175,7 +175,7 @@ pub(super) enum BrokenList {
     )]
     Empty,
     #[error(
-        "the store's answer is not a whole list of objects; it begins with {0:?}; check AWS_ENDPOINT_URL, and whether a \
+        "the store's answer is not a complete list of objects; it begins with {0:?}; check AWS_ENDPOINT_URL, and whether a \
          proxy or a log-in page answers instead of the store; then run again"
     )]
     NoList(String),

@@ -285,7 +285,7 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
     for (number, status) in (1..).zip(&config.filter.statuses) {
         if !filter.add_status(status) {
             faults.push(format!(
-                "input.filter.statuses: value {number} is not a status; write \"200\" or \"200-299\""
+                "input.filter.statuses: entry {number} of the list is not a status or a range; write \"200\" or \"200-299\""
             ));
         }
     }
