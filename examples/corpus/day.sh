@@ -11,6 +11,7 @@
 # Repeat the command after a kill: it continues. Repeat it after its end: it says that it is done.
 set -euo pipefail
 
+[ $# -ge 3 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(dirname "$0")
 leitong=${LEITONG:-leitong}
 benchmark=${BENCHMARK:-$here/benchmark.jsonl}

@@ -37,6 +37,13 @@ fn by_url(verdicts: &[Value]) -> BTreeMap<&str, Vec<&Value>> {
 }
 
 #[test]
+fn the_script_of_a_day_says_how_to_use_it() {
+    let run = Command::new("examples/corpus/day.sh").arg("corpus").output().expect("the script runs");
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(run.status.code() == Some(2) && said.contains("day.sh CORPUS DAY CRAWL..."), "{said}");
+}
+
+#[test]
 fn the_script_of_a_day_turns_a_crawl_into_markdown_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("monday");
@@ -50,10 +57,11 @@ fn the_script_of_a_day_turns_a_crawl_into_markdown_once() {
 
     let texts = objects(&out.join("texts.jsonl.gz"));
     let unique = verdicts.iter().filter(|verdict| verdict["kind"] == "UNIQUE").count();
-    // One document is dropped for the benchmark, and one stays since its facts differ.
-    assert_eq!(texts.len(), unique, "{said}");
+    // One document is dropped for the benchmark. One stays since its facts differ, and four reprints with a note of their own.
+    assert_eq!(texts.len(), unique - 1 + 5, "{said}");
     assert!(said.contains("benchmarks: 1 documents contain a passage"), "{said}");
-    assert_eq!(texts.iter().filter(|text| text["leitong_kept_by_verify"] == true).count(), 1);
+    assert!(said.contains("4 because text would be lost, 1 because facts differ"), "{said}");
+    assert_eq!(texts.iter().filter(|text| text["leitong_kept_by_verify"] == true).count(), 5);
     let urls: Vec<&str> = texts.iter().filter_map(|text| text["url"].as_str()).collect();
     assert!(!urls.contains(&"https://nightgarden.example/observing/autumn-binoculars"), "{urls:?}");
     let tea = texts.iter().find(|text| text["url"] == "https://tea.example/2026/spring-harvest.html");
