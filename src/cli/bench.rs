@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::documents;
+use super::outputs::refuse_overwriting;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::cluster_stage::ClusterStage;
@@ -87,6 +88,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         block_centroids: config.table.block_centroids,
     };
 
+    let json = arguments.json.iter().map(|path| ("--json", path.clone()));
+    refuse_overwriting(&json.collect::<Vec<_>>(), &arguments.inputs, &[])?;
     let records = if arguments.inputs.is_empty() { sample() } else { read(&arguments.inputs, &config)? };
     let inputs = match &arguments.inputs[..] {
         [] => vec!["the sample pages".to_owned()],

@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     // For each paragraph, the number of pages that it is on, and its text once it was seen on a second page.
     let mut counts = HashMap::<u64, (u32, Box<str>)>::new();
     let mut pages = 0_u64;
-    given.for_each(|terms| {
+    let status = given.for_each(|terms| {
         pages += 1;
         // Normalised text, as the detector sees it.
         let texts = terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]);
@@ -85,5 +85,5 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     common.iter().for_each(|(_, text)| file.push_str(&format!("{text}\n")));
     given.write(&file)?;
     terminal::note(format_args!("{pages} pages, {} common paragraphs", common.len()));
-    Ok(ExitCode::SUCCESS)
+    Ok(status)
 }

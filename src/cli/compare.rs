@@ -10,6 +10,7 @@ use super::difference::{Difference, cell, clip, wrap};
 use super::documents;
 use super::extract::html_page;
 use super::open;
+use super::outputs::refuse_overwriting;
 use super::settings::{ComparedDetector, Wrong, wrong};
 use crate::config::Config;
 use crate::console::comparison::{Compared, Comparer, Comparison, Opinion, PairVerdict, Related, Side};
@@ -67,6 +68,10 @@ fn language(name: &str) -> Result<Language, String> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let html = arguments.html.iter().map(|path| ("--html", path.clone()));
+    let files = [&arguments.a, &arguments.b]
+        .map(|name| file_and_id(name).map_or(name.into(), |(file, _)| file.into()));
+    refuse_overwriting(&html.collect::<Vec<_>>(), &files, &[])?;
     let config = arguments.detector.config(arguments.config.as_deref())?;
     let comparer = Comparer::new(config).map_err(Wrong::from)?;
     let side = |name: &String| -> anyhow::Result<Side> {
@@ -222,13 +227,15 @@ fn every_detector(opinions: &[Opinion]) -> String {
 
 /// Loads the page that an argument names.
 fn load(name: &str, config: &Config) -> anyhow::Result<Page> {
-    let path = Path::new(name);
-    if !path.exists()
-        && let Some((file, id)) = name.rsplit_once('#')
-    {
-        return find(Path::new(file), id, config);
+    match file_and_id(name) {
+        Some((file, id)) => find(Path::new(file), id, config),
+        None => html_page(Path::new(name), config),
     }
-    html_page(path, config)
+}
+
+/// Splits the name of a page in a file, `FILE#ID`. Returns `None` if the name is that of a file.
+fn file_and_id(name: &str) -> Option<(&str, &str)> {
+    if Path::new(name).exists() { None } else { name.rsplit_once('#') }
 }
 
 /// Finds the page `id` in a file of pages.

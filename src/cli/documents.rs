@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -12,12 +13,15 @@ use super::outputs::{identity_of_input, refuse_overwriting};
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::document;
+use crate::pipeline::page_reader::NoPage;
 use crate::pipeline::page_reader::PageReader;
+use leitong_base::record::Place;
 use leitong_base::terminal;
 use leitong_base::work::Work;
 use leitong_corpora::source::{Input, Inputs, Payload, ReadSoFar, Record, Source, WithoutRecords};
 use leitong_lab::pages::Label;
 use leitong_text::extract::{Document, Extractor};
+use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::segment::Terms;
 
 /// Arguments of a command that counts something over all pages.
@@ -34,8 +38,34 @@ pub(super) struct Counted {
     inputs: Vec<PathBuf>,
 }
 
-/// Number of inputs without a record that are named; further ones are only counted.
+/// Number of inputs without a record, and of unreadable records, that are named; further ones are only counted.
 const NAMED_MAX: usize = 20;
+
+/// The records that cannot be read. They decide about the exit status.
+#[derive(Debug, Default)]
+pub(super) struct UnreadRecords(usize);
+
+impl UnreadRecords {
+    /// Counts a record, and reports it unless many were reported.
+    pub(super) fn count(&mut self, place: &Place, NoPage { cause, message, .. }: &NoPage) {
+        self.0 += 1;
+        if self.0 <= NAMED_MAX {
+            terminal::note(format_args!("{place}: {message} ({cause})"));
+        }
+    }
+
+    /// Reports the number of records, and returns the exit status.
+    pub(super) fn finish(self) -> ExitCode {
+        match self.0 {
+            0 => return ExitCode::SUCCESS,
+            1 => terminal::note("1 record cannot be read and is not part of the result"),
+            count => {
+                terminal::note(format_args!("{count} records cannot be read and are not part of the result"));
+            }
+        }
+        ExitCode::from(3)
+    }
+}
 
 /// Reports the inputs that have no record.
 ///
@@ -77,8 +107,8 @@ pub(super) fn label(record: &Record) -> Option<Label> {
 }
 
 impl Counted {
-    /// Calls `take` with the terms of each page.
-    pub(super) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<()> {
+    /// Calls `take` with the terms of each page. Returns the exit status.
+    pub(super) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<ExitCode> {
         refuse_overwriting(&[("--output", self.output.clone())], &self.inputs, &[])?;
         let config = settings::config(self.config.as_deref(), None, None)?;
         let segmenter = settings::segmenter(&config)?;
@@ -119,20 +149,27 @@ pub(super) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Input
     Ok(Inputs::new(open(paths)?, settings::input_rules(config)?, Arc::default()))
 }
 
-/// Calls `take` with the id, document and label of each page that has a main text, and reports how many have
-/// none.
+/// Calls `take` with the id, document and label of each page that has a main text. Reports records that cannot be
+/// read, and the number of pages without a main text. Returns the exit status.
 pub(super) fn for_each(
     inputs: &[PathBuf],
     config: &Config,
     mut take: impl FnMut(String, Document, Option<Label>),
-) -> anyhow::Result<()> {
+) -> anyhow::Result<ExitCode> {
     let source = source(inputs, config)?;
     let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut extractor = Extractor::new(&config.extract);
-    let mut left_out = 0_u64;
+    let (mut left_out, mut unread) = (0_u64, UnreadRecords::default());
     for_each_record(source, |record| {
         let label = label(&record);
-        let page = reader.page(&record.place, record.payload);
+        let page = match reader.record_of_file(&record.place, record.payload) {
+            Ok(MessageOutcome::Page(page)) => Some(page),
+            Ok(MessageOutcome::Skipped(_)) => None,
+            Err(no_page) => {
+                unread.count(&record.place, &no_page);
+                return Ok(());
+            }
+        };
         let mut work = Work::up_to(config.page.work_max);
         let mut document = |page: &_| {
             let reading = document::read(page, &mut extractor, &mut work).ok()?;
@@ -147,7 +184,7 @@ pub(super) fn for_each(
     if left_out > 0 {
         terminal::note(format_args!("{left_out} records are skipped: they are not pages with a main text"));
     }
-    Ok(())
+    Ok(unread.finish())
 }
 
 /// Writes text for people to standard output.

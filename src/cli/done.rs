@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use super::outputs::resolved;
 use crate::checkpoint::RunId;
 use leitong_base::proto::{FinishedRun, WrittenOutput};
 use leitong_base::record::Timestamp;
@@ -23,7 +24,8 @@ use leitong_store::snapshot::{TableDir, Unfinished};
 /// Advice for a user who wants to repeat a finished run.
 const REMEDY: &str = "to run it again, name a table that does not have these pages, such as an empty folder";
 
-/// Inputs of a run whose contents are listed one by one. A mark of a run with more holds only the digest of all.
+/// Inputs of a run whose contents are listed one by one, and outputs. A mark of a run with more inputs holds only the
+/// digest of all, and one of a run with more outputs none of them.
 const LISTED_MAX: usize = 4096;
 /// Bytes of such an entry: the size of the input, and the beginning of its digest.
 const ENTRY_BYTES: usize = 16;
@@ -105,28 +107,57 @@ impl Marked {
     ///
     /// # Errors
     /// The table has this run, but its outputs have changed. Or the table has another run of the same inputs, and
-    /// outputs would be emptied. Or a file cannot be read.
+    /// outputs would be emptied. Or documents of an earlier run would be overwritten. Or a file cannot be read.
     pub(super) fn is_done(&self, dir: &TableDir, table: &Path, goes_on: bool) -> anyhow::Result<bool> {
-        let mut runs = dir.finished_runs()?;
+        let runs = dir.finished_runs()?;
         if !goes_on && let Some(run) = self.grown_since(&runs)? {
             self.refuse_emptying(run, Relation::AroundIt, table)?;
         }
-        runs.retain(|run| self.may_share_inputs(run));
-        if runs.is_empty() {
-            return Ok(false);
+        let related: Vec<&FinishedRun> = runs.iter().filter(|run| self.may_share_inputs(run)).collect();
+        if !related.is_empty() {
+            let contents = self.contents(digest_of)?;
+            let is_this = |run: &&&FinishedRun| run.id == self.id && run.inputs == contents.digest[..];
+            if let Some(run) = related.iter().rev().find(is_this) {
+                self.check_outputs(run, table)?;
+                return Ok(true);
+            }
+            let related = related.iter().rev().find_map(|run| Some((run, contents.relation_to(run)?)));
+            if let (Some((run, relation)), false) = (related, goes_on) {
+                self.refuse_emptying(run, relation, table)?;
+            }
         }
-        let contents = self.contents(digest_of)?;
-        if let Some(run) =
-            runs.iter().rev().find(|run| run.id == self.id && run.inputs == contents.digest[..])
-        {
-            self.check_outputs(run, table)?;
-            return Ok(true);
-        }
-        let related = runs.iter().rev().find_map(|run| Some((run, contents.relation_to(run)?)));
-        if let (Some((run, relation)), false) = (related, goes_on) {
-            self.refuse_emptying(run, relation, table)?;
+        if !goes_on {
+            self.refuse_replacing(&runs, table)?;
         }
         Ok(false)
+    }
+
+    /// Returns an error if this run would overwrite documents that one of `runs` has written: the table knows their
+    /// texts, so they would be in no output. Other outputs of those runs, such as verdicts, are only named.
+    fn refuse_replacing(&self, runs: &[FinishedRun], table: &Path) -> anyhow::Result<()> {
+        let written_by = |path: &Path| {
+            let id = written_id(path)?;
+            runs.iter().rev().find(|run| run.written_files.as_chunks().0.contains(&id))
+        };
+        let files = self.outputs.iter().flat_map(|(option, paths)| std::iter::repeat(*option).zip(paths));
+        let found =
+            files.filter_map(|(option, path)| Some((option, path.display(), ended_at(written_by(path)?))));
+        let found: Vec<_> = found.collect();
+        if let Some((option, path, when)) = found.iter().find(|found| is_at_risk(found.0, Relation::AroundIt))
+        {
+            bail!(
+                "{option} {path}: has the documents of the run that ended{when}. If they were overwritten, no output would \
+                 have them, but the table {} has their texts. Nothing was changed; move or remove the file, or name another \
+                 one",
+                table.display()
+            );
+        }
+        for (option, path, when) in found {
+            terminal::note(format_args!(
+                "{option} {path}: replaces what the run that ended{when} has written"
+            ));
+        }
+        Ok(())
     }
 
     /// Returns the last run of the same command with an input that one of this run's inputs begins with: lines were
@@ -271,8 +302,16 @@ impl Marked {
             dead_letters,
             outputs: self.outputs.iter().map(|(_, paths)| written(paths)).collect(),
             input_contents: listed.concat().into(),
+            written_files: self.written_files().concat().into(),
         });
         Ok(())
+    }
+
+    /// Returns the paths and sizes of all outputs as hashes, or none if there are many outputs.
+    fn written_files(&self) -> Vec<[u8; 8]> {
+        let files = self.outputs.iter().flat_map(|(_, paths)| paths);
+        let ids: Vec<_> = files.filter_map(|path| written_id(path)).collect();
+        if ids.len() > LISTED_MAX { Vec::new() } else { ids }
     }
 
     /// Returns the contents of all inputs, by their versions, or by the digest and size that `digest` returns for a file.
@@ -371,6 +410,13 @@ fn digest_of(path: &Path) -> io::Result<(String, Option<u64>)> {
     }
     let (digest, bytes) = ReadPart::digest(File::open(path)?)?;
     Ok((digest, Some(bytes)))
+}
+
+/// Returns a hash of the path and size of a file that is not empty.
+fn written_id(path: &Path) -> Option<[u8; 8]> {
+    let bytes = fs::metadata(path).ok().filter(|file| file.is_file() && file.len() > 0)?.len();
+    let name = resolved(path);
+    Some(xxh3_64(&[name.as_os_str().as_encoded_bytes(), &bytes.to_le_bytes()].concat()).to_le_bytes())
 }
 
 /// Counts the files that exist, and their bytes.

@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::documents;
+use super::outputs::refuse_overwriting;
 use super::score::{self, VerdictFile};
 use super::settings::{self, Wrong, wrong};
 use crate::config::detectors::{self, DETECTORS};
@@ -66,8 +67,23 @@ pub(super) struct Arguments {
     inputs: Vec<PathBuf>,
 }
 
+impl Arguments {
+    /// Returns the files that are written, each with its option.
+    fn outputs(&self) -> Vec<(&'static str, PathBuf)> {
+        let outputs = [("--json", &self.json), ("--markdown", &self.markdown), ("--html", &self.html)];
+        outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?))).collect()
+    }
+
+    fn files_to_read(&self) -> Vec<PathBuf> {
+        let verdicts = self.verdicts.iter().map(VerdictFile::path);
+        let settings = self.variant.iter().chain(&self.config).chain(&self.synonyms);
+        self.inputs.iter().chain(settings).chain(verdicts).cloned().collect()
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     settings::checked_threads(arguments.threads)?;
+    refuse_overwriting(&arguments.outputs(), &arguments.files_to_read(), &[])?;
     if !arguments.verdicts.is_empty() {
         let outputs = (arguments.json.as_deref(), arguments.markdown.as_deref());
         return score::run(&arguments.verdicts, &arguments.inputs, outputs, arguments.seed);
@@ -88,7 +104,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         synonyms,
         threads: thread_count(arguments.threads),
     };
-    let pages = pages(&arguments.inputs, &config)?;
+    let (pages, status) = pages(&arguments.inputs, &config)?;
     let inputs = arguments.inputs.iter().map(|path| path.display().to_string()).collect();
     let report = evaluate(inputs, &pages, &evaluated, &segmenter, &plan)
         .map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
@@ -103,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         std::fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))?;
     }
     documents::print(&tables)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(status)
 }
 
 /// Builds the detectors to evaluate: those named by `--detector`, then the variants.
@@ -135,14 +151,16 @@ pub(super) fn evaluated_detector(name: String, config: &Config) -> anyhow::Resul
     Ok(EvaluatedDetector { name, detector: detector.into() })
 }
 
-/// Returns all pages that have a main text.
-pub(super) fn pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<EvalPage>> {
+/// Returns all pages that have a main text, and the exit status.
+pub(super) fn pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<(Vec<EvalPage>, ExitCode)> {
     let mut pages = Vec::new();
-    documents::for_each(inputs, config, |id, document, label| pages.push(EvalPage { id, document, label }))?;
+    let status = documents::for_each(inputs, config, |id, document, label| {
+        pages.push(EvalPage { id, document, label });
+    })?;
     if pages.len() < 2 {
         return Err(wrong(
             "fewer than two pages have a main text, so there is nothing to compare; name more pages",
         ));
     }
-    Ok(pages)
+    Ok((pages, status))
 }

@@ -126,7 +126,7 @@ fn files_in(folder: &Path) -> HashSet<Identity> {
 }
 
 /// Returns the absolute path without links, also for a file that does not exist yet.
-fn resolved(path: &Path) -> PathBuf {
+pub(super) fn resolved(path: &Path) -> PathBuf {
     let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     // A link to a file that does not exist is created through the link.
     for _ in 0..LINKS_MAX {

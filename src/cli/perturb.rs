@@ -53,9 +53,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     refuse_overwriting(&[("--output", arguments.output.clone())], &arguments.inputs, &[])?;
     let config = settings::config(arguments.config.as_deref(), None, None)?;
-    let pages = eval::pages(&arguments.inputs, &config)?;
+    let (pages, status) = eval::pages(&arguments.inputs, &config)?;
     let out = copies(&pages, &arguments.change, &synonyms, arguments.texts, arguments.seed)
         .map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
     documents::write(&arguments.output, &out)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(status)
 }

@@ -13,7 +13,7 @@ const EXIT_STATUSES: [(u8, &str); 6] = [
          detect` does not recognise the format, `top --once` got no answer from a worker",
     ),
     (2, "invalid arguments or configuration"),
-    (3, "(`dedup`, `extract --jsonl`) some records became dead letters, or documents are in no output"),
+    (3, "some records became dead letters or are not part of the result, or documents are in no output"),
     (130, "`run` was stopped at once by a second signal"),
     (141, "the reader of the output has closed it, as in `leitong dedup pages.jsonl | head`"),
 ];

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::documents;
+use super::documents::{self, UnreadRecords};
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::page_reader::PageReader;
@@ -14,12 +14,19 @@ use leitong_base::terminal;
 use leitong_corpora::source::Payload;
 use leitong_lab::eval::{GivenVerdict, StreamScore};
 use leitong_lab::pages::Label;
+use leitong_text::page::mapping::MessageOutcome;
 
 /// A file of verdicts, and the name that it has in the table.
 #[derive(Debug, Clone)]
 pub(super) struct VerdictFile {
     name: String,
     path: PathBuf,
+}
+
+impl VerdictFile {
+    pub(super) fn path(&self) -> &PathBuf {
+        &self.path
+    }
 }
 
 impl FromStr for VerdictFile {
@@ -55,7 +62,7 @@ pub(super) fn run(
     seed: u64,
 ) -> anyhow::Result<ExitCode> {
     let config = settings::config(None, None, None)?;
-    let pages = labelled_pages(inputs, &config)?;
+    let (pages, status) = labelled_pages(inputs, &config)?;
     let mut scored = Vec::new();
     for VerdictFile { name, path } in files {
         let given = given_verdicts(path, &config)?;
@@ -72,37 +79,39 @@ pub(super) fn run(
         documents::write(path, &table)?;
     }
     documents::print(&table)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(status)
 }
 
-/// Ids and labels of all pages. Every page needs a label, but not a main text: a verdict says `UNDECIDABLE` then.
-fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<(String, Label)>> {
+/// Ids and labels of all pages, and the exit status. Every page needs a label, but not a main text: a verdict says
+/// `UNDECIDABLE` then.
+fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<(Vec<(String, Label)>, ExitCode)> {
     let source = documents::source(inputs, config)?;
     let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut pages = Vec::new();
-    let mut unreadable = 0_u64;
+    let (mut skipped, mut unread) = (0_u64, UnreadRecords::default());
     documents::for_each_record(source, |record| {
         let label = documents::label(&record);
-        match (reader.page(&record.place, record.payload), label) {
-            (Some(page), Some(label)) => pages.push((page.id, label)),
-            (Some(_), None) => {
+        match (reader.record_of_file(&record.place, record.payload), label) {
+            (Ok(MessageOutcome::Page(page)), Some(label)) => pages.push((page.id, label)),
+            (Ok(MessageOutcome::Page(_)), None) => {
                 return Err(wrong(format_args!(
                     "{}: the page has no label; give JSON lines with the fields `cluster` and `label` (new, dup, \
                      ambiguous)",
                     record.place
                 )));
             }
-            (None, _) => unreadable += 1,
+            (Ok(MessageOutcome::Skipped(_)), _) => skipped += 1,
+            (Err(no_page), _) => unread.count(&record.place, &no_page),
         }
         Ok(())
     })?;
-    if unreadable > 0 {
-        terminal::note(format_args!("{unreadable} records are not pages and are not scored"));
+    if skipped > 0 {
+        terminal::note(format_args!("{skipped} records are not pages and are not scored"));
     }
     if pages.is_empty() {
         return Err(wrong("there is no labelled page to score verdicts on"));
     }
-    Ok(pages)
+    Ok((pages, unread.finish()))
 }
 
 /// Reads a verdict from each line of a file.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::difference::{Difference, clip, wrap};
 use super::documents;
 use super::eval::{evaluated_detector, pages};
+use super::outputs::refuse_overwriting;
 use super::settings::{self, ComparedDetector, wrong};
 use crate::graph::cpu::thread_count;
 use leitong_base::terminal;
@@ -67,7 +68,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = arguments.detector.config(arguments.config.as_deref())?;
     let segmenter = settings::segmenter(&config)?;
     let detector = evaluated_detector(config.detector.clone(), &config)?;
-    let pages = pages(&arguments.inputs, &config)?;
+    if let (Some(_), Some(labels)) = (arguments.ask, &arguments.labels) {
+        refuse_overwriting(&[("--labels", labels.clone())], &arguments.inputs, &[])?;
+    }
+    let (pages, status) = pages(&arguments.inputs, &config)?;
     let tuner = Tuner::new(&pages, &detector, &segmenter, thread_count(0));
     let labelled = match &arguments.labels {
         Some(path) => {
@@ -83,7 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         })?,
     };
     documents::print(&tuner.report(&labelled, arguments.precision))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(status)
 }
 
 /// Returns labelled pairs by the numbers of their pages.

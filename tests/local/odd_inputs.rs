@@ -61,7 +61,7 @@ fn pages_of_any_http_version_are_judged_by_their_status() {
     let run = dedup_files(&[], &[&file]);
     let expected: Vec<_> = heads.iter().map(|(_, outcome)| *outcome).chain(["UNIQUE"]).collect();
     assert_eq!(outcomes(&run), expected, "{}", run.stderr);
-    let told = "1  HTTP bodies with broken chunks or compression, read up to the break";
+    let told = "1  HTTP bodies with broken chunks or compression, or shorter than their Content-Length";
     assert!(run.stderr.contains(told), "{}", run.stderr);
 }
 
@@ -109,6 +109,68 @@ fn an_extraction_without_pages_fails() {
         assert_eq!(run.status, 1, "{}", run.stderr);
         assert!(run.stderr.contains("no page in it, only"), "{}", run.stderr);
         assert!(run.stderr.contains("no input has a page"), "{}", run.stderr);
+    }
+}
+
+/// Commands that count or measure skipped a broken line or the lost rest of a file as "not a page", with status 0.
+#[test]
+fn commands_that_measure_pages_name_the_records_that_they_cannot_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines: String =
+        (0..6).map(|topic| common::page(&topic.to_string(), &article(topic, 20)) + "\n").collect();
+    let packed = gzip(lines.as_bytes());
+    let cut = write(folder.path(), "cut.jsonl.gz", &packed[..packed.len() - 40]);
+    let broken = write(folder.path(), "broken.jsonl", lines.clone() + "{broken\n");
+    let out = folder.path().join("out");
+    let few = ["--texts", "2", "--pairs", "5", "--detector", "simhash"];
+    for command in [
+        [&["eval"], &few[..]].concat(),
+        vec!["idf", "build", "--output", name(&out)],
+        vec!["boilerplate", "build", "--output", name(&out)],
+        vec!["perturb", "--change", "rewritten=0.1", "--output", name(&out)],
+    ] {
+        for (file, cause) in [(&cut, "TRUNCATED_INPUT"), (&broken, "BROKEN_JSON")] {
+            let run = common::run(command.iter().copied().chain([name(file)]));
+            assert_eq!(run.status, 3, "{command:?}: {}", run.stderr);
+            assert!(
+                run.stderr.contains(cause) && run.stderr.contains("1 record cannot be read"),
+                "{}",
+                run.stderr
+            );
+        }
+    }
+}
+
+/// `eval`, `tune`, `bench` and `compare` wrote their results over their own inputs, with status 0.
+#[test]
+fn no_command_writes_over_its_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines: String =
+        (0..6).map(|topic| common::page(&topic.to_string(), &article(topic, 20)) + "\n").collect();
+    let pages = write(folder.path(), "pages.jsonl", &lines);
+    let page = write(folder.path(), "page.html", html(1));
+    let other = folder.path().join("other");
+    std::fs::hard_link(&pages, &other).expect("a link");
+    let (pages, page, other) = (name(&pages), name(&page), name(&other));
+    let by_id = format!("{pages}#1");
+    for command in [
+        &["eval", "--json", other, pages][..],
+        &["eval", "--markdown", pages, pages],
+        &["eval", "--html", pages, pages],
+        &["eval", "--html", "target/same", "--json", "target/same", pages],
+        &["eval", "--verdicts", other, "--json", pages, page],
+        &["tune", "--labels", other, "--ask", "1", pages],
+        &["bench", "--json", pages, pages],
+        &["compare", "--html", page, page, page],
+        &["compare", "--html", pages, &by_id, page],
+        &["idf", "build", "--output", other, pages],
+        &["perturb", "--change", "rewritten=0.1", "--output", pages, pages],
+    ] {
+        let run = common::run(command);
+        assert_eq!(run.status, 2, "{command:?}: {}", run.stderr);
+        assert!(run.stderr.contains("name another file"), "{command:?}: {}", run.stderr);
+        assert_eq!(std::fs::read_to_string(pages).expect("pages"), lines, "{command:?}");
+        assert_eq!(std::fs::read_to_string(page).expect("a page"), html(1), "{command:?}");
     }
 }
 
@@ -280,7 +342,8 @@ fn a_bad_line_of_an_index_costs_only_itself() {
     let long = "x".repeat(300);
     let wrong = ["a\0b", &long, "folder", "loop", "pipe", "a.warc.gz/b"];
     let lines: String = wrong.iter().map(|file| line(file)).collect();
-    let index = write(folder.path(), "a.cdxj", lines + &line("a.warc.gz"));
+    // `find . -name "*.warc.gz"` gives such names.
+    let index = write(folder.path(), "a.cdxj", lines + &line("./a.warc.gz"));
     for compressed in [false, true] {
         let index = match compressed {
             true => write(folder.path(), "b.cdxj.gz", gzip(&std::fs::read(&index).expect("an index"))),

@@ -130,6 +130,9 @@ fn repeating_a_finished_run_changes_nothing() {
     assert!(other.documents() == documents);
     // Another input or another setting makes another run.
     write(folder.path(), "2.jsonl", documents_of_equal_size(&days[1]));
+    fs::remove_file(out.join("2/kept/2.jsonl"))
+        .and_then(|()| fs::remove_file(out.join("2/gone.jsonl")))
+        .expect("removed");
     let replaced = runs[1].run();
     assert!(replaced.status == 0 && !replaced.stderr.contains("already done"), "{}", replaced.stderr);
     let configured = write(folder.path(), "leitong.toml", "[page]\nline_bytes_max = 9000000\n");
@@ -263,10 +266,12 @@ fn repeating_a_run_over_an_input_that_has_grown_empties_no_output() {
     let again = dedup("k.jsonl");
     assert!(again.status == 1 && again.stderr.contains("would be overwritten"), "{}", again.stderr);
     assert!((fs::read(path("k.jsonl")).expect("documents"), contents(&path("T"))) == before);
-    // Another file takes the new documents, and another input may have the output.
+    // Another file takes the new documents. The output is free for another input once its documents were moved.
     assert_eq!(dedup("new.jsonl").status, 0);
     assert!(fs::metadata(path("new.jsonl")).expect("documents").len() > 0);
     write(folder.path(), "a.jsonl", documents(20..40));
+    assert_eq!(dedup("k.jsonl").status, 1);
+    fs::rename(path("k.jsonl"), path("moved.jsonl")).expect("moved");
     assert_eq!(dedup("k.jsonl").status, 0);
 }
 
@@ -459,6 +464,37 @@ fn replace(path: &Path, in_place: bool) {
         fs::File::options().write(true).create(true).truncate(false).open(&target).expect("a file");
     file.write_all(lines.as_bytes()).and_then(|()| file.set_modified(modified)).expect("written");
     fs::rename(&target, path).expect("renamed");
+}
+
+/// A new day with the same names overwrote the documents of the day before without a word: they were in no output any
+/// more, and the table knew their texts.
+#[test]
+fn the_documents_of_an_earlier_day_are_not_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let (table, out) = (path("table"), path("out"));
+    for day in ["1", "2"] {
+        fs::create_dir(path(day)).expect("a folder");
+    }
+    let days = [0..30, 30..60].map(documents);
+    let inputs = [write(&path("1"), "pages.jsonl", &days[0]), write(&path("2"), "pages.jsonl", &days[1])];
+    let runs = [0, 1].map(|day| Command::new(&out, &table, &[], &[&inputs[day]]));
+    assert_eq!(runs[0].run().status, 0);
+    for (number, file) in ["kept/pages.jsonl", "gone.jsonl"].map(|file| out.join(file)).iter().enumerate() {
+        let before = contents(folder.path());
+        let refused = runs[1].run();
+        let told = format!("{}: has the documents of the run that ended at ", name(file));
+        assert!(refused.status == 1 && refused.stderr.contains(&told), "{}", refused.stderr);
+        assert!(contents(folder.path()) == before, "nothing was changed");
+        fs::rename(file, path(&format!("moved-{number}"))).expect("moved");
+    }
+    // A run that was killed has left a part of its own documents.
+    write(&out, "gone.jsonl", "a part");
+    let run = runs[1].run();
+    let told =
+        format!("--output {}: replaces what the run that ended at ", name(&out.join("verdicts.jsonl")));
+    assert!(run.status == 0 && run.stderr.contains(&told), "{}", run.stderr);
+    assert_eq!(runs[1].run().status, 0, "already done");
 }
 
 /// An input was replaced between its two readings: documents were kept that had no verdict.

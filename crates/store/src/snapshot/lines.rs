@@ -139,6 +139,9 @@ struct RunLine {
     /// For each input, its bytes and its digest, 8 bytes each.
     #[serde(default)]
     input_contents: Hex,
+    /// The path and size of each file that was written, as a hash of 8 bytes.
+    #[serde(default)]
+    written_files: Hex,
 }
 
 /// The progress of a partition of the page topic.
@@ -227,6 +230,7 @@ impl RunLine {
             dead_letters: run.dead_letters,
             outputs: run.outputs.iter().map(|output| (output.files, output.bytes)).collect(),
             input_contents: Hex(run.input_contents.clone()),
+            written_files: Hex(run.written_files.clone()),
         }
     }
 
@@ -239,6 +243,7 @@ impl RunLine {
             dead_letters: self.dead_letters,
             outputs: self.outputs.into_iter().map(output).collect(),
             input_contents: self.input_contents.0,
+            written_files: self.written_files.0,
         }
     }
 }
