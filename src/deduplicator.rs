@@ -133,11 +133,15 @@ impl Deduplicator {
     }
 
     /// Returns the verdicts on all records of a batch, in their order: the second half of [`Self::try_decide_batch`].
-    /// The records come from [`Self::fingerprint_batch`], with no other decision in between.
+    /// The records come from [`Self::fingerprint_batch`] or [`Self::read_records`], with no other decision in between.
     ///
     /// # Errors
     /// The errors of [`Self::try_decide`].
     pub fn decide_fingerprinted(&mut self, records: Vec<LogRecord>) -> Result<Vec<Verdict>, SnapshotError> {
+        Ok(self.decided(records)?)
+    }
+
+    fn decided(&mut self, records: Vec<LogRecord>) -> Result<Vec<Verdict>, TableFault> {
         self.pages += records.len() as u64;
         let conclusions = self.cluster_stage.decide_batch(records, Timestamp::now())?;
         Ok(conclusions.into_iter().map(verdict).collect())
@@ -151,6 +155,21 @@ impl Deduplicator {
     /// Fails before any decision if a record is invalid or was made with other settings. Also fails if files
     /// of the table cannot be read; then this value decides nothing any more.
     pub fn decide_records(&mut self, records: &[impl AsRef<[u8]>]) -> Result<Vec<Verdict>, RecordError> {
+        let records = self.read_records(0, records)?;
+        Ok(self.decided(records)?)
+    }
+
+    /// Reads some records of a batch, the first half of [`Self::decide_records`]. `before` is the number of records of
+    /// the batch that were already read. Nothing is decided, so a caller may stop between two calls. The second half is
+    /// [`Self::decide_fingerprinted`].
+    ///
+    /// # Errors
+    /// Fails if a record is invalid or was made with other settings.
+    pub fn read_records(
+        &self,
+        before: usize,
+        records: &[impl AsRef<[u8]>],
+    ) -> Result<Vec<LogRecord>, RecordError> {
         let (own, detector) = (self.fingerprint_stage.fingerprint_hash(), self.fingerprint_stage.detector());
         let page = |(number, bytes): (usize, &[u8])| {
             let broken = |source| RecordError::Broken { number, source };
@@ -167,11 +186,7 @@ impl Deduplicator {
             }
             Ok(LogRecord::Page(Box::new(record)))
         };
-        let numbered = records.iter().map(AsRef::as_ref).enumerate();
-        let read = numbered.map(page).collect::<Result<Vec<_>, _>>()?;
-        self.pages += read.len() as u64;
-        let conclusions = self.cluster_stage.decide_batch(read, Timestamp::now())?;
-        Ok(conclusions.into_iter().map(verdict).collect())
+        (before..).zip(records.iter().map(AsRef::as_ref)).map(page).collect()
     }
 
     /// Decides like [`Self::decide`], and reports errors of the table's files.

@@ -90,14 +90,20 @@ impl Deduplicator {
     }
 
     /// Returns the verdicts on pages whose records were made elsewhere (`Fingerprinter.records`), in their
-    /// order. They equal those of `decide_batch` on the pages. Records of other settings are refused.
+    /// order. They equal those of `decide_batch` on the pages. Records of other settings are refused. Ctrl-C
+    /// ends it while records are read, and then none of them is decided.
     fn decide_records(&self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
         let records: Vec<PyBackedBytes> =
             records.try_iter()?.map(|record| Ok(record?.extract()?)).collect::<PyResult<_>>()?;
         let verdicts = py.detach(|| {
             let mut inner = self.inner()?;
-            let (deduplicator, records) = (&mut *inner, &records);
-            cores::on_all(move || deduplicator.decide_records(records))?.map_err(value_error)
+            let deduplicator = &mut *inner;
+            let mut read = Vec::with_capacity(records.len());
+            for chunk in records.chunks(CHUNK) {
+                read.extend(deduplicator.read_records(read.len(), chunk).map_err(value_error)?);
+                cores::check_signals()?;
+            }
+            cores::on_all(|| deduplicator.decide_fingerprinted(read))?.map_err(|error| refused(&error))
         })?;
         Ok(verdicts.into_iter().map(Verdict::new).collect())
     }

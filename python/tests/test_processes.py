@@ -228,6 +228,13 @@ class Interrupted(unittest.TestCase):
         self.assertEqual(len(deduplicator), 0)
         self.assertEqual(deduplicator.decide(TEXT).kind, "UNIQUE")
 
+    def test_ctrl_c_ends_the_reading_of_records_without_any_decision(self):
+        pages = [{"id": str(number), "text": text} for number, text in enumerate(texts(200))]
+        records = leitong.Fingerprinter().records(pages) * 500
+        deduplicator = leitong.Deduplicator()
+        self.interrupted(lambda: deduplicator.decide_records(records))
+        self.assertEqual(len(deduplicator), 0)
+
     def test_ctrl_c_ends_the_making_of_fingerprints(self):
         batch = texts(20_000)
         fingerprinter = leitong.Fingerprinter()
