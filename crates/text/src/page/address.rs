@@ -22,6 +22,9 @@ const NAME_CHARS_MIN: usize = 16;
 const IDEOGRAPH_CHARS: usize = 6;
 /// Number of encoded bytes of an ideograph.
 const IDEOGRAPH_BYTES: usize = 3;
+/// Minimum number of words of a title, which is a name in any folder. A name of fewer words (`account_settings`,
+/// `VectorSpecies`) may be in several folders of a site, where it names other things.
+const TITLE_WORDS: usize = 3;
 /// Minimum length, in bytes, of a last word that may be a page's subject.
 const SUBJECT_BYTES_MIN: usize = 4;
 /// Extensions of files, which no page is about.
@@ -51,8 +54,8 @@ pub struct Address {
     /// The part of the host that belongs to one owner, such as `example.com` in `news.example.com`.
     pub site: String,
     /// The part of the url that is shared only by addresses of the same page: the last path segment with the
-    /// query and a folder's language if it is long enough, otherwise the url without scheme, fragment and
-    /// versions of folders.
+    /// query and a folder's language if it is long enough, and with its folder if it is not a title; otherwise
+    /// the url without scheme, fragment and versions of folders.
     pub name: String,
     /// The last word of the path, without an extension, in lower case: `jsoup` of `/org/jsoup.html`, `atomicu8` of
     /// `/sync/struct.AtomicU8.html`. If the text is about it, it is the page's subject. Empty if there is no word of at
@@ -77,7 +80,8 @@ impl Address {
         let last = path.rsplit('/').next().unwrap_or_default();
         let folders = &path[..path.len() - last.len()];
         let name = match longest_part(without_extension(last)) >= NAME_CHARS_MIN {
-            true => format!("{}{last}{query}", language(folders)),
+            true if is_title(without_extension(last)) => format!("{}{last}{query}", language(folders)),
+            true => format!("{}{}/{last}{query}", language(folders), last_folder(folders)),
             false => format!("{host}{}{last}{query}", without_versions(folders)),
         };
         Self { site: site(&host).to_owned(), name, subject: subject(last), article: String::new() }
@@ -111,6 +115,19 @@ fn without_extension(last: &str) -> &str {
 /// Returns the length of the longest part of a name. `struct.ValuesMut` is a short name, and its module matters.
 fn longest_part(name: &str) -> usize {
     name.split('.').map(chars).max().unwrap_or(0)
+}
+
+/// Returns true if a name has the words of a title: three that hyphens or spaces separate, or ideographs.
+fn is_title(name: &str) -> bool {
+    let words = name.split("%20").flat_map(|part| part.split(['-', '+'])).filter(|word| !word.is_empty());
+    words.count() >= TITLE_WORDS || ideographs(name) > 0
+}
+
+/// Returns the last folder of a path if it has letters and is not a version.
+fn last_folder(folders: &str) -> &str {
+    let last = folders.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let is_named = last.bytes().any(|byte| byte.is_ascii_alphabetic());
+    if is_named && !VERSION_WORDS.contains(&last) { &last[..version_at(last)] } else { "" }
 }
 
 /// Returns the folder that names a language, such as `de` or `zh_cn`, with a slash: translations of one page have one
@@ -205,9 +222,13 @@ fn version_at(folder: &str) -> usize {
 /// an ideograph (`%E7%B2%A5`) as [`IDEOGRAPH_CHARS`].
 fn chars(part: &str) -> usize {
     let encoded = part.bytes().filter(|byte| *byte == b'%').count().min(part.len() / 3);
+    part.len() - 2 * encoded + (IDEOGRAPH_CHARS - IDEOGRAPH_BYTES) * ideographs(part)
+}
+
+/// Returns the number of percent-encoded ideographs (`%E7%B2%A5`).
+fn ideographs(part: &str) -> usize {
     let is_first = |bytes: &[u8]| bytes[0] == b'%' && bytes[1] == b'E' && (b'4'..=b'9').contains(&bytes[2]);
-    let ideographs = part.as_bytes().windows(3).filter(|bytes| is_first(bytes)).count();
-    part.len() - 2 * encoded + (IDEOGRAPH_CHARS - IDEOGRAPH_BYTES) * ideographs
+    part.as_bytes().windows(3).filter(|bytes| is_first(bytes)).count()
 }
 
 #[cfg(test)]
@@ -263,6 +284,23 @@ mod tests {
         );
         assert!(is_one("https://a.example/x/%E5%B0%8F%E7%82%92%E8%82%89", "https://a.example/meat/小炒肉"));
         assert!(!is_one("https://a.example/x/кошка", "https://a.example/y/кошка"), "five letters");
+    }
+
+    /// Two pages of a reference, on reading and on changing one thing, were one page: `data-sources/account_settings` and
+    /// `resources/account_settings`.
+    #[test]
+    fn a_name_of_few_words_is_another_page_in_another_folder() {
+        let is_one = |a: &str, b: &str| {
+            let [a, b] = [a, b].map(|path| Address::from_url(&format!("https://a.example/{path}")).name);
+            a == b
+        };
+        assert!(!is_one("data-sources/account_settings", "resources/account_settings"));
+        assert!(!is_one("junit/ArgumentsAreDifferent.html", "opentest4j/ArgumentsAreDifferent.html"));
+        assert!(is_one("3.1/resources/account_settings", "latest/resources/account_settings"));
+        assert!(is_one("api-3.1/account_settings", "api-4.0/account_settings"));
+        assert!(is_one("2025/01/15/hello-generators", "2025/01/16/hello-generators"), "folders of dates");
+        assert!(is_one("drafts/how-to-read-a-log", "published/how-to-read-a-log"), "a title");
+        assert!(is_one("drafts/Love Your Many Bugs", "published/Love Your Many Bugs"));
     }
 
     /// Translations of a release's notes were one page, since they share its name, its code and its downloads.

@@ -62,9 +62,9 @@ use leitong_text::segment::Terms;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
-const NEAR_VERSION: u32 = 11;
+const NEAR_VERSION: u32 = 12;
 
 /// Frequencies whose terms are counted together; 99 % of a page's distinct terms have one of these.
 const SMALL_FREQUENCIES: usize = 12;
@@ -305,7 +305,7 @@ impl Detector for SimHash {
             evidence.insert("facts_replaced".into(), (f64::from(replaced) / 100.0).into());
             let addresses = self.addresses(&a.view, &b.view);
             evidence.insert("addresses".into(), addresses.as_str().into());
-            if self.subjects_differ(&a.view, &b.view, addresses) {
+            if self.subjects_differ(matches, &a.view, &b.view, addresses) {
                 evidence.insert("subjects".into(), "different".into());
             }
         }

@@ -144,13 +144,24 @@ impl SimHash {
 
     /// Returns true if the pages are about different things, such as sibling classes of a library, which have
     /// most of their text in common however long it is. On different sites the last word of an address may
-    /// only be called differently, so a fact must differ as well.
-    pub(super) fn subjects_differ(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
-        self.config.near.number_text_size > 0
+    /// only be called differently, so a fact must differ as well, or fewer values agree than long texts of one
+    /// site need: windows of two libraries list what all windows inherit.
+    pub(super) fn subjects_differ(
+        &self,
+        matches: u32,
+        a: &SketchView,
+        b: &SketchView,
+        addresses: Addresses,
+    ) -> bool {
+        let near = &self.config.near;
+        near.number_text_size > 0
             && addresses::subjects_differ(*a.address, *b.address)
             && match addresses {
                 Addresses::OneSite => true,
-                Addresses::Apart => facts::replaced(a.facts, b.facts) >= REPLACED_OF_SHORT,
+                Addresses::Apart => {
+                    matches < near.sketch_matches_near + MORE_OF_ONE_SITE
+                        || facts::replaced(a.facts, b.facts) >= REPLACED_OF_SHORT
+                }
                 Addresses::OnePage | Addresses::OneName | Addresses::Unknown => false,
             }
     }
@@ -163,7 +174,7 @@ impl SimHash {
             && self.lengths_are_comparable(a.size, b.size, addresses)
             && !self.numbers_conflict(matches, a, b, addresses)
             && !self.facts_differ(matches, a, b, addresses)
-            && !self.subjects_differ(a, b, addresses)
+            && !self.subjects_differ(matches, a, b, addresses)
             && self.relation_counts(a, b)
     }
 
@@ -457,6 +468,21 @@ mod tests {
         assert!(near([gantt, "https://b.example/GanttRenderer.html"], ["ganttrenderer"; 2]), "a mirror");
         assert!(near([gantt, "https://a.example/1/page7.html"], ["ganttrenderer"; 2]), "another name");
         assert!(near(["", ""], classes), "without addresses nothing tells them apart");
+    }
+
+    /// Windows of two libraries, whose pages list what all windows inherit, were copies of one another. What one lists
+    /// beyond the other replaces no fact.
+    #[test]
+    fn pages_of_two_sites_about_different_things_need_more_matches_if_no_fact_is_replaced() {
+        let detector = SimHash::new(&SimHashConfig::default());
+        let text = format!("tablewindow, buttondialog. {}", sentences(0..40));
+        let [table, button] = ["https://a.example/TableWindow.html", "https://b.example/ButtonDialog.html"]
+            .map(|url| fingerprint(&detector, url, &text));
+        let (table, button) = (SketchView::new(&table), SketchView::new(&button));
+        let differ = |matches, a, b| detector.subjects_differ(matches, a, b, Addresses::Apart);
+        assert!(differ(39, &table, &button));
+        assert!(!differ(40, &table, &button));
+        assert!(!differ(39, &table, &table), "one subject");
     }
 
     /// Iterators of two modules were copies of one another: they differ in the name of what they go through.
