@@ -286,7 +286,7 @@ mod tests {
         assert!(!is_one("https://a.example/x/кошка", "https://a.example/y/кошка"), "five letters");
     }
 
-    /// Two pages of a reference, on reading and on changing one thing, were one page: `data-sources/account_settings` and
+    /// Two pages of a reference, on reading and on changing a thing, were one: `data-sources/account_settings` and
     /// `resources/account_settings`.
     #[test]
     fn a_name_of_few_words_is_another_page_in_another_folder() {

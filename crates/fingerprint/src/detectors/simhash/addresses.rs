@@ -153,7 +153,7 @@ mod tests {
         assert!(others.iter().all(|text| !subjects_differ(encode(oolong, text), encode(sencha, text))));
     }
 
-    /// Windows of two libraries, whose pages list what all windows inherit, were copies: one page says its own name once.
+    /// Windows of two libraries, which list what all windows inherit, were copies: one says its own name once.
     #[test]
     fn a_word_that_is_not_common_is_the_subject_if_the_text_has_it_once() {
         let encode = |url: &str, text: &str| encoded(&Address::from_url(url), text, &TextHash::default());
