@@ -229,7 +229,7 @@ impl Chooser {
         scan::scan(html.as_bytes(), &mut builder)
     }
 
-    /// Parses again with hidden nodes, `<noscript>` and `<template>`, if that gives clearly more text, or clearly more
+    /// Parses again with hidden nodes, `<noscript>`, `<template>` and the like, if that gives clearly more text, or clearly more
     /// prose than a page with menus shows. This is for pages that a script shows or builds, such as threads of Discourse.
     /// Otherwise restores the tree from which blocks were chosen, with the hidden parts that begin at `shown`.
     fn parse_hidden(&mut self, html: &str, shown: &[u32], work: &mut Work) -> Result<bool, ExtractError> {
@@ -271,6 +271,10 @@ mod tests {
             (format!("<template id=page>{article}</template>"), true),
             (format!("<div class='modal popup' hidden>{article}</div>"), true),
             (format!("<dialog>{article}</dialog>"), true),
+            (format!("<noframes><body>{article}</body></noframes>"), true),
+            (format!("<textarea id=source>\n{}\n</textarea>", SENTENCES.join("\n\n")), true),
+            (format!("<script type='text/markdown'>{}</script>", SENTENCES.join("\n\n")), true),
+            (format!("<script type='text/template'>{article}</script>"), false),
             (format!("<form hidden>{article}</form>"), true),
             (format!("<iframe srcdoc=\"{article}\"></iframe>"), true),
             (format!("<iframe srcdoc='{escaped}'></iframe>"), true),

@@ -169,8 +169,7 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         builder.start(tag, &found)?;
         return Ok(end);
     }
-    if tag == Tag::Noscript && builder.keeps_hidden() {
-        // Content for browsers without scripts is read like other content.
+    if builder.keeps_hidden() && may_hold_page(tag, found.kind) {
         return Ok(end);
     }
     if found.self_closing && builder.is_xml() && !tag.is(flag::VOID) {
@@ -215,6 +214,16 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         return Ok(after_end_tag(html, close));
     }
     Ok(end)
+}
+
+/// Returns true if the element may hold the text of a page that shows none: content for browsers without scripts or
+/// frames, or the source of slides and documents that a script renders.
+fn may_hold_page(tag: Tag, kind: &[u8]) -> bool {
+    match tag {
+        Tag::Noscript | Tag::Noframes | Tag::Noembed | Tag::Textarea => true,
+        Tag::Script => is_type(kind, "text/markdown") || is_type(kind, "text/x-markdown"),
+        _ => false,
+    }
 }
 
 /// Returns true if a script's type is `wanted`, with or without parameters.
