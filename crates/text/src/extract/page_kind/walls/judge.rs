@@ -5,7 +5,7 @@
 //! text. Cost: that of finding the phrases.
 
 use crate::extract::document::Wall;
-use crate::extract::page_kind::walls::meanings::{self, Sentence};
+use crate::extract::page_kind::walls::meanings::{self, Meanings, Sentence};
 use crate::extract::page_kind::walls::phrases::{self, Found, Strength};
 
 /// The place of a text.
@@ -57,6 +57,13 @@ const MEANT_OTHER_BYTES_MAX: u32 = 40;
 const CONSENT_OTHER_BYTES_MAX: u32 = 80;
 /// Maximum number of blocks with such sentences that count.
 const MEANT_MAX: u32 = 2;
+
+/// Points for a short page whose sentences have the meanings of a wall together, and its maximum length in bytes.
+const SAID_POINTS: u32 = 7;
+const SAID_BYTES_MAX: u32 = 240;
+/// Bytes of sentences allowed on it that have no such meaning, and of those before the first that has one.
+const UNSAID_BYTES_MAX: u32 = 110;
+const UNSAID_BEFORE_BYTES_MAX: u32 = 30;
 
 /// Bytes of a sentence that two of the meanings of a wall account for.
 const PART_CREDIT: u32 = 60;
@@ -112,8 +119,20 @@ pub(super) struct Judge {
     /// Bytes of sentences without a phrase.
     other: u32,
     links: u64,
-    /// True if a sentence explains how such walls work.
-    explains: bool,
+    /// The meanings of all sentences, and the bytes of those that are blocks.
+    said: Meanings,
+    said_bytes: u32,
+    /// For each kind of wall, bytes of sentences without any of its meanings, and of those before the first that has one.
+    unsaid_bytes: [u32; Wall::ALL.len()],
+    unsaid_before: [u32; Wall::ALL.len()],
+    /// True for the kinds of wall of which a meaning has occurred.
+    begun: [bool; Wall::ALL.len()],
+    /// True for a page with markup. A text alone has no buttons, and may be part of a longer one.
+    is_page: bool,
+    /// The page's title in lower case.
+    title: String,
+    /// The meanings of each sentence of the last text.
+    each_said: Vec<Meanings>,
     lower: String,
     found: Vec<Found>,
     sentences: Vec<(usize, usize)>,
@@ -121,6 +140,11 @@ pub(super) struct Judge {
 }
 
 impl Judge {
+    /// Creates a judge of a page with markup.
+    pub(super) fn for_page() -> Self {
+        Self { is_page: true, ..Self::default() }
+    }
+
     /// Reads the page's title, which includes the site's name.
     pub(super) fn title(&mut self, title: &str) {
         self.fold(title);
@@ -139,6 +163,7 @@ impl Judge {
                 evidence.title = evidence.title.max(points);
             }
         }
+        self.title.clone_from(&lower);
         self.lower = lower;
     }
 
@@ -191,9 +216,39 @@ impl Judge {
         }
         if place == Place::Block {
             self.other += other;
+            self.said_bytes += weight(&lower);
+            if !self.title.contains(lower.as_str()) {
+                self.count_unsaid(&lower);
+            }
         }
         found.clear();
         self.found = found;
+        self.lower = lower;
+    }
+
+    /// Counts the sentences of a block that do not have the meanings of walls.
+    fn count_unsaid(&mut self, lower: &str) {
+        for (&(from, to), &said) in self.sentences.iter().zip(&self.each_said) {
+            for wall in Wall::ALL {
+                let at = wall as usize;
+                if !meanings::is_other(said, wall) {
+                    self.begun[at] = true;
+                    continue;
+                }
+                let bytes = weight(&lower[from..to]);
+                self.unsaid_bytes[at] += bytes;
+                self.unsaid_before[at] += if self.begun[at] { 0 } else { bytes };
+            }
+        }
+    }
+
+    /// Reads the words on a button, or a link that is a line of its own.
+    pub(super) fn label(&mut self, text: &str) {
+        self.fold(text);
+        let lower = std::mem::take(&mut self.lower);
+        self.meant.clear();
+        meanings::find(&lower, &[(0, lower.len())], &mut self.meant, &mut self.each_said);
+        self.said |= self.each_said.iter().fold(0, |all, &said| all | meanings::of_label(said));
         self.lower = lower;
     }
 
@@ -213,7 +268,17 @@ impl Judge {
     /// Returns true if the page has so much other text that reading on is useless.
     pub(super) fn is_content(&self) -> bool {
         let is_evident = || Wall::ALL.iter().any(|&wall| self.evidence[wall as usize].is_evident(wall));
-        self.other > OTHER_BYTES_MAX || (self.other > BEFORE_BYTES_MAX && !is_evident())
+        let is_short = self.said_bytes <= SAID_BYTES_MAX;
+        self.other > OTHER_BYTES_MAX || (self.other > BEFORE_BYTES_MAX && !is_short && !is_evident())
+    }
+
+    /// Returns true if the sentences of a short page mean such a wall together.
+    fn is_said(&self, wall: Wall) -> bool {
+        self.is_page
+            && self.said_bytes <= SAID_BYTES_MAX
+            && self.unsaid_bytes[wall as usize] <= UNSAID_BYTES_MAX
+            && self.unsaid_before[wall as usize] <= UNSAID_BEFORE_BYTES_MAX
+            && meanings::is_wall(self.said, wall)
     }
 
     /// Returns the wall with the most points, if the page is one.
@@ -221,19 +286,24 @@ impl Judge {
         let walls = Wall::ALL.into_iter().filter(|&wall| {
             let evidence = &self.evidence[wall as usize];
             let points = evidence.points();
+            if self.is_said(wall) && !meanings::explains(self.said) {
+                return true;
+            }
             // Phrases that occur only within sentences may be quotations.
             let (least, factor) = match evidence.title + evidence.filled + evidence.mark == 0 {
                 true => (QUOTED_POINTS_MIN, QUOTED_FACTOR),
                 false => (POINTS_MIN, 1),
             };
             evidence.is_evident(wall)
-                && (!self.explains || evidence.mark > 0)
+                && (!meanings::explains(self.said) || evidence.mark > 0)
                 && points >= least
                 && self.other * factor <= allowed(wall, points, evidence.meant > 0)
         });
         // A page with many links is a site's own page, whatever consent it asks for.
         let walls = walls.filter(|&wall| wall != Wall::Consent || self.links <= CONSENT_LINK_BYTES_MAX);
-        walls.max_by_key(|&wall| (self.evidence[wall as usize].points(), std::cmp::Reverse(wall as usize)))
+        let points =
+            |wall| self.evidence[wall as usize].points() + if self.is_said(wall) { SAID_POINTS } else { 0 };
+        walls.max_by_key(|&wall| (points(wall), std::cmp::Reverse(wall as usize)))
     }
 
     /// Writes `text` into the buffer in lower case, with plain apostrophes and single spaces.
@@ -263,7 +333,8 @@ impl Judge {
     fn find(&mut self, lower: &str) {
         divide(lower, &mut self.sentences);
         self.meant.clear();
-        self.explains |= meanings::find(lower, &self.sentences, &mut self.meant);
+        meanings::find(lower, &self.sentences, &mut self.meant, &mut self.each_said);
+        self.said |= self.each_said.iter().fold(0, |all, said| all | said);
         self.found.clear();
         self.found.extend(phrases::find(lower));
         // A phrase within a longer one of the same wall does not count.

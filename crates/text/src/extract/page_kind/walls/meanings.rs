@@ -14,7 +14,7 @@ use super::lists;
 use crate::extract::document::Wall;
 
 /// A set of meanings, one bit each.
-type Meanings = u32;
+pub(super) type Meanings = u32;
 
 const PLACE: Meanings = 1;
 const REFUSAL: Meanings = 1 << 1;
@@ -46,12 +46,18 @@ const PLEASE: Meanings = 1 << 25;
 const EXPLAINS: Meanings = 1 << 26;
 const BLOCKER: Meanings = 1 << 27;
 const OFF: Meanings = 1 << 28;
+/// Speaks to the reader: "you", "your", "please". Articles seldom do.
+const ADDRESS: Meanings = 1 << 29;
+/// Speaks of rights, or of regret.
+const LIMITS: Meanings = 1 << 30;
+/// Names of countries. A sentence that names one may report on it, so they count for whole pages only.
+const LANDS: Meanings = 1 << 31;
 
 /// The meanings that a sentence of each kind of wall combines: all of the first, and one of the second.
 const SENTENCES: [(Wall, Meanings, Meanings); 10] = [
     (Wall::Region, PLACE | REFUSAL, YOU | ASKED),
     (Wall::Consent, DATA | CHOICE, GO_ON),
-    (Wall::Consent, AGE | ENTER, !0),
+    (Wall::Consent, AGE | ENTER, ADDRESS),
     (Wall::Login, ACCOUNT | READING, ONLY),
     (Wall::Blocked, MACHINE | CHECK, YOU | GO_ON | PLEASE | WAIT),
     (Wall::Blocked, REQUESTS | TOO_MANY, YOU | WAIT),
@@ -60,6 +66,42 @@ const SENTENCES: [(Wall, Meanings, Meanings); 10] = [
     (Wall::Blocked, BLOCKER, OFF),
     (Wall::Shell, SCRIPTS | SWITCH, !0),
 ];
+
+/// The meanings that all sentences of a short page, its title and its buttons combine: a wall may say where the visitor is
+/// in one sentence, and what follows from that in the next. All of them, and one of the second.
+const PAGES: [(Wall, Meanings, Meanings); 12] = [
+    (Wall::Region, PLACE | REFUSAL | ADDRESS, ASKED),
+    (Wall::Region, PLACE | LIMITS | ADDRESS, ASKED),
+    (Wall::Consent, DATA | CHOICE | ADDRESS, !0),
+    (Wall::Consent, AGE | ENTER | ADDRESS, !0),
+    (Wall::Login, ACCOUNT | READING | ONLY | ADDRESS, !0),
+    (Wall::Blocked, MACHINE | CHECK | ADDRESS, !0),
+    (Wall::Blocked, TOO_MANY | WAIT | ADDRESS, !0),
+    (Wall::Blocked, BROWSER | CHECKING | SAFE | ADDRESS, !0),
+    (Wall::Error, WORK | NOW | SITE, !0),
+    (Wall::Blocked, BLOCKER | OFF | ADDRESS, !0),
+    (Wall::Shell, SCRIPTS | SWITCH | ADDRESS, !0),
+    (Wall::Blocked, MACHINE | REFUSAL | ASKED | ADDRESS, !0),
+];
+
+/// Returns true if a page whose text has these meanings is such a wall, provided that it says little else.
+pub(super) fn is_wall(said: Meanings, wall: Wall) -> bool {
+    let said = if said & LANDS == 0 { said } else { said | PLACE };
+    PAGES.iter().any(|&(of, every, one)| of == wall && said & every == every && said & one != 0)
+}
+
+/// Returns the meanings of a label with these words: one that offers a choice speaks to the visitor.
+pub(super) fn of_label(said: Meanings) -> Meanings {
+    let said = said & !EXPLAINS;
+    if said & CHOICE == 0 { said } else { said | ADDRESS }
+}
+
+/// Returns true if a sentence with these meanings says nothing that a page of such a wall has to say.
+pub(super) fn is_other(said: Meanings, wall: Wall) -> bool {
+    let meant =
+        PAGES.iter().filter(|page| page.0 == wall).fold(LANDS | REQUESTS, |meant, page| meant | page.1);
+    said & meant & !ADDRESS == 0
+}
 
 /// Returns the meaning with this name in `meanings.txt`.
 fn meaning(name: &str) -> Option<Meanings> {
@@ -93,6 +135,9 @@ fn meaning(name: &str) -> Option<Meanings> {
         "BLOCKER" => BLOCKER,
         "OFF" => OFF,
         "EXPLAINS" => EXPLAINS,
+        "ADDRESS" => ADDRESS,
+        "LIMITS" => LIMITS,
+        "LANDS" => LANDS,
         _ => return None,
     })
 }
@@ -133,10 +178,15 @@ const CONDITIONS: [&str; 5] = [" if we ", " wenn wir ", " si nous ", "如果我�
 
 /// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence
 /// with quotation marks, or with a condition, is never a region wall: news articles quote what sites tell their
-/// visitors, and help pages say when it happens. Returns true if a sentence explains how such walls work.
-pub(super) fn find(text: &str, sentences: &[(usize, usize)], found: &mut Vec<Sentence>) -> bool {
-    let Some((automaton, meanings)) = AUTOMATON.as_ref() else { return false };
-    let mut explains = false;
+/// visitors, and help pages say when it happens. Writes the meanings of each sentence into `said`.
+pub(super) fn find(
+    text: &str,
+    sentences: &[(usize, usize)],
+    found: &mut Vec<Sentence>,
+    said: &mut Vec<Meanings>,
+) {
+    said.clear();
+    let Some((automaton, meanings)) = AUTOMATON.as_ref() else { return };
     let mut words = automaton.find_overlapping_iter(text).peekable();
     // Words are in the order of their ends.
     let mut next_of = |&(start, end): &(usize, usize)| {
@@ -152,14 +202,15 @@ pub(super) fn find(text: &str, sentences: &[(usize, usize)], found: &mut Vec<Sen
     let mut next = bounds.next().map(|bounds| (*bounds, next_of(bounds)));
     while let Some(((start, end), all)) = next {
         next = bounds.next().map(|bounds| (*bounds, next_of(bounds)));
-        explains |= all & EXPLAINS != 0;
         if end - start > SENTENCE_BYTES_MAX {
+            said.push(all & EXPLAINS);
             continue;
         }
+        let is_reported = text[start..end].contains(['“', '”', '"', '「', '«', '„'])
+            || CONDITIONS.iter().any(|condition| text[start..end].contains(condition));
+        said.push(if is_reported { all & !(PLACE | LANDS) } else { all });
         for (wall, every, one) in SENTENCES {
-            let is_reported = wall == Wall::Region
-                && (text[start..end].contains(['“', '”', '"', '「', '«', '„'])
-                    || CONDITIONS.iter().any(|condition| text[start..end].contains(condition)));
+            let is_reported = wall == Wall::Region && is_reported;
             // "Too many requests. Please wait a minute."
             let after = next.filter(|_| matches!(wall, Wall::Blocked)).map_or(0, |(_, after)| after);
             let is_whole = all & every == every && (all | after) & one != 0 && !is_reported;
@@ -169,7 +220,11 @@ pub(super) fn find(text: &str, sentences: &[(usize, usize)], found: &mut Vec<Sen
             }
         }
     }
-    explains
+}
+
+/// Returns true if one of the sentences explains how such walls work.
+pub(super) fn explains(said: Meanings) -> bool {
+    said & EXPLAINS != 0
 }
 
 /// Returns true if a word of ASCII letters does not begin within a longer word.
@@ -184,7 +239,7 @@ mod tests {
 
     fn walls_of(text: &str) -> Vec<Wall> {
         let mut found = Vec::new();
-        let _ = find(text, &[(0, text.len())], &mut found);
+        find(text, &[(0, text.len())], &mut found, &mut Vec::new());
         found.into_iter().filter(|sentence| sentence.is_whole).map(|sentence| sentence.wall).collect()
     }
 

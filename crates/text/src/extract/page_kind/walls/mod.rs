@@ -34,6 +34,12 @@ const TITLE_BYTES_MAX: usize = 600;
 /// Bytes of text below which a page's source is searched as well.
 const BARE_BYTES_MAX: u64 = 120;
 
+/// Bytes of text below which labels of buttons and links are read, and the length of a line of labels, and links in it. Such
+/// a page may be a question.
+const LABELLED_BYTES_MAX: u64 = 1_200;
+const LABEL_BYTES_MAX: u32 = 80;
+const LABEL_LINKS_MAX: u16 = 4;
+
 /// Names of the page's frame: menus, footers, side columns.
 const FRAME: u32 = NAV | FOOTER | SIDE | CRUMB | RELATED;
 
@@ -53,7 +59,7 @@ pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
     if text > TEXT_BYTES_MAX {
         return None;
     }
-    let mut judge = Judge::default();
+    let mut judge = Judge::for_page();
     if let Some(title) =
         text::of_segment(html, tree.head.title).filter(|title| title.len() <= TITLE_BYTES_MAX)
     {
@@ -61,9 +67,16 @@ pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
     }
     let mut read = 0;
     let mut chosen = chosen.iter().peekable();
+    let bytes = tree.bytes();
     for (at, block) in tree.blocks.iter().enumerate() {
         // Main text is never part of the frame, even if its names suggest it.
         if chosen.next_if(|&&chosen| chosen as usize == at).is_none() && is_frame(tree, block) {
+            if bytes <= LABELLED_BYTES_MAX
+                && block.counts.bytes <= LABEL_BYTES_MAX
+                && block.links <= LABEL_LINKS_MAX
+            {
+                judge.label(&text::of_block(html, tree, block, false));
+            }
             continue;
         }
         read += u64::from(block.counts.bytes);
@@ -77,7 +90,9 @@ pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
     }
     let links: u64 = tree.blocks.iter().map(|block| u64::from(block.link_bytes)).sum();
     judge.page(links, tree.head.declares(declared::PASSWORD));
-    let bytes = tree.bytes();
+    if bytes <= LABELLED_BYTES_MAX {
+        source::labels(html, &mut judge);
+    }
     if bytes < BARE_BYTES_MAX {
         source::read(html, bytes, &mut judge);
     }

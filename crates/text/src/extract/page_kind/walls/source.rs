@@ -58,13 +58,35 @@ const NOSCRIPTS_MAX: usize = 8;
 /// Number of characters read of each.
 const NOSCRIPT_CHARS_MAX: usize = 1_000;
 
-/// Reads the source of a page that shows `bytes` bytes of text.
-pub(super) fn read(html: &str, bytes: u64, judge: &mut Judge) {
+/// Number of buttons that are read, and of bytes of each.
+const BUTTONS_MAX: usize = 8;
+const BUTTON_BYTES_MAX: usize = 200;
+
+/// Reads the words on the buttons of a page, which are no part of its blocks.
+pub(super) fn labels(html: &str, judge: &mut Judge) {
+    let source = start_of(html);
+    for from in memmem::find_iter(source.as_bytes(), b"<button").take(BUTTONS_MAX) {
+        let rest = &source[from..];
+        let to = memmem::find(rest.as_bytes(), b"</button").unwrap_or(rest.len());
+        let label = without_tags(&rest[..to]);
+        if label.len() <= BUTTON_BYTES_MAX {
+            judge.label(label.trim());
+        }
+    }
+}
+
+/// Returns the part of a page that is searched.
+fn start_of(html: &str) -> &str {
     let mut end = html.len().min(BYTES_MAX);
     while !html.is_char_boundary(end) {
         end -= 1;
     }
-    let source = &html[..end];
+    &html[..end]
+}
+
+/// Reads the source of a page that shows `bytes` bytes of text.
+pub(super) fn read(html: &str, bytes: u64, judge: &mut Judge) {
+    let source = start_of(html);
     let has = |marks: &[&[u8]]| marks.iter().any(|mark| memmem::find(source.as_bytes(), mark).is_some());
     for from in memmem::find_iter(source.as_bytes(), b"<noscript").take(NOSCRIPTS_MAX) {
         let rest = &source[from..];
