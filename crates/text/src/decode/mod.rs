@@ -31,7 +31,7 @@ use crate::page::Hints;
 
 /// Version of these rules, part of the fingerprint hash. Raised whenever the same bytes may give another text than
 /// before.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// A decoded page.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,6 +22,16 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
     if is_utf32_mark(bytes) {
         return Some(utf32(&bytes[4..], bytes[0] == 0, How::Bom));
     }
+    // Pages with little markup have few zeros, but the first tag shows where they are.
+    match bytes {
+        [b'<', 0, b'!' | b'?' | b'a'..=b'z' | b'A'..=b'Z', 0, _, 0, ..] => {
+            return Some(decode_as(UTF_16LE, How::Detected, bytes));
+        }
+        [0, b'<', 0, b'!' | b'?' | b'a'..=b'z' | b'A'..=b'Z', 0, ..] => {
+            return Some(decode_as(UTF_16BE, How::Detected, bytes));
+        }
+        _ => {}
+    }
     let head = &bytes[..bytes.len().min(LOOKED_AT) & !3];
     let zeros: [usize; 4] =
         std::array::from_fn(|lane| head.iter().skip(lane).step_by(4).filter(|b| **b == 0).count());
@@ -68,6 +78,17 @@ fn utf32(bytes: &[u8], big_endian: bool, how: How) -> Decoded<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Such a page was refused, because most of its characters have no zero byte.
+    #[test]
+    fn a_page_with_little_markup_is_utf_16_by_its_first_tag() {
+        let page = format!("<p>{}</p>", "渡轮将在十月底停运，港务局表示。".repeat(20));
+        let little: Vec<u8> = page.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = page.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [little, big] {
+            assert_eq!(decode(&bytes).expect("UTF-16").text, page);
+        }
+    }
 
     fn bytes_of(text: &str, unit: impl Fn(char) -> Vec<u8>) -> Vec<u8> {
         text.chars().flatten_bytes(unit)
