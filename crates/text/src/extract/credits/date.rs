@@ -40,19 +40,54 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// Names of months in German, French, Spanish, Portuguese, Italian, Dutch and Russian, as far as English has others.
-const MONTHS_ELSEWHERE: [&str; 12] = [
-    "januar|jänner|janvier|janv|enero|ene|janeiro|gennaio|gen|januari|января",
-    "februar|feber|février|fevrier|févr|febrero|fevereiro|fev|febbraio|februari|февраля",
-    "märz|maerz|mär|mars|marzo|março|maart|mrt|марта",
-    "avril|avr|abril|abr|aprile|апреля",
-    "mai|mayo|maio|maggio|mag|mei|мая",
-    "juni|juin|junio|junho|giugno|giu|июня",
-    "juli|juillet|juil|julio|julho|luglio|lug|июля",
-    "août|aout|agosto|ago|augustus|августа",
-    "septembre|septiembre|setiembre|setembro|set|settembre|сентября",
-    "oktober|okt|octobre|octubre|outubro|out|ottobre|ott|октября",
-    "novembre|noviembre|novembro|ноября",
-    "dezember|dez|décembre|decembre|déc|diciembre|dic|dezembro|dicembre|декабря",
+const MONTHS_ELSEWHERE: [&[&str]; 12] = [
+    &[
+        "januar",
+        "jänner",
+        "janvier",
+        "janv",
+        "enero",
+        "ene",
+        "janeiro",
+        "gennaio",
+        "gen",
+        "januari",
+        "января",
+    ],
+    &[
+        "februar",
+        "feber",
+        "février",
+        "fevrier",
+        "févr",
+        "febrero",
+        "fevereiro",
+        "fev",
+        "febbraio",
+        "februari",
+        "февраля",
+    ],
+    &["märz", "maerz", "mär", "mars", "marzo", "março", "maart", "mrt", "марта"],
+    &["avril", "avr", "abril", "abr", "aprile", "апреля"],
+    &["mai", "mayo", "maio", "maggio", "mag", "mei", "мая"],
+    &["juni", "juin", "junio", "junho", "giugno", "giu", "июня"],
+    &["juli", "juillet", "juil", "julio", "julho", "luglio", "lug", "июля"],
+    &["août", "aout", "agosto", "ago", "augustus", "августа"],
+    &["septembre", "septiembre", "setiembre", "setembro", "set", "settembre", "сентября"],
+    &["oktober", "okt", "octobre", "octubre", "outubro", "out", "ottobre", "ott", "октября"],
+    &["novembre", "noviembre", "novembro", "ноября"],
+    &[
+        "dezember",
+        "dez",
+        "décembre",
+        "decembre",
+        "déc",
+        "diciembre",
+        "dic",
+        "dezembro",
+        "dicembre",
+        "декабря",
+    ],
 ];
 
 /// Longest name of a month in bytes.
@@ -306,17 +341,18 @@ impl Cursor<'_> {
         let rest = &self.bytes[self.at..];
         let is_letter = |byte: &&u8| byte.is_ascii_alphabetic() || **byte >= 0x80;
         let letters = rest.iter().take(MONTH_BYTES_MAX).take_while(is_letter).count();
+        if letters < 3 {
+            return None;
+        }
         let word = std::str::from_utf8(&rest[..letters]).ok()?.to_lowercase();
+        let word = word.as_str();
         let is_month = |month: &&str| {
-            word == **month
-                || (letters == 3 && month.starts_with(&word))
-                || (word == "sept" && **month == *"september")
+            word == *month
+                || (letters == 3 && month.starts_with(word))
+                || (word == "sept" && *month == "september")
         };
         let month = MONTHS.iter().position(is_month);
-        let month = month.or_else(|| {
-            let is_month = |months: &&str| letters >= 3 && months.split('|').any(|month| word == month);
-            MONTHS_ELSEWHERE.iter().position(is_month)
-        })?;
+        let month = month.or_else(|| MONTHS_ELSEWHERE.iter().position(|names| names.contains(&word)))?;
         self.at += letters;
         u8::try_from(month + 1).ok()
     }
