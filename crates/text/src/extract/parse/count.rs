@@ -31,9 +31,11 @@ mod class {
     pub(in crate::extract) const STOP: u8 = 5;
     /// The first byte of a two-byte letter. It counts together with the second byte, so a word in a European, Arabic or
     /// Hebrew script counts as much as an English one.
-    pub(in crate::extract) const LEAD: u8 = 7;
+    pub(in crate::extract) const LEAD: u8 = 6;
+    /// The first byte of a three-byte letter, such as an ideograph or a Hangul syllable.
+    pub(in crate::extract) const THREE: u8 = 7;
     /// The first byte of a character that may be punctuation or white space, or `&`.
-    pub(in crate::extract) const LOOK: u8 = 6;
+    pub(in crate::extract) const LOOK: u8 = 8;
 }
 
 static CLASSES: [u8; 256] = {
@@ -48,6 +50,7 @@ static CLASSES: [u8; 256] = {
             b'.' | b'!' | b'?' => class::STOP,
             // U+00A0, U+0589…, U+060C, U+0964, U+2000–U+203F, U+3000–U+303F, U+FF00–U+FF1F.
             0xc3..=0xd7 | 0xd9..=0xdf => class::LEAD,
+            0xe1 | 0xe4..=0xed => class::THREE,
             0xc2 | 0xd8 | 0xe0 | 0xe2 | 0xe3 | 0xef | b'&' => class::LOOK,
             _ => class::PLAIN,
         };
@@ -70,8 +73,8 @@ pub(in crate::extract) fn count(text: &[u8], counts: &mut Counts) {
         (0_u32, 0_u32, 0_u32, 0_u32, 0_u32, 0_u32);
     while let Some(&byte) = text.get(at) {
         let class = CLASSES[byte as usize];
-        if class == class::LOOK {
-            let (length, class) = look(&text[at..]);
+        if class >= class::THREE {
+            let (length, class) = if class == class::THREE { (3, class::PLAIN) } else { look(&text[at..]) };
             at += length;
             if class == class::WHITE {
                 in_word = false;
