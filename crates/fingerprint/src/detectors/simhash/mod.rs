@@ -170,7 +170,7 @@ impl Detector for SimHash {
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         let parts = Parts::new(fingerprint);
         match self.config.near.candidates {
-            Candidates::Bands => keys.extend(parts.keys()),
+            Candidates::Bands => parts.add_keys(keys),
             Candidates::Blocks => {
                 keys.extend((0..BLOCKS).map(|block| key(block, block_value(parts.hash, block))));
             }
@@ -180,7 +180,7 @@ impl Detector for SimHash {
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         let parts = Parts::new(fingerprint);
         match self.config.near.candidates {
-            Candidates::Bands => keys.extend(parts.keys()),
+            Candidates::Bands => parts.add_keys(keys),
             Candidates::Blocks => {
                 for (block, masks) in (0..BLOCKS).zip(&self.masks) {
                     let value = block_value(parts.hash, block);
