@@ -8,8 +8,7 @@
 //! --bench detectors` measures every detector with and without a secret.
 
 use super::secret::TextHash;
-use super::units::{SHINGLE_SIZE, is_unit};
-use leitong_text::segment::is_punctuation;
+use super::units::{SHINGLE_SIZE, is_letter, is_unit};
 
 /// A power of two that no window exceeds; the largest window size in use is 9.
 const RING: usize = 16;
@@ -21,8 +20,8 @@ pub(crate) fn shingles(text: &str, hash: &TextHash, mut shingle: impl FnMut(u64)
     let (mut word, mut letters) = (0, 0_u32);
     for (at, c) in text.char_indices() {
         let is_unit = is_unit(c);
-        let is_letter = !is_unit && !is_punctuation(c) && c.is_alphanumeric();
-        if is_letter {
+        let is_of_word = !is_unit && is_letter(c);
+        if is_of_word {
             word = if letters == 0 { at } else { word };
             letters += 1;
             continue;

@@ -12,9 +12,8 @@
 use super::keyed_shingles::KeyedWindow;
 use super::secret::TextHash;
 use super::sketch::{self, BINS, Values};
-use super::units::is_unit;
+use super::units::{is_letter, is_unit};
 use super::window::Window;
-use leitong_text::segment::is_punctuation;
 
 /// Sum of sizes from which on a run of letters is a window.
 const WINDOW_SIZE: u32 = 9;
@@ -29,7 +28,7 @@ pub(crate) fn size(c: char) -> Option<u32> {
         c.is_ascii_alphanumeric().then_some(1)
     } else if is_unit(c) {
         Some(IDEOGRAPH_SIZE)
-    } else if is_punctuation(c) || !c.is_alphanumeric() {
+    } else if !is_letter(c) {
         None
     } else if matches!(c, '\u{ac00}'..='\u{d7a3}') {
         Some(SYLLABLE_SIZE)

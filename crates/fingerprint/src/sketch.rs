@@ -23,11 +23,10 @@
 //! Cost: two passes over the normalised text, about 4 ns per character each, no allocation.
 
 use super::secret::TextHash;
-use super::units::{SHINGLE_SIZE, is_unit};
+use super::units::{SHINGLE_SIZE, is_letter, is_unit};
 use super::window::{MULTIPLIER, Window};
 use super::{keyed_shingles, letters};
 use leitong_base::mix::mix;
-use leitong_text::segment::is_punctuation;
 
 /// Number of values of a sketch.
 pub(crate) const BINS: usize = 64;
@@ -158,7 +157,7 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
                 (word, letters) = (0, 0);
             }
             window.push(u64::from(u32::from(c)), 1, &mut shingle);
-        } else if !is_punctuation(c) && c.is_alphanumeric() {
+        } else if is_letter(c) {
             word = (word ^ u64::from(u32::from(c))).wrapping_mul(MULTIPLIER).rotate_left(23);
             letters += 1;
         } else if letters > 0 {

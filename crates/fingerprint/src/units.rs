@@ -1,6 +1,6 @@
 //! The units of text that fingerprints count: characters of scripts without spaces, and words of others.
 
-use leitong_text::segment::is_ideographic;
+use leitong_text::segment::{is_ideographic, is_punctuation};
 
 /// Sum of unit sizes from which on a window is a shingle.
 pub(crate) const SHINGLE_SIZE: u32 = 5;
@@ -9,5 +9,12 @@ pub(crate) const SHINGLE_SIZE: u32 = 5;
 #[inline]
 #[must_use]
 pub fn is_unit(c: char) -> bool {
-    is_ideographic(c) || matches!(c, '\u{3041}'..='\u{30ff}')
+    // Most characters are ASCII, or letters of other alphabets.
+    c >= '\u{3005}' && (is_ideographic(c) || matches!(c, '\u{3041}'..='\u{30ff}'))
+}
+
+/// Returns true for letters and digits of all scripts.
+#[inline]
+pub(crate) fn is_letter(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_alphanumeric() } else { !is_punctuation(c) && c.is_alphanumeric() }
 }
