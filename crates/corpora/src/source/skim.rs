@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn lines_that_are_too_deep_or_too_long_are_refused() {
         let (text, bytes) = skimmed("[".repeat(100_000).as_bytes(), 0, 64);
-        assert!(text.expect_err("too deep").to_string().contains("128 deep"));
+        assert!(text.expect_err("too deep").to_string().contains("128 levels deep"));
         assert_eq!(bytes, 100_000);
         let (text, bytes) = skimmed("[1],".repeat(200_000).as_bytes(), 0, 64);
         assert!(text.expect_err("too much").to_string().contains("bytes even without"));
