@@ -45,7 +45,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
         let mut fingerprint: Vec<u8> = (0..length).map(|_| random()).collect();
         // Hardly any page is a part of a paged article
         // (crates/fingerprint/src/detectors/simhash/encoding.rs).
-        fingerprint[70..74].fill(0);
+        fingerprint[74..77].fill(0);
         let centroid = Centroid {
             log_offset,
             log_time: None,

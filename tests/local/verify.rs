@@ -46,6 +46,10 @@ struct Outputs {
 fn dedup(folder: &Path, options: &[&str], pages: &[Value]) -> Outputs {
     let input = file(folder, "pages.jsonl", pages);
     let [keep, drop] = ["kept.jsonl", "dropped.jsonl"].map(|name| folder.join(name));
+    // Those of an earlier run are never overwritten.
+    for output in [&keep, &drop].into_iter().filter(|output| output.exists()) {
+        std::fs::remove_file(output).expect("removed");
+    }
     let all = [options, &["--keep", name(&keep), "--drop", name(&drop)]].concat();
     let run = dedup_files(&all, &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);

@@ -195,8 +195,9 @@ fn revisits_of_an_earlier_days_cluster_know_only_the_url() {
         crawl(folder.path(), "1.warc.gz", &responses[..1]),
         crawl(folder.path(), "2.warc.gz", &responses[3..4]),
     ];
-    let [table, keep] = ["table", "kept.warc.gz"].map(|name| folder.path().join(name));
-    for day in &days {
+    let [table, first, second] =
+        ["table", "first.warc.gz", "second.warc.gz"].map(|name| folder.path().join(name));
+    for (day, keep) in days.iter().zip([&first, &second]) {
         dedup(
             &[
                 "--table",
@@ -208,7 +209,7 @@ fn revisits_of_an_earlier_days_cluster_know_only_the_url() {
             &[day],
         );
     }
-    let records = warcio::records(&keep);
+    let records = warcio::records(&second);
     let revisit = records.iter().find(|record| record["fields"]["WARC-Record-ID"] == responses[3].id());
     let fields = &revisit.expect("its record")["fields"];
     assert_eq!(

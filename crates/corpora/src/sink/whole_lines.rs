@@ -22,6 +22,8 @@ pub struct WholeLines {
     /// The hash of what was written.
     sum: Sum,
     buffer: Vec<u8>,
+    /// Number of bytes in the file after its last complete line.
+    begun: u64,
 }
 
 impl WholeLines {
@@ -34,7 +36,7 @@ impl WholeLines {
             Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
             _ => File::create(path)?,
         };
-        Ok(Self { file, sum: Sum::default(), buffer: Vec::new() })
+        Ok(Self { file, sum: Sum::default(), buffer: Vec::new(), begun: 0 })
     }
 
     /// Truncates `path` to what it had at `extent`, and appends to it.
@@ -43,7 +45,7 @@ impl WholeLines {
     /// The operating system's error, or an error if the file is too short or was changed.
     pub fn resume(path: &Path, extent: Extent) -> io::Result<Self> {
         let (file, sum) = Sum::open(path, Some(extent))?;
-        Ok(Self { file, sum, buffer: Vec::new() })
+        Ok(Self { file, sum, buffer: Vec::new(), begun: 0 })
     }
 
     /// Syncs all lines to disk, and returns the length of the file.
@@ -66,12 +68,12 @@ impl WholeLines {
         if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Appends text that consists of complete lines.
+    /// Appends text, which may begin or end within a line.
     ///
     /// # Errors
     /// Buffered lines cannot be written.
-    pub fn push_text(&mut self, lines: &str) -> io::Result<()> {
-        self.buffer.extend_from_slice(lines.as_bytes());
+    pub fn push_text(&mut self, text: &str) -> io::Result<()> {
+        self.buffer.extend_from_slice(text.as_bytes());
         if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
@@ -90,19 +92,30 @@ impl WholeLines {
             }
         }
         self.sum.add(&self.buffer);
+        self.begun = self.begun_after(written);
         self.buffer.clear();
         Ok(())
     }
 
+    /// Returns the number of bytes after the last complete line, once the first `written` bytes of the buffer are in the
+    /// file.
+    fn begun_after(&self, written: usize) -> u64 {
+        match memchr::memrchr(b'\n', &self.buffer[..written]) {
+            Some(line_end) => (written - line_end - 1) as u64,
+            None => self.begun + written as u64,
+        }
+    }
+
     /// Removes the partial line at the end of a regular file, if there is one. Returns the error to report.
     fn cut_back(&mut self, written: usize, error: io::Error) -> io::Error {
-        let half = written - memchr::memrchr(b'\n', &self.buffer[..written]).map_or(0, |at| at + 1);
+        let half = self.begun_after(written);
         self.buffer.clear();
+        self.begun = 0;
         let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
         if half > 0
             && is_file
             && let Ok(end) = self.file.stream_position()
-            && let Err(cut_error) = self.file.set_len(end - half as u64)
+            && let Err(cut_error) = self.file.set_len(end - half)
         {
             return io::Error::new(
                 error.kind(),
@@ -129,6 +142,23 @@ mod tests {
         let text = std::fs::read_to_string(&path).expect("read");
         assert_eq!(text.lines().count(), 100_000);
         assert!(text.ends_with("99999\n"));
+    }
+
+    /// A line that is longer than the buffer, such as a cluster of many pages, was left half-written on a full disk.
+    #[test]
+    fn a_long_line_that_cannot_be_completed_is_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("clusters.jsonl");
+        let mut lines = WholeLines::create(&path).expect("a file");
+        lines.push_text("[\"a\"]\n").expect("gathered");
+        for member in ["[\"b\"", ",\"c\""] {
+            lines.push_text(member).expect("gathered");
+            lines.push_text(&" ".repeat(BUFFER_BYTES)).expect("written");
+        }
+        lines.push_text("]\n").expect("gathered");
+        let error = lines.cut_back(1, io::ErrorKind::StorageFull.into());
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "[\"a\"]\n");
     }
 
     #[test]

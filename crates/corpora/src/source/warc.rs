@@ -121,7 +121,7 @@ impl<R: Read> WarcReader<R> {
             return Ok(None);
         }
         self.record += 1;
-        if zeros > 0 {
+        if zeros > 0 && begins_record(self.window.hold(MARK_BYTES)?) {
             let fault = format!("{zeros} zero bytes between records");
             return Ok(Some(Some(Payload::Broken(FramingError::BrokenWarc(fault)))));
         }
