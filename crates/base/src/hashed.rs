@@ -22,8 +22,9 @@ pub type HashedSet = HashSet<u64, Seed>;
 /// The random numbers that determine the slot of each key in the tables of this process.
 #[derive(Debug, Clone, Copy)]
 pub struct Seed {
-    /// One mask and one factor for each of the two rounds of mixing.
+    /// One mask for each of the two rounds of mixing.
     masks: [u64; 2],
+    /// One odd factor for each round.
     factors: [u64; 2],
 }
 

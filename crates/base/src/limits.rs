@@ -1,5 +1,5 @@
-//! All hard limits of the wire formats. Limits that operators can change are settings instead. Unless a
-//! comment says otherwise, a limit is in bytes.
+//! Hard limits of page messages. Limits of single fields of a record are constants of their types; limits
+//! that operators can change are settings.
 
 /// Maximum length of a url. A page with a longer one becomes a dead letter.
 pub const URL_BYTES_MAX: usize = 8 * 1024;

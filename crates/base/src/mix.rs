@@ -1,9 +1,9 @@
 //! A bijection of 64-bit numbers that spreads all bits over all bits.
 //!
-//! Invariant: fixed permanently. Fingerprints and files are made with it.
+//! Invariant: this function never changes, because fingerprints and files depend on it.
 
-/// Each bit of the input changes half of the output (MurmurHash3's `fmix64`), and no two numbers
-/// become one.
+/// Returns `hash` mixed with MurmurHash3's `fmix64`: each input bit changes about half of the output bits,
+/// and different inputs have different results.
 #[inline]
 pub fn mix(mut hash: u64) -> u64 {
     hash ^= hash >> 33;

@@ -12,7 +12,8 @@ impl Random {
         Self(seed)
     }
 
-    /// Returns the generator for `seed` and `stream`. A stream is, for example, the number of a text.
+    /// Returns the generator for `seed` and `stream`. Each stream, such as the number of a text, has its own
+    /// random numbers.
     #[must_use]
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95));

@@ -1,8 +1,9 @@
 //! Limits the processing cost of one page by counting work instead of measuring time.
 //!
 //! Before doing something, each stage counts how many steps it will take. A page that would exceed its budget
-//! is given up. One step takes about a nanosecond on one core of a 2022 machine, so weights can be found by
-//! measurement. Because steps are counted and never timed, a page is given up on every machine or on none.
+//! is given up. One step takes about a nanosecond on one core of a 2022 machine, so the steps of an operation
+//! (its weight) can be measured. Because steps are counted and never timed, a page is given up on every
+//! machine or on none.
 //!
 //! The weights in the stages were measured on the slowest known input of each kind
 //! (`tests/local/hostile_pages.rs`).

@@ -7,7 +7,8 @@
 //! a program ─► bench: time of its stages; speed and size of the centroid table
 //! ```
 //!
-//! [`pages`] are documents that the caller has read, with labels if they have any. No run uses this crate.
+//! [`pages`] are documents that the caller has read, with labels if they have any. Deciding on pages does not
+//! need this crate.
 //!
 //! ```
 //! use std::sync::Arc;

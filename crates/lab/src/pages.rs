@@ -8,9 +8,10 @@ use xxhash_rust::xxh3::xxh3_128;
 use leitong_base::random::Random;
 use leitong_text::extract::Document;
 
-/// Number of texts from which text is taken to perturb others (paper 002 uses 50).
+/// Maximum number of texts from which text is taken to perturb other texts (paper 002 uses 50).
 const OTHER_TEXTS: usize = 50;
-/// Shortest main text that is perturbed, in characters: 1 % of it is at least a few words.
+/// Minimum length of a main text that is perturbed, in characters. 1 % of it is then at least a few
+/// characters.
 const TEXT_CHARS_MIN: usize = 300;
 
 /// A page of an evaluation.
@@ -18,16 +19,16 @@ const TEXT_CHARS_MIN: usize = 300;
 pub struct EvalPage {
     /// The page's id.
     pub id: String,
-    /// Its main text.
+    /// The page's main text.
     pub document: Document,
-    /// Label, if it has one.
+    /// The page's label, if it has one.
     pub label: Option<Label>,
 }
 
 /// The known origin of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// Name of its cluster: pages in one cluster have the same origin.
+    /// Name of the page's cluster. Pages in one cluster have the same origin.
     pub(crate) cluster: String,
     /// Expected verdict.
     pub(crate) kind: LabelKind,
@@ -37,11 +38,11 @@ pub struct Label {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LabelKind {
-    /// It is the first page of its cluster.
+    /// The page is the first one of its cluster.
     New,
-    /// It is a near-duplicate of an earlier page of its cluster.
+    /// The page is a near-duplicate of an earlier page of its cluster.
     Dup,
-    /// It is not scored.
+    /// The page is not scored.
     Ambiguous,
 }
 
@@ -65,8 +66,8 @@ pub(crate) fn are_labelled(pages: &[EvalPage]) -> bool {
     !pages.is_empty() && pages.iter().all(|page| page.label.is_some())
 }
 
-/// Returns pages that are unrelated as far as is known: the first one of each cluster, or, without labels,
-/// the first one with each text.
+/// Returns the numbers of pages that are unrelated as far as is known: the first page of each cluster, or,
+/// without labels, the first page with each text.
 #[must_use]
 pub(crate) fn founders(pages: &[EvalPage]) -> Vec<usize> {
     let (mut clusters, mut texts) = (HashSet::new(), HashSet::new());
@@ -99,15 +100,15 @@ pub(crate) fn labelled_pairs(pages: &[EvalPage]) -> Vec<(usize, usize)> {
 
 /// Pages drawn for perturbation.
 pub(crate) struct Sample {
-    /// Pages to be perturbed.
+    /// Numbers of the pages to be perturbed.
     pub texts: Vec<usize>,
     /// Texts of other pages, from which text is taken.
     pub others: Vec<String>,
 }
 
 impl Sample {
-    /// Draws at most `texts` of the `unrelated` pages to be perturbed, and other pages to take text from. If
-    /// there are few pages, at most half of them are taken for the latter.
+    /// Draws at most `texts` of the `unrelated` pages to be perturbed, and other pages to take text from.
+    /// These other pages are at most half of the drawn pages.
     #[must_use]
     pub(crate) fn draw(pages: &[EvalPage], unrelated: &[usize], texts: usize, seed: u64) -> Self {
         let mut order = unrelated.to_vec();

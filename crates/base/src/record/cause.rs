@@ -113,7 +113,7 @@ impl Cause {
         }
     }
 
-    /// Returns the cause with this name.
+    /// Returns the cause with this name, or [`Cause::Other`] if this version does not know the name.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         Self::ALL.into_iter().find(|cause| cause.label() == word).unwrap_or_else(|| Self::Other(word.into()))

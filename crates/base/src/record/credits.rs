@@ -1,8 +1,8 @@
 //! The statements of a page about its own text: who published it first, who wrote it, when, in what language,
 //! and its canonical link.
 //!
-//! Nothing here is verified, so it may be false. [`crate::limits`] bounds all lengths. Names above these
-//! limits are not accepted as names, and are left out.
+//! These statements are not verified, so they may be false. The constants of [`Credits`] limit all lengths. A
+//! name that exceeds its limit is not accepted as a name, and is left out.
 
 use serde::Serialize;
 

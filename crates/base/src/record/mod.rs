@@ -68,8 +68,8 @@ impl FingerprintRecord {
     /// Maximum length of a corpus name. A longer name is replaced by its digest.
     pub const CORPUS_BYTES_MAX: usize = 256;
 
-    /// Creates a record for measurements, with a fingerprint only. `number` determines its place, page id and
-    /// text digest. Without a fingerprint, the page is undecidable.
+    /// Creates a record for measurements. `number` determines its place, page id and text digest; all other
+    /// fields except the fingerprint are empty. If `fingerprint` is `None`, the page is undecidable.
     #[must_use]
     pub fn numbered(number: usize, fingerprint: Option<Box<[u8]>>) -> Self {
         Self {
@@ -89,12 +89,12 @@ impl FingerprintRecord {
     }
 }
 
-/// The result of the fingerprint stage.
+/// The fingerprint of a page, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// The detector's fingerprint, in its own encoding.
+    /// The fingerprint, in the detector's own encoding.
     Fingerprint(Box<[u8]>),
-    /// No fingerprint, because the page has nothing to compare.
+    /// No fingerprint, for this reason.
     Undecidable(Reason),
 }
 

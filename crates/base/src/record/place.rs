@@ -20,14 +20,14 @@ pub enum Place {
     Record {
         /// The file as named on the command line; `-` is standard input.
         input: Arc<str>,
-        /// The record number, from 1. All records of the file count.
+        /// The record number, from 1. Records that are not pages count too.
         record: u64,
     },
     /// A message of a topic.
     Message {
         /// The topic.
         topic: Arc<str>,
-        /// Its partition.
+        /// The partition of the topic.
         partition: u32,
         /// The offset of the message in the partition.
         offset: u64,

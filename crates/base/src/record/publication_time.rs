@@ -1,5 +1,5 @@
-//! The date of publication that a page states, as precise as the page is and with a zone only if it names
-//! one.
+//! The date of publication that a page states, as precise as the page is and with a zone only if the page
+//! names one.
 //!
 //! Pages state a day, a minute or a second, and many name no zone. Nothing is filled in, because a guessed
 //! zone would look as certain as a stated one.
@@ -28,7 +28,7 @@ struct TimeOfDay {
     offset_minutes: Option<i16>,
 }
 
-/// The largest distance of a time zone from UTC.
+/// Maximum offset of a time zone from UTC, east or west.
 const OFFSET_MINUTES_MAX: i16 = 14 * 60;
 
 const DAY_MS: i64 = 86_400_000;
@@ -55,8 +55,8 @@ impl PublicationTime {
         is_time.then_some(Self { time: Some(time), ..self })
     }
 
-    /// Sets the time zone, in minutes east of UTC. Has no effect on a day without a time, nor if no zone has
-    /// such an offset.
+    /// Sets the time zone, in minutes east of UTC. Has no effect on a day without a time, or if the offset is
+    /// more than 14 hours.
     #[must_use]
     pub fn in_zone(self, offset_minutes: i16) -> Self {
         let known = offset_minutes.abs() <= OFFSET_MINUTES_MAX;
@@ -93,13 +93,13 @@ impl PublicationTime {
         (found.to_string() == text).then_some(found)
     }
 
-    /// Returns true if it includes a time of day.
+    /// Returns true if the time of day is known.
     #[must_use]
     pub fn has_time(&self) -> bool {
         self.time.is_some()
     }
 
-    /// Returns true if it includes a time zone.
+    /// Returns true if the time zone is known.
     #[must_use]
     pub fn has_zone(&self) -> bool {
         self.time.is_some_and(|time| time.offset_minutes.is_some())
@@ -111,14 +111,14 @@ impl PublicationTime {
         self.date == other.date
     }
 
-    /// Returns true if it is more than a day after `latest`, whatever its time zone may be.
+    /// Returns true if this time is more than a day after `latest`, whatever its time zone may be.
     #[must_use]
     pub fn is_after(&self, latest: Timestamp) -> bool {
         self.earliest_ms() > latest.as_ms().saturating_add(DAY_MS)
     }
 
-    /// Returns the earliest moment that it can mean, in milliseconds since 1970. A day without a time begins
-    /// at midnight. A time without a zone is read in the zone where the day begins first.
+    /// Returns the earliest moment that this time can mean, in milliseconds since 1970. A day without a time
+    /// begins at midnight. A time without a zone is read in the zone where the day begins first.
     #[must_use]
     pub fn earliest_ms(&self) -> i64 {
         let days = i64::from(self.date.to_julian_day()) - 2_440_588;
@@ -130,7 +130,7 @@ impl PublicationTime {
 }
 
 impl fmt::Display for PublicationTime {
-    /// ISO 8601, with the parts that are known: `2026-11-21`, `…T08:00`, `…T08:00:30+08:00`.
+    /// Writes ISO 8601 with the parts that are known: `2026-11-21`, `…T08:00`, `…T08:00:30+08:00`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = self.date.to_calendar_date();
         write!(f, "{year:04}-{:02}-{day:02}", u8::from(month))?;

@@ -1,4 +1,4 @@
-//! Reasons why no verdict is possible.
+//! Reasons why a page is undecidable.
 
 use serde::Serialize;
 

@@ -14,7 +14,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// Header of a dead letter that says how much of the message's key and headers was left out.
+    /// Name of the dead letter's header that says how much of the message's key and headers was left out.
     pub const HEADERS_LEFT_OUT: &str = "leitong.headers.left.out";
 
     /// Returns the value of the last header with this name, ignoring case.
@@ -53,7 +53,7 @@ impl Carried {
     /// Headers that do not fit are left out.
     pub const HEADERS_BYTES_MAX: usize = 4 * 1024;
 
-    /// Returns `None` if there is nothing to copy.
+    /// Returns the key and headers to copy, or `None` if there are none.
     #[must_use]
     pub fn new(key: Option<Vec<u8>>, headers: Vec<(String, Option<Vec<u8>>)>) -> Option<Box<Self>> {
         (key.is_some() || !headers.is_empty()).then(|| Box::new(Self { key, headers }))

@@ -112,7 +112,7 @@ impl Timestamp {
         Self(i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX).min(*MS_RANGE.end()))
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     #[must_use]
     pub fn as_ms(self) -> i64 {
         self.0
@@ -120,7 +120,7 @@ impl Timestamp {
 }
 
 impl std::fmt::Display for Timestamp {
-    /// RFC 3339 in UTC with milliseconds, such as `2026-11-21T08:00:00.000Z`.
+    /// Writes RFC 3339 in UTC with milliseconds, such as `2026-11-21T08:00:00.000Z`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let date = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
             .expect("a timestamp is within the years 0 to 9999");

@@ -37,7 +37,7 @@ impl Unreadable {
     /// Maximum length of the explanation in a dead letter. Without a limit it could be of any length, because it
     /// may quote the input.
     pub const MESSAGE_BYTES_MAX: usize = 1024;
-    /// Maximum number of bytes of an unreadable record that its dead letter quotes.
+    /// Maximum number of bytes that a dead letter quotes of an unreadable record of a file.
     pub const RAW_BYTES_MAX: usize = 1024;
     /// Maximum length of the key and headers that a dead letter keeps; the rest is left out. This fits into the
     /// space that `kafka.dead_letters.value_bytes_max` must leave in a message.

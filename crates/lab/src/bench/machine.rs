@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-/// The machine.
+/// Cores and memory of a machine.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Machine {
     /// Cores that this process may use.
     pub cores: usize,
-    /// Bytes of memory that this process may use: those of the machine, or of its control group if that has
-    /// less. `None` if the system does not tell.
+    /// Bytes of memory that this process may use: the machine's memory, or the limit of the process's control
+    /// group if that is lower. `None` if the system reports neither.
     pub memory_bytes: Option<u64>,
 }
 
@@ -25,7 +25,7 @@ impl Machine {
 }
 
 /// Returns true if less than a tenth is left of the machine's memory, or of the memory that this process may
-/// use. Returns false if the system does not tell.
+/// use. Returns false if the system reports no figures.
 #[must_use]
 pub(super) fn memory_is_short() -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();

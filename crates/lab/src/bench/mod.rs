@@ -5,8 +5,8 @@
 //! seed, bits ► SimHash fingerprints ► table: look-ups, insertions and bytes at several sizes ┐
 //! the machine's memory ─────────────────────────────────────────────────────────────────────┴► pages it holds
 //! ```
-//! Everything runs on one core, so figures can be multiplied by the number of cores for parallel work. They
-//! are medians of many rounds.
+//! The stages and the table in memory run on one core, so their figures can be multiplied by the number of
+//! cores for parallel work. Rates of look-ups and duplicates are medians of several batches.
 
 mod machine;
 mod on_disk;

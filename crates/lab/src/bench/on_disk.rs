@@ -229,7 +229,8 @@ impl Table {
                 .context(FAILED)?;
             filled.add(since.elapsed());
         }
-        // Centroids that wait in memory have to be written as well, so the rate can be sustained.
+        // The time to write the centroids that still wait in memory counts too, so that the measured rate can
+        // be sustained.
         let since = Instant::now();
         while (numbers.end as u64).saturating_sub(self.store.end()) >= self.store.leaving() {
             self.clusterer.insert_pending().context(FAILED)?;

@@ -17,7 +17,7 @@ const READ_BYTES: usize = 4 << 10;
 /// # Errors
 /// Fails if a file cannot be read.
 pub(super) fn raw_reads(folder: &Path, threads: usize, time: Duration) -> io::Result<f64> {
-    // Each file with the range of its places, numbered through all files.
+    // Each file with the range of its places. Places are numbered across all files.
     let mut files = Vec::new();
     let mut places = 0;
     for entry in fs::read_dir(folder)? {

@@ -16,7 +16,7 @@ use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 /// system.
 const MEMORY_SHARE: f64 = 0.75;
 
-/// Pages needed to estimate from their fingerprints how often each bit is set.
+/// Minimum number of pages to estimate from their fingerprints how often each bit is set.
 const EXAMPLES_MIN: usize = 100;
 
 /// All figures.
@@ -37,9 +37,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// Measures the table in memory with the configured look-up, and with the paper's plain one at each of
-    /// `distances`. Each is filled with evenly distributed and with skewed fingerprints, and with some that are
-    /// distributed like those of the pages if there are enough pages.
+    /// Measures the table in memory with the configured look-up, and with the plain one of the SimHash paper
+    /// at each of `distances`. For each look-up, one table is filled with evenly distributed fingerprints,
+    /// one with skewed ones, and, if there are enough pages, one with fingerprints that are distributed like
+    /// those of the pages.
     pub fn in_memory(
         inputs: Vec<String>,
         stages: StageFigures,
@@ -89,7 +90,7 @@ impl Report {
         Ok(Self::new(inputs, stages, Vec::new(), figures))
     }
 
-    /// Combines the parts. In `table`, the rows of the configured look-up come first.
+    /// Combines the parts. The rows of the configured look-up must come first in `table`.
     fn new(
         inputs: Vec<String>,
         stages: StageFigures,
@@ -167,7 +168,7 @@ impl Display for Report {
     }
 }
 
-/// Formats a number with a unit, to about three significant digits.
+/// Formats a number with the prefix k or M, to about three significant digits.
 fn thousands(number: f64) -> String {
     match number {
         n if n >= 1e6 => format!("{:.3} M", n / 1e6),

@@ -15,41 +15,41 @@ use leitong_text::extract::Document;
 use leitong_text::page::Page;
 use leitong_text::segment::{Segmenter, Terms};
 
-/// Number of rounds over all pages. Only the shortest time of each page and stage counts, to limit the effect
-/// of other work on the machine.
+/// Number of times that a page goes through the stages that can be repeated. Only the shortest time counts,
+/// to limit the effect of other work on the machine.
 const ROUNDS: usize = 3;
 
 /// The stages, in the order in which a page goes through them.
 const STAGES: [&str; 7] = ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"];
 
-/// The stages of a program, as far as they are more than a call of a crate.
+/// The stages that a program implements itself. The other stages are calls of library functions.
 pub trait Program {
-    /// Reads the payload of a record; `None` if it is not a page.
+    /// Reads a page from the payload of a record. Returns `None` if the payload is not a page.
     fn read(&mut self, place: &Place, payload: Payload) -> Option<Page>;
 
-    /// Returns the record of the fingerprint log for a page, as a run makes it; `None` for a dead letter.
+    /// Returns the record of the fingerprint log for a page, or `None` if the page becomes a dead letter.
     fn log_record(&mut self, place: Place, page: Page) -> Option<Box<FingerprintRecord>>;
 
-    /// Decodes the body of a page and finds the main text.
+    /// Decodes the body of a page and finds the main text. Returns `None` if the page is undecidable.
     fn extract(&mut self, page: &Page) -> Option<Document>;
 
-    /// Decides on the next record of the log; `None` for a dead letter.
+    /// Decides on the next record of the log. Returns `None` if the record becomes a dead letter.
     fn decide(&mut self, record: LogRecord) -> Option<Box<Verdict>>;
 }
 
 /// The figures of the stages.
 #[derive(Debug, Clone, Serialize)]
 pub struct StageFigures {
-    /// Number of pages with a fingerprint. Others are left out.
+    /// Number of pages that went through all stages. Only these are measured.
     pub pages: usize,
     /// Mean size of the pages as fetched, in bytes.
     pub(super) page_bytes: f64,
-    /// Mean size of their main texts, in bytes.
+    /// Mean size of the main texts, in bytes.
     pub(super) text_bytes: f64,
     /// Microseconds per page by stage: `read` (the record), `extract` (decode the body, find the main text),
     /// `digest`, `segment`, `fingerprint`, `cluster` (decide), `write` (the verdict as JSON).
     pub(super) micros: Vec<(&'static str, f64)>,
-    /// Sum of these times.
+    /// Microseconds per page for all stages together.
     pub(super) micros_a_page: f64,
     /// SimHashes of the pages, if the detector is `simhash`.
     #[serde(skip)]
@@ -57,7 +57,8 @@ pub struct StageFigures {
 }
 
 impl StageFigures {
-    /// Runs the pages of `records` through all stages of `program`, whose detector and segmenter are also given.
+    /// Runs the pages of `records` through all stages of `program`. `detector` and `segmenter` must be the
+    /// program's.
     pub fn measure(
         records: Vec<Record>,
         program: &mut impl Program,
@@ -103,7 +104,7 @@ struct PageBench<'a, P> {
     buffer: Vec<u8>,
 }
 
-/// The shortest times of one page.
+/// The measurements of one page: the shortest time of each stage, and sizes.
 struct TimedPage {
     times: [Duration; STAGES.len()],
     page_bytes: usize,
@@ -113,7 +114,8 @@ struct TimedPage {
 }
 
 impl<P: Program> PageBench<'_, P> {
-    /// Runs a page through all stages several times; `None` if it does not get through all of them.
+    /// Runs a page through all stages, several times if possible. Returns `None` if it does not get through
+    /// all of them.
     fn time(&mut self, record: Record) -> Option<TimedPage> {
         let Self { program, detector, segmenter, terms, buffer } = self;
         let place = record.place.clone();

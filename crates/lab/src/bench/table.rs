@@ -15,8 +15,9 @@ use leitong_fingerprint::detectors::simhash::{Candidates, Confirm, SimHash, SimH
 
 /// Number of look-ups or insertions in a batch.
 pub(super) const BATCH: usize = 1_024;
-/// Number of batches of look-ups, each of which is timed, and the time limit for all of them.
+/// Maximum number of batches of look-ups that are timed.
 const LOOK_UP_BATCHES: usize = 64;
+/// Time after which no further batch of look-ups begins, except that at least three are timed.
 const LOOK_UP_TIME: Duration = Duration::from_secs(5);
 const IN_MEMORY: &str = "a table in memory does not fail";
 
@@ -27,7 +28,8 @@ pub struct Plan {
     pub sizes: Vec<usize>,
     /// Seed of fingerprints and queries.
     pub seed: u64,
-    /// True to give centroids a page id and a url, like real ones. Without, more of them fit into memory.
+    /// True to give centroids a page id and a url, like real ones. Without these texts, more centroids fit
+    /// into memory.
     pub texts: bool,
     /// Limit on the rate at which a table on disk is filled; `None` for no limit.
     pub insertions_per_second: Option<f64>,
@@ -38,7 +40,7 @@ pub struct Plan {
 /// The figures at one size.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct TableFigures {
-    /// Way of looking up centroids.
+    /// Name of the way of looking up centroids.
     pub(super) look_up: String,
     /// Name of the generator of fingerprints.
     pub(super) fingerprints: &'static str,
@@ -49,7 +51,8 @@ pub(super) struct TableFigures {
     pub(super) look_ups_per_second: f64,
     /// Percentage of the queries near a centroid that found it.
     pub(super) found_percent: f64,
-    /// Decisions on duplicates per second: look-up, and the centroid's data for the verdict.
+    /// Decisions on duplicates per second. A decision is a look-up, and a read of the centroid's data for the
+    /// verdict.
     pub(super) duplicates_per_second: f64,
     /// Insertions per second, from the last size to this one.
     pub(super) insertions_per_second: f64,
@@ -74,7 +77,8 @@ pub(super) fn configured_detector(config: &SimHashConfig) -> (String, Arc<dyn De
     (name, Arc::new(SimHash::new(config)))
 }
 
-/// Returns the method of the paper: all fingerprints within this distance are near, without confirmation.
+/// Returns the plain detector of the SimHash paper, and a name for it: all fingerprints within this distance
+/// are near, without confirmation.
 #[must_use]
 pub(super) fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
     let mut config = SimHashConfig::default();
@@ -139,7 +143,8 @@ pub(super) fn measure(
     figures
 }
 
-/// Returns the insertions per second; `None` if memory became short.
+/// Fills the table up to `size` centroids. Returns the insertions per second, or `None` if memory became
+/// short.
 fn fill(
     clusterer: &mut Clusterer,
     size: usize,

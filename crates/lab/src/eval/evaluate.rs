@@ -27,7 +27,8 @@ pub struct Plan {
     pub threads: usize,
 }
 
-/// Evaluates detectors on `pages`, which are called `inputs` in the report. Shows its progress on a terminal.
+/// Evaluates detectors on `pages`. The report names `inputs` as their origin. Shows the progress on a
+/// terminal.
 ///
 /// # Errors
 /// A message if the synonyms of the plan cannot be used.
@@ -115,7 +116,8 @@ fn unrelated_pairs(drawn: Vec<(usize, usize)>, passages: &Passages, labelled: bo
     left
 }
 
-/// Returns the related pairs to use if there are no labels.
+/// Returns the comparisons of related pairs to use if there are no labels: each text and its copy with 5 %
+/// rewritten.
 fn rewritten(recalls: &[Recall]) -> Vec<Compared> {
     let is_it = |recall: &&Recall| recall.condition == Condition { family: Family::Rewritten, level: 0.05 };
     let recall = recalls.iter().find(is_it);

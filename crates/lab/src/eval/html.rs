@@ -1,4 +1,4 @@
-//! Formats the report as one HTML page with plots, without scripts and resources from elsewhere.
+//! Formats the report as one HTML page with plots, without scripts or external resources.
 
 use std::fmt::Write;
 

@@ -66,7 +66,7 @@ pub(crate) struct Count {
     pub mean: f64,
 }
 
-/// Number of times that each fingerprint is made. Only the shortest time counts, since others include
+/// Number of times that each fingerprint is made. Only the shortest time counts, because longer ones include
 /// disturbances.
 const REPEATS: usize = 3;
 
@@ -111,7 +111,8 @@ pub(crate) fn fingerprints(
         .collect()
 }
 
-/// Returns the means over the pages that have counts. All of them have the same counts.
+/// Returns the mean of each count over the pages that have counts. These pages must have the same counts in
+/// the same order.
 fn means<'c>(counts: impl Iterator<Item = &'c [(&'static str, u32)]>) -> Vec<Count> {
     let mut sums: Vec<Count> = Vec::new();
     let mut pages = 0_u32;

@@ -23,7 +23,7 @@ pub(crate) struct Distances {
     pub unrelated: usize,
     /// Start of each bar, and the shares of related and unrelated pairs in it.
     pub histogram: Vec<(f64, f64, f64)>,
-    /// Effects of thresholds, if only the distance decided.
+    /// The effect of each threshold if only the distance decided.
     pub thresholds: Vec<Threshold>,
     /// Share of the related pairs that the detector calls near with its settings.
     pub near_related: f64,
@@ -34,7 +34,7 @@ pub(crate) struct Distances {
 /// The effect of a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Threshold {
-    /// Largest distance of near pairs.
+    /// Largest distance at which a pair is called near.
     pub distance: f64,
     /// Share of related pairs among those called near, with as many unrelated as related pairs.
     pub precision: f64,
@@ -42,7 +42,7 @@ pub(crate) struct Threshold {
     pub recall: f64,
 }
 
-/// The distance of a pair, and true if it is near.
+/// The distance of a pair, and true if the detector calls it near.
 pub(crate) type Compared = (f64, bool);
 
 /// Compares pairs of pages, except those without fingerprints.
@@ -118,7 +118,7 @@ pub(crate) struct FalseMatches {
     pub wrong: usize,
     /// Number of pairs called near that share a passage, and are thus related to some extent.
     pub sharing_a_passage: usize,
-    /// Wrong pairs per pair; if there are none, the upper bound of 95 % confidence.
+    /// Share of the pairs that are wrong; if none is, the upper bound of this share at 95 % confidence.
     pub per_pair: f64,
     /// True if `per_pair` is an upper bound.
     pub is_bound: bool,
@@ -126,7 +126,8 @@ pub(crate) struct FalseMatches {
     pub at_centres: Vec<(f64, f64)>,
 }
 
-/// Bound from which nothing is reported: there are too few pairs for a table of that size.
+/// Largest upper bound that is reported. A higher bound means that there are too few pairs for a table of
+/// that size.
 const BOUND_MAX: f64 = 0.1;
 
 impl FalseMatches {
@@ -179,8 +180,8 @@ pub(crate) fn false_matches(
     FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }
 }
 
-/// Calls `pair` with all pairs of fingerprints in which a look-up with the keys of one finds the other, the
-/// older one first.
+/// Calls `pair` for all pairs of fingerprints in which a look-up with the keys of the later one finds the
+/// earlier one. The first argument is the number of the earlier one.
 pub(crate) fn sharing_a_key(
     prints: &[Option<Box<[u8]>>],
     detector: &dyn Detector,

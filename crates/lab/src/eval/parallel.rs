@@ -6,16 +6,16 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Number of items that a thread takes at a time if there are many.
+/// Maximum number of items that a thread takes at a time.
 const CHUNK: usize = 8;
 
-/// Threads for an evaluation.
+/// The threads for an evaluation.
 pub(crate) struct Workers {
     threads: usize,
 }
 
 impl Workers {
-    /// Creates `threads` threads, at least one.
+    /// Returns workers that use `threads` threads, or one if that is 0.
     #[must_use]
     pub(crate) fn new(threads: usize) -> Self {
         Self { threads: threads.max(1) }

@@ -18,7 +18,7 @@ pub(crate) struct Recall {
     pub condition: Condition,
     /// Share of the texts that the detector calls near to their changed version.
     pub recall: Estimate,
-    /// Distances between texts and their changed versions, for those with fingerprints.
+    /// Comparisons of texts with their changed versions, if both have fingerprints.
     #[serde(skip)]
     pub compared: Vec<Compared>,
 }

@@ -1,10 +1,9 @@
-//! Recommends a detector for the evaluated pages, with reasons, as far as the figures of the report support
-//! it.
+//! Recommends a detector for the evaluated pages, with reasons, if the figures of the report support one.
 //!
 //! If the pages are labelled, the F1 of their stream decides. Otherwise the number of texts that are
-//! recognised after 5 % of them were rewritten decides. Detectors whose 95 % intervals overlap that of the
-//! best one are considered equal. Among them, the one with the fewest wrong verdicts is recommended, since
-//! users delete pages because of a verdict.
+//! recognised after 5 % of each was rewritten decides. Detectors whose 95 % intervals overlap that of the
+//! best one are considered equal. Among them, the one with the smallest share of wrong verdicts is
+//! recommended, because users delete pages that a verdict calls duplicates.
 
 use serde::Serialize;
 
@@ -18,26 +17,28 @@ use leitong_fingerprint::detectors::BASELINES;
 pub(crate) struct Recommendation {
     /// Recommended detector, if the figures support one.
     pub detector: Option<String>,
-    /// Other detectors that are considered equal to it.
+    /// Other detectors that are considered equal to the recommended one.
     pub not_told_apart: Vec<String>,
-    /// Distance with its highest F1, if that is clearly better than the configured threshold.
+    /// Distance at which the recommended detector has its highest F1, if this F1 is clearly higher than at
+    /// the configured threshold.
     pub threshold: Option<f64>,
     /// Reasons, in sentences.
     pub why: Vec<String>,
 }
 
-/// Number of labelled duplicates, or texts, below which a recommendation is not reliable.
+/// Minimum number of labelled duplicates, or of texts, for a reliable recommendation.
 const FEW: u32 = 50;
-/// Largest acceptable share of new pages that are called duplicates by mistake, with a million centroids.
+/// Maximum acceptable share of new pages that are called duplicates by mistake, with a million centroids.
 const FALSE_MAX: f64 = 0.01;
-/// Gain in F1 from which another threshold is recommended.
+/// Gain in F1 above which another threshold is recommended.
 const CLEARLY: f64 = 0.01;
 
 /// A detector with the figure that decides.
 struct Candidate<'a> {
     report: &'a DetectorReport,
     figure: Estimate,
-    /// Wrong share of its duplicate verdicts, or of the unrelated pairs.
+    /// Share of its duplicate verdicts that are wrong or, without labels, of the unrelated pairs that it
+    /// calls near.
     wrong: f64,
 }
 
@@ -110,8 +111,8 @@ fn false_share(report: &DetectorReport) -> f64 {
     if found.is_bound { 0.0 } else { 1.0 - (-found.per_pair * 1e6).exp() }
 }
 
-/// Returns a threshold that does clearly better on the pairs than the configured one, if there is any, and
-/// adds the reason.
+/// Returns a threshold that does clearly better on the pairs than the configured one, if there is any. Adds a
+/// sentence for or against a change to `why`.
 fn threshold(report: &DetectorReport, why: &mut Vec<String>) -> Option<f64> {
     let distances = &report.distances;
     if distances.related == 0 || distances.unrelated == 0 {

@@ -103,7 +103,7 @@ fn labelled_stream(report: &Report, out: &mut String) {
     labelled_streams(scores, "detector", out);
 }
 
-/// Appends a table with a row for each name and score. `named`: what the names are.
+/// Appends a table with a row for each name and score. `named` is the heading of the column of names.
 pub(crate) fn labelled_streams<'s>(
     scores: impl Iterator<Item = (&'s str, &'s StreamScore)>,
     named: &str,

@@ -1,8 +1,8 @@
 //! Clusters labelled pages in their order, and counts the right verdicts.
 //!
 //! A duplicate verdict is right if its centroid is in the page's own cluster. Precision = right ÷ all
-//! duplicate verdicts on scored pages. Recall = right ones on `dup` pages ÷ `dup` pages. Intervals draw whole
-//! clusters, since the results of their pages depend on each other.
+//! duplicate verdicts on scored pages. Recall = right ones on `dup` pages ÷ `dup` pages. The samples for the
+//! intervals consist of whole clusters, because the results of pages in a cluster depend on each other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ pub struct StreamScore {
     pub(crate) wrong: u32,
     /// Number of duplicates without a right verdict.
     pub(crate) missed: u32,
-    /// Number of pages with too little text.
+    /// Number of undecidable pages.
     pub(crate) undecidable: u32,
     /// Number of clusters at the end.
     pub(crate) centroids: usize,
 }
 
-/// Compares verdicts with labels, and counts by gold cluster.
+/// Counts right, wrong and missed verdicts by gold cluster, which is the cluster in a page's label.
 #[derive(Default)]
 pub(super) struct Tally<'l> {
     /// For each gold cluster, the number of right, wrong and missed verdicts.
@@ -45,8 +45,8 @@ pub(super) struct Tally<'l> {
 }
 
 impl<'l> Tally<'l> {
-    /// Adds the verdict on a page. `joined`: `None` for a verdict that is not a duplicate, otherwise the gold cluster of
-    /// the canonical page, if that has one.
+    /// Adds the verdict on a page. `joined` is `None` if the verdict is not a duplicate. Otherwise it is the
+    /// gold cluster of the canonical page, if that page has one.
     pub(super) fn add(&mut self, label: &'l Label, joined: Option<Option<&str>>, undecidable: bool) {
         if label.kind == LabelKind::Ambiguous {
             return;
@@ -59,7 +59,7 @@ impl<'l> Tally<'l> {
         self.undecidable += u32::from(undecidable);
     }
 
-    /// Computes the figures. `seed`: for the intervals.
+    /// Computes the scores. `seed` determines the samples for the intervals.
     pub(super) fn score(self, centroids: usize, seed: u64) -> StreamScore {
         let counts: Vec<[u32; 3]> = self.clusters.into_values().collect();
         let [precision, recall, f1] = estimate(&counts, seed, |[right, wrong, missed]| {

@@ -1,4 +1,4 @@
-//! Draws charts as SVG text, without scripts and resources from elsewhere.
+//! Draws charts as SVG text, without scripts or external resources.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ pub(super) struct Axes<'a> {
     pub(super) y: &'a str,
     /// Largest value of x.
     pub(super) x_max: f64,
-    /// True if x is in percent.
+    /// True to label the x axis in percent.
     pub(super) percent: bool,
 }
 

@@ -13,18 +13,19 @@ use super::stream::{StreamScore, Tally};
 use crate::pages::Label;
 use leitong_cluster::verdict::Kind;
 
-/// A verdict as `leitong dedup` writes it, reduced to what is scored. Other fields are ignored.
+/// A verdict as `leitong dedup` writes it, reduced to the fields that scoring needs. Other fields are
+/// ignored.
 #[derive(Debug, Clone, Deserialize)]
 pub struct GivenVerdict {
-    /// The page that is judged.
+    /// Id of the judged page.
     pub(crate) page_id: String,
     /// The kind of the verdict.
     pub(crate) kind: Kind,
-    /// The page that a duplicate is a copy of.
+    /// Id of the page of which a duplicate is a copy.
     pub(crate) canonical_page_id: Option<String>,
 }
 
-/// Why verdicts cannot be scored.
+/// The reason why verdicts cannot be scored.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Misfit {
     /// Two pages share an id.
@@ -49,7 +50,8 @@ pub enum Misfit {
 }
 
 impl StreamScore {
-    /// Scores `verdicts` on `pages`, which are given by id and label. `seed`: for the intervals.
+    /// Scores `verdicts` on `pages`, which are given by id and label. `seed` determines the samples for the
+    /// intervals.
     ///
     /// # Errors
     /// [`Misfit`] unless there is exactly one verdict for each page.

@@ -24,7 +24,7 @@ impl Body {
         }
     }
 
-    /// Returns the number of characters in a share of the text, at least one.
+    /// Returns `share` of the text as a number of characters, at least one.
     pub(super) fn part(&self, share: f64) -> usize {
         ((self.chars as f64 * share).round() as usize).max(1)
     }
@@ -51,8 +51,8 @@ impl Body {
     }
 }
 
-/// Changes sentences in random order until a share of the text is changed. `change` takes a sentence, and the
-/// number of its characters that are still to be changed.
+/// Changes sentences in random order until a share of the text is changed. `change` takes a sentence and the
+/// number of its characters to change.
 pub(super) fn change_sentences(
     body: &mut Body,
     share: f64,

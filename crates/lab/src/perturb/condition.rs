@@ -25,9 +25,9 @@ pub(crate) enum Family {
     ParagraphsMoved,
     /// Only a run of sentences is kept.
     Excerpt,
-    /// Other texts are added before and after it.
+    /// Other texts are added before and after the text.
     Merged,
-    /// Lines of navigation and footers are added around it. `furniture` is its old name.
+    /// Lines of navigation and footers are added around the text. `furniture` is the old name of this change.
     #[serde(alias = "furniture")]
     Boilerplate,
     /// The headline is replaced, and a line with date and editor is added.

@@ -1,7 +1,7 @@
 //! Changes texts in the ways in which near-duplicates arise, with a seeded random number generator.
 //!
-//! Shares refer to the characters of the text. Added text comes from *donors*, which are sentences of other
-//! texts (paper 002 uses 50 other texts).
+//! Shares are shares of the text's characters or, if sentences or paragraphs are moved, of their number.
+//! Added text comes from *donors*, which are sentences of other texts (paper 002 uses 50 other texts).
 
 mod body;
 mod boilerplate;
@@ -84,7 +84,7 @@ impl<'a> Perturber<'a> {
         if self.donors.is_empty() {
             return;
         }
-        // Replaces as much of the sentence as is still to be rewritten by the same amount of other sentences.
+        // Replaces `part` characters of the sentence with as many characters of other sentences.
         body::change_sentences(body, share, random, |sentence, part, random| {
             let mut new = String::new();
             while new.chars().count() < part {

@@ -5,7 +5,7 @@ use leitong_base::random::Random;
 /// Words, and the words that can replace them.
 pub(super) struct Synonyms {
     words: aho_corasick::AhoCorasick,
-    /// For each word, the other words of its line.
+    /// For each word, the other words in its line.
     replacements: Vec<Vec<String>>,
 }
 
@@ -36,7 +36,8 @@ impl Synonyms {
         Ok(Self { words, replacements })
     }
 
-    /// Replaces words that make up this share of `text`, as far as there are words with synonyms.
+    /// Replaces randomly chosen words by synonyms until the replaced words make up `share` of the bytes of
+    /// `text`, or until no word with a synonym is left.
     pub(super) fn replace(&self, text: &str, share: f64, random: &mut Random) -> String {
         let mut found: Vec<_> = self.words.find_iter(text).collect();
         random.shuffle(&mut found);

@@ -12,7 +12,7 @@ pub(crate) struct Labelled {
 /// The effect of a threshold on the pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Point {
-    /// Largest distance of near pairs.
+    /// Largest distance at which a pair is called near.
     pub distance: u32,
     /// Share of related pairs among those called near.
     pub precision: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// Returns the harmonic mean of both.
+    /// Returns the harmonic mean of precision and recall.
     #[must_use]
     pub(crate) fn f1(&self) -> f64 {
         let sum = self.precision + self.recall;
@@ -47,9 +47,9 @@ pub(crate) fn curve(pairs: &mut [Labelled]) -> Vec<Point> {
     curve
 }
 
-/// Returns the threshold with the highest recall among those that reach `precision`, and the smallest such
-/// threshold. If none reaches it, returns the one with the best F1. `None` if no related pair is near at any
-/// threshold.
+/// Returns the threshold with the highest recall among those that reach `precision`. If none reaches it,
+/// returns the threshold with the highest F1. Among equally good thresholds, returns the smallest. `None` if
+/// no related pair is near at any threshold.
 #[must_use]
 pub(crate) fn suggest(curve: &[Point], precision: f64) -> Option<Point> {
     let found = |point: &&Point| point.recall > 0.0;

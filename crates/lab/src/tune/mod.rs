@@ -14,7 +14,7 @@ use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::BASELINES;
 use leitong_text::segment::Segmenter;
 
-/// Number of pairs of each kind below which a suggestion is not reliable.
+/// Minimum number of pairs of each kind for a reliable suggestion.
 const PAIRS_MIN: usize = 20;
 
 /// A pair of pages with a label.
@@ -48,8 +48,8 @@ impl<'a> Tuner<'a> {
         Self { pages, detector: &*evaluated[0].detector, prints }
     }
 
-    /// Returns the pairs closest to the threshold, from both sides: the most distant ones that the detector calls
-    /// near, and the least distant ones that it does not.
+    /// Returns up to `count` pairs that are closest to the threshold, half of them from each side: the most
+    /// distant pairs that the detector calls near, and the least distant ones that it does not.
     #[must_use]
     pub fn boundary_pairs(&self, count: usize, seed: u64) -> Vec<(usize, usize)> {
         let Self { prints, detector, .. } = self;
