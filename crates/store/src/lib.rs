@@ -1,7 +1,7 @@
 //! Centroid tables on disk.
 //!
-//! [`blocks`] keep old centroids in immutable files that are merged as they grow and expire; [`snapshot`] saves and
-//! loads whole tables, alone or restored from the changelog of a worker.
+//! [`blocks`] keeps old centroids in immutable files, and merges the files of their keys; [`snapshot`] saves
+//! and loads whole tables, including those that workers restore from a changelog.
 
 #[cfg(test)]
 #[path = "../../../tests/common/stub_detector.rs"]

@@ -1,16 +1,16 @@
-//! The file with the centroids of a block: the parts that are compared, and the parts that only duplicates
-//! read.
+//! The file with the centroids of a block: the parts that look-ups compare, and the parts that are read only
+//! for duplicates.
 //!
 //! ```text
 //! group 0: hot │ cold │ group 1: hot │ cold │ … │ corpora │ index │ texts │ footer
 //! ```
-//! Centroids whose numbers divided by [`GROUP`] are equal form a group. *Hot* has the corpus of each centroid
-//! and the part of its fingerprint that look-ups compare. *Cold* is compressed; it has the rest of the
+//! A group has the centroids with [`GROUP`] consecutive numbers. *Hot* has the corpus of each centroid and
+//! the part of its fingerprint that look-ups compare. *Cold* is compressed; it has the rest of the
 //! fingerprint, offset and time of founding, digest, page id and url. The index has the beginning of each
-//! group and takes 8 bytes of memory per group. A corpus is a number; `corpora` has its name and fingerprint
-//! hash, which are also in memory. *Texts* are those of pages that had joined clusters when the block was
-//! full, and that are in no earlier block. Their clusters are not younger than the block, so they expire with
-//! it.
+//! group and takes 8 bytes of memory per group. In a group, a corpus is a number; `corpora` has its name and
+//! fingerprint hash, which are also in memory. *Texts* are those of pages that had joined clusters when the
+//! block was full, except the texts in earlier blocks. Their clusters are not younger than the block, so the
+//! texts expire with the block at the latest.
 //!
 //! Cost: one read for the compared parts, and one more for the centroid itself.
 
@@ -26,17 +26,18 @@ use leitong_base::record::Timestamp;
 use leitong_base::varint::{push_varint, take_varint};
 use leitong_cluster::{Centroid, SeenText, SeenTexts};
 
-/// Number of centroids that are read at once: some 2.5 KB of compared parts with `simhash`.
+/// Number of centroids in a group, which is read at once: some 2.5 KB of compared parts with `simhash`.
 pub(super) const GROUP: u64 = 32;
 /// Level of zstd. Higher levels take several times as long and save only a few bytes.
 const LEVEL: i32 = 1;
 const NEVER: &str = "memory for zstd, at a level that exists";
-/// Number of bits of an index entry for the length of the hot part; the other bits are its beginning.
+/// Number of bits of an index entry for the length of the hot part; the other bits are the part's beginning.
 const HOT_BITS: u32 = 24;
-/// Maximum size of a cold part before compression, so a damaged one does not allocate all memory.
+/// Maximum size of a cold part before compression, in bytes. It limits the memory that a damaged part can
+/// allocate.
 const COLD_BYTES_MAX: usize = 1 << 28;
 
-/// Returns the name of the file.
+/// Returns the name of the file of the block that begins with number `first`.
 pub(super) fn name(first: u64) -> String {
     format!("centroids-{first:012}.block")
 }
@@ -51,7 +52,7 @@ pub(super) struct BlockWriter {
     heads: Vec<u8>,
     hot: Vec<u8>,
     cold: Vec<u8>,
-    /// Created once per block. One per group took 2 % of the time of all insertions.
+    /// Created once per block. A compressor per group took 2 % of the time of all insertions.
     compressor: Compressor<'static>,
     index: Vec<u64>,
 }
@@ -124,7 +125,7 @@ impl BlockWriter {
     }
 
     fn corpus_id(&mut self, name: &str, fingerprint_hash: u64) -> u64 {
-        // Mostly it is the corpus of the last centroid.
+        // Mostly it is the newest corpus.
         if let Some((last, hash)) = self.corpora.last()
             && (&**last, *hash) == (name, fingerprint_hash)
         {
@@ -167,7 +168,7 @@ pub(super) struct Block {
     corpora: Box<[(Box<str>, u64)]>,
     index: Box<[u64]>,
     groups_end: u64,
-    /// Beginning and end of the texts.
+    /// Beginning and end of the texts in the file.
     texts: (u64, u64),
 }
 
@@ -254,14 +255,14 @@ impl Block {
             .ok_or_else(|| self.reader.damaged(at, "a group is broken"))
     }
 
-    /// Announces that [`Self::hot`] will be called soon.
+    /// Prefetches the part that [`Self::hot`] reads.
     pub(super) fn will_need_hot(&self, number: u64) {
         if let Ok((at, length)) = self.place(number) {
             self.reader.will_need(at, length);
         }
     }
 
-    /// Reads the cold parts of that group.
+    /// Reads the cold parts of the group of the centroid with this number.
     pub(super) fn cold(&self, number: u64) -> Result<Vec<Cold>, BlockError> {
         let (at, length) = self.place(number)?;
         let at = at + length as u64;
@@ -277,7 +278,8 @@ impl Block {
         parse().ok_or_else(|| self.reader.damaged(at, "a group is broken"))
     }
 
-    /// Reads the centroids of the group whose first number this is, each with its corpus.
+    /// Reads the centroids of the group of the centroid with this number, each with the name and fingerprint
+    /// hash of its corpus.
     pub(super) fn group(&self, number: u64) -> Result<Vec<(&str, u64, Centroid)>, BlockError> {
         let (hot, cold) = (self.hot(number)?, self.cold(number)?);
         let whole = cold.into_iter().enumerate().filter_map(|(at, cold)| {
@@ -304,7 +306,7 @@ impl Block {
         Ok(self.reader.bytes())
     }
 
-    /// Returns the first number of each group.
+    /// Returns the number of the first centroid of each group.
     pub(super) fn groups(&self) -> impl Iterator<Item = u64> + use<> {
         let first = self.first;
         (first / GROUP..self.end.div_ceil(GROUP)).map(move |group| (group * GROUP).max(first))
@@ -332,7 +334,7 @@ impl Block {
 }
 
 impl Hot {
-    /// Returns corpus and compared part of one centroid.
+    /// Returns corpus and compared part of the centroid at place `at` of the group.
     pub(super) fn get(&self, at: usize) -> Option<(usize, &[u8])> {
         let (corpus, start, end) = *self.heads.get(at)?;
         Some((corpus, &self.bytes[start..end]))

@@ -1,13 +1,13 @@
 //! Reads whole files in the background, so damage is found before a look-up reads it.
 //!
 //! Opening a file compares the checksums of footer and index. This module compares all others, part by part,
-//! as `leitong table verify` does, at the rate that [`StoreOptions::check_bytes_per_second`] sets. It starts
-//! again a day after its last start. Damage makes the store [fail](Shared::fail), as if a look-up had read
-//! it: from then on nothing is decided.
+//! as `leitong table verify` does, at the rate that [`StoreOptions::check_bytes_per_second`] sets. A pass
+//! starts at the earliest a day after the last one started. Damage makes the store [fail](Shared::fail), as
+//! if a look-up had read the damaged part: from then on nothing is decided.
 //!
-//! Files are read through the system's cache and not removed from it afterwards. Pages that are read once are
-//! evicted before those that look-ups read again and again; removing the files would remove those as well.
-//! Cost: one thread that mostly waits, and 0.1 ms of one core per megabyte.
+//! Files are read through the system's cache and not removed from it afterwards. The system evicts pages that
+//! were read once before pages that look-ups read repeatedly; removing the files from the cache would remove
+//! these pages too. Cost: one thread that mostly waits, and 0.1 ms of one core per megabyte.
 //!
 //! [`StoreOptions::check_bytes_per_second`]: super::StoreOptions::check_bytes_per_second
 
@@ -39,7 +39,7 @@ pub(super) fn check_all(shared: &Shared, bytes_per_second: u64) {
 fn check_once(shared: &Shared, bytes_per_second: u64) -> bool {
     let view = shared.view();
     let files = view.blocks.len() + view.runs.len();
-    // Starts at a random file: a process may be restarted more often than a pass takes.
+    // Starts at a random file, because the process may be restarted before a pass ends.
     let first = Seed::default().place(0) as usize;
     let mut pace = Pace { shared, bytes_per_second, began: Instant::now(), bytes: 0, told: 0, goes_on: true };
     for number in 0..files {

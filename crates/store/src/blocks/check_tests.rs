@@ -1,4 +1,4 @@
-//! Checksums that are compared in the background.
+//! Tests of the comparison of checksums in the background.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,8 @@ fn checking() -> StoreOptions {
     StoreOptions { check_bytes_per_second: 1 << 40, ..tiny() }
 }
 
-/// The next operation fails, although it reads no damaged file, and names the file, of either kind.
+/// The next operation fails and names the damaged file, although it does not read this file. Both kinds of
+/// files are checked.
 #[test]
 fn damage_is_found_that_no_look_up_meets() {
     let (detector, expiry, folder) = (coloured(), ExpiryConfig::default(), SimFolder::default());

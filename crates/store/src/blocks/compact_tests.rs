@@ -28,8 +28,8 @@ fn compact(disk: &mut OnDisk) -> Saved {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Runs may be merged at any time, also while the store merges. The decisions are the same, and there are
-    /// as few runs as the maximum length allows.
+    /// Runs may be merged at any time, also if the store merges runs by itself. The decisions are the same,
+    /// and there are as few runs as the maximum length allows.
     #[test]
     fn decides_the_same_after_it_was_compacted(
         records in events(700), expiry in expiry(), batch in 10..80_usize, every in 1..6_usize, by_itself in any::<bool>(),
@@ -45,7 +45,8 @@ proptest! {
                 let saved = compact(&mut disk);
                 prop_assert!(saved.manifest.is_dense(), "{:?}", saved.manifest);
                 let numbers = saved.manifest.end - saved.manifest.blocks.first().map_or(saved.manifest.end, |block| block.0);
-                // Two neighbours that are too long for one run together have more than that.
+                // Two neighbouring runs that are too long for one run have more than `span_max` numbers
+                // together.
                 let most = numbers / (options.span_max / 2) * 2 + 1;
                 prop_assert!(saved.manifest.runs.len() as u64 <= most, "{:?}", saved.manifest);
                 saved.manifest.verify(&*files, |name, result| assert!(result.is_ok(), "{name}: {result:?}"));

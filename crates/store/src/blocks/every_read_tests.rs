@@ -1,9 +1,8 @@
-//! One read fails, at any point of a long run.
+//! Tests in which one read fails, at any point of a long stream of pages.
 //!
 //! A caller that forgot to check whether the last look-up had read all centroids gave a wrong verdict, and
-//! nobody noticed. Here each read of a run fails once, and reading works again afterwards. Every answer has
-//! to be that of a table in memory, or an error. After the first error nothing is answered, saved or
-//! committed.
+//! nobody noticed. Here each read fails once, and later reads succeed again. Every answer has to be that of a
+//! table in memory, or an error. After the first error nothing is answered, saved or committed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +52,7 @@ fn cluster_id(decision: &Decision) -> Option<leitong_cluster::ClusterId> {
     }
 }
 
-/// A table as it was saved before some pages, and the answers of a table in memory from there on.
+/// A table as it was saved before some pages, and the answers of a table in memory to these pages.
 struct Step {
     folder: SimFolder,
     saved: Saved,
@@ -61,7 +60,7 @@ struct Step {
     expected: Vec<Result<String, TableFault>>,
 }
 
-/// Returns a run with expiry, merges and restarts, and a saved table before each batch.
+/// Decides on a stream in batches, with expiry, merges and restarts. Returns a step for each batch.
 fn steps(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Vec<Step> {
     let (folder, records) = (SimFolder::default(), stream(450));
     let mut memory = in_memory(detector, expiry);
@@ -107,7 +106,7 @@ fn nothing_gets_out(
     assert!(disk.clusterer.take_new().is_empty() && disk.clusterer.take_new_texts().is_empty());
 }
 
-/// Returns the number of files that a saved table or checkpoint consists of.
+/// Returns the number of files in a folder and its subfolders, without locks.
 fn saved_files(folder: &Path) -> usize {
     let names = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a name").path());
     names
@@ -132,12 +131,12 @@ fn after_a_failed_read_nothing_is_answered_saved_or_committed() {
     let steps = steps(&detector, &expiry);
     let (mut failed, mut refused, mut borne) = (0, 0, 0);
     for (number, step) in steps.iter().enumerate() {
-        // The next batch as well, because a failure may show late.
+        // The next batch is decided on as well, because a failure may show late.
         let next = steps.get(number + 1);
         for read in 0.. {
             let folder = step.folder.copy();
             folder.fail_read(read);
-            // Some with threads, which seal and merge at other times and read in another order.
+            // Some tables use threads, which seal and merge at other times and read in another order.
             let options = if read % 16 == 15 { StoreOptions { readers: 2, ..tiny() } } else { tiny() };
             let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, options, &step.saved);
             let Ok(mut disk) = opened else {
@@ -158,7 +157,7 @@ fn after_a_failed_read_nothing_is_answered_saved_or_committed() {
             let was_read = folder.reads() > read;
             match &fault {
                 Some(fault) => nothing_gets_out(&mut disk, fault, &folder, &real, &settings),
-                // If a block cannot be read after it was written, or a merge fails, it is tried again.
+                // If a block cannot be read after it was written, or a merge fails, the store tries again.
                 None if was_read => borne += 1,
                 None => break,
             }

@@ -64,8 +64,8 @@ fn a_file_that_cannot_be_read_fails_the_decision() {
     assert!(fault.to_string().contains("cannot read") && fault.is_unreadable(), "{fault}");
 }
 
-/// The disk has no room for the longest runs. They stay unmerged and look-ups still find their keys. Merging
-/// is retried at growing intervals, and succeeds once there is room.
+/// The disk has no room for longer runs, so the shorter ones stay unmerged, and look-ups still find their
+/// keys. Merging is retried at growing intervals, and succeeds once there is room.
 #[test]
 fn runs_that_find_no_room_stay_as_they_are() {
     let (detector, expiry) = (coloured(), ExpiryConfig::default());
@@ -91,7 +91,8 @@ fn runs_that_find_no_room_stay_as_they_are() {
     decide_until(&mut disk, 20);
     assert_eq!(disk.store.counts(), (20, 5), "runs of four blocks are merged still");
     let refused = folder.refused();
-    // From the second run of four blocks on, a merge of two is due, and is tried with every second block.
+    // From the second run of four blocks on, a merge of two such runs is due, and is tried with every second
+    // block.
     assert!((1..=7).contains(&refused), "tried {refused} times");
     assert!(folder.all_names().len() <= 25, "nothing is left of what failed: {:?}", folder.all_names());
     folder.set_file_room(None);

@@ -1,5 +1,5 @@
-//! The operations that the store needs from its folder. They are few. A test can therefore replace the
-//! folder by a disk that is full, fails, or loses what was not synced.
+//! The operations that the store needs from its folder. They are few, so a test can replace the folder by a
+//! simulated disk that is full, fails, or loses data that was not synced.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -34,7 +34,7 @@ pub trait Files: Send + Sync {
     /// Syncs all file names to disk.
     ///
     /// # Errors
-    /// After an error they may or may not be on disk.
+    /// After an error the names may or may not be on disk.
     fn sync(&self) -> io::Result<()>;
     /// Returns the names of all files.
     ///
@@ -43,10 +43,10 @@ pub trait Files: Send + Sync {
     fn names(&self) -> io::Result<Vec<String>>;
     /// Returns the path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
-    /// Moves all files out of the way, replacing those that were moved before. Returns their new folder.
+    /// Moves all files to another folder, replacing those that an earlier call moved. Returns that folder.
     ///
     /// # Errors
-    /// After an error they may have been moved or not.
+    /// After an error the files may or may not have been moved.
     fn set_aside(&self) -> io::Result<PathBuf>;
 }
 
@@ -55,12 +55,12 @@ pub trait Output: Send {
     /// Appends all of these bytes.
     ///
     /// # Errors
-    /// After an error the file may have some of them.
+    /// After an error the file may have some of the bytes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Syncs the contents to disk.
     ///
     /// # Errors
-    /// After an error they may or may not be on disk.
+    /// After an error the contents may or may not be on disk.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -80,8 +80,8 @@ pub trait Input: Send + Sync {
     fn bytes(&self) -> io::Result<u64>;
 }
 
-/// Creates the folder `path` and the missing ones above it. Each new folder is synced into its parent, so
-/// that what is later written there does not disappear with the folder's name after a power failure.
+/// Creates the folder `path` and the missing ones above it. Each new folder's name is synced. Otherwise files
+/// that are written there later could disappear with the folder's name after a power failure.
 ///
 /// # Errors
 /// The operating system's error.
@@ -103,7 +103,7 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Held as long as the folder is in use.
+    /// A lock that is held until the folder is dropped.
     _lock: Option<File>,
 }
 
@@ -117,7 +117,7 @@ impl Folder {
         Ok(Self { path: path.to_owned(), _lock: None })
     }
 
-    /// Opens the folder in the same way, with a lock that is released when the folder is dropped.
+    /// Opens the folder like [`Self::open`], and holds `lock` until the folder is dropped.
     ///
     /// # Errors
     /// The folder cannot be created.

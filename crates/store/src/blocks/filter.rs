@@ -1,5 +1,5 @@
 //! A set of keys in seven to nine bits each. It has every key that was inserted, and seems to have one in 64
-//! to 256 of the others.
+//! to 256 of all other keys.
 //!
 //! A binary fuse filter (Graf & Lemire 2022): a key's hash names three places in three neighbouring segments
 //! of one array, and the XOR of these places is the last bits of the hash. The filter is filled by peeling: a
@@ -38,8 +38,9 @@ pub(super) struct Filter {
 #[derive(Default)]
 pub(super) struct FilterBuilder {
     hashes: Vec<u64>,
-    /// For each place, the number of hashes that have it, and the XOR of these hashes.
+    /// For each place, the number of hashes that have it.
     counts: Vec<u8>,
+    /// For each place, the XOR of the hashes that have it.
     all: Vec<u64>,
     /// The places that only one hash has.
     alone: Vec<u32>,
@@ -48,7 +49,7 @@ pub(super) struct FilterBuilder {
 }
 
 impl FilterBuilder {
-    /// Builds the filter of these keys, which are distinct.
+    /// Builds the filter of these keys, which must be distinct.
     pub(super) fn filter_of(&mut self, keys: &[u64], place_bits: PlaceBits) -> Filter {
         let mut filter = Filter { seed: 0, segment_bits: 0, segments: 0, place_bits, places: Box::default() };
         if keys.is_empty() {
@@ -93,7 +94,7 @@ impl FilterBuilder {
         }
     }
 
-    /// Orders the hashes. Returns `None` if there is no such order.
+    /// Fills `order`. Returns `None` if the hashes cannot be ordered in that way.
     fn peel(&mut self, filter: &Filter) -> Option<()> {
         let Self { hashes, counts, all, alone, order } = self;
         counts.clear();
@@ -186,7 +187,7 @@ impl Filter {
         (self.len() * u64::from(self.place_bits.0)).div_ceil(8)
     }
 
-    /// Returns the number of places that the other fields imply.
+    /// Returns the number of places, computed from the other fields.
     fn len(&self) -> u64 {
         (u64::from(self.segments) + 2) << self.segment_bits
     }

@@ -1,9 +1,9 @@
 //! The keys of a fingerprint, as they are stored on disk.
 //!
-//! One run has keys of several corpora. They are mixed with a number that depends only on the corpus' name
-//! and fingerprint hash, so keys of two corpora are seldom equal. If they are, comparing the corpora keeps
-//! them apart. Keys are spread over all 64 bits, since filters and pages are chosen by their first bits. The
-//! last bit shows if the key is [wide](WIDE_KEY).
+//! One run has keys of several corpora. Each key is mixed with a number that depends only on the corpus' name
+//! and fingerprint hash, so keys of two corpora are seldom equal. If two are equal, a look-up still tells
+//! them apart, because it compares the corpora. Keys are spread over all 64 bits, since filters and pages are
+//! chosen by their first bits. The last bit shows if the key is [wide](WIDE_KEY).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -11,7 +11,7 @@ use leitong_base::mix::mix;
 use leitong_cluster::{Purpose, Query};
 use leitong_fingerprint::{Detector, WIDE_KEY};
 
-/// The keys of a fingerprint, and its second key, or 0 if there is none.
+/// The keys of a fingerprint, and its second key, which is 0 if there is none.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     pub(super) keys: Vec<u64>,
@@ -23,8 +23,8 @@ pub(super) fn is_wide(key: u64) -> bool {
     key & 1 == 1
 }
 
-/// Returns the key of the centroid whose text has this [key](leitong_cluster::SeenText::key_of). Nobody who writes
-/// pages knows the table's id, so nobody can make many texts that share one key.
+/// Returns the key on disk for centroids whose text has this [key](leitong_cluster::SeenText::key_of).
+/// Authors of pages do not know the table's id, so they cannot make many texts that share one key on disk.
 pub(super) fn key_of_text(table_id: u64, key: u128) -> u64 {
     mix(key as u64 ^ mix((key >> 64) as u64 ^ mix(table_id))) & !1
 }

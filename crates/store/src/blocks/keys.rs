@@ -3,10 +3,11 @@
 //! ```text
 //! count │ bytes of a key │ bytes of a number │ second keys │ first key │ keys │ numbers │ which │ second keys
 //! ```
-//! A page is 4 KiB with its checksum. Its keys are stored as differences to the first one. Keys have one
-//! length per page, that of the greatest, and so do the centroids' numbers in their run; so a key is found by
-//! bisection. If very many centroids have one key, their [second keys](leitong_fingerprint::SecondKey)
-//! follow, after one bit per entry that shows if the entry has one. An entry takes about ten bytes.
+//! A page is 4 KiB with its checksum. Its keys are stored as differences to the first one. On one page, all
+//! keys have the length of the greatest key, and all numbers of centroids have the length of the greatest
+//! number; so a key is found by bisection. If very many centroids have one key, `which` has one bit per entry
+//! that shows if the entry has a second key, and the [second keys](leitong_fingerprint::SecondKey) follow. An
+//! entry takes about ten bytes.
 
 use super::parts::SUM_BYTES;
 
@@ -15,8 +16,8 @@ pub(super) const PAGE_BYTES: usize = 4_096;
 /// Approximate number of entries on a page.
 pub(super) const ENTRIES_ABOUT: usize = 405;
 const BYTES: usize = PAGE_BYTES - SUM_BYTES;
-/// Usable bytes of a page. Numbers are read as eight bytes of which some are masked, so the last number needs
-/// eight bytes to read.
+/// Usable bytes of a page. Numbers are read as eight bytes of which some are masked, so eight bytes must be
+/// left after the last number.
 const ROOM: usize = BYTES - 8;
 const HEAD_BYTES: usize = 2 + 1 + 1 + 2 + 8;
 
@@ -25,9 +26,10 @@ const HEAD_BYTES: usize = 2 + 1 + 1 + 2 + 8;
 pub(super) struct Entry {
     /// The key, mixed with the corpus and spread over 64 bits.
     pub(super) key: u64,
-    /// Number of the centroid, counted from the first one of the run.
+    /// Number of the centroid. Pages and writers of runs count from the run's first centroid; runs return
+    /// numbers of the table.
     pub(super) number: u64,
-    /// Its second key, if it is needed.
+    /// Second key of the centroid, if very many centroids have the key.
     pub(super) second: Option<u64>,
 }
 
@@ -84,7 +86,8 @@ impl OpenPage {
         true
     }
 
-    /// Returns the page and its first key, and empties it; `None` if it has no entries.
+    /// Returns the bytes of the page and its first key, and begins an empty page. Returns `None` if the page
+    /// has no entries.
     pub(super) fn take(&mut self) -> Option<(u64, &[u8])> {
         let first = self.entries.first()?.key;
         let layout = std::mem::take(&mut self.layout);
@@ -110,7 +113,7 @@ impl OpenPage {
     }
 }
 
-/// A page in these bytes, whose checksum was compared.
+/// A page to read. The checksum of its bytes was compared before.
 pub(super) struct Page<'a> {
     bytes: &'a [u8],
     layout: Layout,
@@ -136,7 +139,7 @@ impl<'a> Page<'a> {
         if fits { Self { bytes, layout, first: u64::from_le_bytes(*first) } } else { none }
     }
 
-    /// Returns the entries from the first one with this key, or a greater one, on.
+    /// Returns the entries with this key or a greater one.
     pub(super) fn from(&self, key: u64) -> impl Iterator<Item = Entry> + use<'_, 'a> {
         let (mut low, mut high) = (0, self.layout.count);
         while low < high {

@@ -1,12 +1,12 @@
-//! Queries → the centroids on disk that are near them.
+//! Finds the centroids on disk that are near the queries.
 //!
 //! ```text
 //! keys ─► filters ─► pages of keys ─► numbers ─► compared parts ─► near
 //!         memory     read             sorted     read, group by group
 //! ```
 //! All queries of a batch take one step at a time. Many threads read for a step at once, which keeps the disk
-//! busy, and what several queries need is read once. As in memory, each thread holds at most [`HITS_MAX`]
-//! hits, however many centroids have one key.
+//! busy, and data that several queries need is read once. As in memory, each thread holds at most
+//! [`HITS_MAX`] hits, however many centroids have one key.
 //!
 //! Invariant: a look-up finds what the table in memory would find. Nothing is decided here.
 
@@ -23,7 +23,7 @@ use leitong_fingerprint::{Comparison, Detector};
 
 /// Minimum number of reads or queries for which other threads are used.
 const PARALLEL_MIN: usize = 8;
-/// Number of queries whose filters one thread asks at a time, or of keys that it reads.
+/// Maximum number of queries that one thread looks up in the filters at a time, or of keys that it reads.
 const TOGETHER: usize = 64;
 
 /// The blocks that a look-up searches, and the means to do so.
@@ -35,7 +35,7 @@ pub(super) struct LookUp<'a> {
     /// Threads that read; `None` if the calling thread reads.
     pub(super) pool: Option<&'a ThreadPool>,
     pub(super) reads: &'a Reads,
-    /// The purpose: to find all that may be near, or only equal ones.
+    /// The purpose: to find all centroids that may be near, or only those with an equal fingerprint.
     pub(super) purpose: Purpose,
 }
 
@@ -119,7 +119,8 @@ impl LookUp<'_> {
         Ok(all)
     }
 
-    /// Returns the youngest centroids in these runs whose texts are wanted.
+    /// For each wanted key, finds the youngest centroid in the run that has the query's text. Returns these
+    /// centroids with their queries.
     fn read_texts(&self, wanted: &[Wanted], texts: &[Option<u128>]) -> Result<Vec<(u32, u64)>, BlockError> {
         for Wanted { run, key, .. } in wanted {
             self.view.runs[*run as usize].will_need(*key);
@@ -152,7 +153,7 @@ impl LookUp<'_> {
         Ok(corpus.zip(cold.get(at).map(|cold| cold.text_digest)).map(key))
     }
 
-    /// Works on all `items`, with several threads if there are enough of them.
+    /// Calls `work` with all `items` in chunks, on several threads if there are enough items.
     fn on_all<I: Sync, R: Send>(&self, items: &[I], work: impl Fn(&[I]) -> R + Send + Sync) -> Vec<R> {
         match self.pool {
             Some(pool) if items.len() >= PARALLEL_MIN => {
@@ -183,8 +184,8 @@ impl LookUp<'_> {
         Ok(wanted)
     }
 
-    /// Reads the pages of these keys. Returns the hits that remain to be compared, and the results of earlier ones,
-    /// which were compared because there were too many to hold.
+    /// Reads the pages of these keys. Returns the hits that remain to be compared, and the results of earlier
+    /// hits, which were compared because there were too many to hold.
     fn read_keys<K: Default>(
         &self,
         wanted: &[&[Wanted]],

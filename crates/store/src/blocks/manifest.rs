@@ -1,5 +1,5 @@
-//! The list of blocks and runs that a saved table consists of. It is part of the saved table's one file, so
-//! table and blocks are of the same moment. Files that it does not name do not count.
+//! The list of blocks and runs that a saved table consists of. The list is in the same file as the rest of
+//! the saved table, so both are of the same moment. Files that it does not name do not count.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::run::{self, Run};
 use super::view::View;
 use leitong_cluster::{Centroid, SeenTexts};
 
-/// The blocks of a saved table.
+/// The blocks and runs of a saved table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
-    /// Random id of the table, which every file of it has.
+    /// Random id of the table. Every block and run of the table contains it.
     pub table_id: u64,
     /// Number of the oldest centroid that has not expired.
     pub first: u64,
@@ -28,7 +28,7 @@ pub struct Manifest {
 
 impl Manifest {
     /// Returns true if the blocks follow one another without gaps up to the end, and so do the runs. Then
-    /// every centroid from the first block on is there and can be found.
+    /// every unexpired centroid before `end` is there and can be found.
     #[must_use]
     pub fn is_dense(&self) -> bool {
         let follow = |stretches: &[(u64, u64)]| {
@@ -97,14 +97,14 @@ impl Manifest {
         Ok(())
     }
 
-    /// Returns the names of the files of its blocks and runs.
+    /// Returns the names of the files of all blocks and runs.
     pub(super) fn names(&self) -> BTreeSet<String> {
         let blocks = self.blocks.iter().map(|numbers| block::name(numbers.0));
         blocks.chain(self.runs.iter().map(|numbers| run::name(*numbers))).collect()
     }
 
     /// Deletes the files of blocks and runs that neither the manifest nor `kept` names. An earlier process
-    /// left them when it ended before it saved its table.
+    /// left them if it ended before it saved its table.
     pub(super) fn delete_others(&self, files: &dyn Files, kept: &BTreeSet<String>) -> std::io::Result<()> {
         let known = self.names();
         for name in files.names()? {

@@ -2,7 +2,7 @@
 //!
 //! Only keys are written again; centroids stay where they are. With four runs at a time, a key is written
 //! once for its block and once more each time the table has grown fourfold. So for each centroid, some 190
-//! bytes and its texts are written once, and some 220 bytes at most 1 + log₄(blocks) times.
+//! bytes and its texts are written once, and some 220 bytes of keys at most 1 + log₄(blocks) times.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +17,8 @@ const ENTRIES_AT_ONCE: u64 = 1 << 16;
 
 /// Writes one run with the entries of all `sources`, which are neighbours, oldest first. Entries of centroids
 /// before `first` are left out. `table` is the number of centroids in the table. The run begins with the
-/// first number of the oldest source, or with `begin` if that is greater: no centroid between them has a
-/// block. Returns `None` if `stop` was set meanwhile.
+/// first number of the oldest source, or with `begin` if that is greater: no centroid between these two
+/// numbers has a block. Returns `None` if `stop` was set meanwhile.
 pub(super) fn merge(
     files: &Arc<dyn Files>,
     table_id: u64,
@@ -39,8 +39,7 @@ pub(super) fn merge(
     }
     let mut written = 0_u64;
     loop {
-        // With few runs, looking at all of them is as quick as a heap. Among equal keys the oldest run's come
-        // first, so numbers ascend.
+        // With few runs, looking at all of them is as quick as a heap. Equal keys are ordered by number.
         let least = (0..heads.len()).min_by_key(|at| (heads[*at].entry.key, heads[*at].entry.number));
         let Some(least) = least else { break };
         let entry = heads[least].entry;
@@ -61,12 +60,13 @@ pub(super) fn merge(
 /// The reading position in a run.
 struct Head<'a> {
     run: &'a Run,
-    /// The first entry that was not taken yet.
+    /// The first entry that the merge has not taken yet.
     entry: Entry,
     /// The next page to read.
     page: usize,
-    /// The entries of the page before, and how many of them were taken.
+    /// The entries of the page before, which has `entry`.
     entries: Vec<Entry>,
+    /// The place after `entry` in `entries`.
     at: usize,
 }
 

@@ -1,19 +1,20 @@
-//! Old centroids on disk: sealed blocks, and just enough memory to know which keys they do not have.
+//! Old centroids on disk in sealed blocks, with just enough data in memory to know which keys the blocks do
+//! not have.
 //!
 //! The newest centroids are in the table's memory. When there are enough of them for a block, they are
 //! written in the order of founding: the centroids themselves ([`block`]) and their sorted keys ([`run`]),
 //! each once and sequentially. Runs are [merged](merge), so a look-up has few to search; centroids are not
 //! written again. A whole block is dropped when its newest centroid has expired. Only a [`filter`] over the
-//! keys, seven bits each, and sparse indexes stay in memory. With the 15 keys of the default detector, that
-//! is some 14 bytes per centroid.
+//! keys, some seven bits each, and sparse indexes stay in memory. With the 22 keys of the default detector,
+//! that is some 20 bytes per centroid.
 //!
 //! Invariants, each with a test (`tests.rs`, `tests/local/on_disk.rs`):
 //! * A table with blocks makes the same decisions as the same table in memory.
 //! * Files on disk count only if a saved table names them ([`manifest`]). So after a crash there is the table
 //!   as it was last saved. A file that a saved table names is not changed, and is deleted only after another
 //!   table was saved.
-//! * Every part of a file has a checksum ([`parts`]). It is compared when the part is read, and in the
-//!   [background](check). If a file cannot be read, or its checksum does not match, the operation and all
+//! * Every part of a file has a checksum ([`parts`]). The checksum is compared when the part is read, and in
+//!   the [background](check). If a file cannot be read, or its checksum does not match, the operation and all
 //!   later ones return a [`TableFault`](leitong_cluster::TableFault), and there is no verdict.
 //!
 //! Reasons for this design: `docs/adr/0023-old-centroids-on-disk.md`.
@@ -59,16 +60,17 @@ pub use store::BlockStore;
 /// Settings of a store. No decision depends on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Number of centroids in a block, a multiple of 32. Blocks end at multiples of it.
+    /// Number of centroids in a block, a multiple of 32. Blocks end at numbers that are multiples of this
+    /// one.
     pub block: u64,
     /// Number of runs that are merged into one.
     pub fan: usize,
     /// Maximum number of centroids in a run. A run is dropped when all of its centroids have expired, so this
-    /// bounds the size of expired keys.
+    /// limits the space that expired keys take.
     pub span_max: u64,
     /// Number of threads that read. With 0, the calling thread does all work, which some tests need.
     pub readers: usize,
-    /// Number of centroids that are handed over at once.
+    /// Number of centroids that the table hands over to the store at once.
     pub portion: u64,
     /// Maximum number of centroids that wait in memory to be written if the disk is slow or full.
     pub waiting_max: u64,
@@ -132,7 +134,7 @@ pub enum BlockError {
         /// Format version of this Leitong.
         known: u32,
     },
-    /// An older Leitong wrote the file, under keys that this one does not look for.
+    /// An older Leitong wrote the file, with keys that this version does not look up.
     #[error("{}: format version {found} is older than {known}, and this version of Leitong has other keys; \
              begin with an empty table, or use the version that wrote it", path.display())]
     TooOld {

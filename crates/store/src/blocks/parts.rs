@@ -23,15 +23,15 @@ pub(super) const SUM_BYTES: usize = 8;
 const BUFFER_BYTES: usize = 1 << 20;
 const MAGIC: &[u8; 8] = b"leiblock";
 /// Version of the format. It is raised when an older program could not read the files, or when detectors make
-/// different keys of a fingerprint. Files of another version are refused. 2: keys of passages. 3: pages whose
-/// entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that joined
-/// clusters.
+/// other keys from a fingerprint. Files of another version are refused. Changes: 2: keys of passages. 3:
+/// pages whose entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that
+/// joined clusters.
 pub(super) const FORMAT_VERSION: u32 = 4;
 const FOOTER_BYTES: usize = 8 + 4 + 4 + 8 * (3 + PLACES);
-/// Number of positions in a footer, whose meaning depends on the kind.
+/// Number of positions in a footer. Their meaning depends on the kind of the file.
 pub(super) const PLACES: usize = 5;
 
-/// The contents of a file.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The centroids of a block.
@@ -115,7 +115,7 @@ pub(super) struct PartReader {
 }
 
 impl PartReader {
-    /// Opens the file with this name. It has to be of this kind and hold these numbers.
+    /// Opens the file with this name. It must be of this kind, and for the centroids with these numbers.
     pub(super) fn open(
         files: &dyn Files,
         name: &str,
@@ -169,7 +169,7 @@ impl PartReader {
         }
     }
 
-    /// Announces that `length` bytes from `at` on will be read soon.
+    /// Prefetches `length` bytes from `at` on.
     pub(super) fn will_need(&self, at: u64, length: usize) {
         self.input.will_need(at, length);
     }
@@ -227,7 +227,7 @@ impl Footer {
     }
 }
 
-/// Returns the name of a file that is not complete yet.
+/// Returns the temporary name of a file until it is complete.
 pub(super) fn new_name(name: &str) -> String {
     format!("{name}.new")
 }
@@ -245,7 +245,8 @@ mod tests {
     use super::*;
     use crate::blocks::sim::SimFolder;
 
-    /// Centroids would not be found under keys that are no longer made, so their files are refused.
+    /// Look-ups would not find centroids by keys that detectors no longer make, so such files must be
+    /// refused.
     #[test]
     fn files_of_another_format_are_refused() {
         let files = SimFolder::default();

@@ -1,11 +1,11 @@
-//! The sorted keys of some neighbouring blocks: key → centroids that have it.
+//! The sorted keys of some neighbouring blocks, each with the centroids that have it.
 //!
 //! ```text
 //! page 0 │ page 1 │ … │ filters │ first keys of the pages │ lengths of the filters │ footer
 //! ```
 //! In memory are the first key of each page (8 bytes for some 18 centroids of the default detector) and the
 //! [filters](Filter). Each filter has the keys with the same first bits, about a million. It is read after
-//! [`ASKED_MIN`] look-ups needed it; until then pages are read instead. So a run is opened at once, and a few
+//! [`ASKED_MIN`] look-ups needed it; until then pages are read instead. So a run opens quickly, and a few
 //! look-ups do not read all filters of a large table.
 //!
 //! Cost: for a key that is not there, no read in 63 of 64 to 255 of 256 cases. For a key that is there, one
@@ -21,24 +21,26 @@ use super::filter::{Filter, FilterBuilder, PlaceBits};
 use super::keys::{ENTRIES_ABOUT, Entry, OpenPage, PAGE_BYTES, Page};
 use super::parts::{Footer, Kind, PartReader, PartWriter, SUM_BYTES};
 
-/// Approximate maximum number of keys in a filter. Larger filters take nine bits per key.
+/// Approximate maximum number of keys in a filter. Much smaller filters take more bits per key.
 const FILTER_KEYS: u64 = 1_500_000;
-/// Number of look-ups that read pages before their filter is read. Reading these pages costs about as much as
-/// reading the filter.
+/// Number of look-ups that read pages instead of a filter, before the filter is read. Reading these pages
+/// costs about as much as reading the filter.
 const ASKED_MIN: u32 = 32;
 /// Minimum number of centroids under one key whose second keys are stored with them.
 const SECOND_KEYS_MIN: usize = 64;
-/// Number of pages of one key that are prefetched; the operating system reads further ahead by itself.
+/// Maximum number of pages of one key that are prefetched; the operating system reads further ahead by
+/// itself.
 const PAGES_AHEAD: usize = 4;
 
-/// Returns the name of the file.
+/// Returns the name of the file of the run with these numbers.
 pub(super) fn name((first, end): (u64, u64)) -> String {
     format!("keys-{first:012}-{end:012}.block")
 }
 
 /// Returns the number of bits of a place in the filters of a run with these numbers, in a table of `table`
-/// numbers. The longest runs have nearly all keys, so they get few bits per key. There are few long runs and
-/// many short ones. The short ones would cause more useless reads, and longer places cost them little.
+/// numbers. The longest runs have nearly all keys, so they get few bits per key. Each of the many short runs
+/// would cause as many useless reads as a long one, and more bits cost little there, so the short runs get
+/// more.
 pub(super) fn place_bits(numbers: (u64, u64), table: u64) -> PlaceBits {
     let span = numbers.1 - numbers.0;
     match span.saturating_mul(16) {
@@ -48,7 +50,8 @@ pub(super) fn place_bits(numbers: (u64, u64), table: u64) -> PlaceBits {
     }
 }
 
-/// Returns the second key of the centroid with this number; `None` if the detector has none.
+/// A function that returns the second key of the centroid with a number, or `None` if the detector has no
+/// second keys.
 pub(super) type SecondOf<'a> = &'a dyn Fn(u64) -> Result<Option<u64>, BlockError>;
 
 /// Writes a run.
@@ -64,8 +67,9 @@ pub(super) struct RunWriter<'a> {
     keys: Vec<u64>,
     builder: FilterBuilder,
     filters: Vec<Filter>,
-    /// The entries of the present key while they are fewer than [`SECOND_KEYS_MIN`], and how many the key has.
+    /// The entries of the present key while they are fewer than [`SECOND_KEYS_MIN`].
     group: Vec<Entry>,
+    /// Number of entries of the present key so far.
     group_count: usize,
 }
 
@@ -194,7 +198,7 @@ pub(super) struct Run {
     filter_bits: u32,
 }
 
-/// A filter that is loaded once enough look-ups have asked for it to pay for reading it.
+/// A filter that is read from disk once so many look-ups have needed it that reading it pays.
 struct LazyFilter {
     at: u64,
     length: usize,
@@ -231,7 +235,7 @@ impl Run {
         self.numbers
     }
 
-    /// Returns the number of centroids in that range.
+    /// Returns the number of centroids in the range of [`Self::numbers`].
     pub(super) fn span(&self) -> u64 {
         self.numbers.1 - self.numbers.0
     }
@@ -268,8 +272,8 @@ impl Run {
         Ok(lazy.filter.get_or_init(|| filter).has(key))
     }
 
-    /// Calls `each` with the entries of this key; their numbers are those of the table. Returns how many
-    /// pages were read.
+    /// Calls `each` with the entries of this key, with the numbers that centroids have in the table. Returns
+    /// how many pages were read.
     pub(super) fn entries(&self, key: u64, mut each: impl FnMut(Entry)) -> Result<u64, BlockError> {
         let mut read = 0;
         for page in self.pages_of(key) {
@@ -283,14 +287,14 @@ impl Run {
         Ok(read)
     }
 
-    /// Announces that the entries of this key will be read soon.
+    /// Prefetches the entries of this key.
     pub(super) fn will_need(&self, key: u64) {
         let pages = self.pages_of(key);
         self.reader.will_need((pages.start * PAGE_BYTES) as u64, pages.len().min(PAGES_AHEAD) * PAGE_BYTES);
     }
 
-    /// Replaces `entries` by those of a page, counted from 0; their numbers are those of the table. Returns
-    /// `None` if there is no such page.
+    /// Replaces `entries` by those of page `page`, counted from 0, with the numbers that centroids have in
+    /// the table. Returns `None` if there is no such page.
     pub(super) fn read_page(&self, page: usize, entries: &mut Vec<Entry>) -> Result<Option<()>, BlockError> {
         entries.clear();
         if page == self.firsts.len() {
@@ -330,7 +334,7 @@ impl Run {
                 return Ok(self.reader.bytes());
             }
         }
-        // Filters without any key were not read above.
+        // Reads all filters, because those without any key were not read above.
         for lazy in &self.filters {
             self.reader.part(lazy.at, lazy.length)?;
             if !read(lazy.length as u64) {
@@ -343,7 +347,7 @@ impl Run {
     /// Returns the pages that may have entries of this key: at least one, unless no page of the run can have
     /// any.
     fn pages_of(&self, key: u64) -> Range<usize> {
-        // Entries of the key may begin at the end of the page before the first one that begins with it.
+        // Entries of the key may begin at the end of the page before the first page that begins with the key.
         let from = self.firsts_below(key).saturating_sub(1);
         from..from + self.firsts[from..].iter().take_while(|first| **first <= key).count()
     }

@@ -1,9 +1,9 @@
-//! Centroids, portion by portion → blocks on disk.
+//! Writes centroids to blocks on disk, portion by portion.
 //!
 //! Centroids come in the order of their numbers and are written at once. Only the keys of a block are
-//! collected in memory, 16 bytes each, in heaps of keys with the same first bits, until all are there to be
-//! sorted. A failed write, as on a full disk, loses nothing: the block is started again from the centroids
-//! that are still in the table's memory.
+//! collected in memory, 16 bytes each, in heaps (unsorted lists) of keys with the same first bits, until all
+//! are there to be sorted. A failed write, as on a full disk, loses nothing: the block is started again from
+//! the centroids that are still in the table's memory.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +26,7 @@ pub(super) struct Sealer {
     /// Number of the next centroid.
     next: u64,
     open: Option<Open>,
-    /// The keys of that block by their first bits. The lower half of each entry is the number of its
+    /// The keys of the open block by their first bits. The lower half of each entry is the number of its
     /// centroid, counted from the block's first one. The memory is used again for the next block.
     heaps: Vec<Vec<u128>>,
 }

@@ -31,7 +31,7 @@ pub(super) struct Shared {
     pub(super) stop: AtomicBool,
     /// Number of changes of the view.
     changes: AtomicU64,
-    /// The first error. After it, the store is not used any more.
+    /// The first error. After it, all operations fail.
     fault: OnceLock<TableFault>,
     view: RwLock<Arc<View>>,
     needed: Mutex<Needed>,
@@ -44,8 +44,8 @@ pub(super) struct Shared {
 struct Needed {
     /// Files named by the manifest that was saved last.
     saved: BTreeSet<String>,
-    /// Files named by each later manifest, with its number, in order. It may be on disk although its saving
-    /// was not reported.
+    /// Files named by each later manifest, with the manifest's number, in order. Such a manifest may be on
+    /// disk although the caller has not reported that it was saved.
     saving: VecDeque<(u64, BTreeSet<String>)>,
     /// Number of manifests that were requested.
     manifests: u64,
@@ -77,7 +77,7 @@ pub(super) struct Progress {
     merges_failed: Vec<(u64, u64)>,
     /// Number of threads that look for runs to merge.
     pub(super) mergers: usize,
-    /// The reason why the last write failed, and the end of the table at which it is tried again.
+    /// The reason why the last write failed, and the end of the table at which writing is tried again.
     pub(super) failed: Option<(String, u64)>,
     /// Time per centroid that the last block took until it was written.
     pub(super) pace: Duration,
@@ -151,7 +151,7 @@ impl Shared {
     /// Makes all threads end, and wakes those that wait.
     pub(super) fn close(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        // A thread that has just checked either waits by now or checks again.
+        // With the lock taken, a thread that has just checked either waits by now or checks again.
         drop(self.progress());
         self.tell();
     }
@@ -175,13 +175,13 @@ impl Shared {
     /// Makes all further operations fail with this error, or with the first one if there is one already.
     pub(super) fn fail_with(&self, fault: impl FnOnce() -> TableFault) -> TableFault {
         let fault = self.fault.get_or_init(fault).clone();
-        // A thread that has just checked either waits by now or checks again.
+        // With the lock taken, a thread that has just checked either waits by now or checks again.
         drop(self.progress());
         self.tell();
         fault
     }
 
-    /// Makes an empty store begin with the centroid with this number.
+    /// Makes an empty store begin with the centroid with this number. Other stores do not change.
     pub(super) fn begin_at(&self, number: u64) {
         if self.view().blocks.is_empty() {
             self.change(|view| view.end = number);
@@ -211,8 +211,8 @@ impl Shared {
         self.tell();
     }
 
-    /// Merges some runs if there are enough of one size, or finds that they cannot be merged now. Returns
-    /// false if no merge is needed.
+    /// Tries to merge some runs if there are enough of one length. Returns false if there are not, or if the
+    /// store closes or fails.
     pub(super) fn merge_once(&self) -> bool {
         let StoreOptions { fan, span_max, .. } = self.options;
         let choose = |view: &View, progress: &mut Progress| {
@@ -224,7 +224,8 @@ impl Shared {
         let Some(sources) = self.claim(choose) else { return false };
         match self.merge_claimed(&sources, 0) {
             Ok(merged) => merged.is_some(),
-            // The runs are still there. They are tried again when a quarter of their numbers were added.
+            // The runs are still there. Merging is tried again when the table has grown by a quarter of their
+            // length.
             Err(error @ BlockError::Io { .. }) => {
                 let span: u64 = sources.iter().map(|run| run.span()).sum();
                 let more = (span / 4).max(self.options.block);
@@ -234,7 +235,7 @@ impl Shared {
                 );
                 let again_at = self.view().end + more;
                 self.progress().merges_failed.push((sources[0].span(), again_at));
-                // Shorter ones may fit.
+                // Merged runs of a shorter length may fit on the disk.
                 true
             }
             Err(error) => {
@@ -245,7 +246,8 @@ impl Shared {
     }
 
     /// Merges neighbouring runs of any length as far as one run may hold them, or removes expired keys from
-    /// one run. Returns how many runs there were; `None` if there is nothing to do, or if the store closes.
+    /// one run. Returns how many runs were replaced; `None` if there is nothing to do, or if the store
+    /// closes.
     pub(super) fn compact_once(&self) -> Result<Option<usize>, BlockError> {
         let begin = self.view().blocks.first().map_or(0, |block| block.first());
         let choose = |view: &View, progress: &mut Progress| {
@@ -298,7 +300,7 @@ impl Shared {
         merge(&self.files, self.table_id, sources, (begin, first), view.span(), &second_of, &self.stop)
     }
 
-    /// Replaces the sources of a merged run by it.
+    /// Replaces `sources` by `run`, into which they were merged.
     fn replace(&self, sources: &[Arc<Run>], run: Run) {
         let oldest = sources[0].numbers();
         let new_name = run::name(run.numbers());
@@ -321,7 +323,7 @@ impl Shared {
         if !is_due {
             return;
         }
-        // A run that is being merged is dropped with the merged run, or once that is there.
+        // A run that is being merged stays until the merged run replaces it.
         let merging = self.progress().merging.clone();
         let dropped = self.change(|view| {
             let blocks = view.blocks.partition_point(|block| block.end() <= first);
@@ -375,7 +377,7 @@ impl Shared {
         self.delete_condemned(&mut needed);
     }
 
-    /// Records that no table saved elsewhere counts any more, so nothing is kept for it.
+    /// Records that the table whose files were kept is no longer needed.
     pub(super) fn keep_nothing(&self) {
         let mut needed = self.needed();
         needed.kept.clear();

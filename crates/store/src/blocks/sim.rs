@@ -24,20 +24,23 @@ struct State {
     names: BTreeMap<String, SimFile>,
     /// The names when the folder was last synced.
     synced_names: BTreeMap<String, SimFile>,
-    /// Number of operations that write so far, and the number of the one at which the power fails.
+    /// Number of write operations so far.
     operations: u64,
+    /// Number of the write operation at which the power fails.
     power_until: Option<u64>,
-    /// Bytes that fit on the disk, bytes that fit into one file, and number of writes that were refused for
-    /// lack of room.
+    /// Number of bytes that fit on the disk.
     room: Option<u64>,
+    /// Number of bytes that fit into one file.
     file_room: Option<u64>,
+    /// Number of writes that were refused for lack of room.
     refused: u64,
     /// Duration of a write.
     pace: Option<Duration>,
     read_only: bool,
     fails_reading: bool,
-    /// Number of reads so far, and the number of the one that fails.
+    /// Number of reads so far.
     reads: u64,
+    /// Number of the read that fails.
     failing_read: Option<u64>,
     lock: Weak<()>,
 }
@@ -83,12 +86,12 @@ impl SimFolder {
         Self::with_files(state.names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
     }
 
-    /// Makes the power fail at the operation with this number.
+    /// Makes the power fail at the write operation with this number.
     pub fn lose_power_at(&self, operation: u64) {
         self.state().power_until = Some(operation);
     }
 
-    /// Returns the number of operations that write so far.
+    /// Returns the number of write operations so far.
     pub fn operations(&self) -> u64 {
         self.state().operations
     }
@@ -141,8 +144,8 @@ impl SimFolder {
         )
     }
 
-    /// Returns the folder after the power is back. Everything that was synced is there; for everything else
-    /// the seed decides.
+    /// Returns the folder after the power is back. Everything that was synced is there; `seed` decides which
+    /// other writes are there.
     pub fn after_power_loss(&self, seed: u64) -> Self {
         let state = self.state();
         let mut random = Random::from_seed(seed);
@@ -188,7 +191,7 @@ impl SimFolder {
         self.state.lock().expect("no test has panicked here")
     }
 
-    /// Returns the state, for an operation that writes.
+    /// Counts a write operation and returns the state, unless writing fails.
     fn to_write(&self) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.state();
         state.operations += 1;

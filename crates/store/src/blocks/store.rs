@@ -7,7 +7,7 @@
 //! ```
 //! Decisions do not wait for writes unless more centroids wait in memory than [`StoreOptions::waiting_max`].
 //! The store fails if a file cannot be read, is damaged, or could not be written for too long. Then that
-//! operation and all later ones return the same [`TableFault`]. This is also so if a background thread found
+//! operation and all later ones return the same [`TableFault`]. This also holds if a background thread found
 //! the problem.
 
 use std::io;
@@ -38,15 +38,16 @@ use leitong_fingerprint::{Detector, LookUp as By};
 
 /// Maximum number of portions that wait for the sealing thread.
 pub(super) const PORTIONS_MAX: usize = 64;
-/// The longest pause of the deciding thread while blocks are written more slowly than they fill.
+/// Maximum duration of a pause of the deciding thread while blocks are written more slowly than they fill.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
-/// The store.
+/// The blocks and runs of a table, with the threads that read and write them.
 pub struct BlockStore {
     shared: Arc<Shared>,
     pool: Option<ThreadPool>,
     sealing: Sealing,
-    /// The group that was read last, and its first number. Expiry asks for one centroid after another.
+    /// The group that was read last, and its first number. Kept because expiry asks for one centroid after
+    /// another.
     last_group: Mutex<Option<(u64, Vec<Cold>)>>,
     /// The thread that compares checksums in the background.
     checker: Option<JoinHandle<()>>,
@@ -70,10 +71,10 @@ struct Portion {
 }
 
 impl BlockStore {
-    /// Version of the format. It is raised when an older program could not read the files, or when detectors make
-    /// different keys of a fingerprint. Files of another version are refused. 2: keys of passages. 3: pages whose
-    /// entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that joined
-    /// clusters.
+    /// Version of the format. It is raised when an older program could not read the files, or when detectors
+    /// make other keys from a fingerprint. Files of another version are refused. Changes: 2: keys of
+    /// passages. 3: pages whose entries have one length, filters of six bits. 4: keys of texts, and the texts
+    /// of pages that joined clusters.
     pub const FORMAT_VERSION: u32 = super::parts::FORMAT_VERSION;
 
     /// Checks that old centroids of this detector can be on disk.
@@ -88,10 +89,10 @@ impl BlockStore {
     }
 
     /// Opens the blocks that `manifest` names. Deletes files of other blocks, which an earlier process left
-    /// when it ended before it saved.
+    /// if it ended before it saved.
     ///
     /// # Errors
-    /// [`BlockError`] if a file is missing, damaged, newer than this program or of another table, or if the
+    /// [`BlockError`] if a file is missing, damaged, of another format version or of another table, or if the
     /// detector does not find centroids by keys.
     pub fn open(
         files: Arc<dyn Files>,
@@ -102,8 +103,8 @@ impl BlockStore {
         Self::open_beside(files, detector, options, manifest, None)
     }
 
-    /// Opens the blocks like [`Self::open`], but keeps the files that `other` names, which is another saved
-    /// table in the same folder.
+    /// Opens the blocks like [`Self::open`], but keeps the files that `other` names, the manifest of another
+    /// saved table in the same folder.
     ///
     /// # Errors
     /// The errors of [`Self::open`].
@@ -180,7 +181,7 @@ impl BlockStore {
         self.shared.saved(number);
     }
 
-    /// Allows files that only [another table](Self::open_beside) names to be deleted. To be called once the
+    /// Allows files that only [another table](Self::open_beside) names to be deleted. Call this once the
     /// other table is no longer needed.
     pub fn keep_nothing(&self) {
         self.shared.keep_nothing();
@@ -349,8 +350,8 @@ impl OldCentroids for BlockStore {
             self.shared.pause_until(Instant::now() + slowed);
         }
         if waiting > options.waiting_max {
-            // Writing is slow, or fails. If it is slow, the deciding thread waits for it here; mostly it has
-            // slowed down early enough.
+            // Writing is slow, or fails. If it is slow, the deciding thread waits here; mostly that thread
+            // has slowed down early enough to avoid this.
             self.shared.wait(|progress| progress.failed.is_some() || progress.on_their_way < PORTIONS_MAX)?;
         }
         let mut progress = self.shared.progress();
@@ -489,14 +490,16 @@ impl Drop for BlockStore {
     }
 }
 
-/// Returns the pause after `new` more centroids, each of which takes `pace` to write, while `waiting` wait.
+/// Returns the pause after `new` more centroids, each of which takes `pace` to write, while `waiting`
+/// centroids wait.
 fn pause(pace: Duration, new: u64, waiting: u64, waiting_max: u64) -> Duration {
     let half = waiting_max / 2;
     let over = waiting.saturating_sub(half) as f64 / (half / 2).max(1) as f64;
     pace.mul_f64(new as f64 * over).min(PAUSE_MAX)
 }
 
-/// Makes the store fail if its thread panics: then no caller waits for blocks that will not come.
+/// Makes the store fail if the thread that has this guard panics: then no caller waits for blocks that will
+/// not come.
 struct FailOnPanic(Arc<Shared>);
 
 impl Drop for FailOnPanic {
@@ -529,8 +532,8 @@ fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portio
 }
 
 /// Starts a thread that performs the pending merges. Returns `None` if no thread can be started now; then the
-/// next block's thread will merge them. Long merges run alongside short ones, since at most one thread merges
-/// each length.
+/// thread that is started for the next block performs the merges. Long merges run alongside short ones, since
+/// at most one thread merges each length.
 fn merge_beside(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     shared.progress().mergers += 1;
     let ended = |shared: &Shared| {

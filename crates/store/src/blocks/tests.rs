@@ -261,8 +261,8 @@ pub(super) fn coloured() -> Arc<dyn Detector> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// This holds for any batches, restarts between them, expiry, corpora, very many centroids under one key, and any
-    /// number that the first centroid has.
+    /// This must hold for any batches, restarts between them, expiry, corpora, very many centroids under one
+    /// key, and any number of the first centroid.
     #[test]
     fn decides_what_the_table_in_memory_decides(
         records in events(900), expiry in expiry(), batch in 1..80_usize, restart_every in 1..9_usize,
@@ -293,7 +293,7 @@ proptest! {
     }
 }
 
-/// Returns pages, most of which found a cluster, in random order.
+/// Returns pages at random places. Most of them found new clusters.
 pub(super) fn stream(count: usize) -> Vec<FingerprintRecord> {
     let mut random = Random::from_seed(5);
     let event = |number: usize| Event {
@@ -352,7 +352,8 @@ fn a_power_failure_at_any_moment_leaves_a_saved_table() {
         if is_last {
             break;
         }
-        // Every operation of the first blocks and merges; then with a step that meets all kinds.
+        // Tries every operation of the first blocks and merges; after that, every 17th, which meets
+        // operations of all kinds.
         operation += if operation < 60 { 1 } else { 17 };
     }
     assert!(operation > 100, "{operation}: more has to be written than that");
@@ -515,7 +516,7 @@ pub(super) fn founding(number: u64) -> FingerprintRecord {
     FingerprintRecord::numbered(number as usize, Some(Fingerprints::even(1).get(number)))
 }
 
-/// With threads and a real folder: the same decisions, few runs, and 20 bytes of memory per centroid.
+/// With threads and a real folder: the same decisions, few runs, and little memory per centroid.
 #[test]
 fn threads_seal_and_merge_while_decisions_continue() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
@@ -554,7 +555,7 @@ fn threads_seal_and_merge_while_decisions_continue() {
     assert!(at_first < 1.0, "{at_first} bytes a sealed centroid before anything was asked");
 }
 
-/// Many centroids at once: most of them leave memory before they are in its index.
+/// Restores so many centroids at once that most of them leave memory before they are in the index there.
 #[test]
 fn a_restored_batch_is_found() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));

@@ -1,4 +1,5 @@
-//! The blocks and runs on disk at one moment. Look-ups keep using their view while others change.
+//! The blocks and runs on disk at one moment. A look-up keeps its view while other threads replace the
+//! present one.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ impl View {
         self.blocks.get(after).filter(|block| block.first() <= number)
     }
 
-    /// Returns the first `fan` neighbouring runs that have the same length, below `span_max`, and whose
-    /// length is not in `left_out`.
+    /// Returns the first `fan` neighbouring runs that have the same length, fit into one run of `span_max`
+    /// numbers, and whose length is not in `left_out`.
     pub(super) fn due(&self, fan: usize, span_max: u64, left_out: &[u64]) -> Option<Vec<Arc<Run>>> {
         let mergeable = |runs: &&[Arc<Run>]| {
             let span = runs[0].span();
@@ -32,9 +33,9 @@ impl View {
         self.runs.windows(fan).find(mergeable).map(<[Arc<Run>]>::to_vec)
     }
 
-    /// Returns the oldest neighbouring runs that together have at most `span_max` numbers from `begin` on,
-    /// the number with which the first block begins. Or it returns the one run that has numbers before
-    /// `begin`. `None` if no run can be shortened, and no two can be merged.
+    /// Returns the oldest runs to compact: neighbouring ones that together have at most `span_max` numbers
+    /// from `begin` on, or a single one that has numbers before `begin`. The first block begins with number
+    /// `begin`. Returns `None` if no run can be shortened and no two can be merged.
     pub(super) fn to_compact(&self, span_max: u64, begin: u64) -> Option<Vec<Arc<Run>>> {
         let mut rest = &self.runs[..];
         while let Some(oldest) = rest.first() {
@@ -49,7 +50,7 @@ impl View {
         None
     }
 
-    /// Returns the number of centroids from the first block's first to the end.
+    /// Returns the number of centroids in all blocks.
     pub(super) fn span(&self) -> u64 {
         self.blocks.first().map_or(0, |block| self.end - block.first())
     }

@@ -1,9 +1,9 @@
 //! Checkpoints of the table of a long `dedup` run.
 //!
-//! A checkpoint is a table's file in its own folder. If old centroids are on disk, the blocks stay in the
-//! table's folder, so a checkpoint takes at most some hundred megabytes, however large the table is. The
-//! saved table stays unchanged until the end of the run. Invariant: blocks are deleted only when neither the
-//! saved table nor the checkpoint names them.
+//! A checkpoint is the file of a table, in a folder of its own. If old centroids are on disk, the blocks stay
+//! in the table's folder, so a checkpoint takes at most some hundred megabytes, however large the table is.
+//! The saved table stays unchanged until the end of the run. Invariant: blocks are deleted only when neither
+//! the saved table nor the checkpoint names them.
 //!
 //! Another run must not change the table between two parts of a run with checkpoints: it could write other
 //! blocks under the same names, or add pages that the checkpoint lacks. So a run with checkpoints writes a
@@ -60,7 +60,7 @@ impl TableDir {
     /// `None` if there is none.
     ///
     /// # Errors
-    /// [`SnapshotError`] if it cannot be loaded, or if another run has opened the table since.
+    /// [`SnapshotError`] if the checkpoint cannot be loaded, or if another run has opened the table since.
     pub fn load_checkpoint(
         &self,
         (checkpoints, checkpoint): (&Path, &Path),
@@ -85,7 +85,8 @@ impl TableDir {
         Ok(ours.is_some() && ours == mark(self.folder())?)
     }
 
-    /// Saves a checkpoint into the folder `checkpoint`. Returns its number for [`Self::checkpoint_counts`].
+    /// Saves a checkpoint into the folder `checkpoint`. Returns the checkpoint's number for
+    /// [`Self::checkpoint_counts`].
     ///
     /// # Errors
     /// [`SnapshotError`] if the table cannot be relied on any more, or the checkpoint cannot be written.
@@ -104,8 +105,8 @@ impl TableDir {
         Ok(blocks.map_or(0, BlockStore::manifests))
     }
 
-    /// Marks the checkpoint with this number as valid, and earlier ones as invalid. Blocks that only those
-    /// need may then be deleted.
+    /// Marks the checkpoint with this number as valid, and earlier ones as invalid. Blocks that only the
+    /// earlier ones need may then be deleted.
     pub fn checkpoint_counts(&self, number: u64) {
         if let Some(blocks) = self.blocks() {
             blocks.saved_up_to(number);

@@ -30,7 +30,7 @@ impl ChecksummedWriter {
         Ok(Self::new(Box::new(File::create(path)?)))
     }
 
-    /// Writes to `output`, which must be empty.
+    /// Creates a writer to `output`, which must be empty.
     pub(super) fn new(output: Box<dyn Output>) -> Self {
         Self { output, buffer: Vec::with_capacity(BUFFER_BYTES), hash: Xxh3Default::new() }
     }
@@ -65,7 +65,7 @@ pub(super) struct ChecksummedReader {
 }
 
 impl ChecksummedReader {
-    /// Reads from the present position of `file` on.
+    /// Creates a reader from the present position of `file` on.
     pub(super) fn new(file: impl Read + Send + 'static) -> Self {
         Self { inner: BufReader::with_capacity(BUFFER_BYTES, Box::new(file)), hash: Xxh3Default::new() }
     }
@@ -115,7 +115,7 @@ pub(super) struct Sequential {
 }
 
 impl Sequential {
-    /// Reads all of `input`.
+    /// Creates a reader of all of `input`.
     pub(super) fn new(input: Arc<dyn Input>) -> io::Result<Self> {
         let bytes = input.bytes()?;
         Ok(Self { input, at: 0, bytes })

@@ -2,15 +2,15 @@
 //! allow.
 //!
 //! While pages arrive, runs are merged four at a time, and a block is deleted when all of it has expired.
-//! This does the rest at once, for a table that is not in use, or of which much has just expired. The table
-//! is saved after each merge. So the disk needs free space only for a copy of the longest run, and a crash
-//! loses at most the last merge. Verdicts stay the same.
+//! Compaction does the rest at once, for a table that is not in use, or of which much has just expired. The
+//! table is saved after each merge. So the disk needs free space only for a copy of the longest run, and a
+//! crash loses at most the last merge. Verdicts stay the same.
 
 use super::SnapshotError;
 use super::file::{TableDir, TableSettings, begin};
 use super::ours::FILE_NAME;
 
-/// The sizes before and after.
+/// The sizes before and after compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compacted {
     /// Number of centroids before and after.

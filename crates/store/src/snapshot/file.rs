@@ -34,7 +34,7 @@ const MESSAGE_BYTES_MAX: u64 = 1 << 20;
 
 /// The settings of a table. A saved table can be used only with the settings it was made with.
 pub struct TableSettings {
-    /// The detector of its fingerprints.
+    /// The detector that makes the fingerprints.
     pub detector: Arc<dyn Detector>,
     /// The rules for how long centroids are kept, and for which page is canonical.
     pub rules: ClusterRules,
@@ -49,7 +49,7 @@ pub struct TableSettings {
 }
 
 impl TableSettings {
-    /// Returns the identity of a table of this log partition, if it belongs to no topics.
+    /// Returns the identity of a table of this log partition that belongs to no topics.
     pub fn identity(&self, log_partition: u32) -> Identity {
         Identity {
             log_partition,
@@ -67,8 +67,8 @@ impl TableSettings {
 pub struct TableDir {
     folder: PathBuf,
     lock: File,
-    /// True if the run saves [checkpoints](super::checkpointed) elsewhere, and the saved table is not
-    /// replaced before its end.
+    /// True if the run saves [checkpoints](super::checkpointed) elsewhere, and does not replace the saved
+    /// table before the run ends.
     pub(super) checkpointed: bool,
     /// The blocks of the table that was loaded or created.
     blocks: OnceLock<Arc<BlockStore>>,
@@ -136,8 +136,8 @@ impl TableDir {
         self.load_file(&self.folder.join(FILE_NAME), settings, SameSettings::All)
     }
 
-    /// Loads the saved table and the watermarks of its log, even if the settings downstream of the log have changed.
-    /// The new ones then apply to all later pages.
+    /// Loads the saved table and the watermarks of its log, even if the settings downstream of the log have
+    /// changed. The new settings then apply to all later pages.
     ///
     /// # Errors
     /// The errors of [`Self::load`].
@@ -210,7 +210,8 @@ impl TableDir {
         Ok(Some((clusterer, Watermarks::from_position(&saved))))
     }
 
-    /// Checks that the saved table, if there is one, was made with these settings. Another table must not replace it.
+    /// Checks that the saved table, if there is one, was made with these settings. A table with other
+    /// settings must not replace it.
     ///
     /// # Errors
     /// The errors of [`Self::load`].
@@ -384,7 +385,7 @@ impl TableDir {
         Ok(())
     }
 
-    /// Writes the table's file in one step. It may be in another folder than the blocks it names.
+    /// Writes the table's file in one step. The file may be in another folder than the blocks that it names.
     pub(super) fn save_file(
         &self,
         path: &Path,
@@ -474,7 +475,8 @@ pub(super) fn check_usable(
             return Err(SnapshotError::OtherSettings { path: path(), which, found, wanted });
         }
     }
-    // Tables of earlier versions have no such hash. The records of a worker's log contain their corpora.
+    // Tables of earlier versions have no such hash. With `UpstreamOfLog`, it does not matter, because the
+    // records of a worker's log contain their corpora.
     if all && saved.corpus_hash.is_some_and(|found| found != settings.corpus_hash) {
         return Err(SnapshotError::OtherCorpora { path: path() });
     }
@@ -578,11 +580,11 @@ fn write(
     writer.finish()
 }
 
-/// Writes a table from its messages, with all centroids in memory.
+/// Writes, message by message, the file of a table with all centroids in memory.
 pub(super) struct TableWriter(ChecksummedWriter);
 
 impl TableWriter {
-    /// Creates the table's file in `folder`, which has none.
+    /// Creates the table's file in `folder`, which must not have one.
     pub(super) fn create(folder: &Path, position: &proto::Position) -> io::Result<Self> {
         let mut writer = ChecksummedWriter::create(&folder.join(FILE_NAME))?;
         writer.all(MAGIC)?;

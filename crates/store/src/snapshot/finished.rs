@@ -2,7 +2,7 @@
 //!
 //! A repeated run would find each of its pages in the table, call it a duplicate of itself, and overwrite
 //! good outputs. It finds itself in this list instead. The list is in the table's file, so even after a crash
-//! a run is listed exactly if its pages are in the table. Its outputs were complete before that.
+//! a run is listed if and only if its pages are in the table. The run's outputs were complete before that.
 
 use super::SnapshotError;
 use super::file::{TableDir, begin_verified};
@@ -24,7 +24,7 @@ impl TableDir {
         Ok(runs)
     }
 
-    /// Lists a run in the next saved table, whose outputs are complete and on disk by now.
+    /// Lists `run` in the next saved table. The run's outputs must be complete and on disk.
     pub fn add_finished_run(&self, run: FinishedRun) {
         let mut runs = self.runs();
         runs.push(run);

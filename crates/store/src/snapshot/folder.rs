@@ -22,8 +22,8 @@ pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// A file or folder that is being written under a temporary name. If this is dropped before
-/// [`Self::replace`], it is removed, because it would occupy space on a full disk.
+/// A file or folder that is being written under a temporary name. If this value is dropped before
+/// [`Self::replace`], the file or folder is removed, because it would occupy space on a full disk.
 #[derive(Debug)]
 pub struct Unfinished {
     path: PathBuf,

@@ -1,8 +1,8 @@
 //! Imports the [lines](super::lines) of a whole table into a folder.
 //!
-//! The lines are first written to a file, as a table with all centroids in memory has it. Then that file is
-//! loaded and saved as usual. So the same checks apply as for any file, and old centroids go to disk if the
-//! settings say so. Memory: the table.
+//! The lines are first written to a file in the format of a table with all centroids in memory. Then that
+//! file is loaded and saved as usual. So the same checks apply as for any file, and old centroids go to disk
+//! if the settings say so. Memory: the table.
 
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -18,12 +18,12 @@ use leitong_cluster::{Canonical, Centroid, CrawlChange, SeenText};
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
 impl TableDir {
-    /// Imports a table from `lines` into `folder`, which must exist and be empty. Messages name the lines
-    /// `input`. Returns the number of centroids.
+    /// Imports a table from `lines` into `folder`, which must exist and be empty. Error messages name `input`
+    /// as the source of the lines. Returns the number of centroids.
     ///
     /// # Errors
-    /// [`SnapshotError::Exported`] if the lines are not a whole table, [`SnapshotError::OtherSettings`] if it was
-    /// made with other settings, and all errors of loading and saving a table.
+    /// [`SnapshotError::Exported`] if the lines are not a whole table, [`SnapshotError::OtherSettings`] if
+    /// the table was made with other settings, and all errors of loading and saving a table.
     pub fn import(
         lines: impl Read,
         input: &Path,

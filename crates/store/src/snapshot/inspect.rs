@@ -108,7 +108,7 @@ impl TableDir {
         Ok(Some(saved))
     }
 
-    /// Reads the files next to the table in `folder`. Another process may be using it.
+    /// Reads the files next to the table in `folder`. Another process may be using the table.
     ///
     /// # Errors
     /// [`SnapshotError`] if the verdicts cannot be read or are damaged.

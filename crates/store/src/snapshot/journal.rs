@@ -8,9 +8,10 @@
 //! seed (the head's own checksum uses 0). So a page cannot contain bytes that look like a frame.
 //!
 //! Invariant: [`Journal::append`] writes one frame and returns when it is on disk. So at most the last frame
-//! of a file was never durable. A broken frame at the end of the file is moved to another file, because a last
-//! frame that was damaged later looks the same. If a whole frame follows it, pages that were confirmed to
-//! clients are damaged, and the file is refused. Memory: one frame, or all bytes after a broken one.
+//! of a file was never durable. A broken frame at the end of the file is moved to another file instead of
+//! deleted, because it may be a durable frame that was damaged later. If a whole frame follows it, pages that
+//! were confirmed to clients are damaged, and the file is refused. Memory: one frame, or all bytes after a
+//! broken one.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -74,11 +75,12 @@ impl Journal {
         Ok(Self { file, path: path.to_owned(), head, bytes, next_frame: 1, failed: false })
     }
 
-    /// Opens the journal at `path`, and passes its batches to `each` in order. Returns `None` if the file
-    /// does not exist. A torn end is moved to another file.
+    /// Opens the journal at `path`. Passes its head to `check`, and its batches to `each` in order. Returns
+    /// `None` if the file does not exist. A torn end is moved to another file.
     ///
     /// # Errors
-    /// [`SnapshotError`] if the file is damaged or newer than this program, or if `each` returns an error.
+    /// [`SnapshotError`] if the file is damaged or newer than this program, or if `check` or `each` returns
+    /// an error.
     pub fn open(
         path: &Path,
         check: impl FnOnce(&JournalHead) -> Result<(), SnapshotError>,
@@ -96,7 +98,7 @@ impl Journal {
             at,
             problem: problem.to_owned(),
         };
-        // It was complete before it was renamed to this name.
+        // The head was complete before the file got this name, so a broken head is damage.
         let head = read_frame(&mut reader, 0, 0).map_err(at(path))?;
         let head = head.and_then(|message| JournalHead::decode(&*message).ok());
         let Some(head) = head else { return Err(damaged(0, "its head is broken")) };
@@ -181,7 +183,7 @@ impl Journal {
         self.failed = true;
     }
 
-    /// Deletes the file, when all of it is part of the saved table.
+    /// Deletes the file. All of its pages must be part of the saved table.
     ///
     /// # Errors
     /// The operating system reported an error.
@@ -304,8 +306,8 @@ mod tests {
         Ok((offsets, opened.expect("a file").1))
     }
 
-    /// The cut end was deleted. If the last frame was damaged after its pages were answered, and more pages came
-    /// before the file was restored, these pages were lost.
+    /// The end that is cut off must not be deleted: it may be a frame that was damaged after its pages were
+    /// answered.
     #[test]
     fn torn_ends_are_cut_wherever_they_are_torn() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -320,7 +322,7 @@ mod tests {
             let moved = torn.map_or_else(Vec::new, |torn| std::fs::read(torn.moved_to).expect("a file"));
             assert_eq!([three.clone(), moved].concat(), whole[..length], "no byte is deleted");
         }
-        // Blocks of a torn write may be missing: zeros, or in another order.
+        // A torn write may also leave wrong bytes, such as zeros in place of a disk block.
         for at in three.len()..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x10;

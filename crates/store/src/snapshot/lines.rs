@@ -92,9 +92,9 @@ pub(super) struct LinesHead {
     pub(super) table_format_version: u32,
     /// Number of lines of centroids that follow.
     pub(super) centroids: u64,
-    /// Number of lines of crawls after those.
+    /// Number of lines of crawls after the centroids.
     pub(super) crawl_changes: u64,
-    /// Number of lines of texts after those.
+    /// Number of lines of texts after the crawls.
     #[serde(default)]
     pub(super) text_lines: u64,
     fingerprint_hash: Hash,
@@ -136,7 +136,7 @@ struct RunLine {
     dead_letters: u64,
     /// Number of files and number of bytes of each output.
     outputs: Vec<(u64, u64)>,
-    /// For each input, its bytes and its digest, 8 bytes each.
+    /// For each input, its number of bytes and its digest, 8 bytes each.
     #[serde(default)]
     input_contents: Hex,
     /// The path and size of each file that was written, as a hash of 8 bytes.
@@ -304,7 +304,7 @@ impl CentroidLine {
     pub(super) fn new(position: &proto::Position, message: proto::Centroid) -> Self {
         let cluster_id = ClusterId::in_table(position, message.log_offset);
         let fingerprint = message.fingerprint.unwrap_or_default();
-        // In a block, the time of centroids founded before any page had a time is the first known time.
+        // If the table has blocks, centroids founded before any page had a time get the first known time.
         let first_time_ms = position.blocks.as_ref().and_then(|blocks| blocks.first_time_ms);
         Self {
             cluster_id: Some(cluster_id),
@@ -354,13 +354,13 @@ pub(super) struct CrawlLine {
     cluster: u64,
     /// The log offset of the crawled page.
     log_offset: u64,
-    /// A page was crawled and is in this cluster.
+    /// The page, if one was crawled and is in this cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     crawled: Option<Crawled>,
     /// The key of a page that was in this cluster and was withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     withdrawn: Option<Hex>,
-    /// No page is left in this cluster.
+    /// True if no page is left in this cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<bool>,
 }
@@ -428,7 +428,7 @@ impl CrawlLine {
 /// A text of a page that joined a cluster. Later pages with this text join the same cluster.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct TextLine {
-    /// Number of texts that were inserted before it.
+    /// Number of texts that were inserted before this one.
     pub(super) sequence: u64,
     /// The key of the text; see [`SeenText::key_of`].
     text_key: Hex,

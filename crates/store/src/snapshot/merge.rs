@@ -1,6 +1,6 @@
 //! Merges tables that were built separately into one table.
 //!
-//! The first table is taken as it is, with the ids of its clusters. The centroids of the others
+//! The first table is taken as it is, with the ids of its clusters. The centroids of the other tables
 //! [follow](leitong_cluster::Clusterer::merge_batch), table by table, at the log offsets that their pages
 //! would have had in a single run. So their clusters get other ids. Cost: one look-up per centroid of the
 //! other tables.
@@ -26,7 +26,7 @@ const BATCH: usize = 1_024;
 pub struct Merge<'a> {
     settings: &'a TableSettings,
     clusterer: Clusterer,
-    /// The runs that are part of the merged tables.
+    /// The finished runs in the merged tables.
     runs: Vec<proto::FinishedRun>,
     tables: usize,
 }
@@ -40,9 +40,9 @@ impl<'a> Merge<'a> {
         Ok(Self { settings, clusterer: output.load_or_begin(settings)?, runs: Vec::new(), tables: 0 })
     }
 
-    /// Merges the table in `folder`, which nobody else may write to at the same time. Calls `each` with the
-    /// former id of each of its clusters, and the result for it. Memory: some centroids in addition to the
-    /// table.
+    /// Merges the table in `folder`, to which no other process may write at the same time. Calls `each` with
+    /// the former id of each of its clusters, and the result for it. Memory: some centroids in addition to
+    /// the table.
     ///
     /// # Errors
     /// [`SnapshotError`] if there is no table, or if it cannot be read, is damaged, was made with other
@@ -58,7 +58,8 @@ impl<'a> Merge<'a> {
         let is_first = self.tables == 0;
         let start = self.clusterer.position();
         let position = position_of(&saved);
-        // The number of the first centroid there, and for each centroid the number of its cluster here.
+        // The number of the first centroid in the table that is taken in, and, for each of its centroids, the
+        // number of the cluster in the merged table.
         let first = saved.founded.unwrap_or_default().saturating_sub(TableDir::unexpired(&saved));
         let mut numbers = Vec::new();
         if is_first {
@@ -149,7 +150,8 @@ impl<'a> Merge<'a> {
         self.clusterer.has_all_texts(bounds)
     }
 
-    /// Merges texts of another table. Its centroids from number `first` on have these numbers here.
+    /// Merges texts of another table. `numbers` are the numbers that its centroids, from number `first` on,
+    /// have in the merged table.
     fn merge_texts(&mut self, seen: Vec<SeenTexts>, first: u64, numbers: &[u64]) -> Result<(), TableFault> {
         let here = |text: SeenText| {
             let at = usize::try_from(text.cluster.checked_sub(first)?).ok()?;
@@ -162,7 +164,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Saves the merged table into `output`, without what has expired. Returns the number of its centroids.
+    /// Saves the merged table into `output`, without expired centroids. Returns the number of its centroids.
     ///
     /// # Errors
     /// [`SnapshotError`] if the table cannot be written.
@@ -184,7 +186,7 @@ impl<'a> Merge<'a> {
         }
         let canonical = Canonical::from_message(&message)?;
         let mut centroid = Centroid::from_message(&mut message, &*self.settings.detector)?;
-        // In a block, the time of centroids founded before any page had a time is the first known time.
+        // If the table has blocks, centroids founded before any page had a time get the first known time.
         let first_time = || saved.blocks.as_ref()?.first_time_ms.and_then(Timestamp::from_ms);
         centroid.log_time = centroid.log_time.or_else(first_time);
         let (corpus, fingerprint_hash) = (message.corpus.into(), message.fingerprint_hash);

@@ -45,7 +45,7 @@ use leitong_cluster::TableFault;
 pub use lines::TableLine;
 pub use merge::Merge;
 
-/// Returns an error of blocks that have no other copy, with advice.
+/// Formats an error of blocks that have no other copy, with advice.
 fn with_advice(error: &BlockError) -> String {
     if error.is_damage() { format!("{error}; {ADVICE}") } else { error.to_string() }
 }

@@ -1,4 +1,5 @@
-//! The names of files in the folders of tables and checkpoints, by which they differ from folders of other files.
+//! The names of files in the folders of tables and checkpoints. They tell these folders from folders of other
+//! files.
 //!
 //! A run replaces and removes files in its folders by their names, such as `texts` or `table-1`. In a
 //! folder that holds something else, these could be files of the user.
@@ -12,7 +13,7 @@ use super::SnapshotError;
 
 /// Name of the saved table.
 pub(super) const FILE_NAME: &str = "centroids.leitong";
-/// Name of the pages that are not yet in the saved table.
+/// Name of the journal, which has the pages that are not yet in the saved table.
 pub(super) const JOURNAL_NAME: &str = "journal.leitong";
 /// Name of the recent verdicts.
 pub(super) const RECENT_NAME: &str = "verdicts.leitong";

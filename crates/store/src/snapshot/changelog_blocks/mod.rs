@@ -6,7 +6,7 @@
 //! file:                 names the blocks; position; articles; └ from this offset on, read the rest
 //! ```
 //! The file has the format of a saved table (`centroids.leitong`), without the centroids that are in no
-//! block. Those are in the changelog. Opening it reads only indexes.
+//! block. Those are in the changelog. Opening the blocks reads only indexes.
 //!
 //! Invariants: the file names only committed centroids, because it is written when all of the table is
 //! committed. The tail of the changelog contains the youngest centroid in a block again, which shows that
@@ -133,7 +133,8 @@ impl ChangelogBlocks {
         }
     }
 
-    /// Returns the number of centroids founded until it was saved. The changelog must have at least as many.
+    /// Returns the number of centroids founded until the file was saved. The changelog must have at least as
+    /// many.
     #[must_use]
     pub fn founded(&self) -> u64 {
         self.position.founded.unwrap_or_default()

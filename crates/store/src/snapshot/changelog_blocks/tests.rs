@@ -150,7 +150,7 @@ struct Worker {
     clusterer: Clusterer,
     store: Arc<BlockStore>,
     expiry: ExpiryConfig,
-    /// True if it started from blocks.
+    /// True if the worker started from blocks.
     taken_up: bool,
 }
 

@@ -42,7 +42,7 @@ pub enum Unusable {
         /// The version of the file.
         found: u32,
     },
-    /// It was made with other settings.
+    /// The snapshot was made with other settings.
     #[error(
         "it belongs to another configuration: its {which} is {found}, but that of this instance is {wanted}"
     )]
@@ -60,7 +60,7 @@ pub enum Unusable {
     /// The blocks of old centroids cannot be read.
     #[error("{0}")]
     Table(#[from] TableFault),
-    /// It belongs to another changelog.
+    /// The snapshot belongs to another changelog.
     #[error("it continues at offset {offset} of the changelog, which begins at {start} and ends at {end}")]
     OtherChangelog {
         /// The changelog offset after the snapshot.

@@ -1,7 +1,7 @@
 //! The place of a partition's snapshot on disk.
 //!
 //! A new snapshot is written next to the present one, by one process at a time, and replaces it in one step.
-//! An unusable one is renamed and kept for inspection.
+//! An unusable snapshot is renamed and kept for inspection.
 
 use std::fs::{self, File};
 use std::io;
@@ -39,7 +39,7 @@ impl SnapshotPlace {
         self.with("snapshot")
     }
 
-    /// Returns the folder of the table, if tables are on disk.
+    /// Returns the folder in which the table is if tables are on disk.
     #[must_use]
     pub fn table_folder(&self) -> PathBuf {
         self.with("table")
@@ -49,7 +49,7 @@ impl SnapshotPlace {
         self.folder.join(format!("{}.{extension}", self.name))
     }
 
-    /// Locks the snapshot for writing. Returns `None` while another process writes.
+    /// Locks the snapshot for writing. Returns `None` if another process has locked it.
     ///
     /// # Errors
     /// The folder cannot be created or written to.
@@ -81,7 +81,7 @@ impl SnapshotPlace {
         Ok(SnapshotWriter { file, place: self.clone(), entries: 0, new })
     }
 
-    /// Moves the present snapshot away and returns its new path. A snapshot moved away earlier is replaced.
+    /// Renames the present snapshot and returns its new path. A snapshot moved away earlier is replaced.
     ///
     /// # Errors
     /// The file cannot be renamed.
@@ -101,7 +101,7 @@ pub struct SnapshotWriter {
 }
 
 impl SnapshotWriter {
-    /// Appends a centroid, which is younger than those before.
+    /// Appends a centroid, which must be younger than those before.
     ///
     /// # Errors
     /// The file cannot be written, for example because the disk is full.

@@ -17,7 +17,7 @@ use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Identity;
 use leitong_cluster::log::TopicIds;
 
-/// Number of bytes of the footer's length.
+/// Size in bytes of the field with the footer's length.
 const LENGTH_BYTES: u64 = 4;
 /// Maximum number of bytes of one message, far above any real one. It prevents a damaged length from using up
 /// the memory.
@@ -31,7 +31,7 @@ pub struct Wanted<'a> {
     pub identity: &'a Identity,
     /// The changelog's first offset, and the offset after its last record.
     pub bounds: (u64, u64),
-    /// The id of the table in the changelog. `None` if it has no id, or if no position is known.
+    /// The id of the table in the changelog. `None` if the table has no id, or if no position is known.
     pub table_id: Option<u64>,
 }
 
@@ -146,7 +146,7 @@ impl ChangelogSnapshot {
     }
 
     /// Passes the log offset and value of each unexpired centroid to `take`, oldest first. Returns the
-    /// position when the whole file has been verified, or `None` if `take` ended the reading.
+    /// position when the whole file has been verified, or `None` if `take` returned false.
     ///
     /// # Errors
     /// [`Unusable`], also if `take` returns an error. The caller must then discard what `take` has received.
