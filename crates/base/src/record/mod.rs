@@ -68,7 +68,7 @@ impl FingerprintRecord {
     /// Maximum length of a corpus name. A longer name is replaced by its digest.
     pub const CORPUS_BYTES_MAX: usize = 256;
 
-    /// Creates a record for measurements. `number` determines its place, page id and text digest; all other
+    /// Creates a record for measurements. `number` determines the place, page id and text digest; all other
     /// fields except the fingerprint are empty. If `fingerprint` is `None`, the page is undecidable.
     #[must_use]
     pub fn numbered(number: usize, fingerprint: Option<Box<[u8]>>) -> Self {
@@ -109,7 +109,7 @@ impl Outcome {
     }
 }
 
-/// Identifies a text: equal texts have equal digests.
+/// Digest and length of a text. Equal texts have equal digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextDigest {
     /// Digest of the main text's UTF-8 without white space: XXH3-128 with seed 0, or 128-bit SipHash-2-4 if a

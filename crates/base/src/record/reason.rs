@@ -22,7 +22,7 @@ pub enum Reason {
     NoText,
     /// The main text is shorter than the configured minimum.
     TooShort,
-    /// A bug in Leitong. The log names the page's id.
+    /// A bug in Leitong. A log event names the page's id.
     Internal,
     /// The fingerprint comes from another detector than the configured one.
     OtherDetector,

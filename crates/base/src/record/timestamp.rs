@@ -48,8 +48,8 @@ impl Timestamp {
             .or_else(number)
     }
 
-    /// Parses `Sat Nov 21 08:00:00 UTC 2026`, the default format of Java, and the same without a zone (UTC),
-    /// the format of C. Ambiguous zone names such as CST are not guessed.
+    /// Parses `Sat Nov 21 08:00:00 UTC 2026`, the default format of Java, and the format of C, which is the
+    /// same without a zone (taken as UTC). Ambiguous zone names such as CST are not guessed.
     fn from_java(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split_ascii_whitespace().take(7).collect();
         let (month, day, time, zone, year) = match parts[..] {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use leitong_base::random::Random;
 
-/// Bytes of a read, the size of a page of keys.
+/// Number of bytes of a read: the size of a page of keys.
 const READ_BYTES: usize = 4 << 10;
 
 /// Returns the reads per second of `threads` threads over `time`, evenly spread over all files in `folder`; 0

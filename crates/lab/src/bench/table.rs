@@ -40,7 +40,7 @@ pub struct Plan {
 /// The figures at one size.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct TableFigures {
-    /// Name of the way of looking up centroids.
+    /// Name of the look-up method.
     pub(super) look_up: String,
     /// Name of the generator of fingerprints.
     pub(super) fingerprints: &'static str,

@@ -1,4 +1,5 @@
-//! Runs the same work on many items on all cores, keeps the order of results, and shows a progress bar.
+//! Runs the same work on many items with several threads, keeps the order of results, and shows a progress
+//! bar.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,9 +1,9 @@
 //! Tells if two pages share a passage: a run of letters that unrelated texts do not have in common.
 //!
-//! The runs of each page are hashed once, at its first use, and kept in order. So a pair costs one walk along
-//! two lists (about 10 µs) instead of two texts; detectors with many errors need hundreds of thousands of
-//! pairs. Memory: 8 bytes per letter of the pages that were used. Two different passages are mistaken for the
-//! same one with a probability of 2⁻⁶⁴.
+//! The runs of each page are hashed once, at the page's first use, and kept sorted. So a pair costs one walk
+//! along two lists (about 10 µs) instead of two texts; detectors with many errors need hundreds of thousands
+//! of pairs. Memory: 8 bytes per letter of the pages that were used. Two different passages are mistaken for
+//! the same one with a probability of 2⁻⁶⁴.
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,9 @@
 //! Clusters labelled pages in their order, and counts the right verdicts.
 //!
 //! A duplicate verdict is right if its centroid is in the page's own cluster. Precision = right ÷ all
-//! duplicate verdicts on scored pages. Recall = right ones on `dup` pages ÷ `dup` pages. The samples for the
-//! intervals consist of whole clusters, because the results of pages in a cluster depend on each other.
+//! duplicate verdicts on scored pages. Recall = right verdicts on `dup` pages ÷ number of `dup` pages. The
+//! samples for the intervals consist of whole clusters, because the results of pages in a cluster depend on
+//! each other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -88,7 +88,7 @@ impl BlockWriter {
         push_varint(hot.len() as u64, &mut self.heads);
         self.hot.extend_from_slice(hot);
         push_varint(centroid.log_offset, &mut self.cold);
-        // 0 means no time.
+        // 0 means no time; the time follows a 1.
         match centroid.log_time {
             None => self.cold.push(0),
             Some(time) => {
@@ -323,7 +323,8 @@ impl Block {
         ((begin + GROUP).min(self.end) - begin.max(self.first)) as usize
     }
 
-    /// Returns the beginning of a group's hot part, and its length including the checksum.
+    /// Returns the beginning of the hot part of this centroid's group, and the part's length including the
+    /// checksum.
     fn place(&self, number: u64) -> Result<(u64, usize), BlockError> {
         let group = (number >= self.first).then(|| (number / GROUP - self.first / GROUP) as usize);
         match group.and_then(|group| self.index.get(group)) {

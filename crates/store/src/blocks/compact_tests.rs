@@ -1,4 +1,5 @@
-//! Runs that are merged on demand: the same decisions, few runs, and a complete table after a power failure.
+//! Tests of runs that are merged on demand: the same decisions, few runs, and a complete table after a power
+//! failure.
 
 use std::sync::Arc;
 

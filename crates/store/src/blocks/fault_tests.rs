@@ -1,4 +1,4 @@
-//! A disk that is full, slow, or cannot be read.
+//! Tests with a disk that is full, slow, or cannot be read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ fn runs_that_find_no_room_stay_as_they_are() {
             decided += 5;
         }
     };
-    // One run of four blocks; runs of eight do not fit.
+    // Makes one run of four blocks, and leaves no room for runs of eight.
     decide_until(&mut disk, 4);
     assert_eq!(disk.store.counts(), (4, 1));
     let longest = folder.all_names().iter().map(|name| folder.bytes(name).len()).max();
@@ -108,7 +108,7 @@ fn a_slow_device_slows_down_who_decides() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
     let expiry = ExpiryConfig::default();
     let folder = SimFolder::default();
-    // At first slower than any machine decides, however busy it is.
+    // At first the device is slower than any machine decides, however busy the machine is.
     folder.set_pace(Some(Duration::from_millis(500)));
     let options = StoreOptions { readers: 2, portion: 8, ..StoreOptions::for_table(256, 1 << 30) };
     let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, options, &Saved::nothing());

@@ -5,8 +5,8 @@
 //! of one array, and the XOR of these places is the last bits of the hash. The filter is filled by peeling: a
 //! place that only one key has is set last, after the other two places of that key, and so on.
 //!
-//! Our own implementation, since it is part of a file format, which must not change with the version of a
-//! library. Cost: three cache misses per look-up; some 40 ns per key to build.
+//! This is our own implementation, because the filter is part of a file format, which must not change with
+//! the version of a library. Cost: three cache misses per look-up; some 40 ns per key to build.
 
 use leitong_base::mix::mix;
 
@@ -159,7 +159,7 @@ impl Filter {
         bytes
     }
 
-    /// Decodes a filter; `None` if the bytes are not one.
+    /// Decodes a filter. Returns `None` if the bytes are not a filter.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (seed, bytes) = bytes.split_first_chunk::<8>()?;
         let (numbers, places) = bytes.split_first_chunk::<12>()?;

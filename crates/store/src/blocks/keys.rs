@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Keys of few bits are often equal; numbers are small or great.
+        /// Draws keys of few bits, which are often equal, and numbers of different sizes.
         #[test]
         fn pushed_keys_are_read_back(
             key_bits in 0..64_u32,

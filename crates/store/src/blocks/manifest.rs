@@ -22,7 +22,7 @@ pub struct Manifest {
     pub end: u64,
     /// First number of each block, and the number after its last one.
     pub blocks: Vec<(u64, u64)>,
-    /// The same for each run of keys.
+    /// First number of each run of keys, and the number after its last one.
     pub runs: Vec<(u64, u64)>,
 }
 

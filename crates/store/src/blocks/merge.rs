@@ -64,9 +64,9 @@ struct Head<'a> {
     entry: Entry,
     /// The next page to read.
     page: usize,
-    /// The entries of the page before, which has `entry`.
+    /// The entries of the page that was read last.
     entries: Vec<Entry>,
-    /// The place after `entry` in `entries`.
+    /// The index after that of `entry` in `entries`.
     at: usize,
 }
 

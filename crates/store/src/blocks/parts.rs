@@ -17,15 +17,15 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::BlockError;
 use super::files::{Files, Input, Output};
 
-/// Size of a checksum.
+/// Number of bytes of a checksum.
 pub(super) const SUM_BYTES: usize = 8;
 /// Number of bytes that are written at once.
 const BUFFER_BYTES: usize = 1 << 20;
 const MAGIC: &[u8; 8] = b"leiblock";
 /// Version of the format. It is raised when an older program could not read the files, or when detectors make
-/// other keys from a fingerprint. Files of another version are refused. Changes: 2: keys of passages. 3:
-/// pages whose entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that
-/// joined clusters.
+/// other keys from a fingerprint. Files of another version are refused. Version 2 added keys of passages;
+/// version 3, pages whose entries have one length, and filters of six bits; version 4, keys of texts, and the
+/// texts of pages that joined clusters.
 pub(super) const FORMAT_VERSION: u32 = 4;
 const FOOTER_BYTES: usize = 8 + 4 + 4 + 8 * (3 + PLACES);
 /// Number of positions in a footer. Their meaning depends on the kind of the file.

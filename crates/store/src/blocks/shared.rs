@@ -139,7 +139,7 @@ impl Shared {
         self.check()
     }
 
-    /// Waits until that moment. Returns false if the store closes or fails earlier.
+    /// Waits until `moment`. Returns false if the store closes or fails earlier.
     pub(super) fn pause_until(&self, moment: Instant) -> bool {
         let is_over = || self.fault.get().is_some() || self.stop.load(Ordering::Relaxed);
         let pause = moment.saturating_duration_since(Instant::now());
@@ -156,7 +156,7 @@ impl Shared {
         self.tell();
     }
 
-    /// Returns the error that all further operations return, if the store has failed already.
+    /// Returns an error if the store has failed: the one that all further operations return.
     pub(super) fn check(&self) -> Result<(), TableFault> {
         self.fault.get().map_or(Ok(()), |fault| Err(fault.clone()))
     }

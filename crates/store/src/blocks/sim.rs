@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::files::{Files, Input, Output};
 use leitong_base::random::Random;
 
-/// The folder.
+/// A simulated folder.
 #[derive(Clone, Default)]
 pub struct SimFolder {
     state: Arc<Mutex<State>>,

@@ -72,9 +72,9 @@ struct Portion {
 
 impl BlockStore {
     /// Version of the format. It is raised when an older program could not read the files, or when detectors
-    /// make other keys from a fingerprint. Files of another version are refused. Changes: 2: keys of
-    /// passages. 3: pages whose entries have one length, filters of six bits. 4: keys of texts, and the texts
-    /// of pages that joined clusters.
+    /// make other keys from a fingerprint. Files of another version are refused. Version 2 added keys of
+    /// passages; version 3, pages whose entries have one length, and filters of six bits; version 4, keys of
+    /// texts, and the texts of pages that joined clusters.
     pub const FORMAT_VERSION: u32 = super::parts::FORMAT_VERSION;
 
     /// Checks that old centroids of this detector can be on disk.

@@ -1,4 +1,4 @@
-//! A table on disk compared with the same table in memory, whatever happens to the disk.
+//! Compares a table on disk with the same table in memory, whatever happens to the disk.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Detector for Coloured {
         bytes.len() == 4
     }
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        // Twice, as a detector may.
+        // Adds the key twice, as a detector may.
         keys.extend([u64::from(fingerprint[0]); 2]);
         keys.push(1_000 + u64::from(place(fingerprint)) / 8);
     }
@@ -443,7 +443,7 @@ fn detectors_without_keys_are_refused() {
     assert!(error.to_string().contains("table.on_disk = false"), "{error}");
 }
 
-/// Every detector that has keys, with texts that resemble one another.
+/// Compares every detector that has keys, with texts that resemble one another.
 #[test]
 fn every_detector_decides_on_disk_what_it_decides_in_memory() {
     let segmenter = Segmenter::new(&SegmentConfig::default(), &Lexicons::default()).expect("the defaults");
@@ -516,7 +516,7 @@ pub(super) fn founding(number: u64) -> FingerprintRecord {
     FingerprintRecord::numbered(number as usize, Some(Fingerprints::even(1).get(number)))
 }
 
-/// With threads and a real folder: the same decisions, few runs, and little memory per centroid.
+/// Threads and a real folder must lead to the same decisions, few runs, and little memory per centroid.
 #[test]
 fn threads_seal_and_merge_while_decisions_continue() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));

@@ -1,7 +1,7 @@
 //! Checkpoints of the table of a long `dedup` run.
 //!
 //! A checkpoint is the file of a table, in a folder of its own. If old centroids are on disk, the blocks stay
-//! in the table's folder, so a checkpoint takes at most some hundred megabytes, however large the table is.
+//! in the table's folder, so a checkpoint takes at most a few hundred megabytes, however large the table is.
 //! The saved table stays unchanged until the end of the run. Invariant: blocks are deleted only when neither
 //! the saved table nor the checkpoint names them.
 //!

@@ -81,7 +81,7 @@ impl TableDir {
     /// of pages that joined clusters.
     pub const FORMAT_VERSION: u32 = 4;
 
-    /// Returns the number of unexpired centroids in a table.
+    /// Returns the number of unexpired centroids in the table that `position` describes.
     pub fn unexpired(position: &proto::Position) -> u64 {
         let of_blocks = |blocks: &Blocks| {
             (blocks.end.saturating_add(position.centroid_count)).saturating_sub(blocks.first)

@@ -56,7 +56,7 @@ impl Unfinished {
     }
 
     /// Renames the file, which must already be on disk, to `path` in the same folder. An existing file with
-    /// this name is replaced. After a crash there is one or the other.
+    /// this name is replaced. After a crash there is the old file or the new one.
     ///
     /// # Errors
     /// The operating system's error. If only the folder could not be synced, the file has its final name.

@@ -107,7 +107,7 @@ impl<R: Read> Lines<'_, R> {
         Ok(bytes > 0)
     }
 
-    /// Reads the next line, which must be `what`.
+    /// Reads the next line. `what` names the expected kind of line in error messages.
     fn next<T: DeserializeOwned>(&mut self, what: &str) -> Result<T, SnapshotError> {
         if !self.read()? {
             return Err(self.wrong(format!("the lines end before {what}")));

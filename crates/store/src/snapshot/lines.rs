@@ -88,7 +88,7 @@ pub(super) enum Line {
 /// The first line, which describes the table.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct LinesHead {
-    /// [`Self::FORMAT_VERSION`].
+    /// Format version of the lines: [`Self::FORMAT_VERSION`] if this version wrote them.
     pub(super) table_format_version: u32,
     /// Number of lines of centroids that follow.
     pub(super) centroids: u64,

@@ -70,7 +70,7 @@ pub enum SnapshotError {
         /// The path.
         path: PathBuf,
     },
-    /// The folder contains files of something else.
+    /// The folder contains other files than those of tables and checkpoints.
     #[error(
         "{}: contains {name:?}, and no table and no checkpoint; name an empty folder, or one that does not exist \
          yet, because files in it are replaced and removed",

@@ -17,7 +17,8 @@ pub(super) const FILE_NAME: &str = "centroids.leitong";
 pub(super) const JOURNAL_NAME: &str = "journal.leitong";
 /// Name of the recent verdicts.
 pub(super) const RECENT_NAME: &str = "verdicts.leitong";
-/// Name of the mark in the table's folder, and of its copy in the folder of checkpoints.
+/// Name of the [mark](super::checkpointed) in the table's folder, and of its copy in the folder of
+/// checkpoints.
 pub(super) const MARK: &str = "checkpoint.mark";
 /// Name of the file by which a process locks a folder. It is empty.
 pub(super) const LOCK: &str = "lock";

@@ -33,7 +33,7 @@ pub enum Unusable {
     /// The contents differ from what was written.
     #[error("it is damaged: {0}")]
     Damaged(String),
-    /// Another version wrote it.
+    /// A version with another format wrote the snapshot.
     #[error(
         "its format version is {found}, but this version of Leitong reads only {known}",
         known = SnapshotPlace::FORMAT_VERSION

@@ -81,7 +81,8 @@ impl SnapshotPlace {
         Ok(SnapshotWriter { file, place: self.clone(), entries: 0, new })
     }
 
-    /// Renames the present snapshot and returns its new path. A snapshot moved away earlier is replaced.
+    /// Renames the present snapshot and returns its new path. A snapshot that was renamed earlier is
+    /// replaced.
     ///
     /// # Errors
     /// The file cannot be renamed.
