@@ -1,8 +1,8 @@
 //! Merges neighbouring runs into one. A look-up then has few filters to check.
 //!
 //! Only keys are written again; centroids stay where they are. With four runs at a time, a key is written
-//! once for its block and once more each time the table has grown fourfold. So for each centroid, some 190
-//! bytes and its texts are written once, and some 220 bytes of keys at most 1 + log₄(blocks) times.
+//! once for its block and once more each time the table has grown fourfold. So for each centroid, its data
+//! and texts are written once, and its keys, some ten bytes each, at most 1 + log₄(blocks) times.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

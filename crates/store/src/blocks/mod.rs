@@ -5,8 +5,8 @@
 //! written in the order of founding: the centroids themselves ([`block`]) and their sorted keys ([`run`]),
 //! each once and sequentially. Runs are [merged](merge), so a look-up has few to search; centroids are not
 //! written again. A whole block is dropped when its newest centroid has expired. Only a [`filter`] over the
-//! keys, some seven bits each, and sparse indexes stay in memory. With the 22 keys of the default detector,
-//! that is some 20 bytes per centroid.
+//! keys, some seven bits each, and sparse indexes stay in memory. With the 15 keys of the default detector
+//! and the key of the text, that is some 14 bytes per centroid.
 //!
 //! Invariants, each with a test (`tests.rs`, `tests/local/on_disk.rs`):
 //! * A table with blocks makes the same decisions as the same table in memory.

@@ -3,7 +3,7 @@
 //! ```text
 //! page 0 │ page 1 │ … │ filters │ first keys of the pages │ lengths of the filters │ footer
 //! ```
-//! In memory are the first key of each page (8 bytes for some 18 centroids of the default detector) and the
+//! In memory are the first key of each page (8 bytes for some 25 centroids of the default detector) and the
 //! [filters](Filter). Each filter has the keys with the same first bits, about a million. It is read after
 //! [`ASKED_MIN`] look-ups needed it; until then pages are read instead. So a run opens quickly, and a few
 //! look-ups do not read all filters of a large table.
