@@ -17,7 +17,7 @@ use crate::api::token::Token;
 use crate::graph::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 
-/// Number of threads that serve sockets. Pages are processed by other threads.
+/// Maximum number of threads that serve sockets. Pages are processed by other threads.
 const SOCKET_THREADS_MAX: usize = 2;
 /// Interval at which the stop flag is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

@@ -28,9 +28,11 @@ use leitong_cluster::log::{Entry, EntryError, LogPlace, Origin};
 /// Maximum number of bytes of log records in one transaction. Records may be large, because input that is not
 /// a page is kept whole.
 const BATCH_BYTES: usize = 4 << 20;
-/// Maximum number of log records and bytes in one part of a transaction. Small parts let a slow broker get
-/// small transactions. A part costs only its position record, of which the last one alone is written.
+/// Maximum number of log records in one part of a transaction. With small parts, the writer can give a slow
+/// broker small transactions. They cost little: each part makes a position record, but only the last one in a
+/// transaction is written.
 const PART_RECORDS: usize = 50;
+/// Maximum number of bytes of log records in one part.
 const PART_BYTES: usize = 64 << 10;
 /// Timeout for the first record of a batch.
 const FIRST_RECORD_TIMEOUT: Duration = Duration::from_millis(100);
@@ -54,23 +56,25 @@ impl Part {
 pub(super) struct Batch {
     /// The outputs to write.
     pub(super) parts: Vec<Outputs>,
-    /// The reason why nothing after them can be decided.
+    /// The error that ended the batch: no record after these parts can be decided. `None` if there was no
+    /// error.
     pub(super) trouble: Option<Trouble>,
 }
 
-/// The part of an owner that decides on the records of the log.
+/// Component of an owner that decides on the records of the log.
 pub(super) struct LogDecider<'a, W> {
     owned: &'a OwnedPartition<W>,
 }
 
 impl<'a, W: World> LogDecider<'a, W> {
-    /// Creates the part for a partition.
+    /// Creates the decider of an owned partition.
     pub(super) fn new(owned: &'a OwnedPartition<W>) -> Self {
         Self { owned }
     }
 
-    /// Decides on the records that the log has now, up to one transaction, in parts that could each be a
-    /// transaction. If a record cannot be decided, the decisions before it are kept.
+    /// Decides on the records that the log has now, at most as many as fit into one transaction. Each part of
+    /// the batch could be a transaction of its own. If a record cannot be decided, the decisions before it
+    /// are kept.
     pub(super) fn batch(&self, log: &W::Reader, state: &mut LogPartition) -> Result<Batch, Trouble> {
         let (world, transaction) = (&self.owned.role.world, &self.owned.config().kafka.transaction);
         let linger = Duration::from_millis(transaction.linger_ms);
@@ -163,7 +167,8 @@ impl<'a, W: World> LogDecider<'a, W> {
 }
 
 impl Batch {
-    /// Decides on a part, and adds its outputs, changes, and the position after it.
+    /// Decides on a part, and adds its outputs. They contain the changes of the table, and the position after
+    /// the part.
     fn decide<W: World>(
         &mut self,
         owned: &OwnedPartition<W>,

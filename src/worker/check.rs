@@ -280,7 +280,8 @@ fn may_read_offsets(config: &KafkaConfig, group: &str, topic: &str) -> anyhow::R
     committed.elements().into_iter().try_for_each(|element| Ok(element.error()?))
 }
 
-/// Begins transactions under an id that no owner uses, to check the right to do so.
+/// Registers a transactional id that no owner uses, to check the right to do so. Returns the id with the
+/// error.
 fn may_begin_transactions(config: &KafkaConfig) -> Result<(), (String, anyhow::Error)> {
     let id = format!("{}-check", config.app);
     let mut settings: ClientConfig = client::transactional_producer(config, 0);

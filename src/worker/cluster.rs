@@ -31,8 +31,8 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
 
-/// Timeout for the owner of a revoked partition to end its transaction: the longest time that a transaction
-/// may take.
+/// Timeout for the owner of a revoked partition to end its transaction. It is longer than a transaction may
+/// take (`transaction.timeout.ms`, 10 s by default).
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// The cluster role over Kafka.
@@ -52,7 +52,7 @@ struct Running {
     thread: JoinHandle<()>,
 }
 
-/// Handles the member's events between polls.
+/// The context of the group member. rdkafka calls it for reports and rebalances while the member polls.
 struct Member {
     events: ClientEvents,
     owners: Arc<Owners>,
@@ -61,7 +61,8 @@ struct Member {
 /// Runs the cluster stage until `stop` is raised.
 ///
 /// # Errors
-/// A refusal that concerns all partitions, or a client that cannot be created.
+/// An owner found that no instance with this configuration can serve any partition, or a client cannot be
+/// created.
 pub(crate) fn run(
     config: &Arc<Config>,
     stage: &Arc<FingerprintStage>,
@@ -104,7 +105,7 @@ pub(crate) fn run(
     })
 }
 
-/// Runs one group member after another.
+/// Runs one group member after another, until `stop` is raised or an owner refuses the configuration.
 fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyhow::Result<()> {
     let config = &owners.role.config;
     while !stop.is_requested() {

@@ -1,15 +1,15 @@
 //! Lets brokers delete expired records of the changelog. Runs in a thread next to the owners.
 //!
 //! ```text
-//! owner ─ what its committed table needs ─► needed.rs ─► first place that is needed ─► brokers delete before it
+//! owner ─ what its committed table needs ─► needed.rs ─► first offset that is needed ─► brokers delete before it
 //! ```
 //! Invariants: records that the last committed position needs are never deleted. This also holds for a late
 //! request of an owner that has lost its partition, because expired centroids stay expired
 //! ([`Bounds`](leitong_cluster::Bounds)). Owners never wait for this thread. Failures are only counted and
 //! logged: brokers then keep more records, and a restore skips them.
 //!
-//! Once a minute, a partition's expired centroids are deleted if they are at
-//! least a sixteenth of the unexpired ones.
+//! Every `kafka.changelog.delete_interval_s` seconds, a partition's expired centroids are deleted if they are
+//! at least a sixteenth of the unexpired ones.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,13 +22,14 @@ use super::stop::Stop;
 use crate::kafka::ports::Reader;
 use crate::telemetry::metrics;
 
-/// The expired centroids must be at least the unexpired ones divided by this.
+/// Expired centroids are deleted once there is at least one for this many unexpired ones.
 const SHARE: u64 = 16;
 
-/// Checks every `interval` what owners need, until `stop` is raised.
+/// Checks every `interval` what owners need, and lets brokers delete the records before it, until `stop` is
+/// raised.
 pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &Stop) {
-    // The number of the first centroid that is not deleted, by partition; and true once the topic is not
-    // compacted.
+    // `left` has the number of the first centroid that is not deleted, by partition. `is_queue` is true once
+    // the topic is not compacted.
     let (mut left, mut is_queue) = (BTreeMap::<u32, u64>::new(), false);
     while !role.world.wait(stop, interval) {
         let needed = role.needed.all();
@@ -59,8 +60,9 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &St
     }
 }
 
-/// Stops the compaction of the topic. Once an owner has written to it, no older version can own the partition
-/// any more. Owners of older versions lose nothing if the topic keeps everything.
+/// Stops the compaction of the changelog. Returns true once the topic is not compacted. Owners of older
+/// versions can still run: they lose nothing if the topic keeps everything, and they cannot take over a
+/// partition to which an owner of this version has written.
 fn make_queue<W: World>(role: &ClusterRole<W>) -> bool {
     let topic = &role.config.kafka.topics.centroids;
     match role.world.make_queue() {

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! records of the changelog, or committed transactions ─► places of centroids in the changelog
-//! blocks that have changed, once all of the table is committed ─► the file that names them
+//! blocks that have changed, once all of the table is committed ─► the file that lists the blocks
 //! ```
-//! Invariants: only one table uses the folder of a partition, by a lock that is released with its files. A
-//! saved file names only committed centroids. Saving takes milliseconds, and happens whenever a block was
-//! sealed, merged or dropped. Memory: some hundred numbers.
+//! Invariants: only one table uses the folder of a partition. It holds a lock, which is released when its
+//! files are dropped. A saved list has only blocks of committed centroids. Saving takes milliseconds, and
+//! happens whenever a block was sealed, merged or dropped. Memory: some hundred numbers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,7 +25,7 @@ use leitong_store::snapshot::{ChangelogBlocks, SnapshotError};
 
 /// Pause before a failed save is retried, and interval at which failures are logged.
 const FAILED_PAUSE: Duration = Duration::from_secs(60);
-/// Number of remembered places per block.
+/// Number of places that are remembered per block.
 const PLACES_A_BLOCK: u64 = 32;
 
 /// The part of a table that is on disk.
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(places.before(99), 500);
         assert_eq!(places.before(100), 1_200);
         assert_eq!(places.before(119), 1_220);
-        // After a failed save, the next one may be of the same blocks.
+        // After a failed save, the next save may ask for the same number again.
         assert_eq!(places.before(119), 1_220);
         assert_eq!(places.before(5_000), 1_380);
         assert_eq!(places.places.len(), 1);

@@ -4,15 +4,17 @@
 //! answer cannot change. The group's committed offset alone is not proof. So the records are looked up where
 //! they were delivered, as a `read_committed` consumer sees them:
 //!
-//! | committed offset | records visible | so |
+//! | committed offset | visible records | conclusion |
 //! |---|---|---|
-//! | after the batch | all | it was committed |
+//! | after the batch | all | the transaction was committed |
 //! | before the batch | none | it was aborted: write it again |
-//! | either | some | it was committed half-written: write the rest, and the offset |
-//! | anywhere else, or after the batch with none visible | | another owner was active: drop the table |
+//! | after the batch | some | it was committed in part: write the rest |
+//! | before the batch | some or all | it was committed in part: write the rest, and the offset |
+//! | after the batch | none | another owner was active: drop the table |
+//! | anywhere else | any | another owner was active: drop the table |
 //!
-//! Brokers and this program prevent the third case (`kafka/transactions.rs`). It is handled here as a safety
-//! net.
+//! A batch that does not move the offset is judged by its records alone. Brokers and this program prevent
+//! transactions that are committed in part (`kafka/transactions.rs`). They are handled here as a safety net.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -25,9 +27,9 @@ use crate::kafka::ports::{Delivered, Reader, Record};
 use crate::worker::outputs::Outputs;
 use leitong_cluster::changelog::POSITION_KEY;
 
-/// Timeout for transactions of others that hide records.
+/// Timeout for earlier transactions of other producers to end. Until then, they hide the records.
 const VISIBLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Interval between attempts.
+/// Interval at which the end of a partition is checked again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The outcome of a transaction.
@@ -39,8 +41,9 @@ pub(super) enum Fate {
     WriteRest,
 }
 
-/// Finds out if `parts`, whose records were delivered at `delivered`, were committed. If only some of them
-/// are visible, removes those. `before` is the offset that the group had committed before them.
+/// Finds out if `parts`, whose records were delivered at `delivered`, were committed. If only a part of the
+/// records is visible, removes these from `parts`. `before` is the offset that the group had committed before
+/// the transaction.
 pub(super) fn resolve<W: World>(
     owned: &OwnedPartition<W>,
     log: &W::Reader,
@@ -78,7 +81,7 @@ pub(super) fn other_owner(committed: Option<u64>) -> Trouble {
     Trouble::Fenced(format!("another instance has committed {committed} of the log in the meantime"))
 }
 
-/// For each record sent, true if a `read_committed` consumer sees it.
+/// Returns, for each record sent, true if a `read_committed` consumer sees it.
 fn visible<W: World>(
     owned: &OwnedPartition<W>,
     parts: &[Outputs],
@@ -133,13 +136,13 @@ fn visible_in<W: World>(
     };
     let mut found = BTreeSet::new();
     if start > first && topic == owned.config().kafka.topics.centroids {
-        // This owner lets brokers delete only records that were committed before.
+        // This owner lets brokers delete only records before its last committed position.
         return Err(Trouble::Fenced(
             "another owner has deleted what this one wrote to the changelog".to_owned(),
         ));
     }
     if start > last {
-        // Retention has deleted all of them, so they were visible.
+        // Retention has deleted all of them, so they count as visible.
         return Ok(offsets.clone());
     }
     let passed = std::cell::Cell::new(false);

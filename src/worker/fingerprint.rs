@@ -133,7 +133,7 @@ impl PageSessions<'_> {
 /// A message that the stage has read.
 struct Read {
     done: Fingerprinted,
-    /// The trace of the page, if it has one that continues.
+    /// The trace of the page, if later stages continue it.
     trace: Option<Box<PageTrace>>,
     origin: PageOrigin,
 }

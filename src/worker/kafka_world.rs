@@ -41,7 +41,7 @@ impl<C: ConsumerContext + 'static> KafkaWorld<C> {
         Self { config, topics, member: Mutex::default() }
     }
 
-    /// Commits as this member from now on.
+    /// Sets the group member on whose behalf offsets are committed from now on.
     pub(super) fn join(&self, member: &Arc<BaseConsumer<C>>) {
         *self.member.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(member));
     }

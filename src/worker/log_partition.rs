@@ -9,8 +9,8 @@
 //! Invariants: the output does not depend on how the log is divided into batches; look-ups see the table only
 //! between two batches. The table may be ahead of the broker by the transactions in progress. The owner
 //! repeats them until they are committed, or drops the table ([ADR 11](../../docs/adr/0011-no-overlay.md)).
-//! There is no I/O here apart from log lines, and no lock apart from the one shared with look-ups. Memory:
-//! the table and one batch.
+//! This module itself does no I/O (the table may read its files), and takes no lock apart from the one shared
+//! with look-ups. Memory: the table and one batch.
 
 use std::sync::Arc;
 
@@ -76,9 +76,9 @@ impl LogPartition {
     }
 
     /// Processes the records at these places, in order. All that are not dropped are decided together; `now`
-    /// is the time of the decisions. Returns one result per record. If a record comes from a page topic that
-    /// was deleted and created again, in the present `epoch` or a later one, processing stops before that
-    /// record.
+    /// is the time of the decisions. Returns one outcome per record. If a record comes from a page topic that
+    /// was deleted and created again, and its epoch is the present `epoch` or a later one, processing stops
+    /// before that record.
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read. Then none of the records is decided, and the
@@ -171,7 +171,7 @@ impl LogPartition {
         ((xxh3_64(&name) >> 32) as u32).max(1)
     }
 
-    /// Continues at `log_offset`, without processing a record.
+    /// Continues at `log_offset`, without processing the records before it.
     pub(crate) fn skip_to(&mut self, log_offset: u64) {
         self.stage.write(|stage| stage.clusterer_mut().skip_to(log_offset));
     }
@@ -451,14 +451,14 @@ mod tests {
         }
     }
 
-    /// A look-up that failed to read old centroids could publish a decision made without them. Here each read
-    /// of a run fails once, and reading works again afterwards.
+    /// No decision may be published that was made without old centroids that could not be read. In each run,
+    /// another read fails once, and reading works again afterwards.
     #[test]
     fn after_a_failed_read_nothing_is_published() {
         let now = Timestamp::from_ms(0).expect("a time");
         let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 90 };
         let records: Vec<_> = log().into_iter().take(320).collect();
-        // Each has its own text, so many centroids are on disk.
+        // Most records have their own text, so many centroids are on disk.
         let records: Vec<_> = (0..).zip(records).map(|(number, record)| distinct(number, record)).collect();
         let rules = ClusterRules::expiry_only(expiry.clone());
         let in_memory = || log_partition_with(Clusterer::new(detector(), rules.clone(), Position::default()));

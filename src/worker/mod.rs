@@ -8,10 +8,10 @@
 //! Other threads let brokers delete expired records of the changelog (deletion.rs) and, if configured, make
 //! local snapshots (snapshots.rs) or follow the tables of other owners (standby.rs). An owner restores its
 //! table from the fastest of these sources (restore/). A table on disk is its own snapshot (disk.rs). The
-//! tables of owners and standbys are in one registry (registry.rs). If configured, they can be looked up over
-//! HTTP (api.rs, tables.rs), and pages are traced. Threads that talk to brokers are plain threads, because
-//! those calls block. Each stage runs until the stop flag is raised or something is refused; transient errors
-//! are retried.
+//! tables of owners and standbys are in one registry (registry.rs). If configured, tables can be looked up
+//! over HTTP (api.rs, tables.rs), and pages are traced. Threads that talk to brokers are plain threads,
+//! because those calls block. Each stage runs until the stop flag is raised, or until it refuses its
+//! configuration or topics. Transient errors are retried.
 
 mod api;
 mod batch;
@@ -73,9 +73,9 @@ use stop::Stop;
 /// The stages to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Roles {
-    /// The fingerprint stage, before the log.
+    /// True to run the fingerprint stage, before the log.
     pub fingerprint: bool,
-    /// The cluster stage, after the log.
+    /// True to run the cluster stage, after the log.
     pub cluster: bool,
 }
 
@@ -84,16 +84,16 @@ pub(crate) struct Roles {
 pub(crate) struct Accepted {
     /// Hash of clustering settings that may replace those that the table was made with.
     pub cluster_hash: Option<u64>,
-    /// Continues after records of the log that retention has deleted.
+    /// True to continue after records of the log that retention has deleted.
     pub lost_records: bool,
-    /// Other settings of `corpus.*`. No page may be in flight.
+    /// True to accept other settings of `corpus.*`. No page may be in flight.
     pub corpus_change: bool,
 }
 
 /// Runs the worker until it is stopped.
 ///
 /// # Errors
-/// A refusal, or an error that cannot be retried.
+/// The worker refuses its configuration or topics, or an error occurs that cannot be retried.
 pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
     let stop = Stop::new();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -101,7 +101,7 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
         .thread_name("leitong-admin")
         .enable_all()
         .build()?;
-    // Done first, because dictionaries take a while to load and an earlier signal would kill the process.
+    // Done first, because dictionaries take a while to load, and a signal before this would kill the process.
     stop::on_signals(&runtime, &stop)?;
     let traced = trace_settings(&config)?;
     let stage = Arc::new(FingerprintStage::new(config.clone())?);
@@ -157,7 +157,8 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
     result
 }
 
-/// Checks the topics, and warns of what may become too small for them. Returns the number of the log's partitions.
+/// Checks the topics, and warns if the machine may be too small for the configuration. Returns the number of
+/// the log's partitions.
 fn check_surroundings(config: &Config, roles: Roles) -> anyhow::Result<u32> {
     let counts = checked_topics(config)?;
     if counts.compacted_changelog {

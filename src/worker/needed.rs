@@ -17,7 +17,7 @@ pub(crate) struct Committed {
     pub(crate) first: u64,
     /// Number of unexpired centroids.
     pub(crate) count: u64,
-    /// The log offset at which the oldest one was founded, or `None` if there is none.
+    /// The log offset at which the oldest unexpired centroid was founded, or `None` if all have expired.
     pub(crate) oldest_log_offset: Option<u64>,
     /// The offset of the last position record in the changelog.
     pub(crate) position_offset: u64,

@@ -26,13 +26,13 @@ pub(crate) struct Outputs {
     pub(crate) records: Vec<OutputRecord>,
     /// Records of the changelog. They go to the changelog partition with the number of the log partition.
     pub(crate) changelog: Vec<ChangelogRecord>,
-    /// For counting, after the commit.
+    /// Outcomes to count in metrics after the commit.
     pub(crate) outcomes: Vec<Counted>,
-    /// For the console, after the commit.
+    /// Results to pass to the console after the commit.
     pub(crate) tallied: Vec<Tallied>,
-    /// For look-ups, after the commit.
+    /// Verdicts to keep for look-ups after the commit.
     pub(crate) kept: Vec<KeptVerdict>,
-    /// For the template alarm, after the commit.
+    /// Observations to pass to the template alarm after the commit.
     pub(crate) noticed: Vec<Noticed>,
     /// The offset that the group commits with these outputs.
     pub(crate) next_log_offset: u64,
@@ -52,15 +52,15 @@ pub(crate) struct Counted {
 pub(crate) struct OutputRecord {
     /// The destination topic.
     pub(crate) to: To,
-    /// Its key.
+    /// The key of the message.
     pub(crate) key: Option<Vec<u8>>,
-    /// Its value.
+    /// The value of the message.
     pub(crate) value: Option<Vec<u8>>,
-    /// Its headers.
+    /// The headers of the message.
     pub(crate) headers: OwnedHeaders,
     /// The headers for the same dead letter without its value, if it has a value.
     pub(crate) headers_without_value: Option<OwnedHeaders>,
-    /// Its trace, which is recorded after the commit.
+    /// The trace of the record of the log, which is recorded after the commit.
     pub(crate) trace: Option<Box<LogTrace>>,
 }
 
@@ -83,7 +83,7 @@ fn with_origin(origin: LogOrigin, headers: OwnedHeaders) -> OwnedHeaders {
     headers.insert(Header { key: LOG_ORIGIN, value: Some(&origin.to_string()) })
 }
 
-/// Returns the headers, and adds the context of a trace that continues.
+/// Adds the headers of a trace context, if there is one.
 fn with_context(headers: OwnedHeaders, context: Option<&TraceContext>) -> OwnedHeaders {
     let add = |headers: OwnedHeaders, (key, value): (&str, String)| {
         headers.insert(Header { key, value: Some(&value) })
@@ -111,8 +111,8 @@ fn with_description(
     headers
 }
 
-/// Adds the headers of the page message. If its trace continues, the received context belongs to an earlier span and
-/// is left out.
+/// Adds the headers of the page message. If the page's trace continues, the received context belongs to an
+/// earlier span and is left out.
 fn with_carried(
     mut headers: OwnedHeaders,
     received: &[(String, Option<Vec<u8>>)],
@@ -125,8 +125,9 @@ fn with_carried(
 }
 
 impl Outputs {
-    /// Adds the output for the record at `origin` in the log. `log_time` is the page's, and `trace` the record's,
-    /// which its message passes on. Verdicts are kept for look-ups if there is an API.
+    /// Adds the output for the record at `origin` in the log. `log_time` is the time of the page's message.
+    /// `trace` is the trace of the record, which the headers of the output pass on. Verdicts are kept for
+    /// look-ups if there is an API.
     ///
     /// # Errors
     /// A verdict cannot be written as JSON, which is a bug.

@@ -23,7 +23,7 @@ impl<W> OwnedPartition<W> {
         &self.role.config
     }
 
-    /// Returns empty outputs for records from `first_log_offset` up to the next one of the table.
+    /// Returns empty outputs for the records from `first_log_offset` up to the next log offset of the table.
     pub(super) fn outputs(&self, state: &LogPartition, first_log_offset: u64) -> Outputs {
         Outputs { first_log_offset, next_log_offset: state.next_offset(), ..Outputs::default() }
     }

@@ -59,8 +59,8 @@ use leitong_cluster::changelog::Restoration;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Pause after being fenced. By then the consumer group has decided who owns the partition.
 const FENCED_PAUSE: Duration = Duration::from_secs(4);
-/// Number of fenced attempts in a row after which another process must be using this owner's transactional
-/// id.
+/// Number of fenced attempts in a row after which the owner reports that another process may be using its
+/// transactional id.
 const FENCED_ROUNDS_MAX: u32 = 3;
 /// Time without being fenced after which earlier fencing no longer counts.
 const FENCED_FORGOTTEN: Duration = Duration::from_secs(60);
@@ -117,7 +117,8 @@ impl<W: World> Owner<W> {
     fn serve_until_stopped(&self) -> Option<TableReplica> {
         let mut history = History::default();
         while !self.owned.stop.is_requested() {
-            // If a panic leaves the partition without an owner, that must be reported.
+            // A panic must not silently leave the partition without an owner, so it counts as a transient
+            // error.
             let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut history)));
             let served = served.unwrap_or_else(|_| {
                 Err(Trouble::Transient(anyhow::anyhow!(
@@ -187,8 +188,7 @@ impl<W: World> Owner<W> {
         )
     }
 
-    /// Serves the partition, from taking over to the stop. Returns the table for the standby, if it can be
-    /// used.
+    /// Serves the partition, from taking over to the stop. Returns the table if a standby can continue it.
     fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
         let reader = self
             .owned
@@ -294,7 +294,7 @@ impl<W: World> Owner<W> {
                     self.idle(state, disk, writer)?;
                 }
                 // Blocks can be saved only when all of the table is committed, so no other batch may be
-                // decided before.
+                // decided before that.
                 Some(decided) if disk.is_some() || trouble.is_some() => {
                     self.write(decided, writer)?;
                     self.save(state, disk, writer)?;
@@ -323,8 +323,7 @@ impl<W: World> Owner<W> {
         Ok(())
     }
 
-    /// Continues writing old centroids to disk. A table that was just restored has more of them in memory
-    /// than were written during the restore.
+    /// Continues writing old centroids to disk. After a restore, some of them may still be in memory only.
     fn idle(
         &self,
         state: &mut LogPartition,

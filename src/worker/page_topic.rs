@@ -40,7 +40,7 @@ pub(super) struct PageTopic<'a> {
     pub(super) stop: &'a Stop,
     /// The time of the last commit.
     pub(super) committed: Instant,
-    /// The time since which there has been no room.
+    /// The time since which there has been no room for pages.
     pub(super) full_since: Option<Instant>,
     pub(super) paused: bool,
     /// Pages that were read while there was no room.
@@ -76,8 +76,9 @@ impl<'a> PageTopic<'a> {
         state.broken.is_none() && !(state.overtaken && self.early.is_empty())
     }
 
-    /// Ends the session, and prevents others. Pages of a deleted topic still get verdicts; a deleted log
-    /// accepts nothing.
+    /// Ends the session, and prevents further ones. If the page topic was replaced, pages that were read
+    /// still get verdicts. If the log was replaced, nothing more can be written, so the session fails at
+    /// once.
     fn refuse(&self, replaced: Replaced) {
         self.shared.lock().refused = Some(replaced.into());
         if replaced.which == Which::Log {
@@ -127,7 +128,8 @@ impl<'a> SourceEnd for PageTopic<'a> {
         Ok(Some(pages))
     }
 
-    /// Waits a little. If that was done for long, pauses the partitions and continues polling.
+    /// Waits a little. If there was no room for `kafka.pages.pause_after_ms`, pauses the partitions and
+    /// continues polling.
     async fn while_full(&mut self) -> anyhow::Result<bool> {
         if !self.goes_on() {
             return Ok(false);
@@ -150,7 +152,7 @@ impl<'a> SourceEnd for PageTopic<'a> {
         Ok(true)
     }
 
-    /// Waits until everything that was read is delivered, and commits it.
+    /// Waits until everything that was read is delivered, and commits its offsets.
     async fn end(&mut self) {
         let deadline = Instant::now() + DRAIN_TIMEOUT;
         let done = || self.flow.budget.in_use() == Load::default() && self.producer.in_flight() == 0;

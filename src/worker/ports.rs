@@ -1,5 +1,5 @@
-//! The interfaces that an owner uses: brokers, its group, and the clock. The rest of the cluster stage uses
-//! nothing else of the outside world, so a simulation can replace all of it.
+//! The interfaces through which an owner reaches brokers, its group, and the clock. The rest of the cluster
+//! stage uses nothing else of the outside world, so a simulation can replace all of it.
 //!
 //! ```text
 //!             ┌ Reader ............ log, changelog, what a transaction in doubt has left
@@ -22,7 +22,7 @@ use leitong_base::record::Timestamp;
 use leitong_cluster::log::{Replaced, TopicIds};
 use leitong_store::blocks::{Files, StoreOptions};
 
-/// The folder of a partition's table on disk. The lock on it is released with its files.
+/// The folder of a partition's table on disk. The lock on the folder is released when `files` is dropped.
 pub(crate) struct TableFolder {
     pub(crate) files: Arc<dyn Files>,
     /// The options for the blocks in the folder.
@@ -33,13 +33,13 @@ pub(crate) struct TableFolder {
 pub(crate) trait World: Send + Sync + 'static {
     /// A reader of one partition of a topic.
     type Reader: Reader + Sync;
-    /// Writes transactions.
+    /// The client that writes transactions.
     type Client: TransactionClient<Group = Self::Group> + Send;
     /// A generation of the consumer group.
     type Group;
 
-    /// Creates a reader of `partition` of `topic` up to its end. It belongs to no group; the caller decides
-    /// who may read.
+    /// Creates a reader of `partition` of `topic` up to its end. The reader does not join a group, so nothing
+    /// keeps several instances from reading the same partition.
     ///
     /// # Errors
     /// The client cannot be created.
@@ -91,8 +91,7 @@ pub(crate) trait World: Send + Sync + 'static {
     /// Brokers do not answer, do not allow it, or cannot do it.
     fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()>;
 
-    /// Returns the folder of `log_partition`'s table, if tables are on disk. Returns `None` while another
-    /// process uses it.
+    /// Returns the folder of `log_partition`'s table on disk, or `None` while another table uses it.
     ///
     /// # Errors
     /// The folder cannot be created or locked.
@@ -110,7 +109,8 @@ pub(crate) trait World: Send + Sync + 'static {
     /// The broker does not answer.
     fn ask_topic_ids(&self) -> anyhow::Result<()>;
 
-    /// Checks if log and changelog still have their ids, by the last answer. Never waits.
+    /// Checks that log and changelog still have their ids, using the ids that brokers last reported. Never
+    /// waits.
     ///
     /// # Errors
     /// [`Replaced`] if an id has changed.

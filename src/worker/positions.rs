@@ -53,8 +53,8 @@ pub(super) fn last_of(reader: &impl Reader) -> anyhow::Result<Option<proto::Posi
     }
 }
 
-/// Returns the ids of the topics that pages of this epoch were read from and written to, as far as position
-/// records contain them.
+/// Returns the topic ids that the position records of all partitions contain. The id of the page topic is
+/// that of the present epoch.
 ///
 /// # Errors
 /// The broker does not answer.

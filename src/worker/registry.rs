@@ -7,10 +7,11 @@
 //! look-up ─► owned, else read_followed
 //! ```
 //! Invariants: a partition is owned or followed, never both. An owner's table is here as long as the owner
-//! works on it. A verdict is kept here from its commit until its owner ends, since another owner may decide
-//! differently from then on. Followed tables hold committed records only, and are read between transactions.
-//! Handles are cloned out of the maps, so no lock of a map is held while a table is used. Memory: the tables,
-//! and `api.recent_bytes_max` for verdicts, shared among the partitions; nothing if there is no API.
+//! works on it. A verdict is kept here from its commit until its owner ends at the latest, because another
+//! owner may decide differently from then on. Followed tables hold committed records only, and are read
+//! between transactions. Handles are cloned out of the maps, so no lock of a map is held while a table is
+//! used. Memory: the tables, and `api.recent_bytes_max` for verdicts, shared among the partitions; nothing if
+//! there is no API.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,7 +34,7 @@ use leitong_cluster::verdict::Verdict;
 pub(crate) struct TableRegistry {
     owned: DashMap<u32, Arc<OwnedTable>>,
     followed: DashMap<u32, Arc<RwLock<Followed>>>,
-    /// Bytes of recent verdicts kept for one partition; `None` if there is no API.
+    /// Maximum number of bytes of recent verdicts kept for one partition; `None` if there is no API.
     recent_bytes_max: Option<usize>,
 }
 
@@ -46,11 +47,11 @@ pub(super) struct OwnedTable {
 /// The table of a standby.
 #[derive(Default)]
 struct Followed {
-    /// Number of owners in this process: one, or two while the former one ends.
+    /// Number of owners in this process: none, one, or two while a former owner ends.
     owners: usize,
     /// `None` while the partition is owned, or before following begins.
     table: Option<TableReplica>,
-    /// Set once the table was read to the end.
+    /// True once a table of this partition was read to the changelog's end.
     ready: bool,
 }
 
@@ -87,13 +88,13 @@ impl Record for KeptRecord {
         self.value.as_deref()
     }
 
-    /// Records of the changelog have no origin.
+    /// Returns `None`: records of the changelog have no origin.
     fn origin(&self) -> Option<LogOrigin> {
         None
     }
 }
 
-/// Keeps an owner's table in the registry for as long as it lives.
+/// A guard that keeps an owner's table in the registry until it is dropped.
 pub(super) struct Served<'a> {
     tables: &'a TableRegistry,
     partition: u32,
@@ -108,7 +109,8 @@ impl TableRegistry {
         Self { owned: DashMap::new(), followed: DashMap::new(), recent_bytes_max: has_api.then_some(each) }
     }
 
-    /// Lets look-ups read the table of an owner, instead of that of an earlier owner.
+    /// Lets look-ups read the table of an owner, instead of that of an earlier owner, until the guard is
+    /// dropped.
     ///
     /// # Errors
     /// [`TableFault`] if old centroids of the table cannot be read or written.
@@ -138,7 +140,7 @@ impl TableRegistry {
         })
     }
 
-    /// Returns the table of the owner of `partition`, if it is at work.
+    /// Returns the table of the owner of `partition`, if an owner is at work.
     pub(super) fn owned(&self, partition: u32) -> Option<Arc<OwnedTable>> {
         self.owned.get(&partition).map(|owned| Arc::clone(&owned))
     }
@@ -160,8 +162,8 @@ impl TableRegistry {
         self.slot(partition).write().table.take()
     }
 
-    /// Notes that an owner has ended. `table` is the table that it leaves to a standby, if that holds committed
-    /// records only.
+    /// Notes that an owner has ended. `table` is the table that it leaves to a standby, which must hold
+    /// committed records only.
     pub(super) fn release(&self, partition: u32, table: Option<TableReplica>) {
         let slot = self.slot(partition);
         let mut slot = slot.write();
@@ -246,7 +248,7 @@ impl TableRegistry {
 }
 
 impl Served<'_> {
-    /// Keeps verdicts that are committed.
+    /// Keeps committed verdicts for look-ups.
     pub(super) fn keep(&self, verdicts: Vec<KeptVerdict>) {
         if let Some(owned) = &self.owned {
             let mut recent = owned.recent.write();

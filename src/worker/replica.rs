@@ -1,6 +1,7 @@
 //! A copy of a table that follows the changelog, record by record: at a restore, and at a standby.
 //!
-//! Invariant: look-ups see it only after it was read to the changelog's end, and between transactions.
+//! Invariant: look-ups see the replica only after it was read to the changelog's end, and between
+//! transactions.
 
 use std::time::Instant;
 
@@ -31,6 +32,7 @@ impl TableReplica {
     /// Applies the next record of the changelog; `now` is the time.
     pub(crate) fn take(&mut self, record: &dyn Record, now: Instant) -> Result<(), RestoreError> {
         if let Some(disk) = &mut self.disk {
+            // If this record founds a centroid, the changelog has the centroid at this offset.
             disk.stands_from(self.restoration.clusterer().founded(), record.offset());
         }
         let taken = self.restoration.take(record.key(), record.value());
@@ -56,7 +58,7 @@ impl TableReplica {
         Ok(())
     }
 
-    /// Makes the table visible to look-ups. It has just been read to the changelog's end.
+    /// Makes the table visible to look-ups. The caller must have read it to the changelog's end just before.
     pub(crate) fn let_read(&mut self) -> Result<(), RestoreError> {
         if !self.is_whole {
             self.insert_pending()?;

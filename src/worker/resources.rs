@@ -52,7 +52,7 @@ impl Surroundings {
     }
 }
 
-/// The limits. `None` if unlimited or unknown.
+/// The limits of this process. `None` if unlimited or unknown.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Limits {
     pub(crate) open_files: Option<u64>,
@@ -78,9 +78,9 @@ impl Limits {
     }
 }
 
-/// Returns the contents of the memory limit files of a process with these `groups` in `/proc/self/cgroup`:
-/// those of its group and of the groups above (version 2), and those that a container of version 1 sees as
-/// its own.
+/// Returns the paths of the memory limit files of a process with these `groups` in `/proc/self/cgroup`: those
+/// of its group and of the groups above (version 2), and the one that a container of version 1 sees as its
+/// own.
 fn group_limits(groups: &str) -> Vec<String> {
     let mut files = vec!["/sys/fs/cgroup/memory/memory.limit_in_bytes".to_owned()];
     let group = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
@@ -128,8 +128,9 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
 /// Returns the number of files that may be open.
 fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
     let Surroundings { roles, brokers, log_partitions, .. } = surroundings;
-    // Consumer and producer of pages; a group member; for each partition a reader, a producer, and a reader
-    // of its changelog; three while expired records of a changelog are deleted.
+    // The fingerprint stage has a consumer and a producer. The cluster stage has a group member; for each
+    // partition a reader, a producer, and a reader of the changelog; and three clients while expired records
+    // of a changelog are deleted.
     let fingerprint = if roles.fingerprint { 2 } else { 0 };
     let cluster = if roles.cluster { 4 + 3 * log_partitions + u64::from(config.kafka.standby) } else { 0 };
     // A client also connects to the broker that it started with and to the coordinator of its group.

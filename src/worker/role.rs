@@ -28,9 +28,9 @@ pub(crate) struct ClusterRole<W> {
     pub(crate) tables: TableRegistry,
     /// The records of the changelog that owners need.
     pub(crate) needed: Needed,
-    /// Stops the whole worker.
+    /// The stop flag of the whole worker.
     pub(crate) stop: Stop,
-    /// True if pages with another fingerprint hash have been logged.
+    /// True once a page with another fingerprint hash was logged.
     other_hash_told: AtomicBool,
     /// The error that ends the worker.
     refused: Mutex<Option<anyhow::Error>>,
@@ -65,7 +65,7 @@ impl<W: World> ClusterRole<W> {
         }
     }
 
-    /// Counts a page whose fingerprint hash differs from this instance's, and logs it once.
+    /// Counts a page whose fingerprint hash differs from this instance's, and logs the first such page.
     pub(crate) fn other_hash(&self, partition: u32, offset: u64, found: u64) {
         metrics::other_fingerprint_hash();
         if !self.other_hash_told.swap(true, Ordering::Relaxed) {
@@ -86,7 +86,7 @@ impl<W: World> ClusterRole<W> {
         self.stop.request();
     }
 
-    /// Returns the error that ended the worker, if any. Called once, at the end.
+    /// Takes the error that ends the worker, if there is one.
     pub(crate) fn take_refused(&self) -> Option<anyhow::Error> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

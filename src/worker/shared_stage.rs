@@ -31,7 +31,8 @@ impl SharedStage {
         Self(Arc::new(RwLock::new(Some(Box::new(stage)))))
     }
 
-    /// Changes the table by `work`. Readers see the table before or after that. Waiting readers come next.
+    /// Changes the stage with `work`. Readers see it as it was before or after. Readers that wait get the
+    /// lock next.
     pub(super) fn write<T>(&self, work: impl FnOnce(&mut ClusterStage) -> T) -> T {
         let mut guard = self.0.write();
         // The lock holds no stage during the work. So if the work panics, readers find none, instead of one that is
@@ -64,7 +65,7 @@ const HELD: &str = "the owner has its table";
 impl Drop for SharedStage {
     fn drop(&mut self) {
         let stage = self.0.write().take();
-        // Dropping a large table takes a while. No reader waits for it.
+        // Dropping a large table takes a while. No reader has to wait for that.
         drop(stage);
     }
 }

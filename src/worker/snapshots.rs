@@ -105,7 +105,7 @@ fn write<W: World>(
     Ok(())
 }
 
-/// Returns the end of a snapshot with the changelog of `topic` up to `changelog_offset`.
+/// Returns the footer of a snapshot that contains the changelog of `topic` up to `changelog_offset`.
 fn footer(
     topic: &str,
     changelog_offset: u64,

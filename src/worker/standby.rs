@@ -76,7 +76,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
                 role.world.wait(stop, UNFIT_PAUSE);
             }
             Ended::Broker(error) => {
-                // The table is kept, and following continues after it.
+                // The table is kept, and following continues from there.
                 tracing::warn!(partition, "standby: trying again: {error:#}");
                 role.world.wait(stop, RETRY_PAUSE);
             }

@@ -1,7 +1,7 @@
 //! Compares the settings with those that the tables were written with. This happens at the start, before the
-//! instance joins a group. An instance that could serve no table must not count as ready while it stands by.
+//! instance joins a group. Otherwise an instance that could serve no table would count as ready.
 //!
-//! One of these settings decides which log partition a page goes to. It must not change while pages are in
+//! The settings `corpus.*` decide which log partition a page goes to. They must not change while pages are in
 //! flight: a page that is sent again could go to another partition, and count in both.
 
 use anyhow::ensure;

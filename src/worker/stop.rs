@@ -8,14 +8,14 @@ use anyhow::Context;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Timeout of a stop. Orchestrators kill the process after 30 s.
+/// Timeout of a stop. Orchestrators usually kill the process after 30 s.
 const STOP_TIMEOUT: Duration = Duration::from_secs(28);
 
 /// Interval in which signals count as one. Some supervisors send a signal to the process and to its group, so
 /// it arrives twice.
 const SAME_SIGNAL: Duration = Duration::from_millis(300);
 
-/// Tells all threads to stop.
+/// A flag that tells all threads to stop.
 #[derive(Clone, Default)]
 pub(crate) struct Stop(Arc<Inner>);
 
@@ -94,7 +94,7 @@ pub(crate) fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The signals that arrive from now on.
+/// The streams of signals that arrive from now on.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -27,7 +27,7 @@ use leitong_cluster::{ClusterId, Clusterer, PreviewOptions, Scratch, TableFault}
 /// The tables of one worker.
 pub(crate) struct WorkerTables<W> {
     role: Arc<ClusterRole<W>>,
-    /// Hash of the settings by which this worker decides.
+    /// Hash of the clustering settings of this worker.
     cluster_hash: u64,
 }
 
@@ -65,7 +65,7 @@ impl<W: World> WorkerTables<W> {
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {
-        // The time is that of a message written now.
+        // The log time is that of a message written now.
         record.log_time = Some(now);
         let looked_up = self.read(partition, |view, held_as| {
             let position = view.clusterer.position();

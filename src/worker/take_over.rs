@@ -6,7 +6,9 @@
 //!
 //! 1. `init_transactions` under that id. Brokers end the former owner's open transaction, and reject its later
 //!    requests, even if it is alive and does not know yet that it lost the partition.
-//! 2. `unended.rs` ends transactions that brokers have ended, but that some partitions still consider open.
+//! 2. `unended.rs` completes transactions that brokers have ended, but whose end marker some partitions lack. If
+//!    there was such a transaction, taking over fails with a transient error. The owner then waits a second and
+//!    takes over again.
 //!
 //! Cost: a few requests; 0.16 s when measured, for an owner that had died in a transaction.
 
@@ -16,8 +18,8 @@ use super::transaction::{TransactionError, TransactionalProducer};
 use super::trouble::Trouble;
 use super::unended;
 
-/// Takes over the transactional id of the partition, which fences the former owner, and ends that owner's open
-/// transactions.
+/// Takes over the transactional id of the partition, which fences the former owner, and ends that owner's
+/// open transactions. Also fails if a transaction had to be completed; see above.
 pub(super) fn take_over<W: World>(
     owned: &OwnedPartition<W>,
     log: &W::Reader,

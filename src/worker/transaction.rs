@@ -7,8 +7,8 @@
 //! The offset is sent last, so a transaction that contains it contains every record. If a commit reaches a
 //! transaction that is only half written, it does not move the offset.
 //!
-//! Apart from `unended.rs`, nothing here aborts a transaction. After any failure, the client is discarded and
-//! a new one is created with the same transactional id. Its `init_transactions` ends the old transaction, by
+//! The worker aborts transactions only in `unended.rs`. After any failure, the client is discarded and a new
+//! one is created with the same transactional id. Its `init_transactions` ends the old transaction, by
 //! committing it if its commit had been decided, and otherwise by aborting it. It also fences all requests of
 //! the old client that are still on their way. So errors, timeouts and crashes are handled in the same way. A
 //! client that was disturbed is discarded even if its commit succeeded
@@ -32,7 +32,7 @@ const ATTEMPTS_UNTIL_WARNING: u32 = 6;
 /// The reason why a transaction was not committed, or may not have been.
 #[derive(Debug, Error)]
 pub(super) enum TransactionError {
-    /// Another instance owns the partition, or considered this producer dead.
+    /// Another instance owns the partition, or the coordinator considered this producer dead.
     #[error("fenced: another instance owns this partition of the log ({0})")]
     Fenced(String),
     /// A topic refused a message.
@@ -118,7 +118,7 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         Ok(delivered.map(|delivered| delivered.offset + 1))
     }
 
-    /// Commits a position record and an offset again, if their commit was decided but they are not visible.
+    /// Commits again a position record and an offset whose commit was decided, but which are not visible.
     ///
     /// # Errors
     /// The errors of [`Self::commit`].
@@ -137,9 +137,9 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         Ok(self.client.commit()?)
     }
 
-    /// Aborts a transaction that contains these records and, with `group`, the group's offset. This also ends
-    /// transactions that are still open under this transactional id in the same partitions. When the records
-    /// are delivered, leaders know everything that was committed before them.
+    /// Writes these records and, with `group`, an offset of the group in a transaction, and aborts it. This
+    /// also ends transactions that are still open under this transactional id in the same partitions. When
+    /// the records are delivered, leaders know everything that was committed before them.
     ///
     /// # Errors
     /// The errors of [`Self::commit`].
@@ -170,7 +170,7 @@ impl<C: TransactionClient> TransactionalProducer<C> {
     }
 }
 
-/// Returns the records of `parts` in the order of sending: outcomes, then the changelog.
+/// Returns the records of `parts` in the order of sending: verdicts and dead letters, then the changelog.
 pub(super) fn outgoing<'a>(
     parts: &'a [Outputs],
     config: &'a KafkaConfig,

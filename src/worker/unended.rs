@@ -1,4 +1,4 @@
-//! Ends transactions that brokers have ended, but that some partitions still consider open.
+//! Completes transactions that brokers have ended, but whose end marker some partitions lack.
 //!
 //! To end a transaction, its coordinator writes a marker to each of the transaction's partitions. Kafka 4.3
 //! skips partitions that have no leader at that moment (KAFKA-20734), as happens when all brokers of a
@@ -6,18 +6,21 @@
 //! transaction under the same id includes them. Its commit would then publish records that were aborted, and
 //! verdicts would appear twice. `init_transactions` does not report this.
 //!
-//! So an owner that has taken over looks for open records of its own, where there must be none, and finds out
-//! what was decided:
+//! So an owner that has taken over looks for open records of its own, where there must be none. The table
+//! shows how it finds out up to which log offset the transaction was committed. An *outcome* is a verdict or
+//! a dead letter. A *position record* is the last record of each transaction, in the changelog; it has the
+//! log offset after the transaction.
 //!
-//! | the group's committed offset | the changelog's end | so the transaction was committed up to |
+//! | the group's committed offset | the changelog's end | committed up to |
 //! |---|---|---|
 //! | known | | the committed offset |
 //! | unknown: its own marker is missing | known | the last position record |
 //! | unknown | open too | the open position record, if any outcome after the last visible position is visible; otherwise the last visible position |
 //!
-//! Open outcomes after that were aborted: a transaction that includes them is aborted again. Open outcomes
-//! before it were committed, and become visible with the next commit to their partition. Open position
-//! records and offsets that were committed are committed again, which only makes them visible.
+//! Open outcomes after that log offset were aborted. To end them, another transaction is aborted in their
+//! partitions. Open outcomes before it were committed, and become visible with the next commit to their
+//! partition. Open position records and offsets that were committed are committed again, which only makes
+//! them visible.
 
 use std::time::Duration;
 
@@ -37,11 +40,11 @@ use leitong_cluster::changelog::POSITION_KEY;
 
 /// Timeout for open transactions of other owners that hide records: longer than they may stay open.
 const OTHERS_TIMEOUT: Duration = Duration::from_secs(15);
-/// Interval between attempts.
+/// Interval at which open records are looked for again.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
-/// Timeout for one open record.
+/// Timeout for reading one open record, and for the mark to become visible.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// Number of records at the end of a partition that are searched for committed outcomes.
+/// Number of offsets at the end of a partition that are searched for committed outcomes.
 const TAIL: u64 = 50_000;
 
 /// The key of records that serve only to end a transaction in a partition.
@@ -50,7 +53,7 @@ const MARK: &[u8] = b"unended";
 /// The open records in one partition, of a transaction that has ended.
 struct Leftover {
     range: OpenRange,
-    /// The origin of the first one, or `None` in the changelog.
+    /// The origin of the first open record, or `None` in the changelog.
     origin: Option<LogOrigin>,
 }
 
@@ -68,23 +71,25 @@ struct Found {
     /// Open outcomes that were aborted.
     aborted: Vec<OpenRange>,
     changelog: Option<OpenChangelog>,
-    /// True if the group's committed offset is unknown.
+    /// True if the group's committed offset is unknown, because its own marker is missing.
     pending: bool,
-    /// The log offset up to which everything is committed.
+    /// The log offset up to which everything is committed, or `None` if nothing is.
     done: Option<u64>,
 }
 
-/// Ends transactions that are still open under this transactional id. Called right after a take-over.
+/// Completes transactions that are still open under this transactional id. Called right after a take-over.
 ///
 /// # Errors
-/// [`Trouble`], also if something had to be ended. The owner then takes over again, and finds nothing.
+/// [`Trouble`], also if a transaction had to be completed. The owner then takes over again, until it finds
+/// none.
 pub(super) fn end<W: World>(
     owned: &OwnedPartition<W>,
     log: &W::Reader,
     producer: &TransactionalProducer<W::Client>,
 ) -> Result<(), Trouble> {
     let leftovers = leftovers(owned)?;
-    // The client retries while an offset is open, and then reports only a timeout.
+    // While the group's offset is open, the client retries and then reports only a timeout. So an error means
+    // here that the offset is open.
     let committed = log.committed().or_else(|_| log.committed());
     if leftovers.is_empty() && committed.is_ok() {
         return Ok(());
@@ -111,8 +116,8 @@ pub(super) fn end<W: World>(
     } else {
         let (open, key) = (found.aborted.iter().chain(open), MARK.to_vec());
         let touched = open.map(|range| record(&range.topic, range.partition, &key, None));
-        // A committed offset that is not visible must not be aborted with the rest. It is committed when the
-        // rest has ended.
+        // A committed offset that is not visible must not be aborted with the rest. It is committed after the
+        // next take-over, when the rest has ended.
         producer.abort_again(touched, nothing_was_committed.then_some(&group))?;
     }
     metrics::unended_transaction();
@@ -130,7 +135,8 @@ fn record<'a>(topic: &'a str, partition: u32, key: &'a Vec<u8>, value: Option<&'
     Outgoing { topic, partition: Some(partition), key: Some(key), value, headers: None }
 }
 
-/// Finds out what was decided about the transaction of `leftovers`. `committed` is `None` if it is unknown.
+/// Finds out what was decided about the transaction of `leftovers`. `committed` is `None` if the group's
+/// committed offset is unknown.
 fn find_out<W: World>(
     owned: &OwnedPartition<W>,
     producer: &TransactionalProducer<W::Client>,
@@ -153,8 +159,8 @@ fn find_out<W: World>(
             let centroids = &owned.config().kafka.topics.centroids;
             let mut mark_offset = None;
             if open.is_none() {
-                // A leader that was just elected would hide the last position record, except from a client
-                // that writes to it.
+                // A leader that was just elected may hide the last position record. So a mark is written:
+                // once the mark is visible, everything before it is.
                 let key = MARK.to_vec();
                 let mark = record(centroids, owned.partition, &key, None);
                 producer.abort_again(std::iter::once(mark), None)?;
@@ -180,8 +186,8 @@ fn find_out<W: World>(
     Ok(Found { aborted, changelog, pending: committed.is_none(), done })
 }
 
-/// Returns the last position record that is visible when everything up to `mark` is visible. Waits because a
-/// leader that was elected after the mark was written may not know what was committed before it.
+/// Waits until everything up to the offset `mark` is visible, and returns the last position record. A leader
+/// that was elected after the mark was written may not know yet what was committed before it.
 fn position_up_to<W: World>(
     owned: &OwnedPartition<W>,
     reader: &W::Reader,
@@ -206,8 +212,8 @@ fn position_up_to<W: World>(
     }
 }
 
-/// Returns the open records of this owner, which should have none. Waits for open transactions of others that
-/// may hide more.
+/// Returns the open records of this owner's transactional id. After a take-over, there should be none. Waits
+/// for open transactions of other owners, because they may hide more of these records.
 fn leftovers<W: World>(owned: &OwnedPartition<W>) -> Result<Vec<Leftover>, Trouble> {
     let world = &owned.role.world;
     let began = world.now();
@@ -234,7 +240,7 @@ fn leftovers<W: World>(owned: &OwnedPartition<W>) -> Result<Vec<Leftover>, Troub
             return Err(anyhow::anyhow!("stopped").into());
         }
         ranges = world.open_ranges(owned.partition)?;
-        // Records that were written since then are not ours.
+        // Records that were written since the first look are not ours.
         ranges.retain(|now| {
             first.iter().any(|then| {
                 (&now.topic, now.partition) == (&then.topic, then.partition) && now.from < then.to

@@ -27,9 +27,9 @@ use crate::telemetry::traces::page::Committed;
 use crate::telemetry::{metrics, tally, templates, traces};
 use crate::worker::outputs::{Counted, OutputRecord, Outputs, To};
 
-/// Duration from which a transaction is too large: a fifth of the default timeout.
+/// Duration above which a transaction counts as too large: a fifth of the default `transaction.timeout.ms`.
 const SLOW: Duration = Duration::from_secs(2);
-/// Duration below which a transaction may be larger.
+/// Duration below which the next transaction may be larger.
 const QUICK: Duration = Duration::from_millis(500);
 /// Pause after a failed transaction.
 const FAILED_PAUSE: Duration = Duration::from_millis(100);
@@ -46,9 +46,9 @@ pub(super) struct Writer<'a, W: World> {
     pub(super) changelog_next: Option<u64>,
     /// The log offset that the group has committed with this owner's table.
     committed: Option<u64>,
-    /// Maximum number of parts in a transaction, at present.
+    /// The current maximum number of parts in a transaction.
     parts_max: usize,
-    /// The table that look-ups read, with what is committed.
+    /// This owner's entry in the registry. It keeps committed verdicts for look-ups.
     pub(super) served: Option<Served<'a>>,
 }
 
@@ -70,7 +70,7 @@ impl<'a, W: World> Writer<'a, W> {
         let mut written = 0;
         while written < parts.len() {
             let end = parts.len().min(written.saturating_add(self.parts_max));
-            // Without its topics, no transaction can be committed.
+            // Nothing may be written to a topic that has replaced the log or the changelog.
             world.verify_table()?;
             let began = world.now();
             let (committed, took) = self.try_write(&mut parts[written..end])?;
@@ -85,14 +85,14 @@ impl<'a, W: World> Writer<'a, W> {
         Ok(())
     }
 
-    /// Handles the client's events while there is nothing to write. If it was disturbed, the next transaction
-    /// replaces it.
+    /// Handles the client's events while there is nothing to write. If the client was disturbed, it is
+    /// replaced before the next transaction.
     pub(super) fn idle(&self) {
         let _ = self.producer.as_ref().map(TransactionalProducer::disturbance);
     }
 
-    /// Lowers the number of parts after a long commit, and raises it after a short one. A failure without
-    /// waiting, mostly a rebalance, does not change it.
+    /// Lowers the number of parts after a long commit, and raises it after a short one. A transaction that
+    /// fails at once, mostly because of a rebalance, does not change the number.
     fn adapt(&mut self, parts: usize, committed: bool, took: Duration) {
         if took > SLOW {
             self.parts_max = (parts / 2).max(1);
@@ -108,13 +108,13 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    /// Tries to write and commit the parts. Returns true if they are committed; otherwise those that remain
-    /// must be written again. Also returns how long the commit took.
+    /// Tries to write and commit the parts. Returns true if they are committed. Otherwise, the records that
+    /// remain in them must be written again. Also returns how long the commit took.
     fn try_write(&mut self, parts: &mut [Outputs]) -> Result<(bool, Duration), Trouble> {
         let (owned, world) = (self.owned, &self.owned.role.world);
         let config = &owned.config().kafka;
         let producer = self.undisturbed_producer()?;
-        // Read for each commit, because every rebalance changes the generation.
+        // Read for each commit, because every rebalance changes the generation of the group.
         let group = world.group().context("this instance has left its group")?;
         let began = world.now();
         let began_at = traces::tracer().map_or(0, |_| now());
@@ -162,7 +162,7 @@ impl<'a, W: World> Writer<'a, W> {
 
     /// Creates a new producer for the current table. It fences an owner that has taken over meanwhile. Kafka
     /// lets any member of the group commit any partition's offset, so work that such an owner has done must
-    /// not be done again. When all others are fenced, the committed offset shows if there is any.
+    /// not be done again. Once all others are fenced, the committed offset shows if there is such work.
     fn take_over_again(&self) -> Result<TransactionalProducer<W::Client>, Trouble> {
         let producer = take_over(self.owned, self.reader)?;
         match self.reader.committed()? {
@@ -171,7 +171,8 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    /// Handles a failure. A fenced or refused transaction is not retried unchanged.
+    /// Handles a failed transaction. Returns `Ok` if it may be written again: if its result is unknown, or if
+    /// dead letters were refused and now have no values.
     fn failed(&self, error: TransactionError, parts: &mut [Outputs]) -> Result<(), Trouble> {
         let owned = self.owned;
         let partition = owned.partition;
@@ -201,7 +202,8 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    /// Counts committed outputs. If the commit was confirmed only later, also records their traces.
+    /// Counts committed outputs, and keeps their verdicts for look-ups. If the commit was confirmed only
+    /// later, also records their traces.
     fn count(&self, outputs: &mut Outputs) {
         if traces::tracer().is_some() {
             tell(std::slice::from_mut(outputs), &[], now());
@@ -223,7 +225,8 @@ impl<'a, W: World> Writer<'a, W> {
     }
 }
 
-/// Records the traces of committed outcomes. `delivered` has their places in the order of sending.
+/// Records the traces of committed verdicts and dead letters. `delivered` has the places of the records, in
+/// the order of sending.
 fn tell(parts: &mut [Outputs], delivered: &[Option<Delivered>], began: u64) {
     let Some(tracer) = traces::tracer() else { return };
     let records = parts.iter_mut().flat_map(|part| &mut part.records);

@@ -18,8 +18,8 @@ use leitong_cluster::changelog::Restoration;
 use leitong_store::snapshot::{ChangelogBlocks, OpenBlocks, Unusable, Wanted};
 
 impl<W: World> ClusterRole<W> {
-    /// Returns the table in the blocks of `log_partition`, if there are usable blocks. Sets unusable blocks
-    /// aside.
+    /// Returns the table in the blocks of `log_partition`, or `None` if there are no usable blocks or `stop`
+    /// is raised. Sets unusable blocks aside.
     pub(super) fn at_blocks(
         &self,
         log_partition: u32,
@@ -48,8 +48,8 @@ impl<W: World> ClusterRole<W> {
     }
 
     /// Returns the last position record in the changelog. A new leader may not know everything that was
-    /// committed, so this waits for some time until it has as much as the blocks. Returns `None` if `stop` is
-    /// raised.
+    /// committed, so this waits for some time until the changelog has as much as the blocks. Returns `None`
+    /// if `stop` is raised.
     fn last_position(
         &self,
         changelog: &W::Reader,

@@ -12,13 +12,13 @@ use leitong_cluster::{Clusterer, OldCentroids, Position};
 use leitong_store::blocks::{BlockStore, Manifest};
 use leitong_store::snapshot::ChangelogBlocks;
 
-/// Timeout of the wait for a former owner in this process.
+/// Timeout for a former owner in this process to release the table's folder.
 const LET_GO_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval between checks during that wait.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 impl<W: World> ClusterRole<W> {
-    /// Returns the folder of a partition's table, when no other owner in this process uses it any more.
+    /// Waits until no other table uses the folder of a partition's table, and returns the folder.
     pub(super) fn table_folder(
         &self,
         partition: u32,
@@ -41,8 +41,8 @@ impl<W: World> ClusterRole<W> {
         bail!("stopped")
     }
 
-    /// Creates an empty table for a partition, with a part on disk if the settings say so. Its changelog
-    /// begins at `from`.
+    /// Creates an empty table for a partition, with a part on disk if the settings say so. The caller then
+    /// fills the table from the changelog, beginning at offset `from`.
     pub(super) fn empty_table(
         &self,
         partition: u32,

@@ -2,16 +2,16 @@
 //! consumer group.
 //!
 //! ```text
-//! standby, snapshot or nothing ─► changelog to its end ─► checks ─► committed offset ─► next offset of the log
+//! standby, snapshot or nothing ─► changelog to its end ─► committed offset ─► settings ─► table, next log offset
 //! ```
 //! `source.rs` finds the source (with the help of `blocks.rs` for tables on disk), and `place.rs` the offset
 //! of the changelog to read from. The changelog is read up to its end, as a `read_committed` consumer sees
-//! it. The checks are: every centroid is there and in order, and the table was made with this instance's
-//! topics, `kafka.app` and settings. Finally, `resume.rs` compares the position record, which every
-//! transaction writes, with the committed offset: they must be equal.
+//! it. Every centroid must be there and in order. Then `resume.rs` compares the last position record with the
+//! committed offset. Every transaction writes both, so they must be equal. Finally, the table must have been
+//! made with this instance's topics, `kafka.app` and settings.
 //!
-//! Invariants: damaged data, or data of another table, is never used. A table is never started from scratch
-//! automatically. If something does not fit, the owner halts with a reason that says what to do.
+//! Invariants: damaged data, or data of another table, is never used. A lost table is never replaced by an
+//! empty one automatically. If something does not fit, the owner halts with a reason that says what to do.
 
 mod blocks;
 mod empty_table;
@@ -37,13 +37,13 @@ use leitong_cluster::log::TopicIds;
 use source::Source;
 pub(crate) use source::beginning;
 
-/// Number of times that a damaged changelog is read before the owner halts. If brokers delete or compact
-/// records during the reading, records seem to be missing once.
+/// Number of times that a damaged changelog is read before the owner halts. Brokers may delete or compact
+/// records while they are read. These records then seem to be missing, but not at the next attempt.
 const RESTORE_ATTEMPTS: u32 = 3;
 /// Time for which a newly elected leader may not know how far the log and the changelog are. It learns the
 /// high watermark from its followers after `replica.lag.time.max.ms` (30 s by default) at the latest.
 const STALE_LEADER: Duration = Duration::from_secs(40);
-/// Interval between attempts during that time.
+/// Interval at which offsets are compared again during that time.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Pause before a failed read is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -56,8 +56,8 @@ pub(super) enum Restore {
     Table(Table),
     /// The owner was stopped. The standby can use what was read so far.
     Stopped(Option<Box<TableReplica>>),
-    /// The changelog is inconsistent. It is read again, because brokers may have deleted records during the
-    /// reading.
+    /// The records are inconsistent. The next source is used, or the changelog is read again, because brokers
+    /// may have deleted records during the reading.
     Damaged(RestoreError),
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Table {
     pub(super) disk: Option<DiskTable>,
     /// True if the position must be written before anything else.
     pub(super) reset: bool,
-    /// The first changelog offset that is not in the table. `None` if nothing was read.
+    /// The first changelog offset that is not in the table. `None` if the changelog has no position record.
     pub(super) changelog_next: Option<u64>,
     /// The log offset that the group has committed.
     pub(super) committed: Option<u64>,
@@ -84,13 +84,13 @@ enum ReadOn {
     Unfit(RestoreError),
 }
 
-/// The part of an owner that restores its table.
+/// Component of an owner that restores its table.
 pub(super) struct Restorer<'a, W> {
     owned: &'a OwnedPartition<W>,
 }
 
 impl<'a, W: World> Restorer<'a, W> {
-    /// Creates the part for a partition.
+    /// Creates the restorer of an owned partition.
     pub(super) fn new(owned: &'a OwnedPartition<W>) -> Self {
         Self { owned }
     }
@@ -126,7 +126,7 @@ impl<'a, W: World> Restorer<'a, W> {
                 ReadOn::Stopped => return Ok(Restore::Stopped(Some(Box::new(start)))),
                 ReadOn::Whole => self.compare(start, log, &changelog, source, attempt)?,
                 ReadOn::Unfit(error) => {
-                    // The next owner may need its folder.
+                    // `start` may lock the table's folder, which the next attempt needs.
                     drop(start);
                     match error {
                         error if source == Source::Changelog => self.unfit(error, attempt)?,
@@ -239,7 +239,7 @@ impl<'a, W: World> Restorer<'a, W> {
             let known = Known { committed, position, missing, log_start, log_end };
             match next_offset(known, self.owned.role.accepted.lost_records) {
                 Ok(next) => break (next, log_end, committed),
-                // Not all committed records may be visible yet.
+                // Some committed records may not be visible yet.
                 Err(refusal) if refusal.may_pass() && world.now() < deadline => {
                     tracing::info!(partition = self.owned.partition, "checking again: {refusal}");
                     if world.wait(&self.owned.stop, LOOK_AGAIN) {
@@ -299,8 +299,9 @@ impl<'a, W: World> Restorer<'a, W> {
             state.skip_to(next);
             state.accept_gaps(log_end);
         }
-        // If the corpus settings differ, the position is written, and instances that start later find the new
-        // ones.
+        // Each of these reasons requires a new position record, and the group's offset with it: records were
+        // skipped; the corpus settings have changed, and instances that start later must find the new ones;
+        // the position lacks topic ids that are now known; the group's offset has expired.
         let corpus_changed = corpus_hash.is_some_and(|hash| hash != identity.corpus_hash);
         let ids_known = topic_ids.is_some_and(|ids| ids.or(identity.topic_ids) != ids);
         let reset = skipped || corpus_changed || ids_known || (position.is_some() && committed.is_none());
@@ -308,8 +309,8 @@ impl<'a, W: World> Restorer<'a, W> {
         Ok(Restore::Table(Table { state: Box::new(state), disk, reset, changelog_next, committed }))
     }
 
-    /// Decides what to do about an unusable table from `source`. An error of the changelog itself is final;
-    /// for all other sources the next one is tried.
+    /// Decides what to do about an unusable table from `source`. If the error may be due to the source, the
+    /// next source is used. Otherwise it is handled as an error of the changelog.
     fn unfit_from(&self, source: Source, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
         let may_be_of_source = match &error {
             RestoreError::Damaged(_) | RestoreError::Gap { .. } | RestoreError::OtherTable { .. } => true,
@@ -322,7 +323,7 @@ impl<'a, W: World> Restorer<'a, W> {
         }
     }
 
-    /// Decides what to do about an inconsistent changelog, found at the `attempt`th time in a row.
+    /// Decides what to do about a changelog that does not fit. This is the `attempt`th attempt in a row.
     fn unfit(&self, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
         match error {
             RestoreError::PartitionCount { .. }

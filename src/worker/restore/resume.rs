@@ -2,7 +2,7 @@
 //! and the log's bounds. Pure.
 //!
 //! Committed offset and position are written in one transaction, so they agree unless someone interfered. If
-//! they differ, the owner is refused: a fresh start would silently write some verdicts twice or omit some.
+//! they differ, the owner halts: a fresh start would silently write some verdicts twice or omit some.
 
 use thiserror::Error;
 
@@ -11,7 +11,7 @@ use thiserror::Error;
 pub(super) struct Known {
     /// The group's committed offset.
     pub(super) committed: Option<u64>,
-    /// The position record's next offset.
+    /// The next log offset in the last position record.
     pub(super) position: Option<u64>,
     /// The number of founded centroids, and the number that was read, if that is smaller.
     pub(super) missing: Option<(u64, u64)>,
@@ -21,7 +21,7 @@ pub(super) struct Known {
     pub(super) log_end: u64,
 }
 
-/// The reason why an owner does not continue.
+/// The reason why an owner halts instead of continuing.
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The changelog ends before the group's committed offset.
@@ -155,7 +155,7 @@ mod tests {
         let known =
             Known { committed: Some(7), position: Some(7), missing: None, log_start: 8, log_end: 100 };
         assert_eq!(next_offset(known, true), Ok(8));
-        // Without a committed offset, nothing else would show it.
+        // Without a committed offset, nothing else would show that records are missing.
         let known = Known { committed: None, missing: Some((9, 8)), ..known };
         let missing = Refusal::TailMissing { founded: 9, read: 8 };
         assert_eq!(next_offset(known, true), Err(missing));

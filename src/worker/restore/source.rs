@@ -49,8 +49,9 @@ impl fmt::Display for Source {
     }
 }
 
-/// Returns the last position record, and the changelog offset from which a whole table can be read. If no
-/// position record has numbers of centroids, returns `None` and the first offset.
+/// Returns the last position record, and the changelog offset from which a whole table can be read. If there
+/// is no position record, or an older version wrote it without numbers of centroids, returns `None` and the
+/// first offset of the changelog.
 pub(crate) fn beginning(
     changelog: &impl Reader,
     stop: impl Fn() -> bool,
@@ -67,7 +68,7 @@ pub(crate) fn beginning(
 
 impl<W: World> ClusterRole<W> {
     /// Returns an empty table, to be filled from the first unexpired centroid in the changelog on. Expired
-    /// ones may be before it, as brokers delete them only now and then.
+    /// centroids may still be before it, because brokers delete them only from time to time.
     pub(crate) fn at_beginning(
         &self,
         log_partition: u32,
