@@ -17,7 +17,7 @@ const AT_WORK: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Activity {
     began: Instant,
-    /// Milliseconds from `began` until it was last busy, or [`AT_WORK`].
+    /// Milliseconds from `began` until the connection was last busy, or [`AT_WORK`].
     waits_since: AtomicU64,
 }
 

@@ -31,7 +31,7 @@ pub(crate) use connections::AtWork;
 use connections::{Activity, Connections};
 use socket::Socket;
 
-/// Limit on the bytes of a request's head, and on those read ahead from a body.
+/// Maximum number of bytes of a request's head, and of a body's bytes that are read ahead.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 /// Time for requests in flight to finish at a stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -54,7 +54,7 @@ pub(crate) struct Limits {
 /// The sender of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    /// Its address.
+    /// The address of the client.
     pub(crate) ip: IpAddr,
     activity: Arc<Activity>,
 }

@@ -1,4 +1,4 @@
-//! Rebalances of the page topic's group: partitions are assigned to a member, or revoked from it, between
+//! Rebalances of the page topic's group: partitions are assigned to a member, or revoked from it, while it
 //! polls.
 //!
 //! ```text
@@ -28,12 +28,13 @@ use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
 use leitong_cluster::log::{Replaced, TopicIds};
 
-/// Longest wait for the records in flight of a revoked partition. The next owner sends later ones again.
+/// Longest wait for the records in flight of a revoked partition. The next owner repeats those that are not
+/// delivered by then.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time for which an assignment asks brokers where its partitions begin.
 const ASSIGN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Context of the consumer, whose callbacks run between polls.
+/// Context of the consumer, whose callbacks run while it polls.
 pub(super) struct PagesContext {
     pub(super) events: ClientEvents,
     pub(super) shared: Arc<Shared>,
@@ -138,8 +139,8 @@ impl PagesContext {
     }
 
     /// Returns the offset from which to read each partition: the committed one, or the beginning. Pages that
-    /// retention has deleted since the committed offset are counted here, once: the offset after them is
-    /// committed with the count.
+    /// retention has deleted since the committed offset are counted here. The offset after them is committed,
+    /// so they are counted once.
     fn starts(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -266,7 +267,7 @@ impl PagesContext {
     }
 }
 
-/// The committed offset of the group is after the end of the topic.
+/// The error for a committed offset that is after the end of the topic.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at \

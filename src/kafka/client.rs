@@ -18,18 +18,18 @@ use crate::kafka::authorities;
 
 /// Time limit of a call to a broker whose answer is needed at once.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Size of the fetch queue of a consumer of pages, in KiB.
+/// Maximum size of the fetch queue of a consumer of pages, in KiB.
 const PAGES_QUEUE_KBYTES: u32 = 32 * 1024;
-/// Size of the fetch queue of a consumer of small records, in KiB.
+/// Maximum size of the fetch queue of a consumer of small records, in KiB.
 const RECORDS_QUEUE_KBYTES: u32 = 16 * 1024;
 /// Interval at which a client reports the fill of its queues.
 const STATISTICS_MS: &str = "5000";
-/// Size of the queue of a producer, in KiB. It accepts no more records while the queue is full.
+/// Maximum size of the queue of a producer, in KiB. A producer with a full queue accepts no records.
 const PRODUCER_QUEUE_KBYTES: u32 = 32 * 1024;
 
-/// Limits on the delay before a client reconnects. librdkafka doubles the delay with every attempt, up to 10
-/// s by default, and counts successful attempts as well. So a client that lost a few connections paused for
-/// 10 s each time, although the broker was available.
+/// Limits on the delay before a client reconnects, and on the time to set up a connection. librdkafka doubles
+/// the delay with every attempt, up to 10 s by default, and counts successful attempts as well. So a client
+/// that lost a few connections paused for 10 s each time, although the broker was available.
 const RECONNECT: [(&str, &str); 2] =
     [("reconnect.backoff.max.ms", "1000"), ("socket.connection.setup.timeout.ms", "5000")];
 /// Time limit for the answer of a broker. The default is a minute: a client would wait that long for a broker
@@ -66,7 +66,7 @@ fn refused(error: KafkaError) -> Result<ClientError, KafkaError> {
     Ok(ClientError::Property { property, problem: format!("{problem}; {takes}") })
 }
 
-/// Returns the settings with which no client can be created, without connecting to a broker. First each
+/// Returns an error for each property with which no client can be created. Connects to no broker. First each
 /// property is checked on its own; if all are valid, each client of the worker is created.
 #[must_use]
 pub(crate) fn faults(config: &KafkaConfig) -> Vec<ClientError> {
@@ -88,7 +88,7 @@ pub(crate) fn faults(config: &KafkaConfig) -> Vec<ClientError> {
     consumers.chain(producers).flatten().take(1).collect()
 }
 
-/// Context of a client that is created only to see whether that works.
+/// Context of a client that is created only to check its settings.
 struct Silent;
 
 impl ClientContext for Silent {
@@ -147,7 +147,7 @@ fn transactional_id(config: &KafkaConfig, log_partition: u32) -> String {
     format!("{}-cluster-{log_partition}", config.app)
 }
 
-/// Returns the settings of the client for questions about topics.
+/// Returns the settings of the client for requests about topics.
 #[must_use]
 pub(crate) fn admin(config: &KafkaConfig) -> ClientConfig {
     layered(config, "admin", &[ANSWER])
@@ -166,16 +166,16 @@ pub(crate) fn pages_consumer(config: &KafkaConfig) -> ClientConfig {
     client
 }
 
-/// Sets the id for static membership, on group members only: readers use a group's id without joining it.
-/// Both members of a process can have the same id, since they are in different groups.
+/// Sets the id for static membership, on group members only: readers use a group's id without joining the
+/// group. Both members of a process can have the same id, since they are in different groups.
 fn set_instance_id(config: &KafkaConfig, client: &mut ClientConfig) {
     if let Some(id) = &config.instance_id {
         client.set("group.instance.id", id);
     }
 }
 
-/// Returns the settings of a member of the group that shares the log's partitions. The member itself reads
-/// none.
+/// Returns the settings of a member of the group that shares the log's partitions. The member itself reads no
+/// records.
 #[must_use]
 pub(crate) fn log_member(config: &KafkaConfig) -> ClientConfig {
     let mut client = consumer(config, "owner", &cluster_group(config), 1, &[]);
@@ -184,8 +184,8 @@ pub(crate) fn log_member(config: &KafkaConfig) -> ClientConfig {
     client
 }
 
-/// Returns the settings of a reader of one partition from a given offset to the end. It is dropped soon,
-/// since while it waits it asks the broker a hundred times per second.
+/// Returns the settings of a reader of one partition from a given offset to the end. The reader should be
+/// dropped soon: while it waits, it asks the broker a hundred times per second.
 #[must_use]
 pub(crate) fn partition_reader(config: &KafkaConfig) -> ClientConfig {
     reader(config, "10")
@@ -197,9 +197,9 @@ pub(crate) fn partition_follower(config: &KafkaConfig) -> ClientConfig {
     reader(config, "100")
 }
 
-/// Returns the settings of a reader. After `wait_ms`, a broker answers that the end of the partition is
-/// reached. The restore of a table waits for that answer. A reader that seeks waits for the answer to its
-/// earlier request, several times in a row.
+/// Returns the settings of a reader. At the end of the partition, a broker answers after `wait_ms`. The
+/// restore of a table waits for that answer. A reader that seeks waits for the answer to its earlier request,
+/// several times in a row.
 fn reader(config: &KafkaConfig, wait_ms: &str) -> ClientConfig {
     let defaults = [("fetch.wait.max.ms", wait_ms)];
     let mut client = consumer(config, "reader", &cluster_group(config), RECORDS_QUEUE_KBYTES, &defaults);
@@ -241,8 +241,8 @@ pub(crate) fn log_producer(config: &KafkaConfig) -> ClientConfig {
 pub(crate) fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
     // A message that cannot be delivered must fail before its transaction times out. The records of a
     // transaction are written at once when its batch is computed, so a short linger sends them in few
-    // requests. A coordinator that has not ended the last transaction yet answers so, and by default it is
-    // asked again after 100 ms. That took 100 ms per transaction when measured, where 15 ms are enough.
+    // requests. A coordinator that has not ended the last transaction yet says so, and by default librdkafka
+    // asks again after 100 ms. Transactions then took 100 ms when measured, where 15 ms are enough.
     let defaults = [
         ("transaction.timeout.ms", "10000"),
         ("message.timeout.ms", "8000"),
@@ -268,9 +268,9 @@ fn consumer(
     let queue_kbytes = queue_kbytes.to_string();
     let ours = [
         // Longer than a Kafka cluster takes to replace a lost broker, which is 9 to 11 s by default. With 10
-        // s, members timed out while their coordinator was being replaced, and the new coordinator waited as
-        // long again for their former selves. When one of three brokers was killed, no verdicts came for 20
-        // to 24 s, and with 12 s for 10 to 13 s.
+        // s, members timed out while their coordinator was being replaced, and the new coordinator waited
+        // another 10 s for members that no longer existed. When one of three brokers was killed, no verdicts
+        // came for 20 to 24 s. With 12 s, it was 10 to 13 s.
         ("session.timeout.ms", "12000"),
         // Members learn of a rebalance from the answer to a heartbeat. So this is the time until the other
         // members react after the broker has noticed that one is gone. A heartbeat is a request of about 100

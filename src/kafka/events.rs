@@ -1,4 +1,5 @@
-//! Reports of librdkafka other than messages: errors go to the log, statistics to metrics.
+//! Handles everything that librdkafka reports apart from messages: errors go to the log, statistics to
+//! metrics.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ pub(crate) struct ClientEvents {
     /// Topic whose lag is exported.
     lag_of: Option<String>,
     joins: Option<Arc<StageHealth>>,
-    /// Queue whose fill is exported, and the partition of the log that it belongs to.
+    /// Name of the queue of messages whose fill is exported, and the partition of the topic to which it
+    /// belongs; an empty text if the queue is that of a whole topic.
     queue: Option<(&'static str, String)>,
 }
 
@@ -96,7 +98,7 @@ impl ClientEvents {
 
 /// Returns the number of records in a partition that the client has not handed out yet. librdkafka's own
 /// `consumer_lag` is based on offsets that the same client has committed. The log's readers commit through a
-/// producer's transaction, so for them it has no value.
+/// producer's transaction, so for them `consumer_lag` has no value.
 fn unread(partition: &Partition) -> Option<i64> {
     let Partition { app_offset, next_offset, ls_offset, fetchq_cnt, .. } = *partition;
     if ls_offset < 0 || next_offset.max(app_offset) < 0 {
@@ -113,14 +115,14 @@ fn unread(partition: &Partition) -> Option<i64> {
 }
 
 /// Forwards log lines of librdkafka. All clients get all properties, so a warning about a property that one
-/// client does not use is only logged for debugging. So are failed connections, which
-/// [`ClientEvents::report`] reports.
+/// client does not use is only logged for debugging. Failed connections are also only logged for debugging
+/// here, because [`ClientEvents::report`] reports them.
 fn log(level: RDKafkaLogLevel, facility: &str, message: &str) {
     use RDKafkaLogLevel as Level;
     match facility {
-        // A transaction that was ended by a rebalance, a fencing or a broker is not a fault. Its owner writes it
-        // again or drops its state, and logs that. A new owner of a transactional id waits for its end, and
-        // logs it if that takes long.
+        // A transaction that was ended by a rebalance, a fencing or a broker is not a fault. Its owner writes
+        // it again or drops its state, and logs that. A new owner of a transactional id waits until the
+        // former owner's transaction has ended, and logs it if that takes long.
         "CONFWARN" | "FAIL" | "GETPID" | "TXNERR" => {
             tracing::debug!("librdkafka: {facility} {message}");
             return;
@@ -165,7 +167,7 @@ impl ProducerContext for ClientEvents {
 
 impl ConsumerContext for ClientEvents {}
 
-/// Implements `ClientContext` for one of our own contexts, by its field `events`, a [`ClientEvents`].
+/// Implements `ClientContext` for a context of this crate that has a field `events`, a [`ClientEvents`].
 macro_rules! reports_by_events {
     ($context:ty) => {
         impl rdkafka::ClientContext for $context {

@@ -32,7 +32,7 @@ impl AsBorrowed for OwnedHeaders {
     }
 }
 
-/// Returns the trace context of a message, from the last headers with these names.
+/// Returns the trace context of a message, from its last `traceparent` and `tracestate` headers.
 pub(crate) fn trace_context(headers: &impl AsBorrowed) -> Option<TraceContext> {
     let (mut parent, mut state) = (None, None);
     for (name, value) in all(headers.borrowed()) {
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(read(&[]), []);
     }
 
-    /// rdkafka panics here.
+    /// rdkafka itself panics on such names.
     #[test]
     fn names_that_are_not_utf8_keep_their_readable_part() {
         let read = read(&[(b"trace\xffid", Some(b"7")), (b"", Some(b"8"))]);

@@ -1,4 +1,4 @@
-//! Watches that topics are not deleted and created again while this process runs, by their [`TopicIds`].
+//! Notices if topics are deleted and created again while this process runs, by their [`TopicIds`].
 //!
 //! ```text
 //! start:                 ask brokers ─► the ids that all offsets of this process belong to (`ids`)
@@ -28,16 +28,16 @@ const INTERVAL: Duration = Duration::from_secs(3);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for the first answer, since a new topic is not known to all brokers at once.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
-/// Time after which a different id is confirmed by a second question.
+/// Time after which brokers are asked again, to confirm a different id.
 const CONFIRM_AFTER: Duration = Duration::from_secs(1);
 
 /// A watch on the topics of this process.
 pub(crate) struct TopicWatch {
     client: BaseConsumer<ClientEvents>,
     names: [String; 3],
-    /// Ids at the start.
+    /// Ids that brokers reported at the start.
     ids: TopicIds,
-    /// Ids by the last answer.
+    /// Ids that brokers reported last.
     latest: Mutex<TopicIds>,
 }
 
@@ -113,7 +113,7 @@ impl TopicWatch {
         Ok(())
     }
 
-    /// Verifies by the last answer that page topic and log were not replaced.
+    /// Verifies that page topic and log were not replaced, using the ids that brokers last reported.
     ///
     /// # Errors
     /// [`Replaced`].
@@ -121,7 +121,7 @@ impl TopicWatch {
         self.ids.for_pages().verify(&self.latest())
     }
 
-    /// Verifies by the last answer that log and changelog were not replaced.
+    /// Verifies that log and changelog were not replaced, using the ids that brokers last reported.
     ///
     /// # Errors
     /// [`Replaced`].
@@ -160,8 +160,8 @@ mod tests {
 
     use super::*;
 
-    /// librdkafka's mock cluster reports only zero ids, like brokers before 2.8 (at which this version of the
-    /// request ends). Then nothing is known, and nothing is refused.
+    /// Brokers before 2.8 know the metadata request up to version 9, which has no topic ids. librdkafka's
+    /// mock cluster reports only zero ids. In both cases no id is known, and nothing is refused.
     #[test]
     fn brokers_without_ids_refuse_nothing() {
         let brokers = MockCluster::new(1).expect("a cluster");

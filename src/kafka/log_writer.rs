@@ -1,8 +1,8 @@
 //! Producer of log records: in order and at least once.
 //!
 //! The producer is idempotent, so the records that one session sends to a partition are there in that order,
-//! once each. The first failed delivery ends the session. Later records name a predecessor that is missing,
-//! and do not count.
+//! once each. The first failed delivery ends the session. Later records of the session name a predecessor
+//! that is missing, and do not count.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) struct LogProducer {
     shared: Arc<Shared>,
 }
 
-/// Receives delivery reports, and enters them into the session.
+/// Context of the producer, which enters delivery reports into the session.
 struct Deliveries {
     events: ClientEvents,
     shared: Arc<Shared>,
@@ -148,7 +148,7 @@ impl LogProducer {
     }
 
     /// Returns the partition of the log for a record. A message that is not a page has no corpus, and goes to
-    /// the first one.
+    /// the first partition.
     fn log_partition(&self, record: &LogRecord) -> u32 {
         match record {
             LogRecord::Page(page) => log_partition(&page.corpus, self.log_partitions),

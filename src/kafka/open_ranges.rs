@@ -22,7 +22,7 @@ pub(crate) struct OpenRange {
     pub(crate) to: u64,
 }
 
-/// Client that requests the end offsets of the topics that owners write to.
+/// Clients that request the end offsets of the topics that owners write to.
 pub(crate) struct OutputEnds<'a> {
     config: &'a KafkaConfig,
     /// Consumer that sees committed records only.
@@ -85,7 +85,7 @@ impl<'a> OutputEnds<'a> {
 fn ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> anyhow::Result<Vec<u64>> {
     let mut asked = TopicPartitionList::with_capacity(partitions.len());
     for (topic, partition) in partitions {
-        // Here this special timestamp asks for the end.
+        // In this request, `End` is a special timestamp that asks for the end offset.
         asked.add_partition_offset(topic, i32::try_from(*partition)?, Offset::End)?;
     }
     let found = client.offsets_for_times(asked, CALL_TIMEOUT).context(

@@ -13,15 +13,15 @@ pub(crate) struct Shared {
     changed: Condvar,
 }
 
-/// A session, and its end.
+/// A session, and the reasons for its end.
 #[derive(Default)]
 pub(crate) struct State {
     /// Assignments and records in flight.
     pub session: Session,
     /// Reason why the session has ended.
     pub broken: Option<String>,
-    /// True while the consumer is being closed. It does not start to read partitions that are still assigned
-    /// to it.
+    /// True while the consumer is being closed. The consumer then does not start to read partitions that are
+    /// assigned to it.
     pub closing: bool,
     /// True if retention has deleted the records to be read next. The session then ends once everything it
     /// has read is delivered, and the next one starts at the beginning of the topic.

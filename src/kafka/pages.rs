@@ -36,7 +36,7 @@ pub(crate) struct Assigned<'a> {
     pub place: Place,
     /// The same place, in the form of a log record.
     pub origin: PageOrigin,
-    /// Time when it was read, in nanoseconds since 1970; 0 if pages are not traced.
+    /// Time when the message was read, in nanoseconds since 1970; 0 if pages are not traced.
     pub(crate) read_at: u64,
 }
 
@@ -56,7 +56,7 @@ impl Assigned<'_> {
         self.message.payload_len() + self.message.key_len() + headers + size_of::<Self>()
     }
 
-    /// Returns the trace context in its headers, if there is one.
+    /// Returns the trace context in the message's headers, if there is one.
     pub(crate) fn trace_context(&self) -> Option<TraceContext> {
         self.message.headers().and_then(headers::trace_context)
     }
@@ -86,13 +86,13 @@ impl Assigned<'_> {
 /// Place of a page, in the form of a log record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageOrigin {
-    /// Assignment under which it was read.
+    /// Assignment under which the page was read.
     pub assignment: AssignmentId,
     /// Partition of the page topic.
     pub partition: u32,
-    /// Offset in it.
+    /// Offset in that partition.
     pub offset: u64,
-    /// Its Kafka timestamp, in milliseconds.
+    /// The message's Kafka timestamp, in milliseconds.
     pub timestamp_ms: Option<i64>,
     /// The page topic's id.
     pub topic_id: Option<TopicId>,

@@ -1,8 +1,9 @@
 //! Reads one partition of a topic in order, from a given offset on: the log for its owner, the changelog for
 //! a restore.
 //!
-//! The reader belongs to no group, so the partition cannot be revoked from it. Who may read is decided
-//! elsewhere.
+//! The reader belongs to no group, so the partition cannot be revoked from it. Several instances may read a
+//! partition at the same time. For the log, the transactional id decides which of them may write
+//! (`worker/take_over.rs`).
 
 use std::time::Duration;
 

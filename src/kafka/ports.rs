@@ -10,9 +10,9 @@ use thiserror::Error;
 use super::headers::AsBorrowed;
 use crate::verdict_message::log_origin::{LOG_ORIGIN, LogOrigin};
 
-/// Wait of one step of reading.
+/// Timeout of one step of reading.
 const READ_STEP: Duration = Duration::from_millis(100);
-/// Number of steps without an answer after which the log gets a warning: 30 seconds.
+/// Number of steps without an answer after which a warning is logged: 30 seconds.
 const STEPS_UNTIL_WARNING: u32 = 300;
 
 /// The result of one step of reading.
@@ -21,7 +21,7 @@ pub(crate) enum Step<M> {
     Record(M),
     /// All committed records were read.
     End,
-    /// There was nothing within the time limit.
+    /// There was nothing within the timeout.
     Nothing,
 }
 
@@ -100,7 +100,7 @@ pub(crate) trait Record {
     fn key(&self) -> Option<&[u8]>;
     /// Returns its value.
     fn value(&self) -> Option<&[u8]>;
-    /// Returns the log record that it comes from, if a header names it.
+    /// Returns the log record that caused this record, if a header names it.
     fn origin(&self) -> Option<LogOrigin>;
 }
 

@@ -36,7 +36,7 @@ struct Assignment {
     id: AssignmentId,
     /// The last offset sent to each log partition.
     sent: BTreeMap<u32, u64>,
-    /// Records that are not yet delivered, and delivered records after those. Oldest first.
+    /// The records from the oldest undelivered one on, oldest first.
     window: VecDeque<Sent>,
     /// Number of the oldest record in the window.
     first_number: u64,
@@ -126,8 +126,8 @@ impl Session {
         Some((previous_offset, Ticket { assignment: assignment_id, partition, number }))
     }
 
-    /// Registers a message for which no record is sent. Its offset becomes committable together with those
-    /// before it. It is never the predecessor of a record.
+    /// Registers a message for which no record is sent. Its offset becomes committable together with the
+    /// offsets before it. It is never the predecessor of a record.
     pub(crate) fn pass_over(&mut self, assignment_id: AssignmentId, partition: u32, offset: u64) {
         let known = self.assignments.get_mut(&partition);
         if let Some(assignment) = known.filter(|known| known.id == assignment_id && !known.closed) {

@@ -42,7 +42,7 @@ pub(crate) struct Tail {
     partitions: BTreeSet<i32>,
     /// Time when brokers were last asked for new partitions.
     asked_at: Instant,
-    /// Partitions that were read to their end at some time.
+    /// Partitions that were read to their end at least once.
     read_to_end: BTreeSet<i32>,
 }
 

@@ -36,9 +36,9 @@ pub(crate) enum Operation {
     Read,
     /// Writing records.
     Write,
-    /// Asking where it begins and ends.
+    /// Asking where the topic begins and ends.
     Describe,
-    /// Asking for its settings.
+    /// Asking for the topic's settings.
     DescribeConfigs,
     /// Deleting records.
     Delete,
@@ -96,9 +96,9 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-/// Returns the answer about these topics, in their order. It asks `broker`, or, without one, the broker that
-/// librdkafka takes for the controller, which may have died. Blocks until the answer arrives, at most for
-/// `timeout`.
+/// Returns the answer about these topics, in their order. Asks `broker` or, if that is `None`, the broker
+/// that librdkafka believes to be the controller, which may have died. Blocks until the answer arrives, at
+/// most for `timeout`.
 ///
 /// # Errors
 /// Fails if there is no answer, or a malformed one.

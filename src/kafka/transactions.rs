@@ -59,7 +59,7 @@ struct Sent {
     failed: Option<(String, usize, RDKafkaErrorCode)>,
     /// True once the transactional id is taken.
     initialised: bool,
-    /// The first disturbance since then.
+    /// The first disturbance since the transactional id was taken.
     disturbance: Option<String>,
 }
 
@@ -70,8 +70,7 @@ impl Shared {
 
     fn disturbed(&self, what: impl FnOnce() -> String) {
         let mut sent = self.lock();
-        // Connections may open and close before the id is taken. No request of this epoch is on its way by
-        // then.
+        // Before the id is taken, connections may open and close, but no request of this epoch is on its way.
         if sent.initialised && sent.disturbance.is_none() {
             sent.disturbance = Some(what());
         }

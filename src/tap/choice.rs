@@ -10,7 +10,8 @@ use crate::kafka::received::Received;
 use leitong_cluster::verdict::Kind;
 use leitong_text::page::host;
 
-/// Conditions on a message to be shown: for each list that is not empty, it must have one of its values.
+/// Conditions on the messages to show. For each list that is not empty, a message must have one of its
+/// values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
     /// Kinds of verdicts, or [`DEAD_LETTER`].

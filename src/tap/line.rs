@@ -17,8 +17,8 @@ const FIELD_CHARS_MAX: usize = 160;
 #[must_use]
 pub(crate) fn line(tapped: &Tapped, colours: bool) -> String {
     let kind = tapped.text("kind");
-    // People need no more than seconds. For a verdict it is the time of the decision, otherwise the time of
-    // the message.
+    // People need no more than seconds. The time of a verdict is that of the decision; otherwise it is the
+    // time of the message.
     let time = Some(tapped.text("decided_at")).filter(|time| !time.is_empty());
     let time = time.unwrap_or_else(|| tapped.text("time"));
     let time = time.get(..19).map_or_else(|| "-".repeat(19), |time| format!("{time}Z"));
@@ -59,7 +59,7 @@ fn verdict(tapped: &Tapped, kind: &str, out: &mut String) {
     more(out, " replaces ", tapped.text("replaces_url"));
 }
 
-/// Appends a field, if it is not empty.
+/// Appends `before` and a field, if the field is not empty.
 fn more(out: &mut String, before: &str, text: &str) {
     if !text.is_empty() {
         let _ = write!(out, "{before}{}", field(text));

@@ -28,8 +28,8 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format that the header `content-type` names. Without the header, the first byte decides,
-    /// which is never `{` in protobuf.
+    /// Returns the format that the header `content-type` names. Without the header, the first byte decides: a
+    /// verdict in protobuf never begins with `{`.
     #[must_use]
     pub(crate) fn detect(content_type: Option<&[u8]>, value: &[u8]) -> Self {
         match content_type {
@@ -163,7 +163,7 @@ fn from_protobuf(value: &[u8]) -> Read {
     let passthrough =
         passthrough.map(RawValue::from_string).transpose().map_err(|error| error.to_string())?;
     let mut fields = fields(verdict)?;
-    // A number in it may have more digits than a double can represent, so the text is copied.
+    // A number in `passthrough` may have more digits than a double can represent, so the text is copied.
     let json = serde_json::to_string(&AsWritten { fields: &fields, passthrough: passthrough.as_deref() });
     let json = json.map_err(|error| error.to_string())?;
     let value = passthrough.and_then(|raw| serde_json::from_str(raw.get()).ok());
@@ -330,7 +330,7 @@ mod tests {
             let of_json = Tapped::verdict(&received(json.clone().into_bytes()));
             let of_protobuf = Tapped::verdict(&received(verdict.to_protobuf()));
             assert_eq!(of_json.fields, of_protobuf.fields, "{at}");
-            // For a page that came from no topic, protobuf contains less of its place.
+            // The order of the fields and the digits of numbers are the same, too.
             assert_eq!(of_protobuf.json(), of_json.json(), "{at}: field by field in one order");
             assert!(!of_json.json().contains(is_control), "{at}");
             let back: Value = serde_json::from_str(of_json.json()).expect("JSON still");
