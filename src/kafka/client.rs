@@ -236,7 +236,8 @@ pub(crate) fn log_producer(config: &KafkaConfig) -> ClientConfig {
     client
 }
 
-/// Returns the settings of the producer that writes the outcomes of one log partition in transactions.
+/// Returns the settings of the producer that writes the verdicts, dead letters and changelog of one log
+/// partition.
 #[must_use]
 pub(crate) fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
     // A message that cannot be delivered must fail before its transaction times out. The records of a

@@ -25,7 +25,7 @@ struct Wanted<'a> {
     /// True if the number of partitions can never change, since stored data depends on it.
     partitions_fixed: bool,
     cleanup: Cleanup,
-    /// True if it must accept messages of the configured size.
+    /// True if the topic must accept messages of the configured size.
     large: bool,
 }
 

@@ -29,8 +29,8 @@ use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 
 /// Duration above which a commit may have been repeated without a log line.
 const SLOW_COMMIT: Duration = Duration::from_secs(2);
-/// First wait for the coordinator to end a former owner's transaction before the request is repeated. It
-/// doubles with each repetition.
+/// First wait for the coordinator to end a former owner's transaction before the request is repeated. The
+/// wait doubles with each repetition.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// Facilities of librdkafka's log that report requests with an unknown outcome.
 const DISTURBANCES: [&str; 2] = ["FAIL", "REQTMOUT"];

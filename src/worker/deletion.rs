@@ -88,7 +88,7 @@ fn delete<W: World>(
     stop: &Stop,
 ) -> anyhow::Result<Option<u64>> {
     let topic = &role.config.kafka.topics.centroids;
-    // If the topic was replaced by another one of its name, this would delete the wrong records.
+    // If the topic was replaced by another one of its name, the wrong records would be deleted.
     role.world.ask_topic_ids()?;
     role.world.verify_table()?;
     let changelog = role.world.reader(topic, partition)?;

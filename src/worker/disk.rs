@@ -5,8 +5,8 @@
 //! records of the changelog, or committed transactions ─► places of centroids in the changelog
 //! blocks that have changed, once all of the table is committed ─► the file that lists the blocks
 //! ```
-//! Invariants: only one table uses the folder of a partition. It holds a lock, which is released when its
-//! files are dropped. A saved list has only blocks of committed centroids. Saving takes milliseconds, and
+//! Invariants: only one table uses the folder of a partition. The table holds a lock, which is released when
+//! its files are dropped. A saved list has only blocks of committed centroids. Saving takes milliseconds, and
 //! happens whenever a block was sealed, merged or dropped. Memory: some hundred numbers.
 
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ pub(crate) struct DiskTable {
     store: Arc<BlockStore>,
     files: Arc<dyn Files>,
     places: Places,
-    /// The store's count of changes when it was last saved.
+    /// The store's count of changes when the list of blocks was last saved.
     saved: u64,
     /// Time of the last failure.
     failed: Option<Instant>,

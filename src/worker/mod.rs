@@ -110,7 +110,7 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
     }
     let config = Arc::new(config);
     let health = Arc::new(Health::default());
-    // Registered before anyone can ask: the stages are not ready until they report it.
+    // Registered before the admin port is served: the stages are not ready until they report it.
     let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
     let watch_cluster = roles.cluster.then(|| health.add("cluster"));
     serve_admin_port(&runtime, &config.admin, &health)?;

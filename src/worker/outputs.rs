@@ -36,7 +36,7 @@ pub(crate) struct Outputs {
     pub(crate) noticed: Vec<Noticed>,
     /// The offset that the group commits with these outputs.
     pub(crate) next_log_offset: u64,
-    /// The log offset of the first record that they belong to.
+    /// The log offset of the first record whose outputs these are.
     pub(crate) first_log_offset: u64,
 }
 

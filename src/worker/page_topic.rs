@@ -1,7 +1,7 @@
 //! The source end of the fingerprint stage: reads the page topic, and commits what is delivered to the log.
 //!
 //! Everything here runs on the thread of the reading stage, and so do rebalances, inside
-//! [`PageConsumer::poll`]. While there is no room for pages, it keeps polling with paused partitions, so the
+//! [`PageConsumer::poll`]. While there is no room for pages, polling continues with paused partitions, so the
 //! member stays in its group.
 
 use std::mem;
@@ -69,8 +69,8 @@ impl<'a> PageTopic<'a> {
         true
     }
 
-    /// Returns true while the session can continue. After retention has deleted unread pages, it continues
-    /// until the pages in hand are sent, because they cannot be read again.
+    /// Returns true while the session can continue. After retention has deleted unread pages, the session
+    /// continues until the pages in hand are sent, because they cannot be read again.
     fn is_usable(&self) -> bool {
         let state = self.shared.lock();
         state.broken.is_none() && !(state.overtaken && self.early.is_empty())

@@ -69,7 +69,8 @@ pub(crate) trait World: Send + Sync + 'static {
     /// The broker does not answer.
     fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>>;
 
-    /// Creates a client with the transactional id of `log_partition`. It has not fenced other clients yet.
+    /// Creates a client with the transactional id of `log_partition`. The client has not fenced other clients
+    /// yet.
     ///
     /// # Errors
     /// The client cannot be created.
@@ -82,13 +83,13 @@ pub(crate) trait World: Send + Sync + 'static {
     /// older versions configured. Returns true if this was a change.
     ///
     /// # Errors
-    /// Brokers do not answer, or do not allow it.
+    /// Brokers do not answer, or do not allow the change.
     fn make_queue(&self) -> anyhow::Result<bool>;
 
     /// Lets brokers delete the changelog of `log_partition` before offset `before`.
     ///
     /// # Errors
-    /// Brokers do not answer, do not allow it, or cannot do it.
+    /// Brokers do not answer, do not allow the deletion, or cannot do it.
     fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()>;
 
     /// Returns the folder of `log_partition`'s table on disk, or `None` while another table uses it.

@@ -55,7 +55,7 @@ struct Followed {
     ready: bool,
 }
 
-/// A verdict to keep: its names, and its JSON.
+/// A verdict to keep: the names by which look-ups find it, and its JSON.
 pub(crate) type KeptVerdict = (Named, Box<[u8]>);
 
 /// A record of the changelog, kept until the end of its transaction.
@@ -177,7 +177,7 @@ impl TableRegistry {
     }
 
     /// Calls `look` with the followed table of a partition, as of the end of a transaction. Returns `None` if
-    /// there is no table, or none yet that was read to the end of the changelog.
+    /// there is no table, or if the table was not read to the changelog's end yet.
     pub(super) fn read_followed<T>(&self, partition: u32, look: impl FnOnce(&Restoration) -> T) -> Option<T> {
         let slot = self.slot(partition);
         let slot = slot.read();
@@ -224,7 +224,8 @@ impl TableRegistry {
     }
 
     /// Notes that the followed table was read to the end. Returns its number of centroids, the offset at
-    /// which it continues, and true if that happens for the first time; `None` if there is no table any more.
+    /// which it continues, and true if a table of this partition was read to the end for the first time.
+    /// Returns `None` if there is no table any more.
     pub(super) fn at_end(
         &self,
         partition: u32,

@@ -4,8 +4,8 @@
 //! ```text
 //! begin ─► send all records ─► wait until all are delivered ─► send the offset ─► commit
 //! ```
-//! The offset is sent last, so a transaction that contains it contains every record. If a commit reaches a
-//! transaction that is only half written, it does not move the offset.
+//! The offset is sent last, so a transaction that contains the offset contains every record. If a late commit
+//! reaches a transaction that is only half written, it does not move the offset.
 //!
 //! The worker aborts transactions only in `unended.rs`. After any failure, the client is discarded and a new
 //! one is created with the same transactional id. Its `init_transactions` ends the old transaction, by

@@ -7,9 +7,9 @@
 //! verdicts would appear twice. `init_transactions` does not report this.
 //!
 //! So an owner that has taken over looks for open records of its own, where there must be none. The table
-//! shows how it finds out up to which log offset the transaction was committed. An *outcome* is a verdict or
-//! a dead letter. A *position record* is the last record of each transaction, in the changelog; it has the
-//! log offset after the transaction.
+//! shows how the owner finds out up to which log offset the transaction was committed. An *outcome* is a
+//! verdict or a dead letter. A *position record* is the last record of each transaction, in the changelog; it
+//! has the log offset after the transaction.
 //!
 //! | the group's committed offset | the changelog's end | committed up to |
 //! |---|---|---|
@@ -38,7 +38,7 @@ use crate::verdict_message::log_origin::LogOrigin;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
 
-/// Timeout for open transactions of other owners that hide records: longer than they may stay open.
+/// Timeout for open transactions of other owners that hide records: longer than transactions may stay open.
 const OTHERS_TIMEOUT: Duration = Duration::from_secs(15);
 /// Interval at which open records are looked for again.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -60,7 +60,7 @@ struct Leftover {
 /// The open records of the changelog.
 struct OpenChangelog {
     range: OpenRange,
-    /// The value of the last position record among them.
+    /// The value of the last position record among the open records.
     position: Option<Vec<u8>>,
     /// The next log offset in that record.
     next_log_offset: Option<u64>,

@@ -40,7 +40,7 @@ pub(crate) use source::beginning;
 /// Number of times that a damaged changelog is read before the owner halts. Brokers may delete or compact
 /// records while they are read. These records then seem to be missing, but not at the next attempt.
 const RESTORE_ATTEMPTS: u32 = 3;
-/// Time for which a newly elected leader may not know how far the log and the changelog are. It learns the
+/// Time for which a newly elected leader may not know how far the log and the changelog reach. It learns the
 /// high watermark from its followers after `replica.lag.time.max.ms` (30 s by default) at the latest.
 const STALE_LEADER: Duration = Duration::from_secs(40);
 /// Interval at which offsets are compared again during that time.
