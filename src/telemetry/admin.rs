@@ -26,7 +26,7 @@ const LIMITS: Limits = Limits {
     keep_alive: false,
 };
 
-/// Handler of additional addresses. It returns `None` for a request that it does not answer.
+/// Handler of additional paths. It returns `None` for a request that it does not answer.
 pub(crate) type MorePaths = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
 
 /// An admin port that is bound but not served yet.
@@ -44,7 +44,7 @@ impl AdminPort {
         Ok(Self(port))
     }
 
-    /// Returns the address that it listens on.
+    /// Returns the address that the port is bound to.
     #[must_use]
     pub(crate) fn address(&self) -> SocketAddr {
         self.0.address()

@@ -1,18 +1,19 @@
 //! The state behind `/livez` and `/readyz`: whether the worker is alive, and whether it is ready.
 //!
 //! It is alive while its polling loops tick. It is ready when each stage has joined its group, every owned
-//! partition of the log is restored, and the CPU stages finish the pages that wait for them. Brokers that are
-//! unavailable change neither.
+//! partition of the log is restored, and the CPU stages finish the pages that wait for them. Unavailable
+//! brokers change neither.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Longest silence of a live loop, longer than any wait in one step.
+/// Maximum time between two ticks of a loop that counts as alive. It is longer than any wait within one step
+/// of a loop.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 
-/// Longest time that pages may wait while none is finished. A page costs at most a few seconds
+/// Maximum time that pages may wait while none is finished. A page costs at most a few seconds
 /// (`page.work_max`), and somewhat more on a shared machine.
 const STALL_MAX: Duration = Duration::from_secs(60);
 
@@ -31,7 +32,7 @@ pub(crate) struct StageHealth {
     last_tick_ms: AtomicU64,
     joined: AtomicBool,
     assigned: AtomicUsize,
-    /// Reason why it does nothing until an operator acts.
+    /// Reason why the stage does nothing until an operator acts; `None` if it can work.
     refused: Mutex<Option<String>>,
     /// Partitions of the log that cannot be served yet, each with the reason.
     not_ready: Mutex<BTreeMap<u32, String>>,
@@ -167,7 +168,7 @@ impl StageHealth {
         self.last_tick_ms.store(millis_since(self.started), Ordering::Relaxed);
     }
 
-    /// Returns the progress of its CPU stages.
+    /// Returns the progress of the CPU threads that work for this stage.
     #[must_use]
     pub(crate) fn activity(&self) -> &Arc<Activity> {
         &self.activity
@@ -208,8 +209,9 @@ impl StageHealth {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).insert(log_partition, why);
     }
 
-    /// Does the same unless `is_left` returns true. A caller that leaves a partition first makes `is_left`
-    /// true, and then calls [`Self::stop_waiting_for`], so a reason that an owner reports late does not stay.
+    /// Records the reason why a partition of the log cannot be served, unless `is_left` returns true. The
+    /// code that leaves a partition makes `is_left` true before it calls [`Self::stop_waiting_for`], so a
+    /// reason that an owner reports late does not stay.
     pub(crate) fn wait_for_unless(&self, log_partition: u32, why: String, is_left: impl Fn() -> bool) {
         let mut not_ready = self.not_ready.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_left() {

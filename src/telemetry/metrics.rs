@@ -1,4 +1,4 @@
-//! Every metric of the worker: its meaning, in base units, with labels that have few values.
+//! All metrics of `leitong run` and `leitong serve`, with their meaning. Each label has few values.
 //! `docs/metrics.md` is generated from [`ALL`].
 
 use std::fmt::Write;
@@ -292,13 +292,13 @@ pub(crate) const ALL: &[Metric] = &[
     ),
 ];
 
-/// Upper bounds of the buckets of most histograms.
+/// Upper bounds of the buckets of most histograms, in seconds.
 pub(crate) const SECONDS: &[f64] =
     &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// Name of the histogram of API times, which are short.
 const API_SECONDS: &str = "leitong_api_seconds";
-/// Upper bounds of the buckets of [`API_SECONDS`].
+/// Upper bounds of the buckets of [`API_SECONDS`], in seconds.
 const SHORT_SECONDS: &[f64] =
     &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
 
@@ -554,7 +554,7 @@ pub(crate) fn transaction(committed: bool, time: Duration) {
     }
 }
 
-/// Counts a transactional producer that was replaced because a request of it may still arrive.
+/// Counts a transactional producer that was replaced because one of its requests may still arrive.
 pub(crate) fn producer_replaced() {
     counter!("leitong_producers_replaced_total").increment(1);
 }
@@ -565,7 +565,7 @@ pub(crate) fn changelog_deletion(done: bool) {
     counter!("leitong_changelog_deletions_total", "result" => result).increment(1);
 }
 
-/// Counts a transaction that this instance ended in a partition, because brokers had not told the partition.
+/// Counts a transaction that brokers had ended without telling a partition, so this instance ended it there.
 pub(crate) fn unended_transaction() {
     counter!("leitong_transactions_unended_total").increment(1);
 }

@@ -1,9 +1,9 @@
 //! The paragraphs that the pages of a site have in common after a [template alarm](super::templates).
 //!
 //! The owner of a table raises the alarm, but it has fingerprints and no texts. The fingerprint stage has
-//! texts, but no longer has earlier ones by then. So a site is watched from its alarm on: the paragraphs of
-//! the next [`PAGES`] pages of it that this instance reads are counted. Those that at least half of these
-//! pages have are reported, in the form of lines for `paragraph.boilerplate_file`.
+//! texts, but by then no longer those of earlier pages. So a site is watched from its alarm on: the
+//! paragraphs of the next [`PAGES`] pages of it that this instance reads are counted. Those that at least
+//! half of these pages have are reported, in the form of lines for `paragraph.boilerplate_file`.
 //!
 //! In: sites with an alarm; the normalised text of pages. Out: [`Shared`]. No decision depends on this
 //! module. Memory is bounded: [`SITES_MAX`] sites of [`PARAGRAPHS_MAX`] paragraphs of [`LINE_BYTES_MAX`]
@@ -16,16 +16,16 @@ use std::sync::{Mutex, PoisonError};
 
 use leitong_fingerprint::boilerplate::letters_hash;
 
-/// Number of pages of a site that are examined after its alarm.
+/// Number of pages of a site that are examined after the site's alarm.
 const PAGES: u32 = 10;
-/// Number of sites that are watched at once.
+/// Maximum number of sites that are watched at once.
 const SITES_MAX: usize = 8;
-/// Number of different paragraphs of a site that are counted. Further ones are ignored.
+/// Maximum number of different paragraphs of a site that are counted. Further paragraphs are ignored.
 const PARAGRAPHS_MAX: usize = 256;
-/// Bytes of the longest paragraph that is counted. A cut paragraph would not match as a line of a boilerplate
-/// file.
+/// Maximum length of a paragraph that is counted, in bytes. A shortened paragraph would not match as a line
+/// of a boilerplate file.
 const LINE_BYTES_MAX: usize = 1024;
-/// Number of paragraphs that are reported, those on the most pages.
+/// Maximum number of paragraphs that are reported. Those on the most pages are chosen.
 const LINES_MAX: usize = 3;
 
 /// Paragraphs that the pages of a site share.
@@ -75,7 +75,7 @@ impl Site {
         let pages = self.pages;
         let mut common: Vec<(u32, Box<str>)> =
             self.paragraphs.into_values().filter(|(count, _)| count * 2 >= pages).collect();
-        // Among those on the same number of pages, the longest is the most telling.
+        // Among paragraphs on the same number of pages, the longest says most about the template.
         common.sort_by(|a, b| (b.0, b.1.len()).cmp(&(a.0, a.1.len())).then_with(|| a.1.cmp(&b.1)));
         common.truncate(LINES_MAX);
         Shared { pages, lines: common.into_iter().map(|(count, text)| (count, text.into())).collect() }

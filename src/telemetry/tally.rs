@@ -2,8 +2,9 @@
 //!
 //! These have too many values for labels of metrics. At most [`NAMES_MAX`] names of each kind are kept. A
 //! further name replaces the one with the fewest pages, whose pages are then counted under "others". So the
-//! largest names stay, and no count is too high. Nothing is counted unless the console is on. Memory: three
-//! times `NAMES_MAX` names of [`NAME_BYTES_MAX`] bytes.
+//! names with the most pages stay, and no count is too high. Nothing is counted unless the console is on.
+//! Memory: `NAMES_MAX` corpora, hosts, clusters and urls of clusters, each of at most [`NAME_BYTES_MAX`]
+//! bytes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,9 +12,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use leitong_cluster::verdict::{Conclusion, Kind};
 use leitong_text::page::host;
 
-/// Number of names that are kept of each kind.
+/// Maximum number of names that are kept of each kind.
 const NAMES_MAX: usize = 256;
-/// Longest name that is kept, in bytes.
+/// Maximum length of a name, in bytes. Longer names are cut off.
 const NAME_BYTES_MAX: usize = 512;
 
 /// The tally of this process; unset unless the console is on.
@@ -31,9 +32,9 @@ pub(crate) struct Pages {
 /// The values that are counted for one verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tallied {
-    /// Its corpus.
+    /// Corpus of the page.
     pub corpus: String,
-    /// Host of its url; empty if there is none.
+    /// Host of the page's url; empty if the url has none.
     pub host: String,
     /// Id and canonical url of the cluster that a duplicate joined.
     pub joined: Option<(String, String)>,
@@ -78,11 +79,11 @@ pub(crate) fn so_far() -> Tally {
 /// Counts by corpus, host and cluster.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
-    /// By corpus.
+    /// Counts by corpus.
     pub corpora: Names,
-    /// By host, without pages whose url has none.
+    /// Counts by host, without pages whose url has no host.
     pub hosts: Names,
-    /// Duplicates by the id of their cluster.
+    /// Counts of duplicates by the id of the cluster that they joined.
     pub clusters: Names,
 }
 
@@ -127,7 +128,7 @@ impl Names {
         pages.duplicates += more.duplicates;
     }
 
-    /// Returns the names with the most pages: name, note, pages.
+    /// Returns at most `most` names, those with the most pages first: name, note, pages.
     #[must_use]
     pub(crate) fn largest(&self, most: usize) -> Vec<(&str, &str, Pages)> {
         let mut all: Vec<_> =

@@ -33,10 +33,10 @@ use leitong_text::segment::Terms;
 
 /// Minimum number of pages of a cluster that may be a template, as in the report of `leitong dedup`.
 const CLUSTER_PAGES_MIN: u32 = 10;
-/// Number of pages of a site over which its duplicates are counted. The standard error of a share of so many
-/// pages is at most .05, so a leap is six standard errors.
+/// Number of pages of a site over which its duplicates are counted. The standard error of a share over so
+/// many pages is at most 0.05, so a leap is at least six standard errors.
 const WINDOW_PAGES: u32 = 100;
-/// Number of windows of a site before one can count as a leap.
+/// Number of windows of a site after which a further window can count as a leap.
 const WINDOWS_BEFORE: u32 = 2;
 /// Rise of the share of duplicates that counts as a leap, in percentage points.
 const LEAP: u32 = 30;
@@ -44,9 +44,9 @@ const LEAP: u32 = 30;
 const SETS: usize = 512;
 /// Number of entries in a set.
 const WAYS: usize = 8;
-/// Longest name that is kept, in bytes.
+/// Maximum length of a name, in bytes. Longer names are cut off.
 const NAME_BYTES_MAX: usize = 512;
-/// Number of alarms that the console shows, the last ones.
+/// Maximum number of alarms that are kept for the console. The most recent ones are kept.
 const ALARMS_MAX: usize = 20;
 
 /// The values of one verdict that the alarm uses.
@@ -95,8 +95,8 @@ impl Noticed {
     }
 }
 
-/// Returns the host of a url as it is written, without user and port. Parsing it by the URL Standard would
-/// take ten times as long, and a site writes its own name in one way.
+/// Returns the host exactly as it is spelled in the url, without user and port. It is not normalised: parsing
+/// by the URL Standard would take ten times as long, and a site spells its own name the same way everywhere.
 fn site(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -165,7 +165,7 @@ pub(crate) enum Alarm {
         percent_before: u32,
         /// The id of the last duplicate.
         page_id: String,
-        /// Its url.
+        /// The url of the last duplicate.
         url: String,
     },
     /// The paragraphs that further pages of such a site share.
@@ -289,13 +289,14 @@ struct Site {
     /// Pages in the current window.
     pages: u32,
     duplicates: u32,
-    /// Number of windows so far, and their share of duplicates in basis points: an average in which the last
-    /// window has a weight of a quarter.
+    /// Number of full windows so far.
     windows: u32,
+    /// Share of duplicates in the windows so far, in basis points: a moving average in which the last window
+    /// has a weight of a quarter.
     before: u32,
     /// Page id and url of the last duplicate.
     last: (Box<str>, Box<str>),
-    /// True if the share of duplicates has jumped, and has not fallen since.
+    /// True if the last window was a leap. Further leaps in a row raise no alarm.
     alarmed: bool,
 }
 

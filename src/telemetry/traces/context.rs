@@ -8,10 +8,10 @@ use std::fmt;
 
 /// Header that names the trace and the parent span.
 pub(crate) const TRACEPARENT: &str = "traceparent";
-/// Header of the vendors that the trace has passed through.
+/// Header with the state of the tracing systems that the trace has passed through.
 pub(crate) const TRACESTATE: &str = "tracestate";
-/// Limit on the bytes of a `tracestate`. The standard requires to pass on up to this size, and allows to drop
-/// longer ones.
+/// Maximum length of a `tracestate`, in bytes. The standard asks that values up to this length are passed on,
+/// and allows longer ones to be dropped.
 const STATE_BYTES_MAX: usize = 512;
 /// Flag of a trace that is recorded.
 const SAMPLED: u8 = 1;
@@ -30,7 +30,8 @@ pub(crate) struct TraceContext {
 }
 
 impl TraceContext {
-    /// Parses these headers; `None` if they are missing or not valid.
+    /// Parses the two headers. Returns `None` if `traceparent` is missing or invalid. An invalid `tracestate`
+    /// is ignored.
     pub(crate) fn read(traceparent: Option<&[u8]>, tracestate: Option<&[u8]>) -> Option<Self> {
         let (trace_id, span_id, flags) = parent(traceparent?)?;
         Some(Self { trace_id, span_id, flags, state: tracestate.and_then(state) })
@@ -41,7 +42,7 @@ impl TraceContext {
         self.flags & SAMPLED != 0
     }
 
-    /// Returns a recorded trace that begins here.
+    /// Returns the context of a new trace that is recorded.
     pub(crate) fn sampled(trace_id: u128, span_id: u64) -> Self {
         Self { trace_id, span_id, flags: SAMPLED, state: None }
     }
@@ -88,8 +89,8 @@ fn parent(value: &[u8]) -> Option<(u128, u64, u8)> {
     fits.then_some((trace_id, span_id, flags))
 }
 
-/// Parses a list of `key=value` in characters that are allowed in a header. Its entries are up to the
-/// vendors.
+/// Parses a list of `key=value` in characters that are allowed in a header. Its entries are not checked,
+/// because each tracing system decides on its own.
 fn state(value: &[u8]) -> Option<Box<str>> {
     let text = std::str::from_utf8(value).ok()?.trim();
     let is_visible = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
@@ -122,7 +123,7 @@ mod tests {
         let child = context.at(7).to_string();
         assert_eq!(child, "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000007-01");
         assert!(!read(&PARENT.replace("-01", "-00")).expect("a context").is_sampled());
-        // Of a later version, the known fields are read, and version 00 is written.
+        // The known fields of a later version are read, and version 00 is written.
         let later = read(&(PARENT.replacen("00-", "cc-", 1) + "-what-the-future-holds"));
         assert_eq!(later.map(|context| context.to_string()).as_deref(), Some(PARENT));
         let random = read(&PARENT.replace("-01", "-fb")).expect("a context").to_string();

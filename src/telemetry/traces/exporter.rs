@@ -5,9 +5,9 @@
 //!                                                  ├ 429, 502, 503, 504, no connection: retried later
 //!                                                  └ everything else: the batch is lost
 //! ```
-//! Invariants: nothing waits for the exporter. If the collector is unavailable, spans are lost that find no
-//! room in the queue, and those of a batch that was tried [`ATTEMPTS`] times. Each lost span is counted, and
-//! the log reports losses at most once a minute.
+//! Invariants: nothing waits for the exporter. If the collector is unavailable, spans that find no room in
+//! the queue are lost, and so are the spans of a batch that was tried [`ATTEMPTS`] times. Each lost span is
+//! counted, and the log reports losses at most once a minute.
 
 use std::time::{Duration, Instant};
 
@@ -43,9 +43,9 @@ const ANSWER_BYTES_MAX: usize = 64 << 10;
 /// Reason why the collector did not accept a batch.
 #[derive(Debug, PartialEq, Eq)]
 enum Failure {
-    /// It may be accepted later, perhaps after this time.
+    /// The batch may be accepted later, perhaps after this time.
     ForNow(String, Option<Duration>),
-    /// It will never be accepted.
+    /// The batch will never be accepted.
     ForGood(String),
 }
 
@@ -84,7 +84,8 @@ struct Exporter {
 }
 
 impl Exporter {
-    /// Waits for a span and then, for a short time, for more. Returns false if no more can come.
+    /// Waits for a span and then, for a short time, for more. Returns false if no more can come, or if
+    /// `ended` receives a message.
     async fn fill(
         &self,
         batch: &mut Vec<Span>,

@@ -11,13 +11,13 @@
 //!       └ send VERDICTS .. until the transaction is committed; its context is the verdict's header
 //! ```
 //! * [`context`] reads and writes the headers; [`page`] makes the spans of a page; [`spans`] builds a span
-//!   for OTLP, whose messages are in [`otlp`]; [`exporter`] owns the queue and sends to the collector; [`config::traces`](crate::config::traces)
-//!   reads settings and variables.
+//!   for OTLP, whose messages are in [`otlp`]; [`exporter`] owns the queue and sends to the collector;
+//!   [`config::traces`](crate::config::traces) reads settings and variables.
 //!
 //! Invariants: no decision depends on traces, and no outcome waits for them. Ids of spans are hashes of trace
 //! and place. So a page that is read twice has the same spans twice, and the header of a verdict is a
 //! function of the log. Spans of the cluster stage are sent once its transaction is committed. Cost: while
-//! traces are off, one load of a pointer per page. The queue holds 8,192 spans; further ones
+//! traces are off, one load of a pointer per page. The queue holds `traces.queue_spans` spans; further ones
 //! are dropped and counted.
 
 pub(crate) mod context;
@@ -40,13 +40,14 @@ use otlp::Span;
 
 static OF_THIS_PROCESS: OnceLock<Tracer> = OnceLock::new();
 
-/// Longest time for which a worker that ends waits for the collector.
+/// Maximum time for which a worker that ends waits for the collector.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Maker of spans, which hands them to the exporter.
 #[derive(Debug)]
 pub(crate) struct Tracer {
-    /// Bound on trace ids: of traces that begin here, those whose id in 63 bits is below it are recorded.
+    /// Bound on trace ids. A trace that begins here is recorded if half of the last 64 bits of its id, as a
+    /// number, is below the bound.
     below: u64,
     queue: mpsc::Sender<Span>,
     /// Names of topics and groups, for attributes.
@@ -103,9 +104,9 @@ pub(crate) fn tracer() -> Option<&'static Tracer> {
     OF_THIS_PROCESS.get()
 }
 
-/// Converts a ratio to a bound on the last 63 bits of trace ids, as OpenTelemetry's samplers do.
+/// Converts a ratio to the bound [`Tracer::below`], as OpenTelemetry's samplers do.
 fn below(ratio: f64) -> u64 {
-    // Exact at both ends; in between, a few parts in 2⁵³ do not matter.
+    // The bound is exact for the ratios 0 and 1. In between, errors of a few parts in 2⁵³ do not matter.
     if ratio >= 1.0 { 1 << 63 } else { (ratio.max(0.0) * (1_u64 << 63) as f64) as u64 }
 }
 

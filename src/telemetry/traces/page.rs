@@ -18,8 +18,8 @@ use leitong_cluster::log::Origin;
 use leitong_cluster::verdict::Conclusion;
 use leitong_text::page::mapping::Skip;
 
-/// The part of a page's way that a span is about. The numbers are fixed, since span ids are computed from
-/// them.
+/// The part of a page's way through the worker that a span covers. The numbers are fixed, since span ids are
+/// computed from them.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Receive = 1,
@@ -88,7 +88,7 @@ pub(crate) struct PageTrace {
     context: TraceContext,
     place: PagePlace,
     page: Vec<KeyValue>,
-    /// Time when the record was passed to the producer.
+    /// Time when the record was passed to the producer, in nanoseconds since 1970.
     sending_since: u64,
 }
 
@@ -100,13 +100,13 @@ pub(crate) struct Seen<'a> {
     pub(crate) timestamp_ms: Option<i64>,
     /// Trace context in its headers.
     pub(crate) said: Option<TraceContext>,
-    /// Time when it was read.
+    /// Time when the message was read, in nanoseconds since 1970.
     pub(crate) read_at: u64,
-    /// Time when work on it began.
+    /// Time when processing began, in nanoseconds since 1970.
     pub(crate) began_at: u64,
-    /// Times of its steps.
+    /// Times of the processing steps.
     pub(crate) marks: &'a Marks,
-    /// The record that it became, or the reason why it is skipped.
+    /// The record that the message became, or the reason why it is skipped.
     pub(crate) record: Result<&'a LogRecord, Skip>,
 }
 
@@ -290,7 +290,7 @@ pub(crate) struct Committed {
     pub(crate) is_verdict: bool,
     /// Partition and offset, if they are known.
     pub(crate) at: Option<(u32, u64)>,
-    /// Time when its transaction began.
+    /// Time when its transaction began, in nanoseconds since 1970.
     pub(crate) began: u64,
 }
 

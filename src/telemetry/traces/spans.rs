@@ -10,18 +10,20 @@ use super::otlp::{AnyValue, KeyValue, Span, SpanKind, Status, StatusCode, Value}
 pub(super) const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.43.0";
 /// Limit on the bytes of a value that a page chooses.
 const VALUE_BYTES_MAX: usize = 512;
-/// Flags of a span whose parent is in another process: bit 8 says that this is known, bit 9 that it is so.
+/// Flag of a span (bit 8): bit 9 is valid.
 const PARENT_IS_KNOWN: u32 = 0x100;
+/// Flag of a span (bit 9): the parent is in another process.
 const PARENT_IS_REMOTE: u32 = 0x200;
 
-/// Begin and end of a span, in nanoseconds since 1970.
+/// Start and end of a span, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Time {
     pub(super) began: u64,
     pub(super) ended: u64,
 }
 
-/// Builds a span at `context`, below the span `parent` of the same trace (0 if it is the first span).
+/// Builds a span at `context`, below the span `parent` of the same trace (0 if there is none). `is_remote` is
+/// true if the parent is in another process.
 pub(super) fn span(
     context: &TraceContext,
     (parent, is_remote): (u64, bool),
