@@ -73,7 +73,8 @@ pub(super) struct NearPage {
 }
 
 impl NearPage {
-    /// Describes `canonical`. The page with this fingerprint is near it or `related` to it.
+    /// Describes `canonical`. The page with this fingerprint is near it, or only related to it if `related`
+    /// is true.
     pub(super) fn new(
         canonical: CanonicalPage,
         related: bool,

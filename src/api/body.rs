@@ -1,7 +1,8 @@
 //! Receives the body of a request within limits on bytes, time and memory.
 //!
 //! Memory is reserved as bytes arrive, and not for the size that a client announces. So a slow client
-//! occupies only what it has sent. If memory is short, a request waits for a moment, and is then refused.
+//! occupies only what it has sent. If memory is short, a request waits for at most [`MEMORY_WAIT`], and is
+//! then refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +16,9 @@ use super::problem::{Kind, Problem};
 
 /// Unit in which memory is reserved.
 const UNIT_BYTES: usize = 1024;
-/// Number of units that are reserved at a time while a body arrives.
+/// Number of units in a step. Memory for a body that arrives is reserved in multiples of a step.
 const STEP_UNITS: usize = 64;
-/// Longest wait of a request for memory that others hold.
+/// Maximum time that a request waits for memory that other requests hold.
 const MEMORY_WAIT: Duration = Duration::from_secs(1);
 
 /// The memory for requests in flight.
@@ -67,7 +68,7 @@ impl Memory {
         }
     }
 
-    /// Releases what `reserved` has beyond `bytes`.
+    /// Releases the memory that `reserved` holds beyond `bytes`.
     pub(super) fn shrink(reserved: &mut Reserved, bytes: usize) {
         if let Some(permit) = &mut reserved.permit {
             drop(permit.split(permit.num_permits().saturating_sub(bytes.div_ceil(UNIT_BYTES))));

@@ -1,4 +1,4 @@
-//! Limits the rate of requests per client, with a token bucket that refills once a second.
+//! Limits the rate of requests per client, with a token bucket that refills within a second.
 //!
 //! A client is identified by its address; for IPv6 by the first 64 bits, which one subscriber has. Memory:
 //! [`CLIENTS_MAX`] buckets. Further clients share one bucket.

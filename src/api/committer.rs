@@ -22,7 +22,7 @@ use leitong_base::record::{FingerprintRecord, Timestamp};
 use leitong_cluster::log::Entry;
 use leitong_store::snapshot::{Journal, SnapshotError, TableDir, TableSettings};
 
-/// A group with this many pages accepts no more submissions, so look-ups never wait for long.
+/// Number of pages from which on a group accepts no more submissions, so look-ups never wait for long.
 const GROUP_PAGES: usize = 1_000;
 /// Limit on the number of waiting submissions.
 pub(super) const QUEUE: usize = 1_024;
@@ -30,7 +30,8 @@ pub(super) const QUEUE: usize = 1_024;
 /// The pages of a request, which are stored together.
 pub(super) struct Submission {
     pub(super) pages: Vec<FingerprintRecord>,
-    /// Receiver of their verdicts as JSON, in their order, or of the reason why none of them is stored.
+    /// Sender for the verdicts as JSON, in the order of the pages, or for the reason why none of the pages is
+    /// stored.
     pub(super) reply: Reply,
 }
 
@@ -61,10 +62,10 @@ impl Committer {
         Self { store, journal, folder, settings, journal_bytes_max, save_at }
     }
 
-    /// Stores what is submitted until all senders are dropped. Then saves the table.
+    /// Stores submissions until all senders are dropped. Then saves the table.
     ///
     /// # Errors
-    /// Fails if the table cannot be saved. The journal then has the pages that it lacks.
+    /// Fails if the table cannot be saved. The journal then has the pages that the saved table lacks.
     pub(super) fn run(mut self, mut submissions: mpsc::Receiver<Submission>) -> Result<(), SnapshotError> {
         while let Some(first) = submissions.blocking_recv() {
             let mut pages = first.pages.len();
@@ -160,7 +161,7 @@ impl Committer {
             match Journal::create(&self.folder.journal_path(), head) {
                 Ok(journal) => self.journal = journal,
                 Err(error) => {
-                    // The old file may or may not have lost its name.
+                    // It is unknown whether the new file has already replaced the old one.
                     self.journal.give_up();
                     self.store.journal_has_failed();
                     return Err(error);
@@ -174,12 +175,13 @@ impl Committer {
                 tracing::info!("saved the table in {:.1} s", began.elapsed().as_secs_f64());
             }
             Err(SnapshotError::Fault(fault)) => {
-                // It is never saved again.
+                // The table is never saved again.
                 self.save_at = u64::MAX;
                 tracing::error!("no more pages are stored: the table cannot be relied on: {fault}");
             }
             Err(error) => {
-                // Does not retry at once, since on a full disk every group would fail.
+                // Tries again only once the journal has doubled. On a full disk, an attempt after each group
+                // would fail.
                 self.save_at = self.journal.bytes().saturating_mul(2);
                 tracing::error!(
                     "the table could not be saved; pages are still written to the journal: {error}"
@@ -200,7 +202,7 @@ impl Committer {
     }
 }
 
-/// Sends `problem` to all that wait for verdicts.
+/// Sends `problem` to all requests that wait for verdicts.
 fn refuse(replies: Vec<(usize, Reply)>, problem: &Problem) {
     for (_, reply) in replies {
         // The client may be gone.

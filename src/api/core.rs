@@ -2,7 +2,7 @@
 //!
 //! Everything here runs on the [CPU threads](super::pool), each with its own [`Tools`], and uses the
 //! [tables](super::tables). Storing takes two steps, with a wait for the disk in between: [`Core::prepare`]
-//! makes records of a body, and [`Core::stored`] an answer from their verdicts.
+//! makes records from a body, and [`Core::stored`] makes an answer from their verdicts.
 //!
 //! Invariant: no body causes a panic, or costs more than its pages may; see `page.work_max`.
 

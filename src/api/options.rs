@@ -6,11 +6,11 @@ use url::form_urlencoded;
 use super::problem::{Kind, Problem};
 use leitong_cluster::PreviewOptions;
 
-/// Largest number of nearest centroids that can be requested, which is the number that a look-up keeps.
+/// Maximum number of nearest centroids that can be requested. A look-up keeps no more.
 const TOP_MAX: usize = 8;
-/// Default number of members of a cluster in an answer.
+/// Default of [`Options::members`].
 const MEMBERS: usize = 100;
-/// Largest number of members that can be requested.
+/// Maximum number of members that can be requested.
 const MEMBERS_MAX: usize = 10_000;
 
 /// The options of all paths. The argument `known` of [`Options::parse`] names those of one path.
@@ -20,10 +20,11 @@ pub(super) struct Options {
     pub(super) asked: PreviewOptions,
     /// Corpus of a look-up.
     pub(super) corpus: Option<String>,
-    /// Url and id of the only page of a request, instead of those in its body.
+    /// Url of the only page of a request, instead of the one in its body.
     pub(super) url: Option<String>,
+    /// Id of the only page of a request, instead of the one in its body.
     pub(super) id: Option<String>,
-    /// Number of members of a cluster.
+    /// Maximum number of members of a cluster in an answer.
     pub(super) members: usize,
 }
 
@@ -114,7 +115,7 @@ mod tests {
             ("top=-1", "from 0 to 8"),
             ("max_distance=NaN", "must be a number that is not negative"),
             ("max_distance=", "must be a number that is not negative"),
-            // An empty url counted as none, and of two the last counted.
+            // An empty url must not count as missing, and a second url must not replace the first.
             ("url=", "\"url\" is empty; leave it out"),
             ("id=%20", "\"id\" is empty; leave it out"),
             ("url=a&top=1&url=b", "\"url\" is given twice"),

@@ -3,9 +3,8 @@
 //! ```text
 //! accept ─► connection: HTTP/1.1 ─► CPU threads ─► committer, if pages are stored
 //! ```
-//! At the shutdown no further connection is accepted, requests in flight are answered, and the table is saved
-//! if pages are stored in it. A server that is killed loses nothing that was answered: see
-//! [`super::committer`].
+//! On shutdown, no further connection is accepted, requests in flight are answered, and the table is saved if
+//! pages are stored in it. A server that is killed loses nothing that was answered: see [`super::committer`].
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -39,14 +38,14 @@ impl ApiPort {
         Ok(Self(port))
     }
 
-    /// Returns the address that it listens on.
+    /// Returns the address that the port is bound to.
     #[must_use]
     pub(crate) fn address(&self) -> SocketAddr {
         self.0.address()
     }
 
-    /// Serves the port until `stop` is true, with `metrics` and probes if they are given. Then the
-    /// `committer`, if pages are stored, saves the table.
+    /// Serves the port until `stop` is true, with probes and metrics if `metrics` is given. Then the
+    /// `committer`, if there is one, saves the table.
     ///
     /// # Errors
     /// Fails if threads cannot be started, if the committer has failed, or if it cannot save the table.

@@ -39,7 +39,7 @@ impl Site {
     /// Returns the reason why a request with these headers is refused, or `None` if it is answered.
     #[must_use]
     pub(crate) fn refusal(&self, headers: &HeaderMap) -> Option<String> {
-        // A proxy may look at another one of them than this program does.
+        // If a header is repeated, a proxy may read another copy than this program does.
         let fetch_site = HeaderName::from_static("sec-fetch-site");
         let is_repeated = |name: &&HeaderName| headers.get_all(*name).iter().nth(1).is_some();
         if let Some(name) = [&HOST, &ORIGIN, &fetch_site].into_iter().find(is_repeated) {
@@ -84,8 +84,8 @@ impl Site {
     }
 }
 
-/// Returns the name in a `Host` header, or in an origin without its scheme, without the port. It is empty if something
-/// else than a port follows it.
+/// Returns the name in a `Host` header, or in an origin whose scheme was removed. The port is left out. The name is
+/// empty if something other than a port follows it.
 fn name_of(host: &str) -> &str {
     let (name, rest) = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']').unwrap_or_default(),
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Only the first of several was looked at.
+    /// If only the first of several were checked, a proxy could act on another one.
     #[test]
     fn repeated_headers_are_refused() {
         for name in ["host", "origin", "sec-fetch-site"] {

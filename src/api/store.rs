@@ -35,7 +35,7 @@ pub(crate) struct Store {
 pub(crate) struct Found {
     /// Number of pages in the journal that the saved table lacked.
     pub replayed: u64,
-    /// The incomplete write that was cut off its end.
+    /// The incomplete write that was cut off the end of the journal.
     pub torn: Option<Torn>,
 }
 
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Decides on pages in their order, without making them durable. If files of the table cannot be read,
-    /// none of the pages is decided, and this and all later calls fail.
+    /// there is no decision on any of the pages, and this and all later calls fail.
     pub(super) fn decide(
         &self,
         pages: Vec<FingerprintRecord>,
@@ -155,7 +155,7 @@ impl Store {
         all
     }
 
-    /// Fails if the table decides nothing any more, because its files failed.
+    /// Fails if the table makes no more decisions because its files failed.
     pub(super) fn check(&self) -> Result<(), TableFault> {
         self.read().clusterer().check()
     }

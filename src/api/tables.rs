@@ -14,10 +14,10 @@ use leitong_cluster::{CanonicalPage, Centroid, ClusterId, Position, PreviewOptio
 /// Tables to look up, and recent verdicts.
 pub(crate) trait Tables: Send + Sync {
     /// Returns the verdict that `record` would get as the next one of its log, and the pages near it. The
-    /// record's place in the log is set here, and its time if the log has times of its own.
+    /// implementation sets the record's place in the log, and its time if the log has times of its own.
     ///
     /// # Errors
-    /// Fails if there is no table for its corpus here, or none that can be read.
+    /// Fails if this instance has no table for the record's corpus, or cannot read the table.
     fn look_up(
         &self,
         record: FingerprintRecord,
@@ -29,19 +29,19 @@ pub(crate) trait Tables: Send + Sync {
     /// Returns the last verdict on a page, as JSON.
     ///
     /// # Errors
-    /// Fails if none is kept.
+    /// Fails if no verdict on the page is kept.
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem>;
 
     /// Returns the last verdict on a page with this url, as JSON.
     ///
     /// # Errors
-    /// Fails if none is kept.
+    /// Fails if no verdict on such a page is kept.
     fn page_of_url(&self, url: &str) -> Result<Box<[u8]>, Problem>;
 
     /// Returns a cluster, with the verdicts on at most `members_max` of its members.
     ///
     /// # Errors
-    /// Fails if the table of its log is not here, or cannot be read.
+    /// Fails if this instance does not have the cluster's table, or cannot read it.
     fn cluster(
         &self,
         id: ClusterId,
@@ -99,9 +99,9 @@ pub(crate) struct AsOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HeldAs {
-    /// It decides on the pages of the table.
+    /// The instance decides on the pages of the table.
     Owner,
-    /// It follows the decisions of another instance.
+    /// The instance follows the decisions of another instance.
     Standby,
 }
 

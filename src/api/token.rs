@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use crate::config::ApiConfig;
 
-/// Shortest token that is accepted, since shorter ones can be guessed.
+/// Minimum length of a token, in bytes. Shorter ones can be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
 
 /// The token of the API.
