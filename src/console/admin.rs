@@ -53,7 +53,7 @@ impl AdminConsole {
         self.tick_at(self.started.elapsed().as_secs_f64());
     }
 
-    /// Records the counters as those of this time, in seconds.
+    /// Records the current counters under a time, in seconds since the start.
     pub(crate) fn tick_at(&self, seconds: f64) {
         let metrics = Metrics::read(&self.metrics.render());
         self.history.lock().unwrap_or_else(PoisonError::into_inner).add(seconds, &metrics);

@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthChar;
 /// Limit on the tokens of a text that are compared, about thirty pages of a book. Two unlike texts of that
 /// length take 0.1 s.
 pub(crate) const TOKENS_MAX: usize = 10_000;
-/// Number of common tokens between two changes up to which the changes are joined: a comma, or a word.
+/// Maximum number of common tokens between two changes that are joined, such as a comma and a word.
 const JOINED_TOKENS: usize = 2;
 
 /// The alignment of the tokens of two texts.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Number of items of a list that are shown.
+/// Maximum number of items of a list that are shown.
 const ITEMS: usize = 8;
 
 /// Formats a piece of evidence without JSON's brackets and quotes.
@@ -10,7 +10,7 @@ const ITEMS: usize = 8;
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // A list inside a list belongs together: a term with its counts in both pages.
+        // The items of an inner list belong together, such as a term and its counts in both pages.
         Value::Array(items) => {
             let item = |item: &Value| match item {
                 Value::Array(parts) => parts.iter().map(plain).collect::<Vec<_>>().join(" "),

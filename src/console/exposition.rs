@@ -43,7 +43,7 @@ impl Metrics {
         self.samples(name).next().map(|sample| sample.value)
     }
 
-    /// Returns the sum over all labels.
+    /// Returns the sum of a metric's values over all labels.
     #[must_use]
     pub(crate) fn sum(&self, name: &str) -> f64 {
         self.samples(name).map(|sample| sample.value).sum()

@@ -13,11 +13,11 @@ use leitong_base::terminal::escape;
 
 /// Period of rates and delays, in seconds.
 const WINDOW_S: f64 = 60.0;
-/// Number of partitions whose lag is shown, those with the largest lag.
+/// Maximum number of partitions whose lag is shown. Those with the largest lag are chosen.
 const LAGS_MAX: usize = 12;
-/// Number of causes of dead letters that are shown.
+/// Maximum number of causes of dead letters that are shown.
 const CAUSES_MAX: usize = 8;
-/// Longest reason that is shown, in characters.
+/// Maximum length of a reason that is shown, in characters.
 const REASON_CHARS_MAX: usize = 120;
 
 /// Counters at one time.
@@ -56,7 +56,7 @@ impl Seen {
         Self { name: name.to_owned(), moments: VecDeque::new(), last: Err("not asked yet".to_owned()) }
     }
 
-    /// Adds an answer at `seconds`, by any clock that runs forward.
+    /// Adds an answer that came at `seconds` on a monotonic clock.
     pub(crate) fn take(&mut self, seconds: f64, answer: Result<Answer, String>) {
         self.last = answer.map(|answer| (Metrics::read(&answer.metrics), answer.reasons));
         let Ok((metrics, _)) = &self.last else { return };

@@ -10,7 +10,7 @@ use super::exposition::Metrics;
 use crate::telemetry::tally::{Names, Tally};
 use crate::telemetry::templates::Alarm;
 
-/// Number of past moments that are kept.
+/// Maximum number of past moments that are kept.
 const MOMENTS_MAX: usize = 181;
 /// Seconds between two moments.
 pub(crate) const MOMENT_S: u32 = 5;
@@ -34,7 +34,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Adds the counters at `seconds`, by any clock that runs forward.
+    /// Adds the counters at `seconds` on a monotonic clock.
     pub(crate) fn add(&mut self, seconds: f64, metrics: &Metrics) {
         let pages = metrics.sum("leitong_pages_read_total");
         let verdicts = metrics.sum("leitong_verdicts_total");
@@ -44,7 +44,7 @@ impl History {
         }
     }
 
-    /// Returns the rate per second between each two moments.
+    /// Returns the rates per second between consecutive moments.
     fn rates(&self, of: impl Fn(&Moment) -> f64) -> Vec<f64> {
         let pairs = self.moments.iter().zip(self.moments.iter().skip(1));
         let rate =

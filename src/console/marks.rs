@@ -1,4 +1,4 @@
-//! Marks the parts of each page's main text that the other page has, in their places on the page.
+//! Marks the parts of each page's main text that the other page has as well, in their places on the page.
 
 use std::borrow::Cow;
 use std::ops::Range;

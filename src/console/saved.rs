@@ -61,7 +61,7 @@ pub(crate) struct Canonical {
     pub url: String,
     /// Id of the page that founded the cluster, if it is not the canonical page.
     pub founder: Option<String>,
-    /// Their corpus.
+    /// Corpus of the cluster.
     pub corpus: String,
     /// Time of the founding.
     pub founded_at: Option<Timestamp>,
@@ -80,9 +80,9 @@ pub(crate) struct Found {
     pub cluster_id: Option<String>,
     /// The cluster's canonical page.
     pub canonical: Option<Canonical>,
-    /// Verdicts on its duplicates, the youngest first, at most [`MEMBERS_MAX`].
+    /// Verdicts on the cluster's duplicates, the youngest first, at most [`MEMBERS_MAX`].
     pub members: Vec<Value>,
-    /// Number of its known duplicates.
+    /// Number of the cluster's known duplicates.
     pub members_known: usize,
     /// Number of centroids in the table.
     pub centroids: u64,

@@ -1,4 +1,4 @@
-//! The port of `leitong console`: sockets, limits, time.
+//! The port of `leitong console`: sockets, limits and timeouts.
 //!
 //! ```text
 //! accept ─► check the client ─► a permit ─► body ─► a thread: site ─► answer
@@ -23,7 +23,7 @@ use super::site::{ConsoleRequest, Site};
 use crate::api::site::Site as Host;
 use crate::http::{Client, Limits, Port};
 
-/// Number of requests that are processed at once. Others wait.
+/// Maximum number of requests that are processed at once. Others wait.
 const PLACES: usize = 2;
 /// Time within which a form must arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -61,7 +61,7 @@ impl ConsolePort {
         Ok(Self(port))
     }
 
-    /// Returns the address that it listens on.
+    /// Returns the address that the port is bound to.
     #[must_use]
     pub(crate) fn address(&self) -> SocketAddr {
         self.0.address()

@@ -242,7 +242,7 @@ fn members(found: &Found, links: Links) -> Markup {
     }
 }
 
-/// Renders the time of the data, and what it lacks.
+/// Renders when the table was saved, and which newer pages it lacks.
 fn as_of(found: &Found, language: Language) -> Markup {
     let at = found.saved_at.map_or("–".to_owned(), |time| time.to_string());
     let (centroids, kibibytes) = (found.centroids, found.journal_bytes.div_ceil(1024));

@@ -50,7 +50,7 @@ fn text_of(side: &Side, pieces: &[Vec<Piece>], number: usize, language: Language
         bytes <= TEXT_BYTES_MAX
     };
     let count = side.blocks.iter().take(BLOCKS_MAX).take_while(fits).count();
-    // Of a page with one endless block, the beginning is shown.
+    // If the first block alone exceeds the limit, its beginning is shown.
     let cut = side.blocks.first().filter(|_| count == 0).map(|block| beginning(block, &pieces[0]));
     let cut_block = cut.iter().map(|(block, pieces)| (block, pieces));
     let blocks: Vec<(&PageBlock, &Vec<Piece>)> =
