@@ -44,7 +44,7 @@ impl Budget {
         Self { max: Load { pages: max.pages.max(1), bytes: max.bytes.max(1) }, used: Arc::default() }
     }
 
-    /// Number of pages and bytes that may be in flight.
+    /// Returns the number of pages and bytes that may be in flight.
     #[must_use]
     pub(crate) fn max(&self) -> Load {
         self.max
@@ -71,7 +71,7 @@ impl Budget {
         Permit { load, used: Arc::clone(&self.used) }
     }
 
-    /// Number of pages and bytes in flight.
+    /// Returns the number of pages and bytes in flight.
     #[must_use]
     pub(crate) fn in_use(&self) -> Load {
         *self.used.lock()
@@ -85,7 +85,7 @@ impl Used {
 }
 
 impl Permit {
-    /// Number of pages and bytes that it stands for.
+    /// Returns the number of pages and bytes that the permit stands for.
     #[must_use]
     pub(crate) fn load(&self) -> Load {
         self.load

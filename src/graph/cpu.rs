@@ -45,7 +45,8 @@ impl Priority {
         #[cfg(target_os = "linux")]
         if self == Self::Background {
             let thread = Some(rustix::thread::gettid());
-            // Root may raise priorities too, and the whole program may have been started with a lower one.
+            // A program that was started with a lower priority keeps it. As root, this would raise it
+            // otherwise.
             let is_below =
                 rustix::process::getpriority_process(thread).is_ok_and(|nice| nice >= BACKGROUND_NICE);
             if !is_below {
@@ -61,7 +62,7 @@ pub(crate) struct Cpu<N, P> {
     pub threads: usize,
     /// The priority of the threads.
     pub priority: Priority,
-    /// It is informed of each page that is handed over, and that is finished or dropped.
+    /// Progress of the threads. It is told of each page that is handed over, finished or dropped.
     pub activity: Arc<Activity>,
     /// Creates the buffers of a thread.
     pub workspace: N,

@@ -20,8 +20,8 @@ pub(crate) trait SourceEnd: Send {
     /// The source cannot be read any further.
     fn read(&mut self, limit: Load) -> impl Future<Output = anyhow::Result<Option<Vec<Self::Page>>>> + Send;
 
-    /// Does what a source must do while there is no room. It is called again until there is room, and dropped
-    /// as soon as there is. Returns false if the source ends.
+    /// Does what a source must do while there is no room. It is called again until there is room, and its
+    /// future is dropped as soon as there is. Returns false if the source ends.
     ///
     /// # Errors
     /// The source cannot be read any further.
@@ -29,7 +29,7 @@ pub(crate) trait SourceEnd: Send {
         pending()
     }
 
-    /// Called after the last batch was passed on, or after an error.
+    /// Ends the source. It is called after the last batch was passed on, or after an error.
     fn end(&mut self) -> impl Future<Output = ()> + Send {
         ready(())
     }

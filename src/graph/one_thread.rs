@@ -40,8 +40,8 @@ impl<'a> OneThread<'a> {
         Self { stages: stages.named().map(stage).collect() }
     }
 
-    /// Polls one of the stages that can continue. `choose` is called with their number, and returns which
-    /// one. Returns false if there is none.
+    /// Polls one of the stages that can continue. `choose` gets their number, and returns the index of one of
+    /// them. Returns false if no stage can continue.
     pub(crate) fn step(&mut self, choose: impl FnOnce(usize) -> usize) -> bool {
         self.step_all_but("", choose)
     }

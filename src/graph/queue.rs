@@ -42,7 +42,7 @@ pub(crate) struct Receiver<T> {
     fill: Fill,
 }
 
-/// The receiver of a queue has ended.
+/// Error: the queue's receiver was dropped.
 pub(crate) struct Ended;
 
 /// Creates a queue of at most `batches_max` items. `fill` counts what is in it.

@@ -9,10 +9,10 @@ use crate::graph::budget::{Budget, Load};
 
 /// The size at which a batch is full. It is large enough that the cost of passing on a batch does not matter.
 const BATCH: Load = Load { pages: 256, bytes: 256 * 1024 };
-/// Full batches that fit into a small budget, so there is work for several threads.
+/// Number of full batches that fit even into a small budget, so there is work for several threads.
 const BATCHES_MIN: usize = 8;
 
-/// Passes on batches until the source ends, or the next stage.
+/// Passes on batches until the source or the next stage ends.
 pub(super) async fn read<S: SourceEnd>(
     mut source: S,
     budget: Budget,
@@ -35,7 +35,8 @@ async fn pass_on<S: SourceEnd>(
         bytes: BATCH.bytes.min(max.bytes.div_ceil(BATCHES_MIN)),
     };
     loop {
-        // Room for a whole batch, or batches would become ever smaller while the budget is used up.
+        // Waits for room for a whole batch. Otherwise batches would become ever smaller while the budget is
+        // used up.
         loop {
             select! {
                 biased;

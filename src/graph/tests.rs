@@ -21,7 +21,7 @@ use leitong_base::random::Random;
 
 const SEEDS: std::ops::Range<u64> = 0..50;
 
-/// A page that stops the program if it is processed.
+/// A page whose processing panics.
 const PANICS: u64 = u64::MAX;
 
 /// Pages of 1 KiB each.

@@ -72,8 +72,8 @@ pub(super) fn cause(results: Vec<anyhow::Result<()>>) -> anyhow::Result<()> {
     results.into_iter().rev().collect()
 }
 
-/// Polls `future` on this thread until it is ready. Unlike a runtime it may run inside of another one, and
-/// code inside it may start one: readers of object stores do.
+/// Polls `future` on this thread until it is ready. Unlike a runtime, it may run inside another runtime, and
+/// `future` may start one, as readers of object stores do.
 fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let alarm = Arc::new(Alarm { thread: thread::current(), woken: AtomicBool::new(false) });

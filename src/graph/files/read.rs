@@ -37,7 +37,7 @@ impl SourceEnd for Files<'_> {
         if self.rest.is_empty() && !self.has_more {
             return Ok(None);
         }
-        // Files end a batch by bytes alone.
+        // The source ends a batch by its bytes alone, so there may be more than `limit.pages` records.
         let rest = self.rest.split_off(self.rest.len().min(limit.pages));
         Ok(Some(mem::replace(&mut self.rest, rest)))
     }
