@@ -147,13 +147,12 @@ impl Deduplicator {
         Ok(conclusions.into_iter().map(verdict).collect())
     }
 
-    /// Returns the verdicts on pages whose records were made elsewhere
-    /// ([`Unplaced`]), in their order. They are those that
-    /// [`Self::decide_batch`] would give on the pages.
+    /// Returns the verdicts on pages whose records were made elsewhere ([`Unplaced`]), in their order. They
+    /// are those that [`Self::decide_batch`] would give on the pages.
     ///
     /// # Errors
     /// Fails before any decision if a record is invalid or was made with other settings. Also fails if files
-    /// of the table cannot be read; then this value decides nothing any more.
+    /// of the table cannot be read; then this deduplicator makes no more decisions.
     pub fn decide_records(&mut self, records: &[impl AsRef<[u8]>]) -> Result<Vec<Verdict>, RecordError> {
         let records = self.read_records(0, records)?;
         Ok(self.decided(records)?)

@@ -8,7 +8,7 @@ use leitong_base::record::Place;
 use leitong_corpora::sink::Milestone;
 use leitong_store::snapshot::TableSettings;
 
-/// Saves the table at regular intervals.
+/// Schedule of checkpoints: saves the table at regular intervals.
 pub(crate) struct Milestones<'a> {
     folder: Option<&'a CheckpointDir>,
     settings: &'a TableSettings,

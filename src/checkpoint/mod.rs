@@ -14,6 +14,7 @@
 //! * `table-N`, the table of checkpoint `N`;
 //! * `decisions`, if documents are chosen only at the end of the run ([`keep`](leitong_corpora::keep));
 //! * `referents`, for revisit records;
+//! * `texts`, the compressed texts that are needed at the end of the run;
 //! * `….part`, the finished parts of Parquet files, which cannot be truncated.
 
 mod milestones;
@@ -58,7 +59,8 @@ pub(crate) struct RunInput {
     pub name: String,
     /// The size of the input.
     pub bytes: u64,
-    /// The time of the last modification, in seconds and nanoseconds. `None` for an object in a store.
+    /// The time of the last modification, in seconds since 1970 and nanoseconds. `None` for an object in a
+    /// store.
     pub modified: Option<(i64, i64)>,
 }
 
@@ -88,7 +90,7 @@ pub(crate) struct Checkpoint {
     checksum: String,
 }
 
-/// Counts of what a run could not read or write. They decide about its exit status.
+/// Counts of records and documents that a run could not read or write. They decide its exit status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Faults {
     /// Number of dead letters.
@@ -102,7 +104,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Returns these counts together with those of the process that goes on.
+    /// Returns the sum of these counts and those of the process that has resumed the run.
     #[must_use]
     pub(crate) fn and(self, counts: &Counts) -> Self {
         Self {
@@ -159,7 +161,7 @@ pub(crate) struct CheckpointDir {
 /// The table that the run saves at its end. Its folder contains the blocks that checkpoints name.
 struct RunTable {
     table: Arc<TableDir>,
-    /// Checkpoints that are saved but not yet committed: their number in the table, by sequence.
+    /// Number in the table of each checkpoint that is saved but not yet committed, by sequence.
     numbers: Mutex<BTreeMap<u64, u64>>,
 }
 

@@ -15,7 +15,7 @@ use leitong_cluster::{
 };
 use leitong_fingerprint::Detector;
 
-/// The table, and what is needed to make verdicts from its decisions.
+/// The table, and everything that is needed to turn its decisions into verdicts.
 pub struct ClusterStage {
     clusterer: Clusterer,
     detector: Arc<dyn Detector>,
@@ -134,7 +134,8 @@ pub(crate) struct TableView<'a> {
 
 impl TableView<'_> {
     /// Returns the verdict that `record` would get as the next one of the log, and the nearest canonical
-    /// pages. The flag of each is true if it is only related. Changes nothing. See [`Clusterer::preview`].
+    /// pages. The flag of a canonical page is true if it is only related. Changes nothing. See
+    /// [`Clusterer::preview`].
     ///
     /// # Errors
     /// [`TableFault`] if files of the table cannot be read.
@@ -177,6 +178,6 @@ fn generation_of_page(page: &FingerprintRecord) -> u32 {
 }
 
 fn generation_of(first: &str) -> u32 {
-    // Uses the upper half. 0 means that there is no name yet.
+    // Uses the upper half of the hash. 0 means that there is no name yet.
     ((xxh3_64(first.as_bytes()) >> 32) as u32).max(1)
 }

@@ -25,8 +25,8 @@ pub struct DecodedDocument {
     pub document: Document,
     /// The charset that the body was decoded by. `None` if the page came as text.
     pub charset: Option<Charset>,
-    /// The reason why the text is not compared even if there is one: it is the text of a wall, or describes
-    /// other pages.
+    /// The reason why the main text is not compared: it is the text of a wall, or describes other pages.
+    /// `None` if it is compared.
     pub no_content: Option<Reason>,
 }
 

@@ -33,12 +33,13 @@ use leitong_text::page::mapping::{MessageOutcome, Skip};
 use leitong_text::page::{Body, Page, PageError, Repaired, host};
 use leitong_text::segment::{Segmenter, Terms};
 
-/// Size of a page after which its buffers are freed. They can be 60 times as large. Compared with processing
-/// such a page, allocating them again costs nothing.
+/// Size of a page, in bytes, above which the thread's buffers are freed after the page. The buffers can be 60
+/// times as large. Allocating them again costs nothing compared with processing such a page.
 const KEPT_AFTER_BYTES: usize = 1 << 20;
 
-/// Steps of work per byte of text and per term. No detector needs more.
+/// Steps of work per byte of text. No detector needs more.
 const TEXT_BYTE_STEPS: u64 = 15;
+/// Steps of work per term. No detector needs more.
 const TERM_STEPS: u64 = 120;
 
 /// The corpus of pages without a corpus of their own.
@@ -77,23 +78,23 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The extractor, for reading a document.
+    /// Returns the extractor, for reading a document.
     pub fn extractor(&mut self) -> &mut Extractor {
         &mut self.extractor
     }
 
-    /// The times at which the steps of the last page ended, if pages are traced.
+    /// Returns the times at which the steps of the last page ended, if pages are traced.
     pub(crate) fn marks(&self) -> &Marks {
         &self.marks
     }
 
-    /// The terms of the last page that had any.
+    /// Returns the terms of the last page that had any.
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// The terms of the last page.
+    /// Returns the terms of the last page that had any, and drops the other buffers.
     #[must_use]
     pub(crate) fn into_terms(self) -> Terms {
         self.terms
@@ -157,31 +158,31 @@ impl FingerprintStage {
         }
     }
 
-    /// The header that names a page's corpus, if it is configured.
+    /// Returns the name of the header that names a page's corpus, if it is configured.
     #[must_use]
     pub(crate) fn corpus_header(&self) -> Option<&str> {
         (self.config.corpus.by == CorpusBy::Header).then_some(&self.config.corpus.header)
     }
 
-    /// The reader of pages.
+    /// Returns the reader of pages.
     #[must_use]
     pub fn reader(&self) -> &PageReader {
         &self.reader
     }
 
-    /// The segmenter, which splits documents into terms.
+    /// Returns the segmenter, which splits documents into terms.
     #[must_use]
     pub fn segmenter(&self) -> &Segmenter {
         &self.segmenter
     }
 
-    /// The detector.
+    /// Returns the detector.
     #[must_use]
     pub fn detector(&self) -> &Arc<dyn Detector> {
         &self.detector
     }
 
-    /// Hash of everything that can change a fingerprint.
+    /// Returns a hash of everything that can change a fingerprint.
     #[must_use]
     pub fn fingerprint_hash(&self) -> u64 {
         self.fingerprint_hash
@@ -191,7 +192,8 @@ impl FingerprintStage {
     #[must_use]
     pub fn workspace(&self) -> Workspace {
         Workspace {
-            // If there is no compressor, pages have no compressed text, and are kept.
+            // If there is no compressor, pages have no compressed text. Then `--verify` cannot compare them,
+            // and keeps them.
             compressor: if self.compressed_texts == CompressedTexts::None {
                 None
             } else {
@@ -309,8 +311,8 @@ impl FingerprintStage {
         Carried::new(key, headers)
     }
 
-    /// Input that cannot be parsed as a page is passed on unchanged, up to limits for value, key and headers.
-    /// Together they are below the maximum size of a message.
+    /// Returns the record of a message that cannot be parsed as a page. Value, key and headers are unchanged,
+    /// or left out above limits, which together are below the maximum size of a message.
     fn unreadable(&self, source: Place, message: Message<'_>, error: &PageError) -> Unreadable {
         let Message { value, mut received } = message;
         let raw_bytes = value.map_or(0, <[u8]>::len);
@@ -319,7 +321,7 @@ impl FingerprintStage {
         if received.bytes() > Unreadable::HEADERS_BYTES_MAX {
             let bytes = received.bytes();
             explanation += &format!("; its key and headers of {bytes} bytes are omitted");
-            // In a header, it passes through the log to the cluster stage, which writes the dead letter.
+            // A header carries the note through the log to the cluster stage, which writes the dead letter.
             let note = format!("key and headers, {bytes} bytes; see the original at {source}");
             let headers = vec![(Received::HEADERS_LEFT_OUT.to_owned(), Some(note.into_bytes()))];
             *received = Received { log_time: received.log_time, headers, key: None };
@@ -367,7 +369,7 @@ impl FingerprintStage {
             corpus,
             fingerprint_hash: self.fingerprint_hash,
             fetched_at,
-            // Not later than now: a page with a wrong clock must not expire the table.
+            // The time is never later than now, because a page with a wrong clock must not expire the table.
             log_time: fetched_at.map(|time| time.min(Timestamp::now())),
             passthrough,
             carried: None,
@@ -387,7 +389,7 @@ impl FingerprintStage {
         match outcome {
             Outcome::Fingerprint(_) => compressor.compress(&page.url, terms.text()).ok().flatten(),
             Outcome::Undecidable(_) if self.compressed_texts == CompressedTexts::All => {
-                // It was not segmented. Such pages are few, so the document is made again.
+                // The page was not segmented. Such pages are few, so the document is made again.
                 let mut work = Work::up_to(self.config.page.work_max);
                 let document = document::read(page, extractor, &mut work).ok()?.document;
                 let text = self.segmenter.normalized_document(&document, &mut work).ok()?;

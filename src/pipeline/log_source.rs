@@ -50,7 +50,7 @@ impl LogSource {
     /// Returns the partition of the log that `record` goes to, and its bytes there.
     ///
     /// # Errors
-    /// Fails if it is not a record of a page. The next record then gets its offset.
+    /// Fails if `record` is not the record of a page. The next record then gets the offset.
     pub fn place(&mut self, record: &[u8]) -> Result<(u32, Vec<u8>), EntryError> {
         let record = Unplaced::read(record)?;
         let offset = self.next_offset;
@@ -134,8 +134,8 @@ mod tests {
         assert!(once.iter().filter(|offsets| !offsets.is_empty()).count() > 1, "{once:?}");
         assert_eq!(once.concat().len(), records.len());
         // One writer is killed after 9 records. The next one loses the fourth record and gives up. Then two
-        // write all records, interleaved: each record of the first is followed by an earlier one of the
-        // second.
+        // writers write all records, interleaved: each record of the first is followed by an earlier one of
+        // the second.
         let mut log = write(9);
         let mut lossy = write(15);
         lossy.remove(3);

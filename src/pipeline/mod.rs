@@ -3,8 +3,8 @@
 //! ```text
 //! line, message ─► PageReader ─► page ─► FingerprintStage ─► record ─► LogSource ─► log ─► ClusterStage ─► verdict
 //! ```
-//! [`Deduplicator`](crate::Deduplicator) is both stages as one value. Here they are apart: any number of threads and
-//! machines can make records, and one owner decides on them in their order.
+//! [`Deduplicator`](crate::Deduplicator) combines both stages in one value. Here they are separate: any number of
+//! threads and machines can make records, and one owner decides on them in their order.
 //!
 //! ```
 //! use leitong::pipeline::{ClusterStage, FingerprintStage};
@@ -46,11 +46,11 @@ pub use log_source::{LOG_PARTITIONS_MAX, LogSource};
 pub use page_message::Message;
 pub use page_reader::{NoPage, PageReader};
 
-/// Builds the tables that are otherwise built on first use. A process that is forked in the middle of that, while
-/// another thread builds one, would wait for it forever.
+/// Builds the tables that are otherwise built on first use. If a process were forked while another thread builds
+/// such a table, the child would wait for that table permanently.
 pub fn build_tables() {
     Seed::default();
     extract::build_tables();
-    // The first question builds the table of common words.
+    // The first call builds the table of common words.
     let _ = idf::is_common(0);
 }

@@ -18,7 +18,7 @@ use leitong_text::page::{
 /// A message as received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message<'a> {
-    /// Value, where the client has received it; `None` for a null value.
+    /// Value, borrowed from the client's buffer; `None` for a null value.
     pub value: Option<&'a [u8]>,
     /// Key, headers and time.
     pub received: Box<Received>,

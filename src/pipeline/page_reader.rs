@@ -23,7 +23,7 @@ use leitong_text::page::{Body, Page, PageConfig, PageError, PageRules};
 /// Number of messages after which pointers that never matched are reported.
 const TELL_AFTER_MESSAGES: u64 = 1_000;
 
-/// Reads pages. All threads share it.
+/// Reader of pages, shared by all threads.
 #[derive(Debug)]
 pub struct PageReader {
     mapping: Mapping,
@@ -41,7 +41,7 @@ pub struct PageReader {
     messages: AtomicU64,
     /// The pointers that have matched so far, one bit each.
     hits: AtomicU64,
-    /// By index in [`PRESETS`], the number of unreadable messages that look like those of the preset.
+    /// Numbers of unreadable messages that look like those of a preset, by index in [`PRESETS`].
     look_like: [AtomicU64; PRESETS.len()],
 }
 
@@ -93,7 +93,7 @@ impl PageReader {
         Self { tells: false, ..self }
     }
 
-    /// The mapping.
+    /// Returns the mapping.
     #[must_use]
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
