@@ -34,7 +34,7 @@ use leitong_text::extract::Extractor;
 use leitong_text::page::mapping::MessageOutcome;
 use leitong_text::segment::{Segmenter, Terms};
 
-/// Longest wait for a message before Ctrl-C is checked again.
+/// Maximum wait for a message before Ctrl-C is checked again.
 const WAIT: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut tail = Tail::begin(&config.kafka, &topic, arguments.from.start())?;
     let mut reader = Reader::new(config)?;
     let (mut found, mut read) = (Site::default(), 0_u64);
-    // At the end of the topic it waits only if new pages were requested.
+    // At the end of the topic, the command waits only if new pages were requested.
     let waits = arguments.from == From::Now;
     while found.pages() < *pages && !interrupt.is_requested() && (waits || !tail.is_read_to_end()) {
         let Some(message) = tail.next(WAIT)? else { continue };

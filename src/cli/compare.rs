@@ -23,13 +23,13 @@ use leitong_base::terminal;
 use leitong_text::page::Page;
 use leitong_text::segment::Terms;
 
-/// Number of terms that are shown of each page.
+/// Maximum number of terms that are shown of each page.
 const TOP_TERMS: usize = 12;
-/// Width of one page's column in the table that shows both pages side by side.
+/// Width of one page's column in the table that shows both pages side by side, in columns of the terminal.
 const CELL: usize = 33;
-/// Number of passages that are shown of each page.
+/// Maximum number of passages that are shown of each page.
 const PASSAGES: usize = 10;
-/// Longest piece of evidence that is shown, in columns.
+/// Maximum width of a piece of evidence, in columns of the terminal.
 const EVIDENCE_COLUMNS: usize = 200;
 
 #[derive(Debug, Args)]

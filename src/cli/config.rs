@@ -79,8 +79,8 @@ fn properties_refused(_: &Config) -> Vec<String> {
     Vec::new()
 }
 
-/// Returns all that only `leitong run` would refuse, if the file has a table `kafka` and is thus meant for the
-/// worker.
+/// Fails if only `leitong run` would refuse the configuration. Settings of the centroid table are checked only
+/// if the file has a section `kafka`, and is thus meant for the worker.
 fn check_for_worker(file: &Path, config: &Config) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(file)?;
     let mut faults = properties_refused(config);

@@ -36,7 +36,8 @@ use leitong_corpora::source::{
 };
 use leitong_store::snapshot::{TableDir, TableSettings};
 
-/// Number of dead letters of one cause, and of objects, that are shown one by one; further ones are only counted.
+/// Maximum number of dead letters of one cause, and of objects, that are shown one by one; further ones are only
+/// counted.
 const TOLD_MAX: u64 = 20;
 /// Number of pages without a body below which nothing is concluded about the input.
 const WITHOUT_BODY_MIN: u64 = 10;
@@ -133,8 +134,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let (Some(mark), Some(dir), Some(path)) = (&mark, &table_dir, &arguments.table)
         && mark.is_done(dir, path, matches!(checkpoint, Some(Ok(Some(_)))))?
     {
-        // An earlier process may have been killed before it removed its checkpoint. One of another run is
-        // left alone.
+        // An earlier process may have been killed before it removed its checkpoint. A checkpoint of another
+        // run is left alone.
         if let (Some(folder), Some(Ok(_))) = (&checkpoints, &checkpoint) {
             folder.finish()?;
         }
@@ -170,7 +171,7 @@ struct Run<'a> {
     config: Config,
     rules: InputRules,
     paths: Vec<PathBuf>,
-    /// The name of each output file if outputs are folders.
+    /// Name of each input's output file, if outputs are folders.
     below: Vec<PathBuf>,
     run_id: RunId,
     fingerprint_stage: Arc<FingerprintStage>,
@@ -198,7 +199,7 @@ impl Run<'_> {
         let clusterer = self.clusterer()?;
         let begun_at =
             checkpoint.map_or(clusterer.position().next_log_offset, |checkpoint| checkpoint.begun_at);
-        // Before the run: a page may still have joined a cluster that expires during the run.
+        // Taken before the run, because a page may still join a cluster that expires during the run.
         let oldest = clusterer.oldest_log_offset()?.unwrap_or(0);
         let detector = Arc::clone(fingerprint_stage.detector());
         let mut cluster_stage = ClusterStage::new(clusterer, detector, table.cluster_hash);
@@ -208,7 +209,8 @@ impl Run<'_> {
         let bytes_total = inputs.iter().map(|input| input.bytes).sum();
         let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
         let mut keeping = self.keeping(&readings, begun_at, &counts)?;
-        // Bounded by the graph: a text is sent with its decision, and only a few batches of decisions wait for the sink.
+        // The channel is bounded by the graph: a text is sent with its decision, and only a few batches of decisions
+        // wait for the sink.
         let (send_text, texts) = mpsc::channel();
         let sink = keeping.sink(sink(arguments, &progress, &counts, checkpoint)?, names.clone(), texts)?;
         let mut sink = self.with_checkpoints(sink, names.clone(), (begun_at, &readings), &counts);
@@ -293,7 +295,8 @@ impl Run<'_> {
         self.checkpoint.as_ref().map(|checkpoint| checkpoint.faults).unwrap_or_default()
     }
 
-    /// Saves the table, reports the outcome, and returns the exit status. All documents must be written.
+    /// Saves the table, reports the outcome, and returns the exit status. All documents must have been
+    /// written.
     fn finish(
         &self,
         clusterer: &Clusterer,
@@ -389,7 +392,7 @@ fn note_left_out(files: &FoundFiles, read: FolderContent) {
     }
 }
 
-/// Reports objects of which the store gives neither a version nor a time.
+/// Reports objects for which the store gives neither a version nor a time.
 fn note_unversioned(paths: &[PathBuf], inputs: &[Input]) {
     let is_unversioned =
         |input: &&Input| input.can_be_read_again() && input.version().is_none() && input.modified().is_none();
@@ -506,7 +509,8 @@ fn named_for_records(index: &Path) -> PathBuf {
     format!("{name}.warc.gz").into()
 }
 
-/// Returns the identity of this run: a later process resumes a checkpoint only if it is equal.
+/// Returns the identity of this run: a later process resumes a checkpoint only if the two identities are
+/// equal.
 fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &TableSettings)) -> RunId {
     let paths = [
         ("--output", &arguments.output),

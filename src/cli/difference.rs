@@ -9,9 +9,9 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::console::alignment::{Alignment, tokens};
 
-/// Width of a terminal that every line fits.
+/// Maximum width of a line, in columns of the terminal.
 pub(super) const COLUMNS: usize = 80;
-/// Longest part of a passage that is shown, in columns.
+/// Maximum width of a passage that is shown, in columns of the terminal.
 const PASSAGE_COLUMNS: usize = 150;
 
 /// The passages in which two texts differ.

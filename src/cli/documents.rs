@@ -38,7 +38,8 @@ pub(super) struct Counted {
     inputs: Vec<PathBuf>,
 }
 
-/// Number of inputs without a record, and of unreadable records, that are named; further ones are only counted.
+/// Maximum number of inputs without a record, and of unreadable records, that are named; further ones are only
+/// counted.
 const NAMED_MAX: usize = 20;
 
 /// The records that cannot be read. They decide about the exit status.

@@ -24,21 +24,21 @@ use leitong_store::snapshot::{TableDir, Unfinished};
 /// Advice for a user who wants to repeat a finished run.
 const REMEDY: &str = "to run it again, name a table that does not have these pages, such as an empty folder";
 
-/// Inputs of a run whose contents are listed one by one, and outputs. A mark of a run with more inputs holds only the
-/// digest of all, and one of a run with more outputs none of them.
+/// Maximum number of inputs of a run whose contents are listed one by one, and of outputs. The mark of a run with more
+/// inputs contains only the digest of all. The mark of a run with more outputs lists none.
 const LISTED_MAX: usize = 4096;
-/// Bytes of such an entry: the size of the input, and the beginning of its digest.
+/// Number of bytes of an entry in this list: the size of the input, and a hash of its digest.
 const ENTRY_BYTES: usize = 16;
 
 /// A run that can be recognised when it is repeated.
 pub(super) struct Marked {
     id: u64,
     inputs: Vec<MarkedInput>,
-    /// Each option that names files, and these.
+    /// Each option that names output files, with its files.
     outputs: Vec<(&'static str, Vec<PathBuf>)>,
     /// The option that writes documents, clusters or a report to standard output or a pipe.
     streamed: Option<&'static str>,
-    /// Verdicts or something else go to standard output or a pipe.
+    /// True if verdicts or something else go to standard output or a pipe.
     prints: bool,
 }
 
@@ -103,7 +103,7 @@ impl Marked {
     }
 
     /// Returns true, and reports it, if the table in `dir` has this run already and its outputs are as it left them.
-    /// `goes_on` is true if the run has a checkpoint, so that what is in the outputs is its own.
+    /// `goes_on` is true if the run has a checkpoint. The contents of the outputs are then its own.
     ///
     /// # Errors
     /// The table has this run, but its outputs have changed. Or the table has another run of the same inputs, and
@@ -191,7 +191,7 @@ impl Marked {
         })
     }
 
-    /// Returns false if the inputs of `run` are surely others, as their sizes show.
+    /// Returns false if the sizes of the inputs show that `run` had other inputs.
     fn may_share_inputs(&self, run: &FinishedRun) -> bool {
         let listed = entries(run);
         let sizes: BTreeSet<[u8; 8]> =
@@ -204,10 +204,10 @@ impl Marked {
         }
     }
 
-    /// Says that the run is done.
+    /// Reports that the run is done.
     ///
     /// # Errors
-    /// An output is not as `run` left it.
+    /// An output is not as `run` left it, or standard output would have to be written again.
     fn check_outputs(&self, run: &FinishedRun, table: &Path) -> anyhow::Result<()> {
         let when = ended_at(run);
         let done = format!("this run ended{when}, and its pages are in the table {}", table.display());
@@ -235,8 +235,8 @@ impl Marked {
         Ok(())
     }
 
-    /// Returns an error if this run would empty an output with pages that `run` has put into the table. Now they would be
-    /// duplicates of themselves, and be in no output.
+    /// Returns an error if this run would empty an output with pages that `run` has put into the table. In
+    /// this run, they would be duplicates of themselves, and be in no output.
     fn refuse_emptying(&self, run: &FinishedRun, relation: Relation, table: &Path) -> anyhow::Result<()> {
         let streamed = self.streamed.filter(|option| is_at_risk(option, relation));
         let problem = self
@@ -261,7 +261,7 @@ impl Marked {
     }
 
     /// Leaves the mark, which becomes part of the table in `dir` when that is saved. All outputs are complete, and
-    /// are brought to disk here. A run without an output of its own leaves none.
+    /// are brought to disk here. A run without an output of its own leaves no mark.
     ///
     /// # Errors
     /// Fails if an output cannot be flushed to disk, or an input cannot be read.
@@ -307,14 +307,15 @@ impl Marked {
         Ok(())
     }
 
-    /// Returns the paths and sizes of all outputs as hashes, or none if there are many outputs.
+    /// Returns a hash of the path and size of each output that is not empty; empty if there are more than [`LISTED_MAX`].
     fn written_files(&self) -> Vec<[u8; 8]> {
         let files = self.outputs.iter().flat_map(|(_, paths)| paths);
         let ids: Vec<_> = files.filter_map(|path| written_id(path)).collect();
         if ids.len() > LISTED_MAX { Vec::new() } else { ids }
     }
 
-    /// Returns the contents of all inputs, by their versions, or by the digest and size that `digest` returns for a file.
+    /// Returns the contents of all inputs, by their versions, or by the digest and size that `digest` returns
+    /// for a file.
     fn contents(
         &self,
         mut digest: impl FnMut(&Path) -> io::Result<(String, Option<u64>)>,
@@ -340,9 +341,9 @@ impl Marked {
 /// The result of comparing the inputs of a run with those of a finished one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
-    /// The finished run had all of them.
+    /// The finished run had all inputs of this run.
     WithinIt,
-    /// They are all inputs of the finished run, and others.
+    /// This run has all inputs of the finished run, and others.
     AroundIt,
 }
 
@@ -361,7 +362,8 @@ impl Contents {
     }
 }
 
-/// Returns true if a run with these inputs may lose what an output of `option` has from the finished one.
+/// Returns true if a run with these inputs may lose contents that an output of `option` has from the finished
+/// run.
 fn is_at_risk(option: &str, relation: Relation) -> bool {
     relation == Relation::WithinIt || matches!(option, "--keep" | "--drop")
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Listens for Ctrl-C and SIGTERM.
+/// Listener for Ctrl-C and SIGTERM.
 pub(super) struct Interrupt {
     requested: Arc<AtomicBool>,
     /// Runs the listeners until this value is dropped.

@@ -1,5 +1,5 @@
-//! The options of `leitong dedup` that write documents, clusters and reports. [`leitong_corpora::keep`] does what they
-//! say.
+//! The options of `leitong dedup` that write documents, clusters and reports. [`leitong_corpora::keep`] implements
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -171,7 +171,7 @@ impl Arguments {
         let fields = fields.into_iter().filter_map(|(option, field)| Some(format!("{option} {}", field?)));
         let verify = self.verify.then(|| format!("--verify {}", self.verify_lost_max));
         let prefer = format!("--prefer {}", self.prefer);
-        // --source-removed-max is not among them: a run that it has stopped may go on with a higher limit.
+        // --source-removed-max is left out, because a run that it has stopped may go on with a higher limit.
         let texts = self.texts.given_options().chain(self.passages.given_options());
         paths.chain(flags).chain(texts).chain(fields).chain(verify).chain([prefer]).collect()
     }
@@ -235,7 +235,8 @@ const NOT_WRITTEN: [&str; 25] = [
     ".orc", ".avro", ".npy", ".pkl", ".xls", ".xlsx", ".sqlite", ".db", ".html", ".htm", ".xml", ".pdf",
 ];
 
-/// Returns the ending of a file's name that promises what is not written into it. A folder may have any name.
+/// Returns the ending of a file's name if it promises a format or compression that is not written. A folder
+/// may have any name.
 fn ending_not_written(path: &Path) -> Option<&'static str> {
     if path.is_dir() || path.to_string_lossy().ends_with('/') {
         return None;

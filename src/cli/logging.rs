@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use leitong_base::terminal;
 
-/// Maximum length of one line in the log. Longer lines are truncated.
+/// Maximum length of one line in the log, in bytes. Longer lines are truncated.
 const LOG_LINE_BYTES_MAX: usize = 4 * 1024;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -87,7 +87,7 @@ fn json_log_line(line: &str) -> Cow<'_, str> {
         return Cow::Borrowed(line);
     }
     let Ok(Value::Object(mut fields)) = serde_json::from_str(line) else { return Cow::Borrowed(line) };
-    // An eighth each: an event has few fields, and seldom two long ones.
+    // Each long string gets an eighth of the line, because an event has few fields, and seldom two long ones.
     for value in fields.values_mut() {
         if let Value::String(text) = value
             && text.len() > LOG_LINE_BYTES_MAX / 8

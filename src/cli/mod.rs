@@ -60,7 +60,7 @@ use leitong_base::terminal;
 use leitong_corpora::keep::WrongOption;
 use logging::LogFormat;
 
-/// Exit status if the reader of the output has closed it: 128 and the number of SIGPIPE.
+/// Exit status if the reader of the output has closed it: 128 plus the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;
 
 /// Find near-duplicate web pages, in files, over HTTP or in Kafka.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::settings::wrong;
 
-/// Number of links that are followed for one name, the limit of the operating system.
+/// Maximum number of symbolic links that are followed for one name. It is the limit of the operating system.
 const LINKS_MAX: usize = 40;
 
 /// The identity of a file, equal for all its names.
@@ -22,9 +22,9 @@ pub(super) enum Identity {
     Missing(PathBuf),
 }
 
-/// Refuses, before anything is opened for writing, each of `outputs` (an option and a file) that is one of
-/// the `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints. Standard output
-/// may be redirected to such a file as well, and standard input from one.
+/// Refuses, before anything is opened for writing, each of `outputs` (an option and a file) that is one of the
+/// `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints. Files that standard
+/// input or output is redirected from or to are checked as well.
 pub(super) fn refuse_overwriting(
     outputs: &[(&str, PathBuf)],
     inputs: &[PathBuf],

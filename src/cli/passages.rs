@@ -10,7 +10,7 @@ use super::settings;
 use crate::config::Config;
 use leitong_corpora::keep::PassageOptions;
 
-/// Minimum of `--passage-letters`. Below it, ordinary phrases are passages.
+/// Minimum of `--passage-letters`. Below it, ordinary phrases would count as passages.
 const LETTERS_MIN: i64 = 20;
 
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ impl Arguments {
         }))
     }
 
-    /// Returns the options as they were given on the command line, but for the name of the output.
+    /// Returns the options as they were given on the command line, except the name of the output.
     pub(super) fn given_options(&self) -> impl Iterator<Item = String> {
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
         let against = self

@@ -21,9 +21,9 @@ use leitong_text::page::{decompressed, without_schema_head};
 /// The key and the value of a message.
 type Sample = (Option<Vec<u8>>, Vec<u8>);
 
-/// Number of messages that are examined.
+/// Maximum number of messages that are examined.
 const SAMPLES_MAX: usize = 200;
-/// Number of unread pointers that are shown.
+/// Maximum number of unread pointers that are shown.
 const LEFT_MAX: usize = 30;
 
 #[derive(Debug, Args)]

@@ -82,8 +82,8 @@ pub(super) fn run(
     Ok(status)
 }
 
-/// Ids and labels of all pages, and the exit status. Every page needs a label, but not a main text: a verdict says
-/// `UNDECIDABLE` then.
+/// Returns ids and labels of all pages, and the exit status. Every page needs a label. A page needs no main text,
+/// because the verdict on it can be `UNDECIDABLE`.
 fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<(Vec<(String, Label)>, ExitCode)> {
     let source = documents::source(inputs, config)?;
     let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();

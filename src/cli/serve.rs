@@ -53,7 +53,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let folder = TableDir::open_beside_journal(&arguments.table)?;
     let (store, committer, found) = Store::open(folder, settings, &config)?;
     report_found(found);
-    // Pages of the journal were already counted by the run that answered them.
+    // Counting starts only now, because the run that answered the pages of the journal has already counted
+    // them.
     let metrics = metrics::install()?;
     metrics::begin_serving();
     let core = Core::new(&config, stage, store).map_err(Wrong::from)?;

@@ -103,8 +103,8 @@ impl ComparedDetector {
         self.detector.is_some() || self.variant.is_some()
     }
 
-    /// Returns the configuration in `file`, or the default one, with this detector, which may be one that no
-    /// run uses.
+    /// Returns the configuration in `file`, or the default one, with this detector. It may be one that is
+    /// only for comparison.
     pub(super) fn config(&self, file: Option<&Path>) -> anyhow::Result<Config> {
         let config = config(file, None, None)?;
         match (&self.variant, self.detector.as_deref()) {

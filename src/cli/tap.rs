@@ -20,7 +20,7 @@ use leitong_base::terminal;
 use leitong_cluster::verdict;
 use leitong_text::page::host;
 
-/// Wait for new messages before the topics and Ctrl-C are checked again.
+/// Time to wait before the topics and Ctrl-C are checked again, if no message has arrived.
 const WAIT: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
@@ -86,7 +86,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns the values of the field `kind` that are meant.
+    /// Returns the values of a verdict's field `kind` that this option stands for.
     fn names(self) -> Vec<&'static str> {
         use verdict::Kind as Known;
         match self {

@@ -95,7 +95,8 @@ impl Arguments {
             return Ok(None);
         }
         let converter = TextConverter::new(config, self.form == TextForm::Markdown).map_err(Wrong::from)?;
-        // The reading in which texts are made has the rules of the first one, and the fields' columns.
+        // Texts are made in a second reading. It has the rules of the first one, and also reads the columns
+        // of the fields.
         let rules = rules.clone().with_extra(self.fields.iter().map(|field| field.pointer.as_str()));
         Ok(Some(TextOptions { fields: self.fields.clone(), rules, converter: Box::new(converter) }))
     }

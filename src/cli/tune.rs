@@ -21,8 +21,9 @@ use leitong_lab::pages::EvalPage;
 use leitong_lab::tune::{LabelledPair, Tuner};
 use leitong_text::segment::{Segmenter, Terms};
 
-/// Number of columns that are shown of each page, and of passages that only one page has.
+/// Maximum width of the text that is shown of each page, in columns of the terminal.
 const SHOWN_COLUMNS: usize = 240;
+/// Maximum number of passages that are shown of those that only one page has.
 const SHOWN_PASSAGES: usize = 6;
 
 #[derive(Debug, Args)]

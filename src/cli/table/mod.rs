@@ -22,7 +22,7 @@ use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_store::snapshot::TableDir;
 
-/// Number of corpora that `info` lists by name.
+/// Maximum number of corpora that `info` lists by name.
 const CORPORA_MAX: usize = 10;
 
 #[derive(Debug, Args)]
@@ -95,7 +95,7 @@ struct Info {
     centroids: u64,
     /// Number of these centroids that are in blocks on disk (`table.on_disk`).
     on_disk: u64,
-    /// Topic and offset of the rest of a worker's table.
+    /// Topic of the other centroids of a worker's table, and the offset from which to read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     rest: Option<String>,
     /// Number of centroids by corpus.

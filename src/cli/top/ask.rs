@@ -12,9 +12,9 @@ use crate::console::frame::Answer;
 /// Limits for asking one worker.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// Time for all its answers together.
+    /// Maximum time for all answers of the worker together.
     time: Duration,
-    /// Size of one answer.
+    /// Maximum size of one answer, in bytes.
     bytes: usize,
 }
 
@@ -72,12 +72,12 @@ impl FromStr for Port {
 }
 
 impl Port {
-    /// Host and port.
+    /// Returns host and port.
     pub(super) fn name(&self) -> &str {
         &self.address
     }
 
-    /// Returns the worker's answer, or a message why there is none.
+    /// Returns the worker's answer, or the reason why there is none.
     pub(super) fn ask(&self) -> Result<Answer, String> {
         self.ask_within(LIMITS)
     }

@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::backoff::backoff;
 use crate::cli::documents;
 
-/// Longest wait for a key, in tenths of a second.
+/// Maximum wait for a key, in tenths of a second.
 const KEY_WAIT: u8 = 2;
 
 /// Output for frames of lines.
