@@ -105,8 +105,8 @@ fn is_host_name(name: &str) -> bool {
 
 impl Default for ApiConfig {
     fn default() -> Self {
-        // 10,000 pages of 3 KB fill a body of 32 MiB. A body of that size within 30 seconds needs a line of 9
-        // Mbit/s. 256 requests at once are more than the cores of any machine, so further ones would only wait;
+        // 10,000 pages of 3 KB fill a body of 32 MiB. A body of that size within 30 seconds needs a connection of
+        // 9 Mbit/s. 256 requests at once are more than the cores of any machine, so further ones would only wait;
         // four connections for each leave room for idle ones. A start reads the journal, at most 64 MiB or as much
         // as the table (ADR 21).
         Self {

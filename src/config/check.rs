@@ -39,7 +39,7 @@ pub(super) struct Check<'a> {
 
 impl Check<'_> {
     /// Returns a value that was refused, for a message. Texts may be secrets in the wrong place, so only misspellings
-    /// of the `known` ones, and addresses without users and keys, are shown.
+    /// of `known` texts, and addresses without users and keys, are shown.
     fn shown(&self, value: &Spanned<DeValue>, known: &[&str]) -> String {
         match value.get_ref() {
             DeValue::String(text) if text.contains("://") => format!("{:?}", redact::address(text)),

@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// The tests of tables on disk take every detector from that list.
+    /// The tests of tables on disk take their detectors from `with_defaults`, so it must list all of them.
     #[test]
     fn detectors_with_defaults_are_those_of_the_configuration() {
         let names: Vec<&str> = DETECTORS.iter().map(|(name, _)| *name).collect();

@@ -1,4 +1,5 @@
-//! The hashes of settings by which Leitong keeps data apart that was made with different settings.
+//! The hashes of settings. By comparing them, Leitong keeps data apart if it was made with different
+//! settings.
 //!
 //! Pages with different fingerprint hashes are never compared. A table is used only with the cluster hash
 //! that it was made with. If the corpus hash differs, pages go to other partitions; if the reading hash differs,

@@ -362,7 +362,7 @@ fn is_name(name: &str) -> bool {
     (1..=249).contains(&name.len()) && name.chars().all(fits)
 }
 
-/// Returns true for an address of a broker that is perhaps wrong but can be shown: it has no other characters.
+/// Returns true if `server` has only characters of a broker's address, so an error may show it.
 fn looks_like_address(server: &str) -> bool {
     let server = server.split_once("://").map_or(server, |(_, rest)| rest).trim().trim_end_matches('/');
     server.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]?…".contains(c))
@@ -446,23 +446,24 @@ impl Default for VerdictsConfig {
 
 impl Default for DeadLettersConfig {
     fn default() -> Self {
-        // A tenth of the largest message: all of an ordinary page. Larger values are in the page topic.
+        // This is a tenth of the largest message, and more than an ordinary page. Larger values are in the
+        // page topic.
         Self { value_bytes_max: 1 << 20 }
     }
 }
 
 impl Default for TransactionConfig {
     fn default() -> Self {
-        // ADR 11 has the throughput by size. A wait of 50 ms limits an owner to 20 transactions per second while
-        // pages are few, and delays a verdict by no more than that.
+        // ADR 11 lists the throughput by size of transaction. A wait of 50 ms limits an owner to 20 transactions
+        // per second while pages are few, and delays a verdict by no more than that.
         Self { records_max: 5000, linger_ms: 50 }
     }
 }
 
 impl Default for SnapshotsConfig {
     fn default() -> Self {
-        // 20 million centroids are 5 GB, so five minutes make 17 MB per second; a restart reads at most the
-        // changelog of five minutes.
+        // 20 million centroids are 5 GB. Written every five minutes, they are 17 MB per second. A restart
+        // reads at most the changelog of five minutes.
         Self { dir: None, interval_s: 300 }
     }
 }
@@ -476,7 +477,7 @@ impl Default for ChangelogConfig {
 
 impl Default for CreateConfig {
     fn default() -> Self {
-        // Twelve is divisible by 2, 3, 4 and 6, so many instances share partitions evenly.
+        // Twelve is divisible by 2, 3, 4 and 6, so these numbers of instances share the partitions evenly.
         Self {
             page_partitions: 12,
             log_partitions: 1,

@@ -1,10 +1,10 @@
 //! Reads TOML text into a checked [`Config`], and reports all errors at once, with file, line, key, value and
 //! remedy.
 //!
-//! The file is checked against the schema of the types in [`super`]: unknown keys, types, ranges and names of
-//! variants, and against the settings that its [kind](super::scope) holds. A setting that older versions had is
-//! ignored with a warning if it is at its default, and refused otherwise. `${VAR}` is substituted in string values only, after parsing, so no variable's value can change
-//! the file's structure.
+//! The file is checked against the schema of the types in [`super`] (unknown keys, types, ranges, names of
+//! variants), and against the settings that its [kind of file](super::scope) may hold. A setting that older
+//! versions had is ignored with a warning if it is at its default, and refused otherwise. `${VAR}` is
+//! substituted in string values only, after parsing, so no variable's value can change the file's structure.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -200,7 +200,7 @@ fn secret(
         variable: if may_be_secret { "(not shown)".to_owned() } else { format!("{variable:?}") },
         problem,
     };
-    // No name contains `=` or NUL, and looking one up would panic.
+    // No variable's name contains `=` or NUL. The error says so, and not that the variable is unset.
     if variable.is_empty() || variable.contains(['=', '\0']) {
         return Err(wrong(
             "is not a name of an environment variable; use letters, digits and `_`".to_owned(),

@@ -2,9 +2,9 @@
 //! `leitong config example` prints them, and `docs/configuration.md` is generated from them.
 //!
 //! In: a TOML file ([`load`]). Out: a checked [`Config`]. Sections are in the order in which a page meets
-//! them. Not every file may hold every setting ([`scope`]). A setting that can change a fingerprint is part of the [fingerprint hash](hash::fingerprint_hash),
-//! one that can change a decision is part of the [cluster hash](hash::cluster_hash), and no other setting is
-//! part of either.
+//! them. Not every file may hold every setting ([`scope`]). A setting that can change a fingerprint is part
+//! of the [fingerprint hash](hash::fingerprint_hash), one that can change a decision is part of the [cluster
+//! hash](hash::cluster_hash), and no other setting is part of either.
 
 pub(crate) mod admin;
 pub(crate) mod api;
@@ -204,7 +204,8 @@ impl Default for Config {
 
 impl Default for PipelineConfig {
     fn default() -> Self {
-        // A page of 16 KiB is a usual one: 4,096 of them are 64 MiB, so either limit holds at about the same load.
+        // An ordinary page has 16 KiB, and 4,096 of them are 64 MiB. So both limits are reached at about the same
+        // load.
         Self { threads: 0, queue_pages: 4096, queue_bytes: 64 << 20 }
     }
 }

@@ -7,8 +7,8 @@ use super::check::nearest;
 /// Sign that replaces everything secret.
 pub(super) const HIDDEN: &str = "…";
 
-/// Returns a text that was refused as a value without showing it, since somebody may have entered a secret in the
-/// wrong place.
+/// Describes a text that was refused as a value. Only its length is shown, since somebody may have entered a
+/// secret in the wrong place.
 #[must_use]
 pub(crate) fn text(text: &str) -> String {
     match text.chars().count() {
@@ -28,7 +28,7 @@ pub(crate) fn name<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Stri
 /// last `@` except the scheme, everything after `?` or `#`, and what is written instead of a port.
 #[must_use]
 pub(crate) fn address(text: &str) -> String {
-    // A password may contain any character; with a slash in it, its rest looks like a path. So an `@` after
+    // A password may contain any character. After a slash, the rest of it looks like a path. So an `@` after
     // the host is treated as the end of a password.
     if let Ok(url) = Url::parse(text)
         && url.has_host()
@@ -54,7 +54,8 @@ pub(crate) fn address(text: &str) -> String {
     format!("{scheme}{hidden}{rest}{query}{query_hidden}")
 }
 
-/// Returns an address of a list with only numbers as its port: `user:password` looks like a host and a port.
+/// Returns an address of a list. Its port is hidden unless it is a number, because `user:password` looks like
+/// a host and a port.
 fn without_false_port(address: &str) -> String {
     match address.rsplit_once(':') {
         Some((host, port))

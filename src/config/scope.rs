@@ -2,8 +2,8 @@
 //!
 //! A configuration holds the settings that an operator or the builder of a corpus changes. A detector file,
 //! which `eval`, `tune` and `compare` read with `--variant`, holds every setting of the detectors. All other
-//! settings are constants: their values are the defaults of the types in [`super`], where their derivation
-//! is. [ADR 43](../../docs/adr/0043-settings-that-users-change.md) has the reason for each.
+//! settings are constants: their values are the defaults of the types in [`super`], which also explain them.
+//! [ADR 43](../../docs/adr/0043-settings-that-users-change.md) has the reason for each.
 
 /// A kind of file that holds settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ const DETECTOR_SETTINGS_OF_RUNS: [&str; 9] = [
     "concept-network.near.similarity_above",
 ];
 
-/// The settings that are constants, each with the way on for those who had changed it.
+/// The settings that are constants, each with advice for users who had changed it.
 const CONSTANTS: [(&str, &str); 25] = [
     ("input.filter.literals", "a value that is not a message becomes a dead letter"),
     ("page.work_max", "to spend less on large pages, lower page.bytes_max"),
@@ -94,7 +94,7 @@ const CONSTANTS: [(&str, &str); 25] = [
     ("api.journal_bytes_max", "the journal is merged once it is as large as the table"),
 ];
 
-/// Settings of which nothing is left, each with its former default and the way on.
+/// Settings that were removed, each with its former default and advice for users who had changed it.
 const GONE: [(&str, &str, &str); 1] =
     [("admin.exemplars", "false", "a verdict's traceparent header names the trace of its page")];
 
@@ -146,7 +146,7 @@ impl File {
     }
 }
 
-/// Returns the error for a setting that has no default any more.
+/// Returns the error for a setting that was removed, or is a constant that is always unset.
 pub(super) fn no_longer(way_on: &str) -> String {
     format!("is no longer a setting; remove it: {way_on}")
 }

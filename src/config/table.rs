@@ -64,8 +64,8 @@ impl TableConfig {
 
 impl Default for TableConfig {
     fn default() -> Self {
-        // A table can later be split into partitions at multiples of 2^20, and this is a quarter of it: 100
-        // to 200 MB of memory. 4 MiB per second are 340 GB per day, a small part of what a disk can read.
+        // A table can later be split into partitions at multiples of 2^20 centroids. A quarter of that takes
+        // 100 to 200 MB of memory. 4 MiB per second are 340 GB per day, a small part of what a disk can read.
         Self { on_disk: false, block_centroids: 1 << 18, check_mib_per_second: 4 }
     }
 }

@@ -36,7 +36,8 @@ pub struct TracesConfig {
 
 impl Default for TracesConfig {
     fn default() -> Self {
-        // 8,192 spans are sixteen requests of 512, OpenTelemetry's default, and about eight per page.
+        // 8,192 spans are sixteen requests of 512 spans, OpenTelemetry's default, or the spans of about a
+        // thousand pages.
         Self { enabled: false, endpoint: None, sample_ratio: None, service_name: None, queue_spans: 8192 }
     }
 }
@@ -58,7 +59,7 @@ pub(crate) struct Settings {
     pub(crate) queue_spans: usize,
     /// Limit on spans in one request.
     pub(crate) batch_spans: usize,
-    /// Time for which a span waits for others.
+    /// Maximum time for which a span waits for others.
     pub(crate) delay: Duration,
 }
 
@@ -180,7 +181,7 @@ fn address(name: &str, value: &str) -> Result<Url, String> {
     }
 }
 
-/// Adds the path of traces if the url has no path, or `always`.
+/// Adds the path of traces if the url has no path, or if `always` is true.
 fn with_path(mut url: Url, always: bool) -> Url {
     let path = url.path().trim_end_matches('/').to_owned();
     if always || path.is_empty() {
