@@ -29,7 +29,8 @@ pub use table::Table;
 /// Message of a panic; the error follows.
 const ON_DISK: &str = "the table is on disk and its files failed; use `try_decide` for such a table";
 
-/// Decides for one page after another whether it is new or a near-duplicate of an earlier one.
+/// All stages in one value: decides for one page after another whether it is new or a near-duplicate of an
+/// earlier one.
 ///
 /// ```
 /// use leitong::{Config, Deduplicator, Kind, Page};

@@ -55,7 +55,7 @@ pub(crate) const FORMATS: [Format; 11] = [
 /// them.
 pub(crate) const VERDICT: u32 = FORMAT_VERSION;
 
-/// Displays a range of versions as `1` or `1 to 3`.
+/// A range of versions, displayed as `1` or `1 to 3`.
 pub(crate) struct Versions<'a>(pub &'a RangeInclusive<u32>);
 
 impl fmt::Display for Versions<'_> {

@@ -40,7 +40,7 @@ pub mod pipeline;
 
 mod deduplicator;
 
-// What the commands share.
+// Parts that the commands share.
 #[cfg(feature = "program")]
 mod backoff;
 

@@ -129,9 +129,9 @@ impl Canonical {
 /// The outcome for one record of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Its verdict, as JSON.
+    /// The verdict on the record's page, as JSON.
     Verdict(Box<[u8]>),
-    /// It is not a page, or the settings skip it.
+    /// The record is not a page, or the settings skip the page.
     Problem(Problem),
 }
 

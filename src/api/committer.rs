@@ -107,7 +107,7 @@ impl Committer {
             replies.push((submission.pages.len(), submission.reply));
             pages.extend(submission.pages);
         }
-        // Pages that cannot be decided on are not stored either.
+        // If the table makes no more decisions, pages are not stored either.
         if let Err(fault) = self.store.check() {
             refuse(replies, &unreliable(&fault));
             return;

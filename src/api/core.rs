@@ -4,7 +4,7 @@
 //! [tables](super::tables). Storing takes two steps, with a wait for the disk in between: [`Core::prepare`]
 //! makes records from a body, and [`Core::stored`] makes an answer from their verdicts.
 //!
-//! Invariant: no body causes a panic, or costs more than its pages may; see `page.work_max`.
+//! Invariant: no body causes a panic, or more work than its pages may cost (`page.work_max`).
 
 use std::borrow::Cow;
 use std::ops::Range;

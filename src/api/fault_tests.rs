@@ -1,9 +1,9 @@
 //! One read of a table on disk fails while `serve` stores pages and looks some up.
 //!
-//! If an answer were given without all centroids, it could call a page new that is not, and the sender would
-//! keep the page. Here each read of a run fails once, and reading works again afterwards. Every answer must
-//! be that of a table in memory, or a problem. After the first problem there are only problems, and the table
-//! is not saved.
+//! An answer that did not consider all centroids could call a duplicate new, and the sender would keep it.
+//! Here each read of a run fails once, and reading works again afterwards. Every answer must be that of a
+//! table in memory, or a problem. After the first problem there are only problems, and the table is not
+//! saved.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -132,7 +132,7 @@ fn after_a_failed_read_nothing_is_answered_or_saved() {
         }
         let has_failed = good < expected.len();
         assert_eq!(is_ready, !has_failed);
-        // Saving reads as well, and may be what fails.
+        // Saving reads the table as well, so its read may be the one that fails.
         let is_saved = folder.join("centroids.leitong").exists();
         assert!(!(has_failed && is_saved), "read {read}");
         assert_eq!(folder.join("journal.leitong").exists(), !is_saved, "read {read}");

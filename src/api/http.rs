@@ -101,7 +101,8 @@ impl Edge {
         response(answer, reserved)
     }
 
-    /// Answers probes, which need no token, and scrapers, if they use this port.
+    /// Answers probes, which need no token, and scrapers. Returns `None` for other requests, and for all
+    /// requests if probes and scrapers do not use this port.
     fn operations(&self, parts: &Parts, client: IpAddr) -> Option<Answer> {
         let (metrics, path) = (self.metrics.as_ref()?, parts.uri.path());
         let admitted = match path {

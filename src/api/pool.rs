@@ -17,7 +17,7 @@ use super::core::{Core, Tools};
 use super::problem::{Kind, Problem};
 use crate::graph::cpu::thread_count;
 
-/// One job in this number is part of a batch, even if look-ups wait.
+/// One job in this many is part of a batch, even if look-ups wait.
 const BATCH_EVERY: u32 = 4;
 
 type Job = Box<dyn FnOnce(&Core, &mut Tools) + Send>;
@@ -29,7 +29,7 @@ pub(super) enum Urgency {
     Batch,
 }
 
-/// The threads. They end when this is dropped.
+/// The threads. They end when the pool is dropped.
 pub(super) struct Pool {
     queue: Arc<Queue>,
 }

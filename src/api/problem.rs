@@ -47,7 +47,7 @@ kinds! {
     BrokenBody "broken-body" 400 "The body cannot be received",
     /// The token is missing or wrong.
     Unauthorized "unauthorized" 401 "A token is needed",
-    /// A web page of another site, or one under another host name, sent the request.
+    /// A web page of another site sent the request, or the `Host` header does not name this server.
     Forbidden "forbidden" 403 "The request comes from another site",
     /// The path does not exist.
     NoSuchPath "no-such-path" 404 "There is nothing at this path",

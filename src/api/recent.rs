@@ -174,7 +174,8 @@ impl Recent {
         numbers.iter().rev().map(|number| self.json(*number).unwrap_or_default())
     }
 
-    /// Returns the number of these verdicts, and at most `max` of them, the youngest first.
+    /// Returns the number of verdicts on the duplicates in that cluster, and at most `max` of these verdicts,
+    /// the youngest first.
     pub(crate) fn youngest_members(&self, log_offset: u64, max: usize) -> (usize, Vec<Box<[u8]>>) {
         let members = self.members(log_offset);
         (members.len(), members.take(max).map(Into::into).collect())

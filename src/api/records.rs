@@ -1,7 +1,7 @@
 //! Finds the records of pages in the body of a request.
 //!
-//! Nothing is copied and nothing recurses, so a body of brackets costs no more than its bytes. Memory: one
-//! range per record, and the number of records is limited.
+//! Nothing is copied and nothing recurses, so a body of nested brackets costs no more than others of its
+//! size. Memory: one range per record, and the number of records is limited.
 
 use std::cell::Cell;
 use std::fmt;

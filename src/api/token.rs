@@ -56,8 +56,8 @@ impl Token {
         Ok(Some(Self(token.as_bytes().into())))
     }
 
-    /// Returns true if an `Authorization` header contains this token. The time for this reveals only what the
-    /// client knows: the length of what it sent.
+    /// Returns true if an `Authorization` header contains this token. The time that this takes depends only
+    /// on the length of what the client sent, which the client knows.
     #[must_use]
     pub(crate) fn is_in(&self, authorization: Option<&[u8]>) -> bool {
         let given = authorization.and_then(|value| {

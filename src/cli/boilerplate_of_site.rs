@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     output: PathBuf,
 }
 
-/// Reads pages into normalised paragraphs, with the same configuration as the worker.
+/// Reader that turns messages into normalised paragraphs, with the same configuration as the worker.
 struct Reader {
     config: Config,
     reader: PageReader,

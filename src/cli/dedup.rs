@@ -236,7 +236,8 @@ impl Run<'_> {
         );
         progress.finish();
         result?;
-        // Documents first: if writing them fails, the next run with this table decides on them again.
+        // Documents are written before the table. If writing them fails, the next run with this table decides
+        // on them again.
         let until = cluster_stage.clusterer().position().next_log_offset;
         let table = arguments.table.as_deref();
         let table = table.map(|folder| TableOfRun { folder, oldest, begun_at, until });
@@ -310,7 +311,8 @@ impl Run<'_> {
         if status.is_ok() {
             self.save(clusterer, readings, faults)?;
         } else if let Some(folder) = &self.checkpoints {
-            // The table stays as it was, so a next run with other settings is not compared with this one.
+            // The table stays as it was, so pages of a next run with other settings are not compared with
+            // those of this run.
             folder.give_up()?;
         }
         let centroids = clusterer.centroid_count();

@@ -42,12 +42,12 @@ pub(super) struct Counted {
 /// counted.
 const NAMED_MAX: usize = 20;
 
-/// The records that cannot be read. They decide about the exit status.
+/// Number of records that cannot be read. It decides the exit status.
 #[derive(Debug, Default)]
 pub(super) struct UnreadRecords(usize);
 
 impl UnreadRecords {
-    /// Counts a record, and reports it unless many were reported.
+    /// Counts a record, and reports it unless [`NAMED_MAX`] records were reported already.
     pub(super) fn count(&mut self, place: &Place, NoPage { cause, message, .. }: &NoPage) {
         self.0 += 1;
         if self.0 <= NAMED_MAX {

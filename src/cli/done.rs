@@ -25,7 +25,7 @@ use leitong_store::snapshot::{TableDir, Unfinished};
 const REMEDY: &str = "to run it again, name a table that does not have these pages, such as an empty folder";
 
 /// Maximum number of inputs of a run whose contents are listed one by one, and of outputs. The mark of a run with more
-/// inputs contains only the digest of all. The mark of a run with more outputs lists none.
+/// inputs contains only one digest of all inputs. The mark of a run with more outputs lists no output.
 const LISTED_MAX: usize = 4096;
 /// Number of bytes of an entry in this list: the size of the input, and a hash of its digest.
 const ENTRY_BYTES: usize = 16;
@@ -42,7 +42,7 @@ pub(super) struct Marked {
     prints: bool,
 }
 
-/// An input, and what is known of its contents without reading.
+/// An input, with the size and version by which it is known without reading it.
 struct MarkedInput {
     path: PathBuf,
     bytes: u64,
@@ -52,7 +52,7 @@ struct MarkedInput {
 
 /// The contents of all inputs of a run.
 struct Contents {
-    /// The digest of all, in order.
+    /// The digest of all inputs, in order.
     digest: [u8; 16],
     /// An entry for each input that is not empty.
     entries: BTreeSet<[u8; ENTRY_BYTES]>,
@@ -133,7 +133,7 @@ impl Marked {
     }
 
     /// Returns an error if this run would overwrite documents that one of `runs` has written: the table knows their
-    /// texts, so they would be in no output. Other outputs of those runs, such as verdicts, are only named.
+    /// texts, so they would be in no output. Other outputs of those runs, such as verdicts, are only reported.
     fn refuse_replacing(&self, runs: &[FinishedRun], table: &Path) -> anyhow::Result<()> {
         let written_by = |path: &Path| {
             let id = written_id(path)?;
@@ -160,8 +160,9 @@ impl Marked {
         Ok(())
     }
 
-    /// Returns the last run of the same command with an input that one of this run's inputs begins with: lines were
-    /// appended to it. Reads inputs only if there may be such a run, and an output for documents has contents.
+    /// Returns the last run of the same command that read the beginning of one of this run's inputs: lines were
+    /// appended to that input afterwards. Reads inputs only if there may be such a run, and an output for documents
+    /// has contents.
     fn grown_since<'r>(&self, runs: &'r [FinishedRun]) -> anyhow::Result<Option<&'r FinishedRun>> {
         let mut of_command = runs.iter().rev().filter(|run| run.id == self.id).peekable();
         if of_command.peek().is_none() || self.overwritten(Relation::AroundIt).is_none() {
@@ -307,7 +308,8 @@ impl Marked {
         Ok(())
     }
 
-    /// Returns a hash of the path and size of each output that is not empty; empty if there are more than [`LISTED_MAX`].
+    /// Returns a hash of the path and size of each output that is not empty; none if there are more than
+    /// [`LISTED_MAX`].
     fn written_files(&self) -> Vec<[u8; 8]> {
         let files = self.outputs.iter().flat_map(|(_, paths)| paths);
         let ids: Vec<_> = files.filter_map(|path| written_id(path)).collect();
@@ -390,7 +392,8 @@ fn ended_at(run: &FinishedRun) -> String {
     Timestamp::from_ms(run.finished_at_ms).map(|time| format!(" at {time}")).unwrap_or_default()
 }
 
-/// Returns true if the option writes one line for each record, which has nothing to lose on standard output.
+/// Returns true if the option writes one line for each record, so its output is complete even if all pages
+/// are duplicates.
 fn is_record(option: &str) -> bool {
     matches!(option, "--output" | "--dead-letters")
 }

@@ -99,8 +99,8 @@ fn json_log_line(line: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}\n", Value::Object(fields)))
 }
 
-/// Escapes and cuts a line of text. Its colours are `tracing-subscriber`'s own, which has escaped all other
-/// control characters.
+/// Escapes and cuts a line of text. The line's escape characters belong to the colours of
+/// `tracing-subscriber`, which has escaped all other control characters.
 fn log_line(line: &str) -> String {
     let line = line.strip_suffix('\n').unwrap_or(line);
     let shown: Vec<_> = line.split('\u{1b}').map(terminal::escape).collect();

@@ -23,7 +23,7 @@ use leitong_text::segment::{Segmenter, Terms};
 
 /// Maximum width of the text that is shown of each page, in columns of the terminal.
 const SHOWN_COLUMNS: usize = 240;
-/// Maximum number of passages that are shown of those that only one page has.
+/// Maximum number of passages that are shown of each page, of those that the other page lacks.
 const SHOWN_PASSAGES: usize = 6;
 
 #[derive(Debug, Args)]

@@ -5,7 +5,8 @@ use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::resources::{ResourceError, Resources};
 
-/// Builds a detector with the settings of a configuration and the contents of the files it names.
+/// Function that builds a detector with the settings of a configuration and the contents of the files it
+/// names.
 pub(crate) type Build = fn(&Config, &Resources) -> Result<Box<dyn Detector>, ResourceError>;
 
 /// Every detector by name, with the function that builds it. Those that are only for comparison are in

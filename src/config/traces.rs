@@ -96,7 +96,8 @@ impl TracesConfig {
                     ));
                 }
                 match name.contains("TRACES") {
-                    // The address for traces is used as it is; to the one for all signals the path is added.
+                    // An address for traces is used as it is. The path is added to an address for all
+                    // signals.
                     true => address(&name, &value)?,
                     false => with_path(address(&name, &value)?, true),
                 }

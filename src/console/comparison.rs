@@ -23,7 +23,7 @@ use leitong_text::extract::{PageBlock, Wall};
 use leitong_text::page::Page;
 use leitong_text::segment::Terms;
 
-/// Compares pages. Dictionaries and detectors are loaded once.
+/// Comparer of pages. Dictionaries and detectors are loaded once.
 pub(crate) struct Comparer {
     config: Config,
     stage: FingerprintStage,

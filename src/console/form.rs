@@ -27,7 +27,7 @@ pub(crate) struct Field<'a> {
 /// Reason why a body is not a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum FormError {
-    /// The content type is a different one.
+    /// The content type is not `multipart/form-data` with a boundary.
     #[error("send a form as multipart/form-data")]
     NotMultipart,
     /// The body is malformed or incomplete.

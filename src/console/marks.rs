@@ -20,11 +20,11 @@ pub(crate) struct Piece {
 /// The result of comparing a stretch with the other page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// Both pages have it: it is the passage of this number, from 0.
+    /// Both pages have the stretch, which is in the passage of this number, from 0.
     Shared(usize),
-    /// Only this page has it.
+    /// Only this page has the stretch.
     Only,
-    /// It was not compared.
+    /// The stretch was not compared.
     NotCompared,
 }
 

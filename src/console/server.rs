@@ -25,7 +25,7 @@ use crate::http::{Client, Limits, Port};
 
 /// Maximum number of requests that are processed at once. Others wait.
 const PLACES: usize = 2;
-/// Time within which a form must arrive.
+/// Maximum time for a form to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Limits on the connections of the browser.
 const LIMITS: Limits = Limits {

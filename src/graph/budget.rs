@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 pub(crate) struct Load {
     /// Number of pages.
     pub pages: usize,
-    /// Their bytes.
+    /// Number of bytes of these pages.
     pub bytes: usize,
 }
 

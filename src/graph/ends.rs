@@ -13,8 +13,8 @@ pub(crate) trait SourceEnd: Send {
     fn bytes(page: &Self::Page) -> usize;
 
     /// Returns the pages that can be read without waiting; waits only for the first one. Stops at
-    /// `limit.pages`, or after the page that reaches `limit.bytes`. May return no page, to be called again.
-    /// Returns `None` at the end.
+    /// `limit.pages`, or after the page that reaches `limit.bytes`. May return an empty list; it is then
+    /// called again. Returns `None` at the end.
     ///
     /// # Errors
     /// The source cannot be read any further.

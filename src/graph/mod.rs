@@ -60,11 +60,11 @@ pub(crate) struct Flow {
     pages_max: usize,
     /// The pages in flight between both ends.
     pub budget: Budget,
-    /// Batches that were read.
+    /// Fill of the queue of batches that were read.
     pub read: Fill,
-    /// Batches that wait for a CPU thread.
+    /// Fill of the queue of batches that wait for a CPU thread.
     pub cpu: Fill,
-    /// Batches that are processed, or wait for their turn.
+    /// Fill of the queue of batches that are being processed, or wait to be delivered in order.
     pub order: Fill,
 }
 

@@ -112,7 +112,7 @@ fn load(pages: usize) -> Load {
     Load { pages, bytes: pages * 1024 }
 }
 
-/// Three threads, which return pages as they are.
+/// Returns three CPU threads, which pass pages on unchanged.
 fn cpu() -> Cpu<impl Fn() + Sync, impl Fn(u64, &mut ()) -> u64 + Sync> {
     let process = |page, (): &mut ()| {
         assert_ne!(page, PANICS, "this page cannot be processed");
@@ -153,7 +153,7 @@ fn read_while_stopped(flow: &Flow, offered: u64, seed: u64) -> usize {
     run.until_stalled();
     let read = ends.read();
     assert_eq!(flow.budget.in_use(), load(read));
-    // All is processed. One batch is at the sink, the others wait behind it.
+    // All pages that were read are processed. One batch is at the sink, and the others wait behind it.
     assert_eq!([flow.read.load(), flow.cpu.load()], [Load::default(); 2]);
     let waiting = flow.order.load();
     assert!(waiting.pages < read && read - waiting.pages <= 256, "{waiting:?} of {read}");

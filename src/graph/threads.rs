@@ -38,13 +38,14 @@ impl<'a> Stages<'a> {
     /// Runs all stages to their ends, the first one on the calling thread.
     ///
     /// # Errors
-    /// The first error of any stage, or threads cannot be started.
+    /// The error that ended the stages ([`cause`]), or threads cannot be started.
     pub(crate) fn run(self) -> anyhow::Result<()> {
         thread::scope(|scope| {
             let mut stages = self.0.into_iter();
             let first = stages.next();
             let mut threads = Vec::new();
-            // If one cannot be started, the others are dropped. So their queues close, and the threads end.
+            // If a thread cannot be started, the stages that are left are dropped. So their queues close, and
+            // the other threads end.
             for Stage { name, priority, future } in stages {
                 let run = move || {
                     priority.take();
@@ -89,7 +90,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Wakes the thread of a stage.
+/// Waker for the thread of a stage.
 struct Alarm {
     thread: Thread,
     woken: AtomicBool,

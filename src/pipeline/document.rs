@@ -102,7 +102,7 @@ pub(crate) fn read_blocks(
 /// must be one [for Markdown](Extractor::for_markdown).
 ///
 /// # Errors
-/// Same as [`read`].
+/// The errors of [`read`].
 pub(crate) fn read_markdown(
     page: &Page,
     extractor: &mut Extractor,

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Limit on the number of log partitions, above any useful number.
 pub const LOG_PARTITIONS_MAX: u32 = 10_000;
 
-/// Assigns places to records, one after the other.
+/// A source of records for the log: assigns places to records, one after the other.
 #[derive(Debug, Clone)]
 pub struct LogSource {
     name: Arc<str>,
@@ -58,7 +58,7 @@ impl LogSource {
         let partition = log_partition(record.corpus(), u32::try_from(self.sent.len()).unwrap_or(u32::MAX));
         let previous_offset = self.sent[partition as usize].replace(offset);
         let place = Place::Message { topic: Arc::clone(&self.name), partition: 0, offset, epoch: self.epoch };
-        // No time and no topic id, so a repeated position is never taken for that of another topic.
+        // Time and topic id are left out, so a repeated position is never taken for one of another topic.
         let sent = Sent { previous_offset, timestamp_ms: None, topic_id: None };
         Ok((partition, record.at(&place, sent, self.log_time)))
     }

@@ -18,7 +18,7 @@ use leitong_text::page::{
 /// A message as received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message<'a> {
-    /// Value, borrowed from the client's buffer; `None` for a null value.
+    /// The value; `None` for a null value.
     pub value: Option<&'a [u8]>,
     /// Key, headers and time.
     pub received: Box<Received>,
@@ -220,7 +220,7 @@ mod tests {
         encoder.finish().expect("memory")
     }
 
-    /// Each of these was `BROKEN_JSON`, or `NOT_HTML`.
+    /// Such values must not become `BROKEN_JSON` or `NOT_HTML`.
     #[test]
     fn compressed_and_framed_values_are_read() {
         let json = br#"{"url": "http://field/", "text": "t"}"#;

@@ -412,8 +412,8 @@ pub(crate) fn read(record: &LogRecord, terms: &Terms) {
         return;
     }
     let (LogRecord::Page(page), Some(templates)) = (record, OF_THIS_PROCESS.get()) else { return };
-    // Without a fingerprint, or after a page that is too large to keep its terms, `terms` belong to another
-    // page.
+    // For a page without a fingerprint, `terms` belong to an earlier page. After a page that was too large,
+    // they are empty.
     if !matches!(page.outcome, Outcome::Fingerprint(_)) || terms.paragraphs().is_empty() {
         return;
     }

@@ -1,5 +1,5 @@
-//! The header that names the log record of an outcome. With it, outcomes whose transaction is not known any
-//! more can be attributed, whatever the format of their values.
+//! The header that names the log record of a verdict or dead letter. It attributes the message to its record,
+//! even if the transaction is no longer known, and whatever the format of the value.
 
 use std::fmt;
 use std::str::FromStr;

@@ -17,7 +17,7 @@ use leitong_fingerprint::detectors::simhash::{simhash_of, sketch_of};
 use leitong_fingerprint::relation::Relation;
 use leitong_text::extract::Wall;
 
-/// Longest name of a page in a title, in characters.
+/// Maximum length of a page's name in a title, in characters.
 const TITLE_CHARS: usize = 60;
 /// Letters by which the pages are called.
 pub(super) const LETTERS: [&str; 2] = ["A", "B"];

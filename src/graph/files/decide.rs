@@ -11,7 +11,7 @@ use crate::pipeline::fingerprint_stage::Fingerprinted;
 use leitong_base::record::{Place, Timestamp};
 use leitong_corpora::sink::Milestone;
 
-/// Runs the cluster stage on batches.
+/// Sink end that runs the cluster stage on batches.
 pub(super) struct Decide<'a, O, M> {
     pub(super) cluster_stage: &'a mut ClusterStage,
     pub(super) observe: O,

@@ -34,7 +34,7 @@ const WRITE_QUEUE_BATCHES: usize = 16;
 /// sink is informed.
 ///
 /// # Errors
-/// The first error of any stage.
+/// The error that ended the stages.
 pub(crate) fn run<'a>(
     config: &PipelineConfig,
     source: &'a mut dyn Source,

@@ -8,7 +8,7 @@ use crate::graph::budget::Load;
 use crate::graph::ends::SourceEnd;
 use leitong_corpora::source::{Record, Source};
 
-/// Reads records of files.
+/// Source end that reads records of files.
 pub(super) struct Files<'a> {
     source: &'a mut dyn Source,
     /// Records that were read together with others, and are passed on next.

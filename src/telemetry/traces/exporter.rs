@@ -35,7 +35,7 @@ const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// Maximum length of the pause that a collector can request.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// Shortest time between two log messages about lost spans.
+/// Minimum time between two log messages about lost spans.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// Limit on the bytes that are read of an answer.
 const ANSWER_BYTES_MAX: usize = 64 << 10;

@@ -14,11 +14,11 @@
 //!   for OTLP, whose messages are in [`otlp`]; [`exporter`] owns the queue and sends to the collector;
 //!   [`config::traces`](crate::config::traces) reads settings and variables.
 //!
-//! Invariants: no decision depends on traces, and no outcome waits for them. Ids of spans are hashes of trace
-//! and place. So a page that is read twice has the same spans twice, and the header of a verdict is a
-//! function of the log. Spans of the cluster stage are sent once its transaction is committed. Cost: while
-//! traces are off, one load of a pointer per page. The queue holds `traces.queue_spans` spans; further ones
-//! are dropped and counted.
+//! Invariants: no decision depends on traces, and no verdict or dead letter waits for them. Ids of spans are
+//! hashes of trace and place. So a page that is read twice has the same spans twice, and the header of a
+//! verdict is a function of the log. Spans of the cluster stage are sent once its transaction is committed.
+//! Cost: while traces are off, one load of a pointer per page. The queue holds `traces.queue_spans` spans;
+//! further ones are dropped and counted.
 
 pub(crate) mod context;
 mod exporter;

@@ -210,7 +210,7 @@ impl Tracer {
         })
     }
 
-    /// Records that the outcome of a record is committed.
+    /// Records that the verdict or dead letter of a record is committed.
     pub(crate) fn committed(&self, trace: &LogTrace, outcome: Committed) {
         let Committed { is_verdict, at, began } = outcome;
         let context = |part: Part| trace.context(part);
@@ -271,7 +271,7 @@ pub(crate) struct LogRead<'a> {
     pub(crate) timestamp_ms: Option<i64>,
 }
 
-/// The trace of a log record on its way to its outcome.
+/// The trace of a log record on its way to its verdict or dead letter.
 #[derive(Debug)]
 pub(crate) struct LogTrace {
     said: TraceContext,
@@ -283,7 +283,7 @@ pub(crate) struct LogTrace {
     outcome: Vec<KeyValue>,
 }
 
-/// A committed outcome.
+/// A committed verdict or dead letter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Committed {
     /// True for a verdict, false for a dead letter.
@@ -299,7 +299,7 @@ impl LogTrace {
         self.said.at(self.page.span_id(self.said.trace_id, part as u8))
     }
 
-    /// Records the decision, and returns the context for the outcome's message.
+    /// Records the decision, and returns the context for the message of the verdict or dead letter.
     pub(crate) fn decided(&mut self, conclusion: &Conclusion) -> TraceContext {
         self.decided_at = now();
         self.outcome = conclusion_attributes(conclusion);
