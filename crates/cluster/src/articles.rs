@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-/// Interval, in centroids that leave, at which articles without centroids are removed.
+/// Number of centroids that leave the table between two removals of articles without centroids.
 const FORGET_EVERY: u64 = 1 << 16;
 
 /// The youngest centroid of one article.
@@ -19,7 +19,7 @@ pub struct ArticlePage<'a> {
     pub corpus: &'a str,
     /// Hash of the settings that produced the fingerprint.
     pub fingerprint_hash: u64,
-    /// The number of the article in fingerprints.
+    /// The number that fingerprints give to the article.
     pub article: u32,
     /// The number of the centroid.
     pub number: u64,
@@ -67,7 +67,7 @@ impl Articles {
         pages.filter(move |page| page.number >= first)
     }
 
-    /// Bytes of memory, including a third for free room in the trees.
+    /// Returns the bytes of memory in use. A third of them is free room in the trees.
     pub(super) fn bytes(&self) -> usize {
         let articles: usize = self.0.values().map(BTreeMap::len).sum();
         articles * size_of::<((u64, u32), u64)>() * 3 / 2

@@ -38,7 +38,7 @@ use unexpired::Unexpired;
 /// The position of a table in its log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Distinguishes logs of the same name.
+    /// Generation of the log. It distinguishes logs of the same name.
     pub log_generation: u32,
     /// Partition of the log.
     pub log_partition: u32,
@@ -48,14 +48,14 @@ pub struct Position {
     pub log_time: Option<Timestamp>,
 }
 
-/// Number of shards of a table. Each can be looked up on its own core; each costs a look-up some 20 ns.
+/// Number of shards of a table. Each can be looked up on its own core, and adds some 20 ns to a look-up.
 const SHARDS: usize = 8;
 
 /// Decides on records in log order.
 ///
 /// Methods that may need old centroids return a [`TableFault`] if these cannot be read, or can no longer be
-/// written. From then on they all return the same error, and nothing is left of the decision that failed. A
-/// table whose centroids are all [in memory](Self::new) never fails.
+/// written. From then on they all return the same error. Everything that the failed decision recorded for the
+/// caller is discarded. A table whose centroids are all [in memory](Self::new) never fails.
 pub struct Clusterer {
     detector: Arc<dyn Detector>,
     expiry: ExpiryConfig,
@@ -180,14 +180,14 @@ impl Clusterer {
         Ok(Self { table, first_time, ..in_memory })
     }
 
-    /// Returns the first log time. Centroids founded before any record had a time count as founded then.
-    /// `None` if all records had a time since the table was restored.
+    /// Returns the first log time. Centroids founded before any record had a time count as founded then. `None`
+    /// if no record had a time yet, or if the table was [restored](Self::restore) at a later position.
     #[must_use]
     pub fn first_time(&self) -> Option<Timestamp> {
         self.first_time
     }
 
-    /// Returns the youngest page of each article that is spread over several pages.
+    /// Returns the youngest centroid of each article that is spread over several pages.
     pub fn articles(&self) -> impl Iterator<Item = ArticlePage<'_>> {
         self.table.articles()
     }
@@ -321,8 +321,8 @@ impl Clusterer {
         self.table.corpus_count()
     }
 
-    /// Returns the centroids that may be near each query, ordered by query, distance and age. A query that is
-    /// near very many has only the first few. Decides nothing.
+    /// Returns the nearest few centroids that may be near or related to each query, in the order of
+    /// [`NearCentroid`]. Decides nothing.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -333,8 +333,8 @@ impl Clusterer {
         })
     }
 
-    /// Makes look-ups that only read, as [`Self::preview`] does, find all centroids of a table that was
-    /// restored, and lets old centroids leave memory.
+    /// Inserts all restored centroids into the index, so look-ups that only read, such as [`Self::preview`],
+    /// find them. Also lets old centroids leave memory.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -346,8 +346,8 @@ impl Clusterer {
         self.table.index_pending(&*self.detector)
     }
 
-    /// Decides on the record at the next offset of the log. `None` is a record that could not be read; it
-    /// takes an offset and nothing else.
+    /// Decides on the record at the next offset of the log. `None` stands for a record that could not be read;
+    /// it only advances the position.
     ///
     /// # Errors
     /// [`TableFault`].

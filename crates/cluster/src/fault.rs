@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-/// Error of a table of which some centroids cannot be read, or can no longer be written.
+/// Error of a table with centroids that cannot be read, or can no longer be written.
 ///
 /// A decision that compared a page with only some of the centroids may be wrong, so a table that has
-/// returned this error decides nothing any more: every later call returns the same error. The message
+/// returned this error makes no further decisions: every later call returns the same error. The message
 /// names the file, the problem and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]

@@ -90,12 +90,13 @@ pub use table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scratc
 /// The decision on one record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// The page founds this cluster. The page that it is related to, if any: another page of its paged
-    /// article, or else the page of the nearest centroid that shares passages with it but is not near.
+    /// The page founds this cluster. The second field is the cluster that the page is related to, if any: that
+    /// of another page of the same article, or else that of the nearest centroid that shares passages with the
+    /// page but is not near.
     Founded(ClusterId, Option<CanonicalPage>),
-    /// The page joins the cluster of this centroid.
+    /// The page joins this cluster.
     Joined(CanonicalPage),
-    /// There was nothing to compare.
+    /// The record has no fingerprint to compare, or could not be read.
     Undecidable,
 }
 
@@ -104,20 +105,20 @@ pub enum Decision {
 pub struct CanonicalPage {
     /// The cluster.
     pub cluster_id: ClusterId,
-    /// The id of the cluster's canonical page: the page that founded it, or one that has replaced that one,
-    /// possibly the page of this record.
+    /// The id of the cluster's canonical page: the founding page, or a page that has replaced it, possibly the
+    /// page of this record.
     pub page_id: String,
-    /// Its url.
+    /// The url of the canonical page.
     pub url: String,
     /// Page id and url of the former canonical page, if the page of this record replaces it.
     pub replaces: Option<(String, String)>,
-    /// The centroid's fingerprint.
+    /// The fingerprint of the cluster's centroid.
     pub fingerprint: Box<[u8]>,
-    /// Distance from the page, in the detector's unit.
+    /// Distance between the page and the centroid, in the detector's unit.
     pub distance: u32,
     /// True if the text digests of page and centroid are equal.
     pub exact: bool,
-    /// True if the page's text digest is that of a page of the cluster: of the centroid, or of one that
+    /// True if the page's text digest equals that of a page in the cluster: the centroid, or a page that
     /// joined it.
     pub equal_text: bool,
 }
@@ -125,7 +126,7 @@ pub struct CanonicalPage {
 /// A cluster's id: the place of its founding page in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClusterId {
-    /// Distinguishes logs of the same name.
+    /// Generation of the log. It distinguishes logs of the same name.
     pub log_generation: u32,
     /// Partition of the log.
     pub log_partition: u32,

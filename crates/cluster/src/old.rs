@@ -27,7 +27,7 @@ pub struct Handed {
 /// written for too long. It may also come from work in the background. After the first such error, every
 /// further call of a method that returns a `Result` returns the same error.
 pub trait OldCentroids: Send + Sync {
-    /// Returns the number of centroids in a block. Centroids leave memory in whole blocks.
+    /// Returns the number of centroids in a block. Centroids may leave memory once their block is complete.
     fn leaving(&self) -> u64;
 
     /// Returns the number of the first centroid that is in memory only.
@@ -74,8 +74,8 @@ pub trait OldCentroids: Send + Sync {
         first: u64,
     ) -> Result<NearestCentroids, TableFault>;
 
-    /// Returns the nearest centroid among all that are near or related in full and whose number is at least
-    /// `first`.
+    /// Returns the nearest centroid that is near or related by its whole fingerprint, and whose number is at
+    /// least `first`.
     ///
     /// # Errors
     /// [`TableFault`]; see the description of the trait.

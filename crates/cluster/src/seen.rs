@@ -86,11 +86,14 @@ impl Kept {
 pub(super) struct Seen {
     /// Maximum number of texts that count; the youngest ones do.
     texts_max: u64,
-    /// Blocks of [`BLOCK`] texts, oldest first. The first block begins with sequence `origin`.
+    /// Blocks of [`BLOCK`] texts, oldest first.
     blocks: VecDeque<Vec<Kept>>,
+    /// The sequence that the first block begins with. The sequence of a text is the number of texts inserted
+    /// before it.
     origin: u64,
-    /// The sequences of the oldest text that is kept, and of the next text to come.
+    /// The sequence of the oldest text that is kept.
     first: u64,
+    /// The sequence of the next text.
     end: u64,
     /// Texts below this sequence do not count, even if settings change.
     dead_below: u64,
@@ -100,8 +103,8 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Creates an empty ring in which at most `texts_max` texts count. If the setting was lowered before a
-    /// restart, the ring may keep more.
+    /// Creates an empty ring in which at most `texts_max` texts count. After texts are [restored](Self::restore),
+    /// the ring may keep more of them until the next [`Self::raise`].
     pub(super) fn new(texts_max: u64) -> Self {
         Self {
             texts_max,
@@ -155,7 +158,7 @@ impl Seen {
             let text = self.get(sequence).filter(|text| text.text().key == key && sequence >= oldest)?;
             Some(text.cluster)
         };
-        // If several match, returns the youngest. When it was inserted, the others had ceased to count.
+        // If several texts match, the youngest is right: the others had ceased to count when it was inserted.
         let slot = self.index.youngest(key, self.first as u32, |slot| cluster_of(slot).is_some())?;
         cluster_of(slot).filter(|cluster| counts(*cluster))
     }
@@ -173,8 +176,8 @@ impl Seen {
         self.end - 1
     }
 
-    /// Restores texts of a saved table, in its order. Texts that the ring already has are skipped. If texts
-    /// before them are missing, those have ceased to count; otherwise [`Self::has_all`] returns false.
+    /// Restores texts of a saved table, in its order. Texts that the ring already has are skipped. Texts before
+    /// `first` may be missing if they no longer count; otherwise [`Self::has_all`] returns false.
     pub(super) fn restore(&mut self, first: u64, texts: impl Iterator<Item = SeenText>) {
         if first > self.end {
             self.begin_at(first);
@@ -229,8 +232,8 @@ impl Seen {
         (SeenFrom { first, count: self.end - first }, texts)
     }
 
-    /// Marks the end of the block of old centroids that ends before this number: the block contains the texts
-    /// inserted so far. Does nothing if the mark exists.
+    /// Marks the end of the block of old centroids that ends before this number: the texts inserted so far
+    /// belong to this block or to earlier ones. Does nothing if the mark exists.
     pub(super) fn mark(&mut self, number: u64) {
         if self.marks.back().is_none_or(|(last, _)| *last < number) {
             self.marks.push_back((number, self.end));
@@ -260,7 +263,7 @@ impl Seen {
         }
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.blocks.len() * BLOCK * size_of::<Kept>() + self.index.bytes()
     }
@@ -277,7 +280,7 @@ pub struct TextBounds {
     pub needed_from: u64,
 }
 
-/// The range of the texts that follow.
+/// The range of the texts that an iterator returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenFrom {
     /// The sequence of the first text.

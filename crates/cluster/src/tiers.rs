@@ -1,9 +1,9 @@
 //! All centroids of a log partition: the young ones in a [`Table`] in memory, the others [outside of
 //! it](OldCentroids) if there is such a place.
 //!
-//! Both share one sequence of numbers. A centroid may be in both for a time. It is handed over, is found
-//! outside once its block is complete, and then leaves memory. Few centroids leave at a time, so decisions do
-//! not halt. A centroid that is found in both places counts once.
+//! Both share one sequence of numbers. A centroid may be in both for a time: it is handed over, is found
+//! outside once its block is complete, and then leaves memory. Only a few centroids leave in one call, so no
+//! decision waits long. A centroid that is found in both places counts once.
 
 use std::sync::Arc;
 
@@ -15,16 +15,20 @@ use super::table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scr
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 
-/// Maximum number of portions handed over, and of centroids that leave memory, in one call. This is several
-/// times what a batch founds, and some milliseconds of work.
+/// Maximum number of portions ([`OldCentroids::wanted`]) handed over in one call. This is several times what a
+/// batch founds, and some milliseconds of work.
 const HANDED_OVER_MAX: usize = 32;
+/// Maximum number of centroids that leave memory in one call, for the same reason.
 const LEAVING_MAX: u64 = 4_096;
 
-/// Number of restored centroids that are inserted into the index at once: at least a batch, and an eighth of
-/// those in the index. So they are merged into the index instead of being inserted one by one. If centroids
-/// leave memory by blocks, a whole block, but at most this many: 50 MB of keys.
+/// Minimum number of restored centroids that are inserted into the index at once. Inserting many at once merges
+/// them into the index, which is faster than inserting one by one.
 const RESTORED_AT_ONCE: usize = 1_024;
+/// Divisor of the number of centroids in memory. If they leave one by one, restored centroids are inserted once
+/// they are at least this share.
 const RESTORED_SHARE: usize = 8;
+/// If centroids leave memory in blocks, restored ones are inserted a block at a time, but at most this many,
+/// which have 50 MB of keys.
 const RESTORED_BLOCK_MAX: u64 = 1 << 18;
 
 /// All centroids of a log partition.
@@ -154,8 +158,9 @@ impl Tiers {
         Ok(nearest)
     }
 
-    /// Returns the nearest centroid that is near or related in full, whose number is at least `first`, and
-    /// that is not left out. No old centroid is left out. See [`Table::find_nearest`].
+    /// Returns the nearest centroid that is near or related by its whole fingerprint, and whose number is at
+    /// least `first`. `left_out` returns true for centroids in memory that do not count; old centroids always
+    /// count. See [`Table::find_nearest`].
     pub(super) fn find_nearest(
         &self,
         query: Query<'_>,
@@ -173,7 +178,7 @@ impl Tiers {
         Ok(young.into_iter().chain(old).min())
     }
 
-    /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, ordered.
+    /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, nearest first.
     pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<NearCentroid> {
         self.young.find_recent(query, detector)
     }
@@ -183,8 +188,8 @@ impl Tiers {
         self.young.text(key)
     }
 
-    /// Returns the numbers of the youngest old centroids whose texts have these keys; empty if there are
-    /// none.
+    /// Returns, for each key, the number of the youngest old centroid whose text has it. Empty if the table has
+    /// no old centroids, or if there is no key.
     pub(super) fn old_texts(&self, keys: &[Option<u128>]) -> Result<Vec<Option<u64>>, TableFault> {
         match &self.old {
             Some(old) if keys.iter().any(Option::is_some) => old.find_texts(keys, self.first),
@@ -192,7 +197,7 @@ impl Tiers {
         }
     }
 
-    /// Returns the youngest centroid of the article that the query's page belongs to.
+    /// Returns the number of the youngest centroid of the article that the query's page belongs to.
     pub(super) fn find_part(&self, query: Query<'_>, detector: &dyn Detector) -> Option<u64> {
         let article = detector.article(query.fingerprint)?;
         let youngest = self.articles.youngest(query.corpus, query.fingerprint_hash, article);
@@ -204,8 +209,8 @@ impl Tiers {
         self.articles.from(self.first)
     }
 
-    /// Records the youngest old centroid of an article. Must be called before any young one is
-    /// [added](Self::insert).
+    /// Restores the number of the youngest old centroid of an article. Must be called before any centroid in
+    /// memory is [added](Self::insert).
     pub(super) fn enter_article(&mut self, page: ArticlePage<'_>) {
         self.articles.enter(page);
     }
@@ -284,7 +289,7 @@ impl Tiers {
                 centroid,
             });
             let handed = handed.collect();
-            // Blocks end at multiples of their length; a portion is no longer than one.
+            // Blocks end at multiples of their length, and a portion is at most one block long.
             let (block, begins) = (old.leaving(), old.end());
             let block_end = end / block * block;
             let texts = match block_end > first {

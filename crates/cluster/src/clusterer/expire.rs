@@ -24,7 +24,7 @@ impl Clusterer {
         self.raise_bounds();
     }
 
-    /// Raises the bounds by what was founded and by log time. They never decrease.
+    /// Raises the bounds to match the number of founded centroids and the log time. They never decrease.
     pub(super) fn raise_bounds(&mut self) {
         self.bounds = self.bounds.raised(&self.expiry, self.founded(), self.position.log_time);
         self.table.seen.raise();
@@ -98,7 +98,7 @@ impl Clusterer {
         Ok(())
     }
 
-    /// Returns the value of `first_unexpired` within these bounds, which are the present ones or greater ones.
+    /// Returns the value of `first_unexpired` for these bounds, which are the present ones or higher ones.
     pub(super) fn first_unexpired_at(
         &self,
         bounds: Bounds,

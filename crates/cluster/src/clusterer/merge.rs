@@ -2,10 +2,10 @@
 //!
 //! Each centroid is decided on as if its page came next in the log: it joins the cluster of the nearest
 //! centroid, or stays a centroid. If none joins and none has expired, the result is the table that a single
-//! run over all pages would have made. A page that founded a cluster in its own run and is near nothing here
-//! founds one in that run as well, and a page that joined a cluster finds that cluster there. If a centroid
-//! joins, pages that were near it alone have lost their centroid, and later pages like them may found
-//! another.
+//! run over all pages would have made: a page that founded a cluster in the other table and is near no centroid
+//! of this one would found one in the single run too, and a page that joined a cluster would find the same
+//! cluster. If a centroid joins another cluster, pages that were near that centroid alone have lost it, and
+//! later pages like them may found a new cluster.
 
 use super::texts::FoundFor;
 use super::{Clusterer, Unexpired};
@@ -43,7 +43,7 @@ pub struct Merged {
     pub cluster_id: ClusterId,
     /// Number of that cluster's centroid.
     pub number: u64,
-    /// True if it joined the cluster of another centroid.
+    /// True if the centroid joined the cluster of another one.
     pub joined: bool,
 }
 
@@ -64,15 +64,15 @@ impl Clusterer {
         })
     }
 
-    /// Sets how far the merged table had read its log: up to the offset before this one, and to this log
-    /// time.
+    /// Advances this table to where the merged table had read its log: all records before `next_log_offset`,
+    /// the latest of them at `log_time`.
     pub fn merged_up_to(&mut self, next_log_offset: u64, log_time: Option<Timestamp>) {
         self.skip_to(next_log_offset);
         self.advance(log_time);
     }
 
-    /// Adds the texts of pages that joined a cluster in the saved table, in order. Their clusters have the
-    /// numbers of this table.
+    /// Adds the texts of pages that joined a cluster in the saved table, in order. `SeenText::cluster` must be the
+    /// number in this table.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -126,8 +126,8 @@ impl Clusterer {
         Ok(Merged { cluster_id: self.cluster_id(centroid.log_offset), number, joined: false })
     }
 
-    /// Makes the canonical page of the cluster of `joined` the canonical page of the cluster that it joins,
-    /// if it is preferred to the present one. `number` is that of the present cluster's centroid.
+    /// Merges the canonical pages after the centroid `joined` has joined the cluster with this number. If
+    /// `canonical`, the canonical page of the former cluster, is preferred to the present one, it replaces it.
     fn merge_canonical(&mut self, number: u64, joined: &Centroid, canonical: &Canonical) {
         let Some(present) = self.canonical(number) else { return };
         if canonical.rank.is_preferred_to(present.rank) {

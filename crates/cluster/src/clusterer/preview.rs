@@ -17,7 +17,7 @@ pub struct PreviewOptions {
     /// Maximum distance of a near centroid, as verdicts show distances. Only a value below the table's own
     /// threshold makes a difference. A page with a known text joins at any distance.
     pub max_distance: Option<f64>,
-    /// Number of nearest centroids to return; a look-up keeps at most 8.
+    /// Maximum number of nearest centroids to return. A look-up keeps at most 8.
     pub top: usize,
 }
 
@@ -26,8 +26,8 @@ pub struct PreviewOptions {
 pub struct Preview {
     /// The decision.
     pub decision: Decision,
-    /// The nearest centroids that are near or related; the flag is true if only related. Near ones come
-    /// first, then by distance, and among equally near ones by age, oldest first.
+    /// The nearest centroids that are near or related; the flag is true if only related. Near ones come first.
+    /// Both are ordered by distance, and equally distant ones by age, oldest first.
     pub nearest: Vec<(CanonicalPage, bool)>,
 }
 
@@ -96,7 +96,7 @@ impl Clusterer {
         asked.max_distance.is_none_or(|max| self.detector.distance(near.distance) <= max)
     }
 
-    /// Returns the number of the oldest centroid that will not have expired once `record` has come.
+    /// Returns the number of the oldest centroid that will not have expired when `record` is decided.
     fn first_unexpired_with(&self, record: &FingerprintRecord) -> Result<u64, TableFault> {
         let first_time = match self.position.log_time {
             None if record.log_time.is_some() => record.log_time,

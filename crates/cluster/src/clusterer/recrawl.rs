@@ -23,7 +23,7 @@ use leitong_text::page::Page;
 pub struct Recrawl {
     /// The change since the last crawl.
     pub outcome: RecrawlOutcome,
-    /// Fingerprint of its former text, if it can be compared with the present one.
+    /// Fingerprint of the page's former text, if it can be compared with the present one.
     pub former: Option<Box<[u8]>>,
     /// The cluster that the page has left, if any.
     pub left: Option<Left>,
@@ -35,9 +35,9 @@ pub struct Recrawl {
 pub enum RecrawlOutcome {
     /// The main text is the same, except for white space.
     Unchanged,
-    /// The main text is a different one.
+    /// The main text is different.
     Changed,
-    /// The main text is a different one, and put the page into the cluster of another page.
+    /// The main text is different, and moved the page to another cluster, whose canonical page is another page.
     Copy,
     /// The page was withdrawn.
     Withdrawn,
@@ -111,7 +111,8 @@ impl Clusterer {
         }
     }
 
-    /// Returns everything known about urls, for a saved table, and the number of changes.
+    /// Returns all that is known about urls, for a saved table: the number of changes that restore it, and these
+    /// changes.
     pub fn crawl_changes(&self) -> (u64, impl Iterator<Item = CrawlChange>) {
         let count = self.crawls.as_ref().map_or(0, Crawls::change_count);
         (count, self.crawls.iter().flat_map(Crawls::changes))
@@ -123,7 +124,7 @@ impl Clusterer {
         if change.cluster >= self.table.first() {
             crawls.apply(change);
         } else if let Change::Crawled(crawl) = change.what {
-            // The crawl is evicted with its cluster, together with the earlier crawl of its url.
+            // The cluster has left the table, and the crawl with it. The earlier crawl of its url no longer counts.
             let what = Change::Withdrawn(crawl.key);
             crawls.apply(CrawlChange { what, ..change });
         }
@@ -139,7 +140,7 @@ impl Clusterer {
         is_copy: bool,
     ) -> Result<(), TableFault> {
         let (Some(crawls), Some(text)) = (&self.crawls, record.text) else { return Ok(()) };
-        // The same row of the same file may hold another document by now.
+        // A generated url names a row of a file, which may hold another document by now.
         if Page::is_made_up_url(&record.url) {
             return Ok(());
         }

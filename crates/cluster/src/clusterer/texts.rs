@@ -9,18 +9,19 @@ use crate::table::{Centroid, NearCentroid, NearestCentroids};
 /// Result of the look-up for the records of a batch.
 pub(super) struct Found {
     nearest: NearestCentroids,
-    /// The youngest old centroid with the text of each record; empty if there are none.
+    /// For each record, the youngest old centroid (see `tiers.rs`) with its text. Empty if the table has no old
+    /// centroids, or if no text was left to look up.
     old_texts: Vec<Option<u64>>,
-    /// True if the text was known when the batch began. Near centroids were then not looked up.
+    /// For each record, true if its text was known when the batch began, so near centroids were not looked up.
     by_text: Vec<bool>,
 }
 
 /// Result of the look-up for one record.
 #[derive(Clone, Copy)]
 pub(super) struct FoundFor<'a> {
-    /// The centroids that may be near; true if there were more.
+    /// The centroids that may be near, and true if some were left out.
     pub(super) near: (&'a [NearCentroid], bool),
-    /// The youngest old centroid with its text.
+    /// The number of the youngest old centroid with the record's text.
     pub(super) old_text: Option<u64>,
 }
 
@@ -34,7 +35,7 @@ impl Found {
 }
 
 impl Clusterer {
-    /// Looks up a batch: first the texts, then the near centroids of those with unknown texts.
+    /// Looks up a batch: first the texts, then the near centroids of the records with unknown texts.
     pub(super) fn find_to_decide(
         &mut self,
         asked: &[Option<(Query<'_>, u128)>],
@@ -108,14 +109,14 @@ impl Clusterer {
         self.table.seen.has_all(bounds)
     }
 
-    /// Returns the texts of pages that joined clusters and that are in no block of centroids before this
-    /// number, and which ones they are.
+    /// Returns the texts of pages that joined clusters, and their range, without the texts in blocks of old
+    /// centroids before the number `block_end`.
     pub fn seen_texts(&self, block_end: u64) -> (SeenFrom, impl Iterator<Item = SeenText> + '_) {
         self.table.seen.from(self.table.seen.mark_of(block_end))
     }
 
     /// Restores texts of a saved table, in the order of that table. `first` is the sequence of the first one.
-    /// [`Self::has_all_texts`] shows in the end whether some are missing.
+    /// After all texts are restored, [`Self::has_all_texts`] returns false if some are missing.
     pub fn restore_texts(&mut self, first: u64, texts: impl Iterator<Item = SeenText>) {
         self.table.seen.restore(first, texts);
     }

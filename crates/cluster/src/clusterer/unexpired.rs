@@ -48,7 +48,7 @@ impl<'a> Unexpired<'a> {
         Ok(Some((centroid, NearCentroid { query: 0, related: false, distance, number })))
     }
 
-    /// Returns the number of the cluster that has a page with this text key, as far as memory knows it.
+    /// Returns the number of the cluster that has a page with this text key. Looks only in memory.
     pub(super) fn cluster_of(&self, key: u128) -> Option<u64> {
         let member = || self.table.seen.find(key, |number| self.has(number));
         self.table.young_text(key).filter(|number| self.has(*number)).or_else(member)
@@ -66,7 +66,8 @@ impl<'a> Unexpired<'a> {
     ) -> Result<Option<(Centroid, NearCentroid)>, TableFault> {
         let mut nearest = self.first_in_full(query, found.iter().copied(), scratch)?;
         if more && nearest.is_none() {
-            // All that were kept have expired since the look-up of the batch, or their clusters have ended.
+            // None of the kept centroids counts: they have expired since the look-up of the batch, their clusters
+            // have ended, or they are near only by their compared part.
             let ended = |number| !self.has(number);
             let near = self.table.find_nearest(query, self.first, &ended, self.detector, scratch)?;
             nearest = self.first_in_full(query, near.into_iter(), scratch)?;
@@ -111,8 +112,8 @@ impl<'a> Unexpired<'a> {
         Ok(None)
     }
 
-    /// Returns the centroid of `near` if it has not expired, and if it is near or related not only by its
-    /// compared part but in full. Nearly always it is.
+    /// Returns the centroid of `near` if it has not expired, and if it is near or related by its whole
+    /// fingerprint, not only by the part that look-ups compare. Nearly always it is.
     pub(super) fn in_full(
         &self,
         query: Query<'_>,
