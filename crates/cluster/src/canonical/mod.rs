@@ -45,8 +45,9 @@ pub(super) struct Canonicals {
     first: u64,
     /// The rank of each cluster's canonical page.
     ranks: VecDeque<Rank>,
-    /// Page id and url of canonical pages that are not founders, by number, and the total of their bytes.
+    /// Page id and url of each canonical page that is not a founder, by the number of the centroid.
     pages: BTreeMap<u64, (Box<str>, Box<str>)>,
+    /// Bytes of the texts in `pages`.
     text_bytes: usize,
 }
 
@@ -128,7 +129,7 @@ impl Canonicals {
         }
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.ranks.capacity() * size_of::<Rank>() + self.pages.len() * PAGE_BYTES + self.text_bytes
     }

@@ -48,8 +48,8 @@ pub enum Preference {
 /// Maximum number of hosts in the list.
 const HOSTS_MAX: usize = 255;
 
-/// The rank of a page. The highest 32 bits identify the settings and are never 0. Below are the points from
-/// each rule, the most important rule highest. 0 if no rank was computed.
+/// The rank of a page; 0 if no rank was computed. Otherwise the highest 32 bits identify the settings and are
+/// not 0. Below are the points from each rule, the most important rule highest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rank(u128);
 

@@ -125,7 +125,8 @@ impl Identity {
         })
     }
 
-    /// Returns the message that describes a saved table with this identity. Its `centroid_count` youngest centroids follow it.
+    /// Returns the message that describes a saved table with this identity. The `centroid_count` youngest centroids
+    /// of the table follow the message.
     ///
     /// # Errors
     /// [`TableFault`] if the table cannot be relied on any more.

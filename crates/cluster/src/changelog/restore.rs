@@ -33,8 +33,8 @@ pub struct Restoration {
     skip_before: u64,
     /// Number of founded centroids, according to the position that the restoration began with.
     founded: u64,
-    /// Number and log offset of the youngest centroid that the restoration began with, until it was found in
-    /// the changelog.
+    /// Number and log offset of the youngest centroid that the restoration began with. `None` if it began without
+    /// centroids, or once this one was found in the changelog.
     joint: Option<(u64, u64)>,
 }
 
@@ -42,7 +42,7 @@ pub struct Restoration {
 pub struct Restored {
     /// The table, at its position.
     pub clusterer: Clusterer,
-    /// The part of the source that the table covers.
+    /// How far the table has accepted the source partitions.
     pub watermarks: Watermarks,
     /// Log offset from which on the settings apply.
     pub cluster_hash_since: u64,
@@ -121,8 +121,8 @@ impl Restoration {
         self.numbered = true;
     }
 
-    /// Continues with a table that its owner has given back, with everything that it has committed. Later
-    /// records may follow.
+    /// Continues with a table that its owner has given back. The table contains all that the owner has committed.
+    /// Later records may follow.
     #[must_use]
     pub fn resume(clusterer: Clusterer, position: proto::Position, detector: Arc<dyn Detector>) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl Restoration {
         }
     }
 
-    /// Takes a centroid of a snapshot of the changelog. Its position has to follow.
+    /// Takes a centroid of a snapshot of the changelog. The position of the snapshot has to follow.
     ///
     /// # Errors
     /// The errors of [`Self::take`].
@@ -186,7 +186,7 @@ impl Restoration {
     }
 
     /// Skips a centroid before the place where the restoration began: it has expired, or is in the table
-    /// already. The last one that is in the table has to be the same.
+    /// already. The youngest one in the table must have the same number in the changelog.
     fn skip_centroid(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
         let Some((number, _)) = self.joint.filter(|(_, newest)| *newest == log_offset) else { return Ok(()) };
         if decoded(value)?.number != Some(number) {
@@ -267,7 +267,8 @@ impl Restoration {
         Ok(())
     }
 
-    /// Restores texts. Those that are there already are skipped, even if the restoration began after them.
+    /// Restores texts, even those before the place where the restoration began. Texts that the table already has
+    /// are skipped.
     fn take_texts(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
         let message = decoded(value)?;
         known(message.format_version)?;
@@ -314,7 +315,7 @@ impl Restoration {
             }
             let next = self.clusterer.founded();
             if founded < next && self.newest.is_none() {
-                return Ok(()); // before the place where this was begun
+                return Ok(()); // from before the place where the restoration began
             }
             if founded > next {
                 return Err(RestoreError::Gap { first: next, last: founded - 1 });
@@ -443,7 +444,8 @@ impl Restoration {
     }
 }
 
-/// Removes the centroids that had expired when `saved` was written, and checks that all `founded` others are there.
+/// Removes the centroids that had expired when `saved` was written, and checks that all others of the `founded` ones
+/// are there.
 fn forget_expired(
     clusterer: &mut Clusterer,
     saved: &proto::Position,

@@ -29,7 +29,7 @@ pub(crate) const IDENTITY: Identity = Identity {
 struct Step {
     corpus: u8,
     text: u8,
-    /// Digest of its text. Pages with one digest may have different fingerprints, and the reverse.
+    /// Digest of its text. Pages with the same digest may have different fingerprints, and vice versa.
     digest: u8,
     /// Number of characters of its text, which is also its page id.
     chars: u32,
@@ -40,9 +40,10 @@ struct Step {
 #[derive(Debug, Clone)]
 pub(super) enum Act {
     Nothing,
-    /// Brokers delete what an owner that lags by this many transactions requests.
+    /// Brokers delete records. The owner that requests this lags by this many transactions.
     Delete(usize),
-    /// A new owner restores the table: if true from its first centroid, otherwise from all remaining records.
+    /// A new owner restores the table: if true, from the oldest unexpired centroid on, otherwise from all remaining
+    /// records.
     Restore(bool),
     /// The same with other settings, which are accepted.
     Settings(ExpiryConfig),
@@ -93,8 +94,8 @@ fn record(step: &Step) -> FingerprintRecord {
     }
 }
 
-/// The log offset at which the cluster of the page was founded. For a page that joins, also the cluster's
-/// canonical page, and the page that it replaces.
+/// The log offset at which the cluster of the page was founded. For a page that joins, also the ids of the
+/// cluster's canonical page, and of the former one if this page replaces it.
 type Verdict = (u64, Option<String>, Option<String>);
 
 fn outcome(decision: &Decision) -> Verdict {
@@ -318,7 +319,7 @@ proptest! {
             .filter(|at| kept[*at].1.key.len() == 16)
             .collect();
         prop_assume!(!unexpired.is_empty());
-        // Deletes one unexpired centroid, or all unexpired ones up to it.
+        // Deletes one unexpired centroid, or all records up to it.
         let at = unexpired[lost.index(unexpired.len())];
         let without = |range: std::ops::Range<usize>| {
             let left = kept.iter().enumerate().filter(|(at, _)| !range.contains(at));
@@ -386,7 +387,7 @@ fn falling_bounds_are_detected() {
     assert!(differ > 10, "{differ} of 200");
 }
 
-/// Returns the changelog that an older version would have written of these centroids: no numbers, and
+/// Returns the changelog that an older version would have written for these centroids: without numbers, and with
 /// tombstones for expired ones.
 fn as_older_version(kept: &Kept) -> Kept {
     let last = last_position(kept).expect("a position");
@@ -423,7 +424,7 @@ proptest! {
     ) {
         let without = |act: &Act| if matches!(act, Act::Settings(_)) { Act::Nothing } else { act.clone() };
         let plain = |steps: &[Step]| -> Vec<Step> {
-            // Older versions know no texts: each fingerprint has one.
+            // Older versions did not store texts, so here each fingerprint has only one text.
             let plain = |step: &Step| Step { act: without(&step.act), digest: step.text, ..step.clone() };
             steps.iter().map(plain).collect()
         };

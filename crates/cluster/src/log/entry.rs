@@ -369,7 +369,7 @@ mod tests {
         records.extend(reasons);
         for (record, previous_offset) in records.into_iter().zip([None, Some(0), Some(6)].into_iter().cycle())
         {
-            // Records written before ids were introduced have none.
+            // Records written before topic ids were introduced have no id.
             let topic_id = previous_offset.and_then(|_| TopicId::from_bytes(&[7; 16]));
             let sent = Sent { previous_offset, timestamp_ms: Some(12), topic_id };
             let entry = Entry::decode(&Entry::encode(record.clone(), sent, "simhash"), &*detector);

@@ -39,7 +39,7 @@ impl TopicId {
     }
 }
 
-/// The same text as `kafka-topics --describe` shows.
+/// Writes the id as `kafka-topics --describe` shows it.
 impl fmt::Display for TopicId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&URL_SAFE_NO_PAD.encode(self.0))

@@ -1,4 +1,4 @@
-//! The fingerprint log: its records, and the bookkeeping that makes outcomes exactly once.
+//! The fingerprint log: its records, and the bookkeeping by which each page counts exactly once.
 //!
 //! ```text
 //! fingerprint stage ── Entry ──► log ──► Watermarks :cluster stage

@@ -1,4 +1,5 @@
-//! Page records without a position in the log: many machines make them, one process puts them in order later.
+//! Page records without the place where the page was read: many machines make them, and one process puts them
+//! in order later.
 //!
 //! In: the fingerprint stage's result for a page. Out: the bytes of its record, without the place where the
 //! page was read. The process that orders the records adds that place: [`Unplaced::at`] returns the bytes for

@@ -1,16 +1,18 @@
 //! Decides which records of the log count: each source position once, and none after a gap.
 //!
 //! The fingerprint stage writes at least once. So a source position may be in the log several times, and
-//! after a failed delivery the log may contain a record whose predecessor is missing. A record is accepted if
-//! and only if its offset is above the watermark of its source partition, and its predecessor is absent or at
-//! or below that watermark. A rejected record was accepted before, or will be sent again.
+//! after a failed delivery the log may lack a record and have later ones. Therefore each record names its
+//! predecessor: the offset of the same source partition that its session last sent to this log partition. The
+//! first record of a session names none. Within an epoch, a record is accepted if its offset is above the
+//! watermark of its source partition and its predecessor, if any, is not. Before the first accepted record,
+//! every offset is above the watermark. A rejected record was accepted before, or will be sent again.
 //!
-//! Offsets belong to one topic. A record may name another topic id than the watermark of its partition, or
-//! than another watermark of the same topic name and epoch. Then it comes from another topic of the same
-//! name, whose pages would seem repeated, and the owner of the partition stops. If a record or watermark has
-//! no id (brokers without ids, records of earlier versions), timestamps are compared instead. A source
-//! position always holds the same message. If a repeated position has a later timestamp than all accepted
-//! messages, it belongs to another topic.
+//! Offsets belong to one topic. If the topic id of a record differs from that of its watermark, the topic was
+//! deleted and created again. Pages of the new topic would seem repeated, so the owner of the log partition
+//! stops. If the watermark has no id in this epoch, the ids of the topic's other watermarks in the epoch are
+//! compared. If the record or the watermark has no id (brokers without ids, records of earlier versions),
+//! timestamps are compared too: a source position always holds the same message, so a repeated position with a
+//! later timestamp than all accepted messages belongs to another topic.
 //!
 //! Invariants: the log alone determines which records are accepted; the accepted offsets of a source
 //! partition and epoch increase. Memory: one entry per source partition.
@@ -272,11 +274,11 @@ mod tests {
             (1, 0, 5, id(1), Some(900), Repeated), // the same topic, whatever its timestamp is
             (1, 0, 6, None, Some(100), Accepted),  // a worker of an earlier version
             (1, 0, 6, id(2), Some(1), Replaced),   // older than all pages of the old topic
-            (1, 0, 700, id(2), Some(1), Replaced), // ahead of all of them
+            (1, 0, 700, id(2), Some(1), Replaced), // above all accepted offsets
             (1, 1, 0, id(2), Some(1), Replaced),   // nothing was accepted from its partition yet
             (1, 0, 7, id(1), Some(1), Accepted),   // remaining records of the old topic still count
             (2, 0, 0, id(2), Some(1), Accepted),   // an operator has raised the epoch
-            (2, 1, 0, id(1), Some(1), Replaced),   // its worker was started between the two
+            (2, 1, 0, id(1), Some(1), Replaced),   // its worker has the new epoch, but reads the old topic
             (2, 1, 0, id(2), Some(1), Accepted),
             (1, 0, 8, id(1), Some(1), OldEpoch), // a zombie
             (1, 2, 8, id(1), Some(1), Accepted), // no record of this partition has the new epoch yet

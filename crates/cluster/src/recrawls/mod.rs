@@ -5,8 +5,7 @@
 //!
 //! Input: crawls in log order, with the decisions on them. Output: the previous crawl, and the pages left in
 //! a cluster. Invariant: the known crawls are a function of the log. A crawl is evicted with the centroid of
-//! its cluster, and when `pages_max` others have been counted after it. Memory: about 400 bytes per url
-//! ([`Crawls::bytes`]).
+//! its cluster, or when `pages_max` others have been counted after it. Memory: see [`Crawls::bytes`].
 
 mod config;
 
@@ -91,7 +90,7 @@ pub(super) struct Crawls {
     clusters: BTreeMap<u64, (u64, u64)>,
     /// The numbers of clusters without pages.
     ended: BTreeSet<u64>,
-    /// Bytes of texts and fingerprints.
+    /// Bytes of page ids, urls and fingerprints.
     text_bytes: usize,
 }
 
@@ -101,8 +100,9 @@ struct Member {
     crawl: Crawl,
     /// The number of the cluster's centroid.
     cluster: u64,
-    /// The sequences of its neighbours in the cluster.
+    /// The sequence of the next older crawl in the cluster.
     older: Option<u64>,
+    /// The sequence of the next younger crawl in the cluster.
     younger: Option<u64>,
 }
 
@@ -133,7 +133,7 @@ impl Crawls {
         self.forget_surplus();
     }
 
-    /// Returns the last crawl of this url, which has this key, and the number of its cluster.
+    /// Returns the last crawl of this url and the number of its cluster. `key` is the key of the url.
     pub(super) fn get(&self, key: u128, url: &str) -> Option<(&Crawl, u64)> {
         let member = self.crawls.get(self.by_url.get(&key)?)?;
         (*member.crawl.url == *url).then_some((&member.crawl, member.cluster))
@@ -240,7 +240,7 @@ impl Crawls {
         (self.crawls.len() + self.ended.len()) as u64
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.crawls.len() * (size_of::<Member>() + PLACES_BYTES) + self.text_bytes
     }

@@ -28,10 +28,10 @@ pub enum Kind {
     Unique,
     /// The text equals the centroid's text, apart from white space and the width of characters.
     ExactDuplicate,
-    /// The detector considers the text near to the centroid's text, or it equals the text of another page of
+    /// The detector considers the text near to the centroid's text, or the text equals that of another page of
     /// the cluster.
     NearDuplicate,
-    /// There is nothing to compare. The reason is given separately.
+    /// There is nothing to compare; see [`Verdict::reason`].
     Undecidable,
 }
 
