@@ -14,7 +14,7 @@ use leitong_fingerprint::detectors::simhash::SimHash;
 use leitong_fingerprint::detectors::simhash::SimHashConfig;
 use leitong_fingerprint::detectors::simhash::generated::Fingerprints;
 
-/// Old centroids, with none in them, that fail once when told to.
+/// An empty store of old centroids. Its next read fails if the flag is set; the read clears the flag.
 #[derive(Default)]
 struct FailsOnce(AtomicBool);
 

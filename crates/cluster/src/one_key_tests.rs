@@ -1,8 +1,8 @@
 //! Very many centroids under one key: decisions are those of a linear scan, and memory does not grow with the
 //! number of centroids.
 //!
-//! Look-ups once collected all centroids that shared a key before they compared any. 400,000 pages with one
-//! passage in common, by chance or on purpose, took 5 GB for a batch of 2,000, and the table was as slow as a
+//! If look-ups collected all centroids that share a key before comparing any, 400,000 pages with one passage in
+//! common, by chance or on purpose, would take 5 GB for a batch of 2,000, and the table would be as slow as a
 //! scan.
 
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use leitong_fingerprint::detectors::simhash::{self, SimHash};
 use leitong_fingerprint::{Comparison, Detector};
 
 /// A hub is near every spoke, no spoke is near another, and all share one key. The first byte of a spoke is
-/// its distance from the hub. The second byte is not in the compared part; it shows whether the spoke is near
-/// in full.
+/// its distance from the hub. The last byte is not in the compared part; it is 1 if the spoke is near the hub by
+/// its whole fingerprint.
 struct Star;
 
 const HUB: [u8; 4] = [0, 0, 0, 0];
@@ -105,8 +105,8 @@ fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// The page is near very many centroids. Most of them expire while the batch is decided, and some are not
-    /// near in full.
+    /// A page is near very many centroids. Most of them expire while the batch is decided, and some are near only
+    /// by their compared part.
     #[test]
     fn those_that_were_not_kept_are_found_when_the_kept_ones_expire(
         pages in prop::collection::vec((any::<bool>(), 1..4_u8, prop::bool::weighted(0.6)), 1..300),
@@ -149,8 +149,8 @@ proptest! {
     }
 }
 
-/// If a batch is near every centroid, it has as many hits as pages times centroids. Neither the hits nor the
-/// near centroids are collected.
+/// If a batch is near every centroid, it has as many hits as pages times centroids. Neither all hits nor all near
+/// centroids may be in memory at the same time.
 #[test]
 fn candidates_that_are_kept_do_not_follow_the_number_of_centroids() {
     let mut room = Vec::new();

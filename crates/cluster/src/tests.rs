@@ -219,8 +219,8 @@ fn other_centroids(table: &Clusterer, start: u64) -> Vec<SavedCentroid> {
     (first..).zip(table.centroids()).map(saved).collect()
 }
 
-/// Returns the number of characters of the canonical page of the cluster founded at this place. From `start`
-/// on, it is in the log of `second`.
+/// Returns the number of characters of the canonical page of the cluster founded at log offset `at`. Offsets from
+/// `start` on are in the log of `second`, which begins there.
 fn canonical_chars(first: &Clusterer, second: &Clusterer, at: u64, start: u64) -> u32 {
     let (table, log_offset) = at.checked_sub(start).map_or((first, at), |at| (second, at));
     let id = ClusterId { log_generation: 0, log_partition: 0, log_offset };
@@ -481,7 +481,7 @@ fn at_its_cap_memory_stays_the_same() {
             "an old one is not"
         );
 
-        // More days later than any centroid is kept; each record then removes some.
+        // This record comes more days later than any centroid is kept. Each decision removes some centroids.
         let mut late = founding(1);
         late.log_time = Timestamp::from_ms(20_000 * 24 * 60 * 60 * 1000);
         for _ in 0..cap / 16 + 2 {

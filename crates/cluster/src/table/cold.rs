@@ -2,8 +2,8 @@
 //! the rest of the fingerprint, page id and url.
 //!
 //! They are in blocks of [`BLOCK`] centroids, in order of founding. A full block is sealed: ids and urls
-//! resemble one another, so they are compressed together. The rest does not; it stays uncompressed and can be
-//! read at once.
+//! resemble one another, so they are compressed together. The other values do not, so they stay uncompressed
+//! and can be read at once.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -28,8 +28,9 @@ pub(super) struct Cold {
     packer: Packer,
     /// Number of the first centroid ever added; blocks are counted from there.
     origin: u64,
-    /// Number of the oldest centroid, and number of the next one.
+    /// Number of the oldest centroid.
     first: u64,
+    /// Number of the next centroid.
     end: u64,
 }
 
@@ -53,7 +54,7 @@ struct Open {
     last: Last,
 }
 
-/// The values that the next record's differences are counted from.
+/// The values of the last record. Those of the next one are stored as differences from them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Last {
     log_offset: u64,
@@ -288,7 +289,7 @@ impl<'a> Iterator for Texts<'a> {
     }
 }
 
-/// Encodes small numbers of either sign as small numbers.
+/// Maps signed numbers to unsigned ones. Numbers close to 0 remain small.
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }

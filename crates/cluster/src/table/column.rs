@@ -1,5 +1,4 @@
-//! A column of small values, one for each centroid of a block. Most blocks have one value throughout, which is then
-//! stored once.
+//! A column of values, one for each centroid of a block. If all are equal, as in most blocks, only one is stored.
 
 /// A sequence of values; if all are the same, only one is stored.
 #[derive(Debug)]

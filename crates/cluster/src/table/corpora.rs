@@ -1,9 +1,9 @@
-//! Numbers of corpora: a centroid stores four bytes instead of the names of its corpus and of its settings' hash. Only
-//! centroids with the same number are compared.
+//! Numbers of corpora: a centroid stores a number of four bytes instead of the name of its corpus and its fingerprint
+//! hash. Only centroids with the same number are compared.
 
 use std::collections::HashMap;
 
-/// The number of a corpus and fingerprint hash that have centroids.
+/// The number of a pair of corpus and fingerprint hash that has centroids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CorpusId(pub(super) u32);
 
@@ -22,12 +22,13 @@ impl CorpusId {
 /// All corpora that have centroids.
 #[derive(Debug, Default)]
 pub(super) struct Corpora {
-    /// Fingerprint hashes and numbers of each name.
+    /// For each name, its fingerprint hashes and their numbers.
     ids: HashMap<Box<str>, Vec<(u64, CorpusId)>>,
     /// The corpora by number.
     entries: Vec<Entry>,
     /// The corpus of the last centroid, which mostly is that of the next one too.
     last: Option<CorpusId>,
+    /// The numbers in `entries` that are free.
     unused: Vec<CorpusId>,
     /// Bytes that the allocator uses for one copy of each name.
     name_bytes: usize,
@@ -43,8 +44,8 @@ struct Entry {
 /// Capacity of a vector after its first element. Hardly any corpus has more hashes.
 const HASHES_AT_FIRST: usize = 4;
 
-/// Returns the bytes that the allocator uses for this many: a multiple of 16, with a header of 8, and at
-/// least 32.
+/// Returns the bytes that the allocator uses for an allocation of `bytes`: a multiple of 16, with a header of 8,
+/// and at least 32.
 fn allocated(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
 }
@@ -132,8 +133,7 @@ impl Corpora {
 mod tests {
     use super::*;
 
-    /// With `corpus.by = "host"` the memory of a table grew by some 350 bytes per host, and its metrics did
-    /// not show it.
+    /// With `corpus.by = "host"`, each host takes some 350 bytes of memory, which metrics must show.
     #[test]
     fn the_memory_of_corpora_is_counted_and_given_back() {
         let mut corpora = Corpora::default();

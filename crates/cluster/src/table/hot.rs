@@ -18,8 +18,9 @@ pub(super) struct Hot {
     blocks: VecDeque<Block>,
     /// Number of the first centroid ever added; blocks are counted from there.
     origin: u64,
-    /// Number of the oldest centroid, and number of the next one.
+    /// Number of the oldest centroid.
     first: u64,
+    /// Number of the next centroid.
     end: u64,
 }
 

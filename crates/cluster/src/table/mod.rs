@@ -10,7 +10,8 @@
 //! found by subtraction.
 //!
 //! One table has the centroids of all corpora. Centroids of different corpora or fingerprint settings never
-//! match. Their keys and bits are mixed with a number for each corpus, so their keys are seldom equal either.
+//! match. Keys and bits are mixed with a number that differs between corpora, so keys of different corpora are
+//! seldom equal either.
 
 mod cold;
 mod column;
@@ -56,7 +57,7 @@ pub struct Centroid {
     pub url: Box<str>,
 }
 
-/// A centroid that may be near or related. The order is: near before related, then by distance, then oldest
+/// A centroid that may be near or related. The order is: by query, near before related, by distance, oldest
 /// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NearCentroid {
@@ -71,14 +72,14 @@ pub struct NearCentroid {
 }
 
 impl NearCentroid {
-    /// Returns true if no centroid can be nearer. Only those with the same [equal key](Detector::equal_key)
+    /// Returns true if no centroid can be nearer. Only centroids with the same [equal key](Detector::equal_key)
     /// can be as near.
     pub(super) fn is_equal(self) -> bool {
         !self.related && self.distance == 0
     }
 
-    /// Returns true if the whole fingerprints of page and centroid are near, or, if the centroid is only related,
-    /// related.
+    /// Returns true if the whole fingerprints of page and centroid, not only the compared parts, are near, or
+    /// related if the centroid is only related.
     #[must_use]
     pub fn is_in_full(self, detector: &dyn Detector, page: &[u8], centroid: &[u8]) -> bool {
         match self.related {
@@ -104,7 +105,7 @@ pub struct Query<'a> {
 pub struct TableBytes {
     /// Bytes of the index and the compared parts, which every look-up reads.
     pub hot: usize,
-    /// Bytes that only duplicates and saving read.
+    /// Bytes of the other parts, which only duplicates, expiry and saving read.
     pub cold: usize,
 }
 
@@ -119,7 +120,7 @@ pub(super) struct Table {
     recent: Recent,
     /// Finds centroids by the digests of their texts, including the youngest ones.
     texts: TextIndex,
-    /// The centroid that is being removed.
+    /// The keys of the centroid that is being removed. Kept to reuse its memory.
     removed: Batch,
 }
 
@@ -218,9 +219,9 @@ impl Table {
         nearest
     }
 
-    /// Returns the nearest centroid that is near in full and whose number counts; among equally near ones the
-    /// oldest. Centroids added since the last [`Self::index_pending`] do not count. This is for the few queries whose kept
-    /// near centroids have all expired.
+    /// Returns the nearest centroid that is near or related by its whole fingerprint, and for whose number
+    /// `counts` returns true; among equally near ones the oldest. Does not find centroids added since the last
+    /// [`Self::index_pending`]. This is for the few queries whose kept near centroids have all expired.
     pub(super) fn find_nearest(
         &self,
         query: Query<'_>,
@@ -255,8 +256,8 @@ impl Table {
         kept.into_iter().flatten().min()
     }
 
-    /// Returns true if a centroid that is near or related by its compared part is so in full. Nearly always
-    /// it is.
+    /// Returns true if a centroid that is near or related by its compared part is so by its whole fingerprint.
+    /// Nearly always it is.
     fn is_near_in_full(&self, query: Query<'_>, near: NearCentroid, detector: &dyn Detector) -> bool {
         let (Some((_, compared)), Some(cold)) = (self.hot.get(near.number), self.cold.get(near.number))
         else {
@@ -269,7 +270,7 @@ impl Table {
         near.is_in_full(detector, query.fingerprint, &[compared, cold.rest].concat())
     }
 
-    /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, ordered.
+    /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, nearest first.
     pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<NearCentroid> {
         if self.pending() == 0 {
             return Vec::new();
@@ -332,7 +333,7 @@ impl Table {
     pub(super) fn index_pending(&mut self, detector: &dyn Detector) {
         if self.pending() > 0 {
             let first = self.first_recent();
-            // Some may have left already if the maximum is smaller than a batch.
+            // Some of them have left already if `expiry.centroids_max` is smaller than a batch.
             let gone = self.hot.first().saturating_sub(first);
             self.recent.forget(gone as usize);
             let Self { index, hot, recent, .. } = self;

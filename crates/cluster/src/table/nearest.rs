@@ -15,7 +15,7 @@ const KEPT: usize = 8;
 /// The nearest centroids of each query of a batch.
 #[derive(Debug, Default)]
 pub struct NearestCentroids {
-    /// Ordered by query, distance and age.
+    /// The kept centroids, in the order of [`NearCentroid`].
     near: Vec<NearCentroid>,
     /// Queries for which some near centroids were not kept, in ascending order.
     more: Vec<u32>,
@@ -33,7 +33,7 @@ impl NearestCentroids {
         self.keep_nearest();
     }
 
-    /// Adds the centroids that another core, or another place, has kept.
+    /// Adds the centroids that were kept on another core, or from another store.
     pub fn merge(&mut self, mut other: Self) {
         self.near.append(&mut other.near);
         self.more.append(&mut other.more);
@@ -58,8 +58,8 @@ impl NearestCentroids {
         self.more.dedup();
     }
 
-    /// Returns, for each query whose nearest centroid is near at distance 0, the centroids that are kept,
-    /// marked as possibly incomplete; for any other query nothing.
+    /// Returns the kept centroids of each query whose nearest centroid is near at distance 0, and marks these
+    /// queries as possibly incomplete. Drops the centroids of all other queries.
     pub(crate) fn only_equal(self) -> Self {
         let mut equal = Self::default();
         for near in self.near.chunk_by(|a, b| a.query == b.query) {
@@ -76,7 +76,7 @@ impl NearestCentroids {
         &self.near
     }
 
-    /// Returns the kept centroids of a query; true if there were others.
+    /// Returns the kept centroids of a query, and true if others were not kept.
     pub(crate) fn for_query(&self, query: u32) -> (&[NearCentroid], bool) {
         let from = self.near.partition_point(|near| near.query < query);
         let rest = &self.near[from..];
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The result does not depend on the portions and cores in which they come.
+        /// The result does not depend on how the centroids are divided into portions and cores.
         #[test]
         fn keeps_the_nearest_of_each_query(
             all in prop::collection::vec((0..4_u32, any::<bool>(), 0..3_u32, 0..40_u64), 0..200), portion in 1..50_usize,
