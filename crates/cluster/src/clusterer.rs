@@ -321,7 +321,7 @@ impl Clusterer {
         self.table.corpus_count()
     }
 
-    /// Returns the nearest few centroids that may be near or related to each query, in the order of
+    /// Returns, for each query, the nearest few centroids that may be near or related, in the order of
     /// [`NearCentroid`]. Decides nothing.
     ///
     /// # Errors

@@ -15,10 +15,10 @@ use super::table::{Centroid, NearCentroid, NearestCentroids, Purpose, Query, Scr
 use leitong_base::record::Timestamp;
 use leitong_fingerprint::Detector;
 
-/// Maximum number of portions ([`OldCentroids::wanted`]) handed over in one call. This is several times what a
-/// batch founds, and some milliseconds of work.
+/// Maximum number of portions ([`OldCentroids::wanted`]) handed over in one call. Together they have several times
+/// the centroids that a batch founds, and take some milliseconds.
 const HANDED_OVER_MAX: usize = 32;
-/// Maximum number of centroids that leave memory in one call, for the same reason.
+/// Maximum number of centroids that leave memory in one call. This too is several times what a batch founds.
 const LEAVING_MAX: u64 = 4_096;
 
 /// Minimum number of restored centroids that are inserted into the index at once. Inserting many at once merges

@@ -1,10 +1,11 @@
 //! One shard of the layout that the Hamming index uses for many fingerprints: a table for each key of a
 //! [`Plan`], from the key's hash to the fingerprints that have it.
 //!
-//! In: a batch of fingerprints. Out: those within the distance, as hits. A look-up visits its own value of
-//! each key and all values within the key's radius ([`masks`]), and compares further bits of each fingerprint
-//! there. Look-ups are exact, since the plan covers all ways in which so few bits can differ. Cost: one cache
-//! miss for each visited value; they overlap, because [`AHEAD`] of them are prefetched.
+//! In: a batch of queries. Out: the stored fingerprints that may be within the distance, as hits. A look-up visits
+//! the query's own value of each key and all values within the key's radius ([`masks`]), and compares further bits
+//! of each fingerprint there. No fingerprint within the distance is missed, since the plan covers all ways in
+//! which so few bits can differ. Cost: one cache miss for each visited value; the misses overlap, because
+//! [`AHEAD`] buckets are prefetched together.
 
 use std::hint::black_box;
 
@@ -19,11 +20,11 @@ use super::{Batch, Hit, Hits, SEGMENTS, Share};
 /// overlap.
 const AHEAD: usize = 256;
 
-/// Number of candidates that are gathered before their slots are read. The buckets that are prefetched together have more
-/// only if spills are long.
+/// Maximum number of candidates that are gathered before their slots are read. The buckets that are prefetched
+/// together have more only if spills are long.
 const FOUND_MAX: usize = 4_096;
 
-/// Number of hash bits that are kept together with the compared bits.
+/// Number of hash bits that are kept together with the compared bits if these are only 24 ([`Key::rest_bits`]).
 const KEPT: u32 = 8;
 
 /// A shard of a plan's tables.
@@ -49,8 +50,8 @@ struct Table {
     masks: Box<[u64]>,
     /// Maximum useful number of buckets in a piece: not more than there are keys.
     most: usize,
-    /// The bits that are compared. The other kept bits are the last ones of the hash, so a bucket can be
-    /// split without reading fingerprints elsewhere.
+    /// The kept bits that are compared. The others are the highest bits of the hash, by which large pieces split
+    /// their buckets without reading fingerprints elsewhere.
     mask: u32,
 }
 
@@ -141,7 +142,7 @@ impl BlockShard {
         });
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.pieces.iter().map(Buckets::bytes).sum()
     }
@@ -245,7 +246,7 @@ impl Table {
         mix(self.key.value(bits), self.key.width())
     }
 
-    /// Returns the kept bits of a fingerprint: the compared bits, and above them the last bits of its hash.
+    /// Returns the kept bits of a fingerprint: the compared bits, and above them the highest bits of its hash.
     #[inline(always)]
     fn kept(&self, bits: u64, hash: u64) -> u32 {
         let last = hash >> self.key.width().saturating_sub(KEPT);

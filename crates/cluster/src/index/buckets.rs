@@ -1,9 +1,9 @@
 //! A piece of one table of the Hamming index: hash of a key → 32 bits of each fingerprint, and its slot.
 //!
 //! Fingerprints are in *buckets* of 64 bytes, one cache miss each. A bucket holds 32 bits of fourteen
-//! fingerprints, and the place of its [`Spill`]. All fingerprints of a bucket are compared, whatever their
-//! key, so keys are not stored. The rest goes into the spill: if very many centroids share a key, only their
-//! own bucket becomes long. Slots are stored separately, because only those of near candidates are read.
+//! fingerprints, and the place of its [`Spill`], the list of fingerprints that did not fit. So if very many
+//! centroids share a key, only their own bucket becomes long. All fingerprints of a bucket are compared, whatever
+//! their key, so keys are not stored. Slots are stored separately, because only those of near candidates are read.
 //!
 //! The number of buckets follows linear hashing (Litwin 1980): whenever there are [`MEAN`] fingerprints per
 //! bucket, the next bucket is split in two. So a piece grows bucket by bucket, and each fingerprint moves
@@ -13,12 +13,13 @@ use super::spill::{Spill, Spills, Wanted};
 
 /// Number of fingerprints in a bucket.
 const BUCKET: usize = 14;
-/// Mean number of fingerprints per bucket, spills included, at which a bucket is split. With fewer, the last
-/// bucket is merged.
+/// Mean number of fingerprints per bucket, spills included, at which a bucket is split.
 pub(super) const MEAN: usize = 9;
+/// Mean number of fingerprints per bucket below which the last bucket is merged into its sibling.
 const MEAN_MIN: usize = 7;
-/// The first word of a bucket after the fingerprints.
+/// Index of the word of a bucket that holds the start of the spill.
 const SPILL_START: usize = 14;
+/// Index of the word of a bucket that holds both counts.
 const COUNTS: usize = 15;
 
 /// Fingerprints, the start of the spill, and the spill's length times 16 plus the number of fingerprints
@@ -190,7 +191,7 @@ impl Buckets {
         }
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.buckets.capacity() * size_of::<Bucket>()
             + self.slots.capacity() * size_of::<[u32; BUCKET]>()
@@ -245,7 +246,7 @@ impl Buckets {
         }
     }
 
-    /// Frees the room that spills have left, if it is much.
+    /// Frees the room outside of all spills, if there is much.
     fn compact(&mut self) {
         if self.spills.is_sparse() {
             let mut spills = self.spills.successor();
@@ -256,7 +257,7 @@ impl Buckets {
         }
     }
 
-    /// Keeps the scratch space for buckets of ordinary length.
+    /// Keeps `moved` as scratch space, but not more than buckets of ordinary length need.
     fn keep_scratch(&mut self, mut moved: Vec<(u32, u32)>) {
         moved.shrink_to(4 * BUCKET);
         self.moved = moved;

@@ -6,7 +6,7 @@
 //! ```
 //! When a block of centroids leaves memory after it was written to disk, its generation is dropped. That is
 //! one operation instead of one for each key (15 with the default detector) of each centroid. Only the
-//! youngest generation, which is small, gets insertions; a look-up searches all of them, two or three. Until
+//! youngest generation, which is small, gets insertions. A look-up searches all generations, two or three. Until
 //! its generation is dropped, an entry may name a centroid that has left. The caller then finds nothing under
 //! that number.
 //!
@@ -23,8 +23,8 @@ pub(crate) struct Generations {
     look_up: LookUp,
     second: Option<SecondKey>,
     shards: usize,
-    /// Number of centroids per generation; a generation ends at a multiple of it. `None` if there is only
-    /// one.
+    /// Number of centroids per generation; generations end at multiples of it. `None` if there is only one
+    /// generation.
     length: Option<u64>,
     /// The generations, oldest first; never empty.
     all: VecDeque<Generation>,
@@ -33,8 +33,9 @@ pub(crate) struct Generations {
 #[derive(Debug)]
 struct Generation {
     index: Index,
-    /// The number of the first centroid, and the number after the last one so far.
+    /// The number of the first centroid.
     first: u64,
+    /// The number after that of the last centroid so far.
     end: u64,
 }
 
@@ -81,7 +82,7 @@ impl Generations {
         self.youngest(first).insert(first, batch, bits_of);
     }
 
-    /// Returns the generation of centroid number `first`, which comes next.
+    /// Returns the generation for the next centroid, number `first`. Creates it if the last one is complete.
     fn youngest(&mut self, first: u64) -> &mut Generation {
         let ended = |last: &Generation| {
             last.first < last.end && self.length.is_some_and(|length| last.first / length < first / length)
@@ -93,7 +94,7 @@ impl Generations {
         self.all.back_mut().expect("there is always one")
     }
 
-    /// Returns the number of centroids that [`Self::drop_before`] drops at once. They need not be
+    /// Returns the number of centroids that [`Self::drop_before`] drops at once. `None` if they must be
     /// [removed](Self::remove) one by one.
     pub(crate) fn leaving_together(&self) -> Option<u64> {
         self.length
@@ -111,7 +112,7 @@ impl Generations {
         }
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(crate) fn bytes(&self) -> usize {
         self.all.iter().map(|generation| generation.index.bytes()).sum()
     }
@@ -119,7 +120,7 @@ impl Generations {
 
 impl Generation {
     fn insert(&mut self, first: u64, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
-        // The centroids in between have left before they were inserted.
+        // Centroids before `first` may have left the table before they were inserted.
         if self.first == self.end {
             self.first = first;
         }

@@ -3,10 +3,10 @@
 //! ```text
 //! 14 × 32 bits: words   │ 14 × 4 bits: rests │ 4 bits: count │ 2 × 2 bits: reach
 //! ```
-//! An entry's *word* holds the slot in its lower bits and part of the tag above. Its *rest* holds the upper
-//! two bits of the tag and the distance from its home in groups. The *reach* of a group says how many groups
-//! after it a look-up has to read. There are two reaches, one for each half of the values at home in the
-//! group.
+//! An entry's *word* holds the slot in its lower bits and the lower bits of the tag above (`layout.rs`). The
+//! *rest of the entry*, 4 bits, holds the upper two bits of the tag and the distance from its home in groups. The
+//! *reach* of a group says how many groups after it a look-up has to read. There are two reaches: one for values
+//! at home in the group whose second-lowest bit is 0, and one for those in which it is 1.
 
 use super::layout::Home;
 
@@ -17,7 +17,7 @@ pub(super) const FAR: usize = 3;
 
 const COUNT_SHIFT: u32 = 56;
 const REACH_SHIFT: u32 = 60;
-/// The bits of a rest that hold the distance from the home.
+/// The bits of [`Item::rest`] that hold the distance from the home.
 const DISTANCE: u32 = 3;
 
 /// A group of entries.
@@ -25,15 +25,16 @@ const DISTANCE: u32 = 3;
 #[repr(align(64))]
 pub(super) struct Group {
     words: [u32; GROUP],
+    /// From the lowest bit: [`Item::rest`] of each entry, the number of entries, and both reaches.
     rest: u64,
 }
 
 /// One entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Item {
-    /// The lower bits of the tag, and the slot.
+    /// The lower bits of the tag, and below them the slot.
     pub(super) word: u32,
-    /// The upper two bits of the tag, and the distance from the home.
+    /// The upper two bits of the tag, and below them the distance from the home.
     pub(super) rest: u32,
 }
 
@@ -85,7 +86,7 @@ impl Group {
         self.rest = self.rest & !(3 << shift) | (distance as u64) << shift;
     }
 
-    /// Returns a mask of the entries whose word may belong to `home`.
+    /// Returns a mask of the entries whose word has the lower tag bits of `home`. `tag_mask` selects these bits.
     #[inline(always)]
     pub(super) fn candidates(&self, home: &Home, tag_mask: u32) -> u32 {
         let mut same = 0;
@@ -95,7 +96,8 @@ impl Group {
         same & ((1 << self.count()) - 1)
     }
 
-    /// Calls `found` with the words of those `candidates` that are at this distance from `home`.
+    /// Calls `found` with the words of those `candidates` that have the upper tag bits of `home` and are at this
+    /// distance from it.
     #[inline(always)]
     pub(super) fn confirm(
         &self,
@@ -153,8 +155,8 @@ impl Group {
     }
 }
 
-/// Returns the position of the reach for `value`. The second bit of the value selects it, because the first
-/// one says if the key is wide.
+/// Returns the position of the reach for `value`. The second-lowest bit of the value selects the reach, because
+/// the lowest one says if the key is wide.
 #[inline(always)]
 fn reach_shift(value: u32) -> u32 {
     REACH_SHIFT + (value & 2)

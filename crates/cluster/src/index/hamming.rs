@@ -26,8 +26,9 @@ pub(crate) struct Hamming {
     layout: Layout,
     /// The layout that will replace the present one, and the first slot that it does not hold yet.
     next: Option<(Layout, u32)>,
-    /// The oldest slot, and the number of slots from it on.
+    /// The oldest slot.
     first: u32,
+    /// Number of slots.
     count: u32,
     /// The plan is chosen again when the count leaves these bounds.
     planned_for: std::ops::RangeInclusive<u32>,
@@ -69,8 +70,8 @@ impl Hamming {
         }
     }
 
-    /// Creates an empty index that is one of very many. Most of these stay small, and choosing a plan takes
-    /// longer than some thousand comparisons.
+    /// Creates an empty index that chooses no plan while it is small. It is for callers with very many indexes, most
+    /// of which stay small: choosing a plan takes longer than some thousand comparisons.
     pub(super) fn one_of_many(max_distance: u32) -> Self {
         Self { planned_for: 0..=2_048, ..Self::new(max_distance, 1) }
     }
@@ -174,7 +175,7 @@ impl Hamming {
         }
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.layout.bytes() + self.next.as_ref().map_or(0, |(layout, _)| layout.bytes())
     }
@@ -302,7 +303,7 @@ impl Sample {
         }
     }
 
-    /// For each bit, the probability that two fingerprints differ in it.
+    /// Returns, for each bit, the probability that two fingerprints differ in it.
     fn differ(&self) -> [f64; 64] {
         self.ones.map(|ones| {
             let set = f64::from(ones) / f64::from(self.seen.max(1));
@@ -407,7 +408,7 @@ mod tests {
     #[test]
     fn every_plan_finds_what_a_scan_finds() {
         for max_distance in 0..=20 {
-            // 10,000 values per look-up are allowed, but too slow for a test.
+            // Plans that visit more than 10,000 values per look-up may be chosen, but are too slow for a test.
             for plan in Plan::all_below(10_000.0, max_distance) {
                 let mut index = Hamming::new(max_distance, 2);
                 index.layout = Layout::new(plan, 2, 0);

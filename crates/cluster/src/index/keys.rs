@@ -3,9 +3,9 @@
 //! A hash of the key chooses a [`Segment`], which is a small separate table. So growing never blocks for
 //! long, and never needs memory for a second index. A segment gets 32 bits of the hash and distinguishes keys
 //! by as many of them as its entries have room for. If two keys agree in these bits, a look-up also returns
-//! centroids that the detector's comparison then rejects. The last of the 32 bits says if the key is
-//! [wide](WIDE_KEY). It is always kept, because a list needs to know the maximum distance between the second
-//! keys of its matches.
+//! centroids that the detector's comparison then rejects. The lowest of the 32 bits says if the key is
+//! [wide](WIDE_KEY). It is always kept, because overflow lists of wide keys search for second keys at a greater
+//! distance.
 //!
 //! Cost: one cache line per look-up of a key that few centroids have, and about 5.7 bytes per entry. `leitong
 //! bench` measures look-ups, insertions and bytes per centroid.
@@ -19,8 +19,8 @@ use leitong_fingerprint::{SecondKey, WIDE_KEY};
 /// Number of keys that are prefetched together, so their cache misses overlap.
 pub(super) const AHEAD: usize = 256;
 
-/// A batch is merged into a shard if the shard has at most this many times as many entries as the batch.
-/// Passing over one entry costs about a tenth of an insertion in the middle.
+/// Maximum ratio of a shard's entries to a batch's keys at which the whole batch is sorted and inserted at once,
+/// instead of key by key: passing over one entry costs about a tenth of inserting one.
 const MERGED_MIN: usize = 10;
 
 /// A shard: the keys whose hashes have the same upper bits.
@@ -35,9 +35,9 @@ pub(crate) struct KeyShard {
 /// The place of a key.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Place {
-    /// The number of its fingerprint in the batch.
+    /// The number of the key's fingerprint in the batch.
     pub(super) number: u32,
-    /// The number of its segment among the shard's.
+    /// The number of the key's segment within the shard.
     pub(super) segment: u32,
     pub(super) hash: u32,
 }
@@ -69,6 +69,7 @@ impl KeyShard {
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
         let taken: usize = self.segments.iter().map(Segment::taken).sum();
         let own = batch.values.len() * self.share.count / SEGMENTS;
+        // `Segment::insert_all` orders slots by number, which is their age only if they do not wrap around.
         let wraps = first.checked_add(batch.len() as u32).is_none();
         if own * MERGED_MIN >= taken && !wraps {
             return self.insert_all(first, batch, second_of);
@@ -83,7 +84,7 @@ impl KeyShard {
         });
     }
 
-    /// Inserts a batch that is not much smaller than the shard. It is sorted by hash, so each segment is
+    /// Inserts a batch that is not much smaller than the shard. Each segment gets its keys sorted by hash, and is
     /// written once from start to end.
     fn insert_all(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
         let Self { share, segments, second } = self;
@@ -125,7 +126,8 @@ impl KeyShard {
     pub(super) fn youngest(&self, key: u64, first: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = spread(key);
         let (segment, hash) = (&self.segments[segment(hash)], in_segment(hash, false));
-        // Both may have slots: two hashes may have become equal after the list was created.
+        // Both the overflow list and the groups may have slots: when entries got fewer bits of the hash, the hash of
+        // the list may have become equal to another one.
         let of_list = segment.overflow(hash).and_then(|list| list.youngest_first().find(|slot| is_it(*slot)));
         let mut youngest = of_list;
         segment.each_slot(&segment.home(hash), |slot| {
@@ -137,7 +139,7 @@ impl KeyShard {
         youngest
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.segments.iter().map(Segment::bytes).sum()
     }
@@ -173,7 +175,7 @@ fn segment(hash: u64) -> usize {
 #[inline]
 fn in_segment(hash: u64, is_wide: bool) -> u32 {
     let bits = (hash >> 24) as u32 & !1 | u32::from(is_wide);
-    // The greatest hash marks free entries.
+    // The greatest hash marks free entries in `ordered.rs`.
     if bits == u32::MAX { u32::MAX - 2 } else { bits }
 }
 

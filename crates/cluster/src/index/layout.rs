@@ -1,14 +1,14 @@
 //! Packs the hash and the slot of an entry into 34 of its 36 bits. The other two bits say how far the entry is from its
 //! home (`group.rs`).
 //!
-//! A hash is cut to a *value* of some bits. The last bit says if the key is wide. Each entry has a *home*,
-//! the group in proportion to its value:
+//! A hash is cut to a *value* of as many bits as there is room for. The lowest bit of both says if the key is wide.
+//! Each entry has a *home*, the group whose position is in proportion to the value:
 //!
 //! ```text
 //! value × homes = home × 2^bits + fraction          tag = upper bits of the fraction
 //! ```
-//! Two values with the same home differ in their fractions by at least `homes`. So the fraction without the
-//! bits below that number, the *tag*, is enough to restore the value. For example, with 2^16 homes and slots of
+//! Two values with the same home differ in their fractions by at least `homes`. So the *tag*, which is the fraction
+//! without its lowest ⌊log2(homes)⌋ bits, is enough to restore the value. For example, with 2^16 homes and slots of
 //! 20 bits, 14 bits are left for the tag: home and tag together distinguish 30 bits of the hash.
 //!
 //! When a table doubles, slots need one more bit and tags one less, because there are more homes. So entries
@@ -21,7 +21,7 @@ const WIDTH: u32 = 34;
 /// Number of bits in a hash.
 const HASH_BITS: u32 = 32;
 
-/// The distribution of bits.
+/// The number of bits of each part of an entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     /// Number of groups that are homes.
@@ -40,9 +40,9 @@ pub(super) struct Home {
     /// The group's number.
     pub(super) group: u32,
     pub(super) value: u32,
-    /// The lower bits of the tag, at their place in an entry's word.
+    /// The lower bits of the tag, at their place in [`Item::word`].
     pub(super) word: u32,
-    /// The upper bits of the tag, at their place in an entry's rest.
+    /// The upper bits of the tag, at their place in [`Item::rest`].
     pub(super) rest: u32,
 }
 
@@ -55,9 +55,9 @@ impl Default for Layout {
 
 impl Layout {
     /// Creates a layout of `homes` homes for slots that are at most `range` apart. Its values have at most
-    /// `bits_max` bits, because bits that were cut off are lost.
+    /// `bits_max` bits: bits that a former layout cut off are lost.
     pub(super) fn new(homes: usize, range: u32, bits_max: u32) -> Self {
-        // A third more, so the layout lasts for some time.
+        // A third more than the range, so the layout lasts for some time.
         let range = u64::from(range) + u64::from(range / 3) + 1;
         let slot_bits = (64 - range.leading_zeros()).clamp(4, 32);
         let shift = homes.ilog2();
@@ -72,7 +72,7 @@ impl Layout {
     /// Returns the value of a hash.
     #[inline(always)]
     pub(super) fn value(&self, hash: u32) -> u32 {
-        // The last bit is kept.
+        // The lowest bit is always kept.
         (u64::from(hash >> 1) >> (HASH_BITS - self.bits) << 1) as u32 | hash & 1
     }
 
@@ -81,7 +81,8 @@ impl Layout {
         value >> 1 >> (former.bits - self.bits) << 1 | value & 1
     }
 
-    /// Returns a hash with this value. These hashes are in the same order as the values.
+    /// Returns the hash under which [`super::ordered`] stores this value: the value shifted to the upper end of 32
+    /// bits. These hashes are in the same order as the values. [`Self::value_of_hash`] reverses this.
     #[inline(always)]
     pub(super) fn hash(&self, value: u32) -> u32 {
         value << (HASH_BITS - self.bits)

@@ -196,7 +196,7 @@ impl Index {
         }
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Keys(shards) => shards.iter().map(KeyShard::bytes).sum(),

@@ -20,7 +20,7 @@ impl BitOrder {
         let mut bytes = Box::new([[0; 256]; 8]);
         for (byte, values) in bytes.iter_mut().enumerate() {
             for value in 1..values.len() {
-                // All bits except the lowest one, and the lowest one.
+                // The result for all set bits except the lowest one, and that for the lowest one.
                 values[value] =
                     values[value & (value - 1)] | 1 << targets[8 * byte + value.trailing_zeros() as usize];
             }

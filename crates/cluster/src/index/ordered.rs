@@ -6,7 +6,7 @@
 
 /// Initial capacity of a table.
 const SMALLEST: usize = 16;
-/// Extra room for entries that do not fit before the end.
+/// Number of entries by which the table is extended if entries do not fit before its end.
 const ROOM: usize = 64;
 
 /// An entry: the hash in the upper half, the slot in the lower half.
@@ -106,7 +106,7 @@ impl Ordered {
         self.taken
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
     }

@@ -22,7 +22,7 @@ use super::{Batch, Hit, Hits};
 /// takes about 700 bytes.
 const INDEXED_MIN: usize = 128;
 
-/// Maximum distance for which plans are used.
+/// Maximum distance between second keys at which the index uses plans. Beyond it, a linear scan is faster.
 const PLANNED_MAX: u32 = 20;
 
 /// The list of one key.
@@ -39,7 +39,7 @@ pub(super) struct Overflow {
 impl Overflow {
     /// Creates a list of these slots in any order, except that the last one must be the youngest.
     pub(super) fn new(mut slots: Vec<u32>) -> Self {
-        // Slots are numbers modulo 2^32: the oldest one is the next after the youngest.
+        // Slots are numbers modulo 2^32. Counted from the number after the youngest, the oldest comes first.
         let youngest = slots.last().copied().unwrap_or(0);
         slots.sort_unstable_by_key(|slot| slot.wrapping_sub(youngest.wrapping_add(1)));
         Self { slots: slots.into(), first: 0, seconds: None }
@@ -89,8 +89,7 @@ impl Overflow {
         seconds.insert(first.wrapping_add(from as u32), &batch, second_of);
     }
 
-    /// Removes `slot`, the oldest one, which has this second key. Returns false if it is not the oldest one
-    /// here.
+    /// Removes `slot`, which has this second key, if it is the oldest one in the list. Returns false if it is not.
     pub(super) fn remove(&mut self, slot: u32, second: u64) -> bool {
         if self.slots.front() != Some(&slot) {
             return false;
@@ -105,8 +104,8 @@ impl Overflow {
             seconds.remove(self.first, &batch);
         }
         self.first = self.first.wrapping_add(1);
-        // Half of the length at which an index is built. A list that stays at that length does not switch
-        // with every slot.
+        // The index is dropped at half of the length at which it is built. So a list that stays around that length
+        // does not build and drop it again and again.
         if self.slots.len() < INDEXED_MIN / 2 {
             self.seconds = None;
         }
@@ -142,7 +141,7 @@ impl Overflow {
         self.slots.iter().rev().copied()
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         let seconds = self.seconds.as_ref().map_or(0, |seconds| size_of::<Hamming>() + seconds.bytes());
         size_of::<Self>() + self.slots.capacity() * 4 + seconds
@@ -181,7 +180,7 @@ mod tests {
         ) {
             let mut end = start.wrapping_add(16);
             let mut slots: Vec<u32> = (0..16).map(|i| start.wrapping_add(i)).collect();
-            // The segment passes them in the order of their numbers.
+            // The segment passes the slots in the order of their numbers, except the youngest, which is last.
             slots[..15].sort_unstable();
             let mut overflow = Overflow::new(slots);
             let mut held: VecDeque<u32> = (0..16).map(|i| start.wrapping_add(i)).collect();

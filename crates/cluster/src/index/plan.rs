@@ -18,15 +18,17 @@
 
 use super::order::BitOrder;
 
-/// Costs in nanoseconds: of visiting a value of a block, of following a list if the bucket is full, of
-/// comparing a centroid found there, of fetching one that looks near but is not, and of comparing one in a
-/// linear scan.
+/// Nanoseconds for visiting a value of a block.
 const VISIT: f64 = 20.0;
+/// Nanoseconds for following a list if the bucket is full.
 const LIST: f64 = 15.0;
+/// Nanoseconds for comparing a centroid found under a value.
 const COMPARE: f64 = 1.2;
+/// Nanoseconds for fetching a centroid that looks near but is not.
 const FETCH: f64 = 30.0;
+/// Nanoseconds for comparing a centroid in a linear scan.
 const SCAN: f64 = 1.0;
-/// Extra cost of each table: every new page is stored in it too, and it takes memory.
+/// Extra cost of each table, in nanoseconds: every new page is stored in it too, and it takes memory.
 const TABLE: f64 = 40.0;
 /// Maximum number of values within the radius of a block. Beyond it, a linear scan is faster anyway.
 const MASKS_MAX: f64 = 70_000.0;
@@ -59,11 +61,13 @@ struct Block {
 /// The key of a table: the bits of a block except one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
-    /// Number of bits below the block, and in the block.
+    /// Number of bits below the block.
     shift: u32,
+    /// Number of bits in the block.
     block: u32,
-    /// Number of bits of the block below the part that is left out, and in that part.
+    /// Number of bits of the block below the part that is left out.
     below: u32,
+    /// Number of bits in the part that is left out.
     gap: u32,
     /// Number of bits that may differ.
     pub(super) radius: u32,
@@ -117,7 +121,7 @@ impl Plan {
         costs.chain([scan]).min_by(|(_, a), (_, b)| a.total_cmp(b)).expect("at least one plan")
     }
 
-    /// Expected nanoseconds per look-up.
+    /// Returns the expected nanoseconds per look-up; see [`Self::choose`] for the parameters.
     pub(super) fn cost(&self, centroids: usize, max_distance: u32, differ: &[f64; 64]) -> f64 {
         let mut ordered = [0.0; 64];
         for (bit, differ) in differ.iter().enumerate() {
@@ -201,8 +205,8 @@ impl Key {
         block & below | block >> self.gap & !below
     }
 
-    /// Returns the number of bits that candidates are first compared by. They lie outside the block if there
-    /// are enough bits there. Few centroids share a long key, so fewer bits are enough.
+    /// Returns the number of bits by which candidates are first compared. They lie outside the block if there are
+    /// enough bits there. For a long key, which few centroids share, fewer bits are enough.
     pub(super) fn rest_bits(&self) -> u32 {
         if self.radius == 0 && self.width() > 16 { 24 } else { 32 }
     }
@@ -218,7 +222,7 @@ impl Key {
         (self.shift + self.block + bit) % 64
     }
 
-    /// The probabilities for the block's own bits.
+    /// Returns the probabilities for the bits of the key.
     fn differ(&self, differ: &[f64; 64]) -> Vec<f64> {
         let gap = self.below..self.below + self.gap;
         let own = (0..self.block).filter(|bit| !gap.contains(bit));

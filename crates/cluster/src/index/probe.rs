@@ -2,8 +2,8 @@
 //!
 //! Everything that may miss the cache is read for [`AHEAD`] keys before any of it is used, in short loops
 //! without unpredictable branches. So the processor handles many cache misses at the same time
-//! (`docs/adr/0008-look-ups.md`). The homes of all keys are read first. Then, for the few keys that need it,
-//! the groups after them and the entries outside of all groups.
+//! (`docs/adr/0008-look-ups.md`). First the homes of all keys are read, then, for the few keys that need it, the
+//! groups after their homes and the entries outside of all groups.
 
 use std::hint::black_box;
 
@@ -22,7 +22,8 @@ pub(super) struct Scratch {
     homes: [Home; AHEAD],
     /// For each home, a mask of the entries that may have its value.
     candidates: [u32; AHEAD],
-    /// The groups after their homes that must be read. The last elements never count.
+    /// The groups after the homes that must be read. The array is [`FAR`] longer than this list can be, because
+    /// [`Self::fetch_far`] also writes elements after its end.
     far: [Far; AHEAD * FAR + FAR],
     /// The places that may have entries outside of all groups.
     rest: [u8; AHEAD + 1],
@@ -80,8 +81,8 @@ impl Scratch {
         }
     }
 
-    /// Lists the groups and lists that must be read in addition to the homes, and prefetches them. Returns
-    /// the lengths of both lists.
+    /// Fills `far` and `rest` with what must be read in addition to the homes, and prefetches it. Returns the
+    /// lengths of both lists.
     #[inline]
     fn fetch_far(&mut self, segments: &[Segment], places: &[Place]) -> (usize, usize) {
         let Self { homes, far, rest, .. } = self;
@@ -89,7 +90,7 @@ impl Scratch {
         for (number, (place, home)) in places.iter().zip(&*homes).enumerate() {
             let group = segments[place.segment as usize].group(home.group as usize);
             let reach = group.reach(home.value);
-            // Written whether they count or not, because a branch would often be mispredicted.
+            // All distances are written, even those that do not count: a branch would often be mispredicted.
             for distance in 0..FAR {
                 far[far_len + distance] = (number as u8, distance as u8 + 1);
             }

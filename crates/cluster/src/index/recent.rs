@@ -7,16 +7,18 @@ use super::{Batch, spread};
 use leitong_base::hashed::HashedMap;
 use leitong_fingerprint::{LookUp, SecondKey, WIDE_KEY};
 
-/// Capacity that is kept after a larger batch: number of fingerprints in a large batch, with 32 keys each.
+/// Number of fingerprints whose memory is kept between batches: as many as a large batch has.
 const FINGERPRINTS_KEPT: usize = 1 << 13;
+/// Number of values whose memory is kept between batches: 32 keys for each of these fingerprints.
 const VALUES_KEPT: usize = FINGERPRINTS_KEPT * 32;
 
 /// The fingerprints, in the order in which they came.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     values: Batch,
-    /// The fingerprints that have each key, as far as they have been indexed.
+    /// For each key, the numbers of the fingerprints that have it, among the first `entered` ones.
     by_key: HashedMap<Vec<u32>>,
+    /// Number of fingerprints that are in `by_key`.
     entered: usize,
 }
 
@@ -31,18 +33,18 @@ impl Recent {
         &self.values
     }
 
-    /// Returns all fingerprints, for a caller that takes them; [`Self::clear`] follows.
+    /// Returns all fingerprints. The caller may take them out, and must call [`Self::clear`] afterwards.
     pub(crate) fn batch_mut(&mut self) -> &mut Batch {
         &mut self.values
     }
 
-    /// Removes the first `count`, before the others are taken.
+    /// Removes the first `count` fingerprints. The caller must call [`Self::clear`] before the next [`Self::find`].
     pub(crate) fn forget(&mut self, count: usize) {
         self.values.forget(count);
     }
 
-    /// Removes all, and keeps only the memory that a batch needs. A restored table had a hundred times as
-    /// many.
+    /// Removes all fingerprints. Keeps only the memory that a batch needs: while a table was restored, there may have
+    /// been a hundred times as many fingerprints.
     pub(crate) fn clear(&mut self) {
         self.values.clear();
         self.values.shrink_to(FINGERPRINTS_KEPT, VALUES_KEPT);

@@ -1,9 +1,10 @@
 //! A segment of the key index: 32-bit hash → slots, in entries of 36 bits.
 //!
-//! Entries are in [groups](Group) of one cache line. An entry's home is the group in proportion to its hash.
-//! If its home is full, the entry goes to one of the next [`FAR`] groups; if these are full too, to the
-//! [ordered table](Ordered). An entry holds the slot, modulo a power of two, and only those bits of the hash
-//! that do not follow from its home ([`Layout`]). So most look-ups read one cache line.
+//! Entries are in [groups](Group) of one cache line. The home of an entry is the group whose position is in
+//! proportion to the entry's hash. If its home is full, the entry goes to one of the next [`FAR`] groups; if these
+//! are full too, to the [ordered table](Ordered) of entries outside of all groups. An entry holds the slot, modulo
+//! a power of two, and only those bits of the hash that do not follow from its home ([`Layout`]). So most look-ups
+//! read one cache line.
 //!
 //! Hashes that agree in all kept bits are not distinguished. A look-up returns the slots of both, and the
 //! comparison of fingerprints rejects those that are not near.
@@ -23,7 +24,7 @@ use leitong_fingerprint::SecondKey;
 const SLOTS_MAX: usize = 16;
 /// Maximum load of a segment, as a fraction.
 const FULL: (usize, usize) = (6, 7);
-/// A segment grows by one part in this many.
+/// A segment grows by at least one part in this many.
 const GROWTH: usize = 16;
 
 /// The keys whose hashes have the same upper bits.
@@ -32,12 +33,13 @@ pub(super) struct Segment {
     /// The homes, and [`FAR`] more groups after them.
     groups: Vec<Group>,
     layout: Layout,
-    /// The entries that are in no group.
+    /// The entries outside of all groups. Not to be confused with the rest of an entry, [`Item::rest`].
     rest: Ordered,
     /// Number of entries, without those in overflow lists.
     taken: usize,
-    /// Bounds of the slots in the segment: none is younger, and none is older.
+    /// No slot in the segment is younger than this.
     youngest: u32,
+    /// No slot outside of overflow lists is older than this.
     oldest: u32,
     /// A number from 0 to 255 that differs between segments.
     number: u8,
@@ -53,7 +55,7 @@ pub(super) struct Seconds<'a> {
 }
 
 impl Seconds<'_> {
-    /// Adds `slot`, the youngest one, to the list of this value.
+    /// Adds `slot`, the youngest one, to the overflow list of this value.
     fn push(self, list: &mut Overflow, value: u32, slot: u32) {
         let distance = self.key.map(|second| second.distance_under(is_wide(value)));
         list.push(slot, distance, &self.of);
@@ -61,7 +63,7 @@ impl Seconds<'_> {
 }
 
 impl Segment {
-    /// Creates an empty segment. The number is used to spread the work of all segments over time.
+    /// Creates an empty segment. Segments with different numbers widen their slots at different moments.
     pub(super) fn new(number: usize) -> Self {
         Self {
             groups: vec![Group::default(); 1 + FAR],
@@ -81,7 +83,8 @@ impl Segment {
         self.enter(self.layout.value(hash), slot, seconds);
     }
 
-    /// Inserts many slots at once. They are younger than all others and do not wrap around.
+    /// Inserts many slots at once. They are younger than all others, and do not wrap around at 2^32, so sorting them
+    /// by number orders them by age.
     pub(super) fn insert_all(&mut self, mut new: Vec<Entry>, seconds: Seconds<'_>) {
         let slots = || new.iter().map(|entry| slot_of(*entry));
         let (Some(first), Some(last)) = (slots().min(), slots().max()) else { return };
@@ -127,27 +130,27 @@ impl Segment {
         &self.groups[number]
     }
 
-    /// Returns a mask of the entries of a group whose word may belong to `home`.
+    /// Returns a mask of the entries that may have the value of `home`, in the group at `distance` from it.
     #[inline(always)]
     pub(super) fn candidates(&self, home: &Home, distance: usize) -> u32 {
         self.groups[home.group as usize + distance].candidates(home, self.layout.tag_mask())
     }
 
-    /// Calls `found` with the slots of those candidates whose value is the one that `home` belongs to. The candidates
-    /// are entries of the group at `distance` from `home`.
+    /// Calls `found` with the slots of those `candidates` that have the value of `home`. The candidates are entries
+    /// of the group at `distance` from `home`.
     #[inline(always)]
     pub(super) fn confirm(&self, candidates: u32, home: &Home, distance: usize, mut found: impl FnMut(u32)) {
         let group = &self.groups[home.group as usize + distance];
         group.confirm(candidates, home, distance, |word| found(self.layout.slot(word, self.youngest)));
     }
 
-    /// Returns the slots of `home` that are in no group.
+    /// Returns the slots with the value of `home` that are outside of all groups.
     #[inline]
     pub(super) fn rest(&self, home: &Home) -> impl Iterator<Item = u32> + '_ {
         self.rest.get(self.layout.hash(home.value))
     }
 
-    /// Prefetches the place of [`Self::rest`].
+    /// Prefetches the entries that [`Self::rest`] reads.
     #[inline]
     pub(super) fn prefetch_rest(&self, home: &Home) -> u64 {
         self.rest.prefetch(self.layout.hash(home.value))
@@ -167,7 +170,7 @@ impl Segment {
         self.taken
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         let overflow = self.overflow.values().map(|overflow| 16 + overflow.bytes()).sum::<usize>();
         self.groups.capacity() * size_of::<Group>() + self.rest.bytes() + overflow
@@ -178,7 +181,7 @@ impl Segment {
         if self.overflow.is_empty() { None } else { self.overflow.get_mut(&u64::from(value)) }
     }
 
-    /// Calls `found` with the slots of `home`, without those in an overflow list.
+    /// Calls `found` with the slots that have the value of `home`, without those in an overflow list.
     pub(super) fn each_slot(&self, home: &Home, mut found: impl FnMut(u32)) {
         let reach = self.groups[home.group as usize].reach(home.value);
         for distance in 0..=reach {
@@ -241,8 +244,8 @@ impl Segment {
         taken
     }
 
-    /// Moves entries of `home` back to it while it has room, and lowers its reach to the farthest remaining
-    /// one.
+    /// Moves entries whose home is this group back to it while it has room, and lowers its reach to the farthest
+    /// entry that remains elsewhere.
     fn bring_home(&mut self, home: usize) {
         let reach = self.groups[home].reach(0).max(self.groups[home].reach(2));
         if reach == 0 {
@@ -269,7 +272,7 @@ impl Segment {
         self.groups[home].lower_reach(farthest);
     }
 
-    /// Returns the first entry of this home that is in no group.
+    /// Returns the first entry of this home that is outside of all groups.
     fn rest_of(&self, home: usize) -> Option<Entry> {
         let value_of = |entry: Entry| u64::from(self.layout.value_of_hash(hash_of(entry)));
         let first = self.layout.first_value(home);
@@ -277,7 +280,7 @@ impl Segment {
         (value_of(first) < self.layout.first_value(home + 1)).then_some(first)
     }
 
-    /// Moves the slots of `home` to a separate list, and adds `slot`.
+    /// Moves the slots with the value of `home` to a new overflow list, and adds `slot` to it.
     fn move_out(&mut self, home: &Home, slot: u32) {
         let mut slots = Vec::new();
         self.each_slot(home, |slot| slots.push(slot));
@@ -294,8 +297,8 @@ impl Segment {
             self.oldest = first;
         }
         let (homes, needed) = (self.layout.homes, self.homes_for(self.taken + count));
-        // All segments need wider slots at the same time. They widen them at different moments, to spread the
-        // work.
+        // All segments come to need more bits per slot at the same time. Each rebuilds at a different moment, so the
+        // work is spread.
         let slots_max = self.layout.slots() - (self.layout.slots() >> 11) * u64::from(self.number);
         if needed > homes {
             self.rebuild(needed.max(homes + homes / GROWTH), last, seconds);
@@ -327,7 +330,7 @@ impl Segment {
         let groups = std::mem::replace(&mut self.groups, vec![Group::default(); homes + FAR]);
         let rest = std::mem::take(&mut self.rest);
 
-        // Entries that are at home come first, so few entries are elsewhere.
+        // Entries that fit into their home are put there first, so few have to go elsewhere.
         let mut homeless = Vec::new();
         let mut put_home = |segment: &mut Self, value: u32, slot: u32| {
             let home = segment.layout.home(segment.layout.value_from(value, &former));
@@ -354,7 +357,7 @@ impl Segment {
         }
     }
 
-    /// Returns the oldest slot of an entry.
+    /// Returns the oldest slot outside of overflow lists.
     fn find_oldest(&self) -> u32 {
         let slots =
             self.groups.iter().flat_map(Group::iter).map(|item| self.layout.slot(item.word, self.youngest));
@@ -362,7 +365,7 @@ impl Segment {
         self.youngest.wrapping_sub(ages.max().unwrap_or(0))
     }
 
-    /// Merges lists whose values have become equal because they have fewer bits now.
+    /// Merges overflow lists whose values have become equal because values have fewer bits now.
     fn merge_lists(&mut self, former: &Layout, seconds: Seconds<'_>) {
         let mut lists = HashedMap::<Vec<Overflow>>::default();
         for (value, list) in self.overflow.drain() {
@@ -386,7 +389,7 @@ impl Segment {
     }
 }
 
-/// Returns true if the key with these bits is wide.
+/// Returns true if the key is wide that has this value or hash in a segment.
 #[inline]
 pub(super) fn is_wide(bits: u32) -> bool {
     bits & 1 == 1

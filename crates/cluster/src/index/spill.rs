@@ -11,8 +11,9 @@
 use super::spread;
 use leitong_base::hashed::HashedMap;
 
-/// Number of values in a cache line, and of cache lines of a list that are prefetched.
+/// Number of values in a cache line.
 const LINE: usize = 16;
+/// Maximum number of cache lines of a list that are prefetched.
 const TOUCHED_LINES: usize = 16;
 
 /// Minimum length of a long list.
@@ -202,7 +203,7 @@ impl Spills {
         let mut first = spill.start;
         let (some, rest) = self.bits[spill.range()].as_chunks::<8>();
         for some in some {
-            // One branch for all 16 fingerprints instead of one for each.
+            // One branch for all 8 fingerprints instead of one for each.
             let mut any = false;
             for other in some {
                 any |= wanted.is_near(*other);
@@ -226,7 +227,7 @@ impl Spills {
         spill.range().map(|at| (self.bits[at], self.slots[at]))
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         (self.bits.capacity() + self.slots.capacity()) * 4 + self.places.capacity() * 16
     }
@@ -299,7 +300,7 @@ mod tests {
                 found.sort_unstable();
                 expected.sort_unstable();
                 prop_assert_eq!(found, expected);
-                // The naive list may have another order. Use this one's, so both pop the same.
+                // The naive list may have another order. It takes over that of the spill, so both pop the same.
                 lists[list] = spills.iter(handles[list]).collect();
                 let taken: usize = handles.iter().map(|handle| room(handle.length) as usize).sum();
                 prop_assert_eq!(taken + spills.free, spills.bits.len());
@@ -307,8 +308,8 @@ mod tests {
         }
     }
 
-    /// Removing a slot from a long list searched all slots that were added later. So a table at its cap took
-    /// time proportional to the square of the number of slots under one key.
+    /// Removing a slot must not search a long list. Otherwise a table at its cap would take time proportional to the
+    /// square of the number of slots under one key.
     #[test]
     fn eviction_does_not_search_a_long_list() {
         let visited_at = |cap: u32| {

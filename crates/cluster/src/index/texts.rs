@@ -39,7 +39,7 @@ impl TextIndex {
         self.shard.youngest(self.key(digest), first, is_it)
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(crate) fn bytes(&self) -> usize {
         self.shard.bytes()
     }
