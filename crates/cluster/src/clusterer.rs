@@ -533,7 +533,7 @@ impl Clusterer {
         self.canonicals.as_ref()?.get(number)
     }
 
-    /// Restores the canonical page of the cluster of the centroid with this number. The centroid has been
+    /// Restores the canonical page of the cluster of the centroid with this number. The centroid must have been
     /// [restored](Self::restore) before.
     pub fn restore_canonical(&mut self, number: u64, canonical: Canonical) {
         if let Some(canonicals) = &mut self.canonicals {

@@ -1,4 +1,4 @@
-//! A table whose old centroids could not be read once makes no more decisions.
+//! If old centroids could not be read once, the table makes no more decisions, even if they can be read later.
 
 use std::ops::Range;
 use std::sync::Arc;

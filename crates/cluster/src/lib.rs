@@ -32,8 +32,8 @@
 //! The clusterer reads the results through `Unexpired`, which drops centroids that have expired since the look-up,
 //! and those whose cluster has ended.
 //!
-//! Invariants: a decision is a function of the records before it and the settings downstream of the log; a
-//! look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.
+//! Invariants: a decision is a function of the records before it and the settings that apply after the log; no
+//! centroid that a decision needs is missed; memory is bounded by `expiry.centroids_max`.
 
 #[cfg(test)]
 #[path = "../../../tests/common/stub_detector.rs"]

@@ -161,7 +161,7 @@ struct Crawled {
     url: u8,
     text: (u8, u32),
     cluster: usize,
-    /// The page was withdrawn, or its url was crawled again.
+    /// True if the page was withdrawn, or its url was crawled again.
     is_over: bool,
 }
 

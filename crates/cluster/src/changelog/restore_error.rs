@@ -60,7 +60,7 @@ pub enum RestoreError {
          two verdicts; use the old name, or topics of its own (kafka.topics.*)"
     )]
     OtherApp,
-    /// The settings downstream of the log have changed.
+    /// The settings that apply after the log have changed.
     #[error(
         "the settings of clustering have changed: the cluster_hash of the table is {found:016x}, that of \
          this instance {wanted:016x}; restore the old settings, or accept the new ones from log offset {at} \

@@ -45,7 +45,7 @@ pub(super) enum Act {
     /// A new owner restores the table: if true, from the oldest unexpired centroid on, otherwise from all remaining
     /// records.
     Restore(bool),
-    /// The same with other settings, which are accepted.
+    /// A new owner with other expiry settings restores the table from the oldest unexpired centroid on.
     Settings(ExpiryConfig),
 }
 
@@ -109,7 +109,7 @@ fn outcome(decision: &Decision) -> Verdict {
     }
 }
 
-/// Rules by which the longest page is canonical, or the founder.
+/// Returns rules by which the longest page is canonical, or the founder if `longest` is false.
 fn rules(expiry: &ExpiryConfig, longest: bool) -> ClusterRules {
     let prefer = if longest { vec![Preference::Longest] } else { Vec::new() };
     let canonical = CanonicalConfig { prefer, hosts: Vec::new() };

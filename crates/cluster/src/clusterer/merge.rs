@@ -71,8 +71,8 @@ impl Clusterer {
         self.advance(log_time);
     }
 
-    /// Adds the texts of pages that joined a cluster in the saved table, in order. `SeenText::cluster` must be the
-    /// number in this table.
+    /// Adds the texts of pages that joined a cluster in the saved table, in order. Their [`SeenText::cluster`] must
+    /// already be a number of this table.
     ///
     /// # Errors
     /// [`TableFault`].

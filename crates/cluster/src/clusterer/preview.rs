@@ -1,7 +1,7 @@
 //! Previews of decisions: look-ups that change nothing.
 //!
 //! In: a record as it would come next in the log. Out: the decision that [`Clusterer::decide`] would make,
-//! and the nearest centroids. Any number of threads may call it at once, each with its own [`Scratch`].
+//! and the nearest centroids. Any number of threads may make previews at once, each with its own [`Scratch`].
 //!
 //! Invariant: without [`PreviewOptions::max_distance`] the decision is the one that `decide` makes on the same record
 //! in the same state.

@@ -1,7 +1,7 @@
 //! A view of the table for one decision: only centroids that have not expired, and whose cluster has not ended.
 //!
 //! In: the results of a look-up, which may be older than the last decisions. Out: the centroid that a page joins or is
-//! related to. Cost: reads a centroid in full for each result that is examined, nearly always one.
+//! related to. Cost: reads a whole centroid for each result that is examined, nearly always one.
 
 use super::Query;
 use crate::TableFault;

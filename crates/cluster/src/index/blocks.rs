@@ -31,7 +31,7 @@ const KEPT: u32 = 8;
 #[derive(Debug)]
 pub(super) struct BlockShard {
     cut: Cut,
-    /// The shard's segments: those of the first table, then those of the second, and so on.
+    /// The shard's segments of the first table, then those of the second, and so on.
     pieces: Vec<Buckets>,
 }
 
@@ -60,7 +60,7 @@ struct Table {
 struct Place {
     /// The number of the query or fingerprint in its batch.
     number: u32,
-    /// The compared bits, and some bits of the hash.
+    /// The [kept](Table::kept) bits.
     bits: u32,
     table: u32,
     piece: u32,
@@ -171,8 +171,8 @@ fn prefetch(
     black_box(buckets.iter().zip(places).map(prefetch).fold(0, |all, touched| all ^ touched));
 }
 
-/// A look-up. It is a separate type because the compiler does not compile all of a closure for the machine's
-/// own instructions.
+/// A look-up. It is a separate type because the compiler would not use the machine's own instructions in all of
+/// a closure.
 struct Find<'a, 'b> {
     shard: &'a BlockShard,
     queries: &'a Batch,

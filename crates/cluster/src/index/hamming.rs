@@ -13,7 +13,7 @@ use super::{Batch, Hit, Hits, for_each_shard, gather};
 
 /// Number of fingerprints that each insertion moves to the next layout.
 const MOVED_PER_INSERTION: u32 = 16;
-/// A new plan must cost less than this share of the present one.
+/// A new plan must cost less than this share of what the present one costs.
 const WORTH_MOVING: f64 = 0.8;
 /// Sampling interval of the bit statistics: one fingerprint in this many is counted.
 const SAMPLED: u32 = 8;
@@ -243,8 +243,8 @@ impl LinearScan {
     }
 }
 
-/// A look-up. It is a separate type because the compiler does not compile all of a closure for the machine's
-/// own instructions.
+/// A look-up. It is a separate type because the compiler would not use the machine's own instructions in all of
+/// a closure.
 struct FindByScan<'a, 'b> {
     scan: &'a LinearScan,
     queries: &'a Batch,

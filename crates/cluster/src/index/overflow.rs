@@ -2,9 +2,9 @@
 //! page.
 //!
 //! A passage on every page of a site, or pages made to attack the index, put any number of centroids under
-//! one band of the sketch. If the detector has a [second key](leitong_fingerprint::SecondKey), a list of
-//! [`INDEXED_MIN`] slots is indexed by it: by the Hamming distance of 64 bits, in the list's own [`Hamming`]
-//! index.
+//! one band of the sketch. If the detector has a [second key](leitong_fingerprint::SecondKey), a list of at least
+//! [`INDEXED_MIN`] slots has its own [`Hamming`] index, which finds slots by the Hamming distance of their second
+//! keys, of 64 bits.
 //!
 //! The result is exact, for two reasons. By the detector's definition, near fingerprints have second keys at
 //! most `max_distance` bits apart, so no near centroid is lost. And the Hamming index finds all keys within

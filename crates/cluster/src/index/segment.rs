@@ -442,7 +442,7 @@ mod tests {
         }
     }
 
-    /// The slots that a naive index holds under all hashes that this segment does not distinguish from
+    /// Returns the slots that a naive index holds under all hashes that this segment does not distinguish from
     /// `hash`.
     fn naive(segment: &Segment, held: &BTreeMap<u32, VecDeque<u32>>, hash: u32) -> Vec<u32> {
         let value = segment.layout.value(hash);

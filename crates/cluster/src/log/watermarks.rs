@@ -34,8 +34,8 @@ pub struct Origin {
     pub offset: u64,
     /// The epoch setting. An operator raises it to have all pages processed again.
     pub epoch: u32,
-    /// The offset of this source partition that the same session last sent to the same log partition. `None`
-    /// for the first one.
+    /// The offset of this source partition that the same session last sent to the same log partition. `None` if
+    /// this is the session's first one.
     pub previous_offset: Option<u64>,
     /// The Kafka timestamp of the page message, in milliseconds.
     pub timestamp_ms: Option<i64>,
