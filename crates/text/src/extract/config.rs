@@ -71,7 +71,7 @@ pub enum ExtractError {
         /// Its length in bytes.
         bytes: usize,
     },
-    /// The page costs more than is left of its work.
+    /// The page costs more work than is left for it.
     #[error(transparent)]
     TooMuchWork(#[from] TooMuchWork),
 }

@@ -7,10 +7,10 @@
 //!                 blocks)   ├→ credits: publisher, authors, date, …
 //!                           └→ markdown
 //! ```
-//! A *node* is a block element such as `<div>` or `<p>`. A *block* is a run of text that no block element interrupts: it
-//! is kept or dropped as a whole. A *segment* is a piece of the source between two tags within a block. `parse` turns the
-//! page into a tree of these, `main_text` chooses the blocks that are main text, and the others read both. Each uses only
-//! those before it.
+//! A *node* is a block element such as `<div>` or `<p>`. A *block* is a run of text that no block element interrupts:
+//! it is kept or dropped as a whole. A *segment* is a piece of the source between two tags within a block. `parse`
+//! turns the page into a tree of these, `main_text` chooses the blocks that are main text, and the others read both.
+//! Each uses only those before it.
 //!
 //! In: a decoded page. Out: title, kind of page, whether it is a wall, and the paragraphs of its main text in order,
 //! each with its kind and place; or an [`ExtractError`] if the page exceeds the limits of [`ExtractConfig`].
@@ -81,10 +81,10 @@ impl Extractor {
         self.extract_within(html, Syntax::default(), &mut Work::unbounded())
     }
 
-    /// Does the same for a page of this syntax, but stops when it would cost more than is left of `work`.
+    /// Returns the main text of `html`, like [`extract`](Self::extract), for a page of the given syntax.
     ///
     /// # Errors
-    /// Returns an [`ExtractError`] if the page exceeds the limits.
+    /// Returns an [`ExtractError`] if the page exceeds the limits, or costs more than is left of `work`.
     pub fn extract_within(
         &mut self,
         html: &str,
@@ -98,6 +98,7 @@ impl Extractor {
         self.is_from_data = !in_data.is_empty();
         if self.is_from_data {
             document.paragraphs = in_data;
+            // `classify` cannot tell the kind, because it examines the markup, which has next to no text.
             document.kind = PageKind::Article;
         } else {
             document.paragraphs = page.paragraphs();
@@ -113,9 +114,9 @@ impl Extractor {
         self.chooser.main_text(html).blocks()
     }
 
-    /// Returns the main text as Markdown. `html` is the last page that was extracted, by an extractor
-    /// [for Markdown](Self::for_markdown); `url` is the page's. None if the text came from the page's data, without
-    /// markup: then [`Document::markdown`] is all there is.
+    /// Returns the main text of `html` as Markdown. `html` must be the last extracted page, and `url` is its address.
+    /// `None` if this extractor is not [for Markdown](Self::for_markdown), or if the text came from the page's data,
+    /// which has no markup; [`Document::markdown`] writes such a text.
     #[must_use]
     pub fn markdown(&self, html: &str, url: &str) -> Option<String> {
         if self.is_from_data || !self.chooser.records() {
@@ -132,11 +133,11 @@ impl Extractor {
         credits::from_page(&self.chooser.main_text(html), document, known)
     }
 
-    /// Returns what the page has in common with the other pages of an article that is spread over several; `None` if it
-    /// is not one of these. `html` and `document` must be those of the last extracted page. Few pages link to numbered
-    /// pages of their own, so the text is examined last.
+    /// Returns a text that identifies the article of which this page is a part, if the article is spread over several
+    /// pages, and `None` for other pages. `html` and `document` must be those of the last extracted page.
     #[must_use]
     pub fn paged_article(&self, html: &str, url: &str, document: &Document) -> Option<String> {
+        // The text is examined last, because few pages link to numbered pages.
         let article = paged::article(html, url, document)?;
         // Without the current time: a fingerprint depends on the page alone.
         let is_dated = || self.credits(html, document, Known { url, latest: None }).published_at.is_some();
@@ -153,8 +154,8 @@ impl Extractor {
     }
 }
 
-/// Builds the tables that are otherwise built on first use. A process that is forked in the middle of that would wait
-/// for them forever.
+/// Builds the tables that are otherwise built on first use. If a process is forked while another of its threads builds
+/// a table, the child waits for that table forever.
 pub fn build_tables() {
     parse::entities::build_table();
     main_text::build_tables();

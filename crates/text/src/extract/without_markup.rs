@@ -1,4 +1,4 @@
-//! Texts that came without markup: what a [`Document`] of lines says about itself, and its Markdown.
+//! Creates documents of texts that came without markup, and returns their credits and Markdown.
 //!
 //! In: a title and a text of lines, or a document of these. Out: the document, its credits, its Markdown. Pages with
 //! markup are read by [`Extractor`]. Cost: linear in the text.
@@ -32,8 +32,8 @@ impl Document {
         credits::from_text(self, known)
     }
 
-    /// Returns the paragraphs as Markdown, for a text that came without markup. [`Extractor::markdown`] knows
-    /// more of a page.
+    /// Returns the paragraphs as Markdown, for a text that came without markup. For a page,
+    /// [`Extractor::markdown`] also writes links, emphasis, lists, tables and images.
     ///
     /// [`Extractor::markdown`]: crate::extract::Extractor::markdown
     #[must_use]

@@ -12,33 +12,35 @@ use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Tree, block_flag};
 
-/// Minimum share of the text around a gap that is chosen, in thousandths. From 700 on, figures of the labelled pages
-/// that had no part in learning are the same; below 700, layout tables are taken for text.
+/// Minimum share of the text around a gap that must be chosen, in thousandths. On labelled pages that were not learned
+/// from, all values from 700 give the same result; below 700, layout tables are taken for text.
 const CHOSEN_MIN: u64 = 800;
 
-/// The same for terms and definitions, which occur in little else than references and glossaries.
+/// Like [`CHOSEN_MIN`], for terms and definitions, which occur in little else than references and glossaries.
 const CHOSEN_MIN_DEFINITIONS: u64 = 400;
 
-/// Minimum number of chosen blocks of a page with gaps.
+/// Minimum number of chosen blocks of a page whose gaps are filled.
 const BLOCKS_MIN: usize = 3;
 
-/// Number of nodes above a block that are examined.
+/// Maximum number of nodes above a block that are examined.
 const LEVELS_MAX: usize = 64;
 
-/// Number of nodes from a block up to the one that tells its kind.
+/// Maximum number of nodes, from a block upwards, that are searched for the element that tells its kind (`<dt>`,
+/// `<dd>`, `<td>`, `<th>`).
 const KIND_LEVELS: usize = 5;
 
-/// Number of blocks between a page's title and its text, bytes of lines there that are not code, and levels from a
-/// title's text up to its element.
+/// Maximum number of blocks before the first chosen one that are searched for declarations and the page's title.
 const DECLARATION_BLOCKS_MAX: usize = 12;
+/// Maximum length in bytes of a block there that is not code.
 const SHORT_BYTES_MAX: u32 = 80;
+/// Maximum number of nodes, from a title's block upwards, that are searched for its `<h1>`.
 const HEADING_LEVELS: usize = 3;
 
 /// Hints that a block is not part of the text around it.
 const OTHER: Hints =
     (hints::BOILERPLATE | hints::HIDDEN) & !(hints::WIDGET | hints::CAPTION | hints::TITLE | hints::LIST);
 
-/// The blocks of a page that are being filled in.
+/// A page whose gaps are being filled.
 struct Gaps<'a> {
     tree: &'a Tree,
     features: &'a Features,
@@ -70,7 +72,7 @@ pub(super) fn fill(tree: &Tree, features: &Features, probabilities: &[u16], chos
 }
 
 /// Returns the code between the page's title and the first chosen block, in order: the declaration of what a page of
-/// API documentation describes. Nothing but short lines may be between them.
+/// API documentation describes. Apart from code, only short lines may be between the two.
 fn declarations(tree: &Tree, features: &Features, probabilities: &[u16], chosen: &[u32]) -> Vec<u32> {
     let mut found = Vec::new();
     let Some(first) = chosen.first() else { return found };
@@ -142,8 +144,9 @@ impl Gaps<'_> {
         }
     }
 
-    /// Returns the chosen share of the text, in thousandths, within the smallest node that holds both blocks, from its
-    /// first chosen block to its last.
+    /// Returns the chosen share of the text, in thousandths, between the first and the last chosen block of the
+    /// smallest node that holds the blocks `before` and `after`. `None` if that node is more than [`LEVELS_MAX`] levels
+    /// up.
     fn chosen_share(&self, before: usize, after: usize) -> Option<u64> {
         let holds_both = |node: &u32| self.tree.nodes[*node as usize].end_block as usize > after;
         let node = self.tree.ancestors(self.tree.blocks[before].node).take(LEVELS_MAX).find(holds_both)?;
@@ -157,7 +160,7 @@ impl Gaps<'_> {
     /// Returns the kind of a block in the gap after the block `before`; `None` if it is of a kind that fills no gaps.
     fn kind(&self, block: &Block, before: usize) -> Option<Kind> {
         if block.features & block_flag::PREFORMATTED != 0 {
-            // A number alone is that of a line.
+            // Code of digits alone is a line number.
             return (block.counts.bytes > u32::from(block.counts.digits)).then_some(Kind::Other);
         }
         if is_heading(self.tree, block) {

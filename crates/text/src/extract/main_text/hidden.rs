@@ -19,28 +19,29 @@ use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Hidden, Tree};
 
-/// Bytes from which a block with few links is prose; the same as for the features of blocks.
+/// Minimum length in bytes of prose, the same as in the features of blocks.
 const PROSE_BYTES: u32 = 80;
 
-/// Bytes of prose per comma or full stop. English has one in 50 to 100 bytes, Chinese one in 40.
+/// Maximum bytes of prose per comma or full stop. English has one in 50 to 100 bytes, Chinese one in 40.
 const BYTES_PER_MARK_MAX: u32 = 400;
 
-/// Number of short blocks, such as headings and button labels, allowed between an element and chosen text.
+/// Maximum number of blocks from an element to chosen text. Those in between are short, such as headings and button
+/// labels.
 const SHORT_BLOCKS_MAX: usize = 30;
 
-/// Number of levels from chosen text up to a node that holds the hidden element as well.
+/// Maximum number of levels from chosen text up to a node that holds the hidden element as well.
 const LEVELS_MAX: usize = 3;
 
-/// Bytes of prose, and share of the page's prose (as a divisor), from which an element within the text belongs to it
-/// although its class name suggests a dialog. Articles in a `paywall` and panels called `dropdown-content` are longer;
-/// what pops up over an article is shorter.
+/// Minimum bytes of prose in an element within the text that belongs to it although its class name suggests a dialog.
+/// Articles in a `paywall` and panels called `dropdown-content` are longer; what pops up over an article is shorter.
 const NAMED_BYTES_MIN: u32 = 400;
+/// Minimum share of the page's prose in such an element, as a divisor.
 const NAMED_PART: u64 = 4;
 
-/// Blocks of prose from which hidden dialogs may be the text of a page without other text.
+/// Minimum number of blocks of prose in hidden dialogs that may be the text of a page without other text.
 const DIALOG_BLOCKS_MIN: usize = 3;
 
-/// Bytes of a hidden element's source that are searched for words of consent.
+/// Maximum bytes of a hidden element's source that are searched for words of consent.
 const CONSENT_BYTES: u32 = 2_000;
 
 /// Names of elements that are hidden because they are not part of the text.
@@ -88,8 +89,8 @@ pub(super) fn parts_of_text(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32>
     found
 }
 
-/// Returns the names of an element that speak against it. A name of consent counts only if the words confirm it:
-/// `cmp-` begins every class of Adobe Experience Manager.
+/// Returns the hints in an element's names that it is not part of the text. For elements other than dialogs, a name of
+/// consent counts only if the words confirm it: `cmp-` begins every class of Adobe Experience Manager.
 fn names_against(html: &str, hidden: &Hidden) -> Hints {
     match hidden.hints & OUT {
         names if names & hints::CONSENT != 0 && !hidden.is_dialog && !asks_for_consent(html, hidden) => {
@@ -169,8 +170,8 @@ pub(super) fn visible_prose(tree: &Tree) -> u64 {
     shown.map(|block| u64::from(block.counts.bytes)).sum()
 }
 
-/// Returns the bytes of prose of a page whose hidden elements are read. Prose in dialogs counts only if there are several
-/// blocks of it, and none of them asks for consent.
+/// Returns the bytes of prose of a page whose hidden elements are read. Prose in dialogs counts only if there are
+/// several blocks of it, and none of them asks for consent.
 pub(super) fn opened_prose(html: &str, tree: &Tree) -> u64 {
     let is_in_dialog = in_dialogs(tree);
     let within = tree.blocks.iter().filter(|block| is_prose(block) && is_in_dialog[block.node as usize]);
@@ -218,8 +219,9 @@ fn is_next_to_text(tree: &Tree, last: &[u32], chosen: &[u32], hidden: &Hidden) -
     near(&mut (0..at).rev()) || near(&mut (at..tree.blocks.len()))
 }
 
-/// Returns true if the innermost node that holds both is close to the block and is not the whole page. `last` is the
-/// result of [`last_descendants`].
+/// Returns true if the innermost node that holds both the block and the hidden element is at most [`LEVELS_MAX`] levels
+/// above the block's node. It may be the whole page only if it is that node or its parent. `last` is the result of
+/// [`last_descendants`].
 fn are_together(tree: &Tree, last: &[u32], block: &Block, hidden: &Hidden) -> bool {
     for (level, node) in tree.ancestors(block.node).take(LEVELS_MAX + 1).enumerate() {
         if (node..=last[node as usize]).contains(&hidden.parent) {

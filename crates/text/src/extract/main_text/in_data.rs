@@ -18,13 +18,13 @@ use crate::extract::parse::tag::{Tag, flag};
 use crate::extract::parse::text::single_spaced;
 use crate::extract::parse::tree::{Tree, declared};
 
-/// Bytes from which a string in the data is a text.
+/// Minimum length in bytes of a string in the data that counts as a text.
 const TEXT_BYTES_MIN: usize = 100;
 
-/// Share of the page's description, in thousandths, that a string of the state must contain.
+/// Minimum share of the page's description, in thousandths, that a string of the state must contain.
 const DESCRIBED_SHARE_MIN: i16 = 250;
 
-/// The name of the text of each post of a thread in Discourse.
+/// The name of the field that holds a post's text in threads of Discourse.
 const POST: &str = "cooked";
 
 /// Returns the text in the data of `html`.
@@ -57,7 +57,7 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     if state.len() < TEXT_BYTES_MIN || descriptions().next().is_none() {
         return Vec::new();
     }
-    // The state is the value of an attribute.
+    // A state without quotation marks is the value of an attribute, in which they are character references.
     let mut decoded = String::new();
     if !state.contains('"') {
         entities::decode_into(state, &mut decoded);
@@ -65,7 +65,7 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     from_state(if decoded.is_empty() { state } else { &decoded }, descriptions())
 }
 
-/// Returns the text in `state` that `descriptions` describe.
+/// Returns the longest text in `state` that contains enough of `descriptions`, with all other posts if it is a post.
 fn from_state<'a>(state: &str, descriptions: impl Iterator<Item = &'a [u8]>) -> Vec<Paragraph> {
     let inner: Vec<String> = Strings::parse(state)
         .filter(|(_, value)| value.len() >= TEXT_BYTES_MIN && value.starts_with(['{', '[']))
@@ -87,8 +87,8 @@ fn from_state<'a>(state: &str, descriptions: impl Iterator<Item = &'a [u8]>) -> 
     }
 }
 
-/// The strings of JSON, each with the name before it, both with their escapes. In other text it finds whatever looks
-/// like a string.
+/// An iterator over the strings of JSON that are values, each with the last name before it. Both keep their escapes.
+/// In text that is not JSON, it finds whatever looks like a string.
 struct Strings<'a> {
     rest: &'a str,
     name: &'a str,

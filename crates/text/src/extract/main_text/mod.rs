@@ -5,9 +5,9 @@
 //!          ↑                                          │
 //!          └──────── hidden parts of the text ────────┘      in_data (text that only a script shows)
 //! ```
-//! Each block gets features (length, share of links, names of the elements around it, …), and from these the probability
-//! that it is main text. Hidden parts that belong to the chosen text are parsed as if they were visible, and the blocks
-//! are chosen again. Each step is the module of its name.
+//! Each block gets features (length, share of links, names of the elements around it, …), and from these the
+//! probability that it is main text. Hidden parts that belong to the chosen text are parsed as if they were visible,
+//! and the blocks are chosen again. Each step is the module of its name.
 //!
 //! In: a decoded page and its syntax. Out: a [`MainText`], from which title and paragraphs are written, and from which
 //! `markdown`, `page_kind` and `credits` read on; or an [`ExtractError`] if the page exceeds the limits of
@@ -35,23 +35,27 @@ use leitong_base::work::{TooMuchWork, Work};
 use phrases::Phrases;
 use select::Selection;
 
-/// Steps of [work](leitong_base::work) for a byte each time the page is parsed, and for a block each time the blocks
-/// are scored.
+/// Steps of [work](leitong_base::work) per byte, each time the page is parsed.
 const BYTE_STEPS: u64 = 10;
+/// Steps of work per block, each time the blocks are scored.
 const BLOCK_STEPS: u64 = 2500;
 
-/// Bytes of prose from which a page is extracted again if next to nothing was kept, and the share of its prose (as a
-/// divisor) below which that is so. On either half of the labelled pages, a tenth to three tenths give the same result:
-/// two forums are saved, and no page gets worse.
+/// Minimum bytes of prose on a page whose blocks are chosen again if next to nothing was kept. Also the minimum bytes
+/// of text in the page of an `<iframe srcdoc>` that is used instead.
 const PROSE_MIN: u32 = 400;
+/// Minimum share of a page's prose that must be kept, as a divisor; below it, the blocks are chosen again. On either
+/// half of the labelled pages, a tenth to three tenths give the same result: the texts of two forum pages are kept
+/// that were lost without this rule, and no page gets worse.
 const KEPT_PART_MIN: u32 = 10;
 
-/// Minimum number of chosen terms and definitions of a reference, and their minimum part of its chosen blocks (as a
-/// divisor). Both halves of the API documentation had a part in the choice (ADR 38): from twelve on, one of them falls.
+/// Minimum number of terms and definitions among the chosen blocks of a reference, such as API documentation. The value
+/// was chosen on both halves of the labelled API documentation (ADR 38): with twelve or more, the result on one half
+/// gets worse.
 const DEFINITIONS_MIN: usize = 8;
+/// Minimum share of terms and definitions in the chosen blocks of a reference, as a divisor.
 const DEFINITIONS_PART_MIN: usize = 8;
 
-/// Levels of hidden elements within one another that are opened.
+/// Maximum number of levels of nested hidden elements that are opened.
 const HIDDEN_LEVELS_MAX: usize = 4;
 
 /// A parsed page with its chosen blocks.
@@ -129,8 +133,8 @@ impl Chooser {
         self.selection.is_nearly_empty(&self.tree)
     }
 
-    /// Returns the text of `html` that is in linked data, in a script's state or in a page within the page, if next to
-    /// nothing else was chosen; otherwise nothing.
+    /// Returns the text of `html` that is in linked data, in a script's state or in an `<iframe srcdoc>`, if next to
+    /// nothing was chosen from its markup; otherwise nothing.
     pub(super) fn text_in_data(&self, html: &str, work: &mut Work) -> Result<Vec<Paragraph>, ExtractError> {
         if !self.is_nearly_empty() {
             return Ok(Vec::new());
@@ -149,9 +153,9 @@ impl Chooser {
     }
 
     /// Parses `html` and chooses among its blocks. Also reads hidden parts that belong to the text, or all hidden parts
-    /// if only they have text. If next to nothing is kept of a page with much prose, or the page is a reference, chooses
-    /// again without the evidence of names: a reference names its parts `member`, `details` and `summary`. At last, fills
-    /// gaps in the chosen text.
+    /// if only they have text. If next to nothing is kept of a page with much prose, or the page is a reference,
+    /// chooses again without the evidence of names, because a reference names its parts `member`, `details` and
+    /// `summary`. Finally fills gaps in the chosen text.
     pub(super) fn choose(&mut self, html: &str, syntax: Syntax, work: &mut Work) -> Result<(), ExtractError> {
         self.syntax = syntax;
         self.choose_likely(html, work)?;
@@ -229,9 +233,10 @@ impl Chooser {
         scan::scan(html.as_bytes(), &mut builder)
     }
 
-    /// Parses again with hidden nodes, `<noscript>`, `<template>` and the like, if that gives clearly more text, or clearly more
-    /// prose than a page with menus shows. This is for pages that a script shows or builds, such as threads of Discourse.
-    /// Otherwise restores the tree from which blocks were chosen, with the hidden parts that begin at `shown`.
+    /// Parses the page again with hidden nodes, `<noscript>`, `<template>` and the like. Returns true and keeps the new
+    /// tree if it has more than four times as much text or prose. This is for pages that a script shows or builds, such
+    /// as threads of Discourse; prose counts because their menus may be longer than the text. Otherwise restores the
+    /// tree from which blocks were chosen, with the hidden parts that begin at `shown`, and returns false.
     fn parse_hidden(&mut self, html: &str, shown: &[u32], work: &mut Work) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
         let prose = hidden::visible_prose(&self.tree).max(self.selection.bytes(&self.tree).into());
@@ -259,8 +264,8 @@ mod tests {
         "A decision is expected before the spring tide, when engineers want to measure the silt below the cannery.",
     ];
 
-    /// Pages whose text is only in such elements gave no text: their menus are longer than the text, so it was not
-    /// looked for.
+    /// Pages whose text is only in elements like these gave no text, because it was not searched for if the menus were
+    /// longer.
     #[test]
     fn a_text_that_only_a_script_shows_is_found_next_to_menus() {
         let article = SENTENCES.map(|text| format!("<p>{text}</p>")).concat();
@@ -292,8 +297,8 @@ mod tests {
     }
 
     /// In one theme of API documentation signatures and summaries were lost, because classes such as `details`, `info`
-    /// and `member` speak of other things elsewhere. The same page in an older theme was then no copy. Without the
-    /// rule, three of the six descriptions of parameters are kept here.
+    /// and `member` mean other things elsewhere. The same page in an older theme was then not recognised as a copy.
+    /// Without the rule, three of the six descriptions of parameters are kept here.
     #[test]
     fn names_around_a_reference_do_not_drop_its_members() {
         let member = |tide: &str| {

@@ -1,7 +1,7 @@
 //! Selects the blocks that are main text.
 //!
-//! In: the tree. Out: the chosen blocks in order. Blocks are scored twice ([`crate::extract::main_text::score`]). Then the
-//! probability limit is set for each page to the value with the highest expected F1 of the chosen text: with
+//! In: the tree. Out: the chosen blocks in order. Blocks are scored twice ([`crate::extract::main_text::score`]). Then
+//! the probability limit is set for each page to the value with the highest expected F1 of the chosen text: with
 //! probability p and length L of each block, the maximum of 2·Σ(chosen p·L) ÷ (Σ(chosen L) + Σ(all p·L)). A page with
 //! little certain text thus gets a lower limit than one with a clear text. Cost: linear in the blocks.
 
@@ -13,23 +13,25 @@ use crate::extract::main_text::gaps;
 use crate::extract::main_text::score::{Weights, Writing, score};
 use crate::extract::parse::tree::{Block, Tree};
 
-/// Minimum probability of a chosen block. Without it, blocks would be chosen even on a page without any text.
+/// Minimum probability of a chosen block, in thousandths. Without it, blocks would be chosen even on a page without any
+/// text.
 pub(super) const PROBABILITY_MIN: u16 = 60;
 
-/// Minimum probability of a chosen block if a block with the page's own description is probable. The page then has a
-/// text, and doubtful blocks, such as the teasers below a short text, are wrong.
+/// Minimum probability of a chosen block, in thousandths, on a page where a block with the page's own description is
+/// probably main text. Such a page has a text, so doubtful blocks, such as teasers below a short text, are not part of
+/// it.
 const PROBABILITY_MIN_DESCRIBED: u16 = 450;
 
-/// Minimum probability of such a block.
+/// Minimum probability, in thousandths, at which a block with the page's own description is probably main text.
 const DESCRIBED_PROBABILITY_MIN: u16 = 550;
 
-/// Bytes of text without comments from which comments can be left out.
+/// Minimum bytes of text outside of comments on a page whose comments may be left out.
 const OTHER_TEXT_MIN: u64 = 200;
 
-/// Bytes of chosen text that count as next to nothing.
+/// Bytes of chosen text below which a page has next to nothing.
 const NEARLY_EMPTY: u32 = 200;
 
-/// The chosen blocks. Kept from page to page to avoid allocations.
+/// The chosen blocks of a page, with the buffers used to choose them. Kept from page to page to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     chosen: Vec<u32>,
@@ -117,8 +119,9 @@ impl Selection {
     }
 }
 
-/// Makes comments improbable if there is other text, and returns true if it did. Comments with a mean probability of at
-/// least `probability_min` are kept: like the posts of a forum, they are the purpose of the page.
+/// Sets the probabilities of comments to zero if there is enough other text, and returns true if it did. Comments with
+/// a mean probability of at least `probability_min` are kept: like the posts of a forum, they are the purpose of the
+/// page.
 fn drop_comments(
     tree: &Tree,
     features: &Features,

@@ -1,14 +1,14 @@
 //! Finds the page's title, without the site's name.
 //!
-//! In: the page and its tree. Out: the longest main heading that `<title>` contains, else the title for social
-//! networks, else `<title>` without the part after its last separator. Cost: the title's length for each of the first
-//! few first-level headings.
+//! In: the page and its tree. Out: the longest heading of the first two levels that `<title>` contains, else the title
+//! for social networks, else `<title>` without the part after its last separator. A page without `<title>` has its
+//! first such heading as title. Cost: the title's length for each of the first few of these headings.
 
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::text;
 use crate::extract::parse::tree::Tree;
 
-/// Number of headings that are compared with the title.
+/// Maximum number of headings that are compared with the title.
 const HEADINGS_MAX: usize = 8;
 
 /// Separators that sites put between the page's title and their name.
@@ -45,7 +45,7 @@ pub(super) fn find(html: &str, tree: &Tree) -> Option<String> {
         .or(first_heading)
 }
 
-/// Returns `title` up to its last separator, if more than half of it is left.
+/// Returns `title` up to its last separator if at least half of it is left, and otherwise all of it.
 fn without_site(title: &str) -> &str {
     let cut = SEPARATORS.iter().filter_map(|separator| title.rfind(separator)).max();
     match cut {

@@ -8,11 +8,11 @@ use crate::extract::parse::tag::Tag;
 use crate::extract::parse::text;
 use crate::extract::parse::tree::{Block, Tree, block_flag};
 
-/// Number of nodes above a block that are examined for its kind. Deeper lists and quotes are rare, and the walk must
-/// end.
+/// Maximum number of nodes above a block that are examined for its kind. Deeper lists and quotes are rare, and the walk
+/// must end.
 const ANCESTORS_MAX: usize = 12;
 
-/// Writes the blocks `chosen`.
+/// Returns the blocks `chosen` as paragraphs.
 pub(super) fn paragraphs(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<Paragraph> {
     let mut paragraphs: Vec<Paragraph> = Vec::with_capacity(chosen.len());
     let mut headings: [Option<u32>; 6] = [None; 6];

@@ -291,8 +291,8 @@ fn are_buttons(html: &[u8]) -> bool {
         && labels > 1
 }
 
-/// Returns true if the markup shows only numbers that go up by one: the lines of a program next to it, in a column of
-/// their own. With `is_in_row_of_code`, one number is enough.
+/// Returns true if the markup shows only numbers that go up by one: the line numbers of a program next to it, in a
+/// column of their own. With `is_in_row_of_code`, one number is enough.
 fn are_line_numbers(html: &[u8], is_in_row_of_code: bool) -> bool {
     let (mut in_tag, mut number, mut last, mut count) = (false, None::<u64>, None::<u64>, 0);
     for byte in html.iter().chain(b" ") {
@@ -368,7 +368,7 @@ mod tests {
         }
     }
 
-    /// The numbers of a program's lines were text in themes that write them into a column of their own.
+    /// Line numbers were taken for text in themes that write them into a column of their own.
     #[test]
     fn numbers_that_go_up_by_one_are_those_of_lines() {
         for numbers in ["1\n2\n3", "<span id=l9>9</span><br><span>10</span><br>", "  99\n 100 "] {

@@ -2,8 +2,9 @@
 //!
 //! In: the tree, sums over blocks. Out: for each block whether it is within such a node. Cost: linear in nodes and
 //! blocks. Source of the scores: Arc90's Readability as in Mozilla's readability.js (`_grabArticle`). Each paragraph
-//! gives 1 + its commas + up to 3 for its length to the node above it, half of that to the next, a third of the half to
-//! further ones; names add or subtract 25; the result is reduced by the share of links.
+//! gives 1 + its commas + up to 3 points for its length to the node above it, half of these points to the next node,
+//! and the points divided by 3·n to the n-th node after the first; names add or subtract 25; the result is reduced by
+//! the share of links.
 
 use crate::extract::main_text::features::columns::Feature;
 use crate::extract::main_text::features::{Features, Sums, clamp, share};
@@ -11,7 +12,7 @@ use crate::extract::parse::hints;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Tree;
 
-/// Bytes of a paragraph that gives points.
+/// Minimum bytes of a paragraph that gives points.
 const SCORED_BYTES_MIN: u32 = 25;
 
 /// Number of nodes above a paragraph that get points from it.
@@ -20,7 +21,7 @@ const SCORED_ABOVE: usize = 5;
 /// Hundredths of points that good names add and bad names subtract.
 const NAME_POINTS: i64 = 2500;
 
-/// Thousandths of the page's text that a node named as the main text must hold.
+/// Minimum share of the page's text, in thousandths, in a node that is named as the main text.
 const NAMED_SHARE_MIN: i16 = 80;
 
 /// The candidates of one page. Kept from page to page to avoid allocations.
@@ -136,7 +137,8 @@ fn is_named(names: hints::Hints) -> bool {
 }
 
 impl Features {
-    /// Sets the features of candidates, of the described text, and of the path from a block to both.
+    /// Sets the features of candidates and of the described text, and those of the path from a block to the described
+    /// text and to the title.
     pub(in crate::extract) fn near_candidates(&mut self, tree: &Tree, at: usize, title: Option<usize>) {
         let all = self.sums[tree.blocks.len()];
         let text = |(first, end): (u32, u32)| {
@@ -147,7 +149,8 @@ impl Features {
         let points = tree.ancestors(node).take(3).map(|node| self.candidates.points[node as usize]).max();
         let (article, article_blocks) = self.candidates.article(tree, node);
         let anchor = self.described.anchor;
-        // Number of steps up to the node that holds both, and that node's share of the page's text.
+        // Returns the number of steps from this block up to the node that holds it and the block `place`, and that
+        // node's share of the page's text.
         let way = |place: Option<usize>| {
             let Some(place) = place else { return (-1, 0) };
             let mut ancestor_ranges = self.ancestor_ranges[at].iter().enumerate();

@@ -30,7 +30,8 @@ const FIRST_BLOCKS: usize = 5;
 /// Maximum bytes of a banner per byte of prose outside of it.
 const BANNER_PARTS_MAX: u64 = 8;
 
-/// Minimum number of sections with other names next to one that is named after consent.
+/// Minimum number of similar elements with other names next to an element named after consent that make it a section of
+/// a text.
 const SECTIONS_MIN: usize = 2;
 
 /// Names of parts whose prose is not the page's text.
@@ -65,7 +66,7 @@ pub(in crate::extract) struct Consent {
 mod place {
     /// A dialog.
     pub(super) const DIALOG: u8 = 1;
-    /// Named after consent.
+    /// An element named after consent.
     pub(super) const NAMED: u8 = 2;
     /// `<main>` or `<article>`.
     pub(super) const CONTENT: u8 = 4;
@@ -73,7 +74,7 @@ mod place {
     pub(super) const OTHER: u8 = 8;
 }
 
-/// A dialog, or an element named after consent, that is not within another one.
+/// A dialog, or an element named after consent, that is not within another one of its kind.
 struct Candidate {
     node: u32,
     is_dialog: bool,
@@ -158,7 +159,7 @@ impl Consent {
     /// Sets the places of each node, and returns the outermost dialogs and elements named after consent.
     fn candidates(&mut self, tree: &Tree, title: Option<usize>) -> Vec<Candidate> {
         let mut found: Vec<Candidate> = Vec::new();
-        // The last candidate of each kind; the nodes within it follow it.
+        // The index in `found` of the last candidate of each kind. The nodes within a candidate follow it.
         let mut open = [None; 2];
         let content = hints::CONTENT | hints::MAIN | hints::ARTICLE | hints::POST;
         for (at, node) in tree.nodes.iter().enumerate() {
@@ -198,7 +199,8 @@ impl Consent {
         tree.nodes[at].hints & hints::CONSENT != 0 && self.sections.binary_search(&(at as u32)).is_err()
     }
 
-    /// Returns a function that returns true for blocks in such a dialog. It must be called in the order of blocks.
+    /// Returns a function that returns true for blocks in dialogs and banners outside of the page's text. It must be
+    /// called in the order of blocks.
     pub(super) fn in_dialogs<'a>(&'a self, tree: &'a Tree) -> impl FnMut(usize) -> bool + use<'a> {
         let mut dialogs = self.dialogs.iter().map(|node| &tree.nodes[*node as usize]).peekable();
         move |block| {
@@ -218,8 +220,8 @@ impl Consent {
     }
 }
 
-/// Returns the nodes named after consent that are sections of a text, in order: terms and headings, which are named after
-/// what they say, and elements that begin with a heading, next to others of the same kind with other names.
+/// Returns the nodes named after consent that are sections of a text, in order: terms and headings, which are named
+/// after what they say, and elements that begin with a heading, next to others of the same kind with other names.
 fn sections(tree: &Tree) -> Vec<u32> {
     if !tree.nodes.iter().any(|node| node.hints & hints::CONSENT != 0) {
         return Vec::new();

@@ -10,7 +10,7 @@ use crate::extract::parse::tree::Tree;
 /// Number of columns added.
 pub(in crate::extract) const WIDTH: usize = 24;
 
-/// Maximum weight of a block in a mean.
+/// Maximum weight of a block in a mean, in bytes.
 const BYTES_MAX: u32 = 1500;
 
 /// Buffers, kept from page to page to avoid allocations.

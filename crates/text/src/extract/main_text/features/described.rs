@@ -13,10 +13,10 @@ const WINDOW: usize = 15;
 /// Number of bits in a set of windows. With the longest text that is read, one in 16 is set.
 const BITS: usize = 1 << 17;
 
-/// Bytes of letters read of a description.
+/// Maximum bytes of letters that are read of a description or of an article's text in linked data.
 const TEXT_BYTES: usize = 8192;
 
-/// Bytes of source read of a block.
+/// Maximum bytes of source that are read of a block.
 const BLOCK_BYTES: usize = 400;
 
 /// The windows of one text.
@@ -67,12 +67,13 @@ pub(in crate::extract) struct Described {
     /// For each block, in thousandths: its windows that are in the description, the description's windows that are in
     /// the block, and its windows that are in the body.
     pub(in crate::extract) shares: Vec<[i16; 3]>,
-    /// The block that holds most of the description, and its share.
+    /// The block that holds most of the description, if it holds more than [`ANCHOR_SHARE_MIN`].
     pub(in crate::extract) anchor: Option<usize>,
+    /// The share of the description in that block, in thousandths; 0 without such a block.
     pub(in crate::extract) anchor_share: i16,
 }
 
-/// Minimum share of the description, in thousandths, that a block must hold to count as its place.
+/// Share of the description, in thousandths, above which a block counts as its place.
 const ANCHOR_SHARE_MIN: i16 = 250;
 
 impl Described {
@@ -115,7 +116,7 @@ impl Described {
                 let (all, found) = self.body.found_in(&self.letters);
                 shares[2] = crate::extract::main_text::features::share(found, all);
             }
-            // The first of equals, because teasers of the same story come later.
+            // Of equal blocks the first counts, because teasers of the same story come later.
             if shares[1] > self.anchor_share {
                 (self.anchor, self.anchor_share) = (Some(at), shares[1]);
             }

@@ -6,7 +6,7 @@
 
 use leitong_base::hashed::Seed;
 
-/// Numbers keys in the order of their first appearance: open addressing, kept from page to page.
+/// Numbers keys in the order of their first appearance, in a table with open addressing. Kept from page to page.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Groups {
     slots: Vec<(u64, u32)>,
@@ -15,7 +15,7 @@ pub(in crate::extract) struct Groups {
 }
 
 impl Groups {
-    /// Makes room for `keys` keys.
+    /// Removes all keys and makes room for `keys` new ones.
     pub(in crate::extract) fn clear(&mut self, keys: usize) {
         self.count = 0;
         self.slots.clear();
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn keys_that_were_chosen_to_collide_are_found_quickly() {
-        // Multiples of 2^32 by the inverse of the factor that once determined a key's slot.
+        // The inverse of the factor by which a key's slot was once computed. Multiples of it collided.
         let mut inverse = 1_u64;
         for _ in 0..6 {
             inverse = inverse.wrapping_mul(2_u64.wrapping_sub(inverse.wrapping_mul(0x9e37_79b9_7f4a_7c15)));

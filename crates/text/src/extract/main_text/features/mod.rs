@@ -34,13 +34,14 @@ pub(in crate::extract) fn build_tables() {
     phrases::build_table();
 }
 
-/// Number of nodes above a block that are examined.
+/// Maximum number of nodes above a block that are examined.
 const ANCESTORS_MAX: usize = 64;
 
 /// Number of enclosing nodes whose sums are features; wrappers with the same blocks count once.
 const ANCESTORS: usize = 4;
 
-/// Bytes from which a block with few links counts as text: about 15 words, or 27 Chinese characters.
+/// Minimum length in bytes of a block that counts as text if it has few links: about 15 words, or 27 Chinese
+/// characters.
 const TEXT_BYTES: u32 = 80;
 
 /// Maximum length in bytes of a block that may be a button; the words of a longer block do not say what it is for.
@@ -51,7 +52,7 @@ const NAMED_BYTES_MAX: u32 = 60;
 pub(in crate::extract) enum Names {
     /// Names count like other evidence.
     Read,
-    /// Names do not count, because with them next to nothing was left of a page with much prose.
+    /// Names do not count. For references, and for pages with much prose of which next to nothing is left otherwise.
     Doubted,
 }
 
@@ -180,7 +181,7 @@ impl Features {
         let mut page = Page::from_tree(tree, html, &self.sums);
         self.consent.find(tree, html, &self.sums);
         if self.consent.find_dialogs(tree, html, page.title_block) {
-            // The text is somewhere else on the page.
+            // The sums and the best parts of the page are computed again without these dialogs and banners.
             self.sum(tree);
             page = Page::from_tree(tree, html, &self.sums);
         }
@@ -236,8 +237,8 @@ impl Features {
             sum.linked += block.link_bytes;
             let text = is_text(block) && !is_apart(at);
             sum.text += if text { block.counts.bytes } else { 0 };
-            // A text block counts its length, up to that of a long paragraph; a short or linked one costs what a line
-            // of a menu costs.
+            // A block of text adds its length, up to that of a long paragraph. A short or linked block subtracts a
+            // constant and the bytes of its links, up to those of a line of a menu.
             sum.balance += if text {
                 block.counts.bytes.min(1000) as i32
             } else {
@@ -288,7 +289,8 @@ impl Features {
         }
     }
 
-    /// Returns true if a short block of these, or the one before them, has a word of comment sections: "3 replies".
+    /// Returns true if one of the blocks from `first` up to `end`, or the block before them, is short and has a word of
+    /// comment sections: "3 replies".
     fn speaks_of_comments(&self, first: usize, end: usize) -> bool {
         self.sums[end].comments > self.sums[first.saturating_sub(1)].comments
     }

@@ -9,7 +9,7 @@ use crate::extract::main_text::features::{Sums, clamp, distance, is_heading, sha
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Tree, declared};
 
-/// Bytes of a title that blocks are compared with; every block is searched for in it.
+/// Maximum bytes of a title that are compared with blocks, because every block is searched for in it.
 const TITLE_BYTES_MAX: usize = 2048;
 
 /// Values that are the same for all blocks of a page.
@@ -28,8 +28,9 @@ pub(in crate::extract) struct Page<'a> {
     largest_similar: u32,
     shop_phrases: u32,
     dates: u32,
-    /// Bytes of text inside and outside of comment sections.
+    /// Bytes of text in comment sections.
     pub(in crate::extract) comment_text: u32,
+    /// Bytes of text outside of comment sections.
     pub(in crate::extract) other_text: u32,
 }
 
@@ -98,12 +99,12 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Returns true if `text` is part of the title, and more than a single word of it.
+    /// Returns true if `text` is part of the title, and long enough to be more than a single word of it.
     pub(in crate::extract) fn title_has(&self, text: &[u8]) -> bool {
         text.len() >= 8 && text.len() <= self.title.len() && memchr::memmem::find(self.title, text).is_some()
     }
 
-    /// Returns true if `text` is the title without the site's name.
+    /// Returns true if `text` is at least a third of the title: probably all of it but the site's name.
     pub(in crate::extract) fn is_title(&self, text: &[u8]) -> bool {
         self.title_has(text) && text.len() * 3 >= self.title.len()
     }

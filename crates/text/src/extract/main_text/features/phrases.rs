@@ -17,7 +17,9 @@ pub(in crate::extract) const KINDS: usize = LISTS.len();
 /// Bytes of source above which a block is not searched.
 pub(in crate::extract) const BYTES_MAX: usize = 400;
 
-/// Bits of the kinds that are used by name: author and publisher of a text.
+// The kinds that code refers to by name, as bit numbers in [`Phrases`].
+
+/// Author and publisher of a text.
 pub(in crate::extract) const CREDITS: u32 = 1;
 /// Sharing.
 pub(in crate::extract) const SHARE: u32 = 2;
@@ -37,7 +39,7 @@ pub(in crate::extract) const SHOP: u32 = 11;
 const LISTS: [&str; 14] = [
     // Copyright.
     "©|&copy;|copyright|all rights reserved|版权|著作权|著作權|rights reserved|無断転載|저작권|tous droits|derechos reservados|alle rechte|icp|备案|公网安备|许可证|се права защищены|جميع الحقوق|حقوق النشر|무단전재|무단 전재|todos los derechos|tutti i diritti|todos os direitos|著作権|転載|tüm hakları|bản quyền",
-    // Reprints and credits in Chinese.
+    // Reprints, sources, authors and editors, mostly in Chinese.
     "转载|轉載|来源：|来源:|來源：|來源:|稿源|责任编辑|責任編輯|责编|编辑：|编辑:|编辑/|（编辑|(编辑|原标题|本文来源|作者：|作者:|文/|免责|声明|本报记者|本文系|原文链接|出处|撰文|校对|审核|记者：|来自：|供稿|сточник:|المصدر|fuente:|quelle:|출처|出典",
     // Sharing.
     "share|tweet|facebook|twitter|pinterest|linkedin|whatsapp|分享|微信|微博|扫一扫|二维码|朋友圈|收藏|点赞|email this|print this|qq空间|打印|字号|follow us|关注我们|facebook|telegram|reddit|оделиться|контакте|дноклассник|مشاركة|شارك|공유|페이스북|카카오|글자크기|글자 크기|인쇄|シェア|ツイート|ブックマーク|compart|partager|teilen|condivi|paylaş|chia sẻ|compárt",

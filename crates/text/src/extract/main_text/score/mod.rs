@@ -4,9 +4,9 @@
 //! [`DEPTH`] questions of the form "is this feature above that value?". The answers, as bits, are the index of a
 //! weight, and the weights of all trees are added up. All blocks get the same questions, so the code processes columns,
 //! which the compiler vectorises. A second set of trees uses the results of the first one for the neighbours of a block
-//! and the nodes around it ([`crate::extract::main_text::features::context`]). `docs/extraction.md` explains how the weights are
-//! learned, and has results on pages that were not learned from; [`writing`] selects the weights for a page. Invariant:
-//! integers only. Cost: about 1 ns per block and tree.
+//! and the nodes around it ([`crate::extract::main_text::features::context`]). `docs/extraction.md` explains how the
+//! weights are learned, and has results on pages that were not learned from; [`writing`] selects the weights for a
+//! page. Invariant: integers only. Cost: about 1 ns per block and tree.
 
 mod trees;
 mod writing;
@@ -16,7 +16,7 @@ pub(super) use trees::Weights;
 use trees::{DEPTH, PROBABILITIES, Scoring, Tree};
 pub(super) use writing::Writing;
 
-/// Weights are in thousandths of a unit of log-odds. [`PROBABILITIES`] has one entry for each 50 of them.
+/// Thousandths of log-odds per entry of [`PROBABILITIES`].
 const STEP: i32 = 50;
 
 /// Replaces `probabilities` by those of `blocks` blocks with the features in `columns`.

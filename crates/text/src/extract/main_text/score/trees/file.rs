@@ -6,8 +6,9 @@
 
 use super::{DEPTH, Tree};
 
-/// Bytes before the trees of a scoring, and bytes of one tree.
+/// Bytes before the trees of a scoring.
 const HEAD_BYTES: usize = 6;
+/// Bytes of one tree.
 const TREE_BYTES: usize = 3 * DEPTH + (2 << DEPTH);
 
 const fn short(bytes: &[u8], at: usize) -> i16 {

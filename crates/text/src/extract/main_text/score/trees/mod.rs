@@ -86,6 +86,6 @@ static EAST_ASIAN: (Scoring, Scoring) = scorings!("east_asian.bin");
 /// .96.
 const COMMENTS_MIN_EAST_ASIAN: u64 = 720;
 
-/// The same for alphabets: the highest value from .40 to .72 with which the threads that were not learned from keep
-/// their comments. Other pages hardly change.
+/// Like [`COMMENTS_MIN_EAST_ASIAN`], for alphabets: the highest value from .40 to .72 with which the threads that were
+/// not learned from keep their comments. Other pages hardly change.
 const COMMENTS_MIN_ALPHABET: u64 = 600;
