@@ -1,6 +1,6 @@
 //! Code spans and fenced code blocks, and the programming language that a class or another attribute names.
 
-/// Longest name of a language.
+/// Maximum length of a language's name in bytes.
 const LANGUAGE_BYTES_MAX: usize = 30;
 
 /// Beginnings of class names after which a language follows.
@@ -16,8 +16,8 @@ const PREFIXES: [&str; 9] = [
     "src-",
 ];
 
-/// Languages that highlighters name by a class of its own on `code` or `pre` (`hljs rust`, `code literal-block python`).
-/// Words that are often something else there, such as `text`, are not among them.
+/// Languages that highlighters name by a class of its own on `code` or `pre` (`hljs rust`,
+/// `code literal-block python`). Words that are often something else there, such as `text`, are not among them.
 const LANGUAGES: [&str; 62] = [
     "bash",
     "bat",

@@ -4,7 +4,8 @@
 //! begin with ([`push_line`]).
 
 /// Returns true if the character `c` needs a backslash between `before` and `after`, the characters of the output
-/// next to it. `None` is an end of the text. `rest` is the text after it, up to the next markup.
+/// next to it. `None` is an end of the text. `rest` is the text after an `&`, up to the next markup, and may be empty
+/// for other characters. `in_brackets` is true for the text of a link and of an image.
 pub(super) fn acts(
     before: Option<char>,
     c: char,

@@ -65,7 +65,7 @@ pub(super) enum Around {
 
 /// The inline elements of a page, walked through from its start to its end.
 pub(super) struct Spans {
-    /// The segment at which a span begins (true) or ends, and the span. In order.
+    /// The segment at which a span begins or ends, true if it begins, and the span's index. In the order of segments.
     events: Vec<(u32, bool, u32)>,
     next: usize,
     strong: u32,
@@ -205,7 +205,8 @@ fn decoded(page: &Page<'_>, segment: Segment) -> String {
 /// Returns the characters and images of a block.
 fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) -> Vec<Unit> {
     let mut raw = String::with_capacity(block.counts.bytes as usize + 16);
-    // The look of each visible character; and each image, with the place of the character after it.
+    // The look of each visible character. For each image, the number of visible characters before it, its index, and
+    // its offset in `raw`.
     let mut looks: Vec<Look> = Vec::new();
     let mut images: Vec<(usize, usize, usize)> = Vec::new();
     let mut within = within.iter().copied().peekable();
@@ -333,7 +334,7 @@ fn fit(units: &mut [Unit], mut from: usize, mut to: usize) {
     if sides.iter().all(|side| matches!(side, Side::Blank | Side::Mark)) {
         return;
     }
-    // Next to other delimiters, an asterisk could become one of them.
+    // Next to other delimiters, an asterisk could become part of them.
     let is_bare = sides.iter().all(|side| matches!(side, Side::Blank | Side::Other));
     let style = if is_bare { Style::EmphasisInWord } else { Style::Plain };
     units[from..to].iter_mut().for_each(|unit| unit.look.style = style);

@@ -6,7 +6,7 @@ use crate::extract::main_text::MainText;
 use crate::extract::parse::marks::Kind;
 use crate::extract::parse::text;
 
-/// Longest link that is written. Longer ones are data rather than addresses.
+/// Maximum length in bytes of a link that is written. Longer links are data rather than addresses.
 const LINK_BYTES_MAX: usize = 4096;
 
 /// The base url of relative links.

@@ -1,7 +1,7 @@
 //! Chosen blocks → the page's outline: paragraphs, headings and code in lists, quotations and tables.
 //!
-//! One pass over the nodes gives each its container; then each chosen block is added to its node's. A container
-//! enters the outline with its first chosen block. So lists and tables of which nothing was chosen leave no
+//! One pass over the nodes gives each its container; then each chosen block is added to the container of its node. A
+//! container enters the outline with its first chosen block. So lists and tables of which nothing was chosen leave no
 //! trace, and what was chosen keeps its order.
 
 use crate::extract::markdown::inline::{self, Around, Spans};
@@ -15,10 +15,11 @@ use crate::extract::parse::tree::block_flag;
 /// Maximum depth of lists and quotations within one another. The content of deeper ones is written at this depth.
 pub(super) const LEVELS_MAX: u8 = 10;
 
-/// Elements from an image up to its figure.
+/// Maximum number of nodes, from an image's upwards, that are searched for its `<figure>`.
 const FIGURE_LEVELS_MAX: usize = 3;
 
-/// Elements from program text up to one whose class names its language: `pre` in the cell of a table in a `figure`.
+/// Maximum number of nodes, from program text upwards, that are searched for its language: the class may be that of a
+/// `figure` with a table that has the `pre` in a cell.
 const LANGUAGE_LEVELS_MAX: usize = 6;
 
 /// A part of the outline.
@@ -65,7 +66,7 @@ enum Child {
     Leaf(Leaf),
 }
 
-/// A part without parts, and the node and block that it came from last.
+/// A part that holds no other parts, with its node and the last block added to it.
 #[derive(Debug)]
 struct Leaf {
     part: Part,
@@ -81,7 +82,7 @@ struct Context {
     heading: Option<u8>,
     /// The innermost preformatted node.
     preformatted: u32,
-    /// True within a cell of a table that is written as one.
+    /// True within a cell of a table that is written as a table.
     is_cell: bool,
     /// The row and column of that cell.
     cell: (u32, u32),
@@ -101,7 +102,7 @@ pub(super) fn outline(page: &Page<'_>) -> Vec<Part> {
 
 struct Builder {
     containers: Vec<Container>,
-    /// By node.
+    /// The place of each node.
     contexts: Vec<Context>,
 }
 
@@ -148,7 +149,7 @@ impl Builder {
         };
         let holder = &mut self.containers[context.container];
         match (tag, &mut holder.kind) {
-            // Within a cell there is only text.
+            // Cells hold only text, so no container opens within a table.
             (_, Kind::Table(grid)) => match tag {
                 // A cell without end tag holds the next row.
                 Tag::Tr => {
@@ -197,7 +198,7 @@ impl Builder {
         self.containers.len() - 1
     }
 
-    /// Adds a chosen block, and the images before it that belong to the text. `last` is the chosen block before.
+    /// Adds a chosen block, and the images before it that belong to the text. `last` is the previous chosen block.
     fn add_block(&mut self, page: &Page<'_>, spans: &mut Spans, number: u32, last: Option<u32>) {
         let block = &page.tree.blocks[number as usize];
         let (before, within) = spans.images(page, number);
@@ -297,7 +298,7 @@ impl Builder {
         self.containers[container].children.push(Child::Leaf(leaf));
     }
 
-    /// Returns `container`, or the last item of a list, which holds nothing but items.
+    /// Returns `container`. If it is a list, returns its last item instead, because a list holds only items.
     fn holder(&mut self, container: usize) -> usize {
         let list = &self.containers[container];
         if !matches!(list.kind, Kind::List(_)) {
@@ -309,7 +310,8 @@ impl Builder {
         }
     }
 
-    /// Makes `container` a part of what holds it, up to the page.
+    /// Adds `container` to its parent's children, and likewise each ancestor, until one is already linked. The page
+    /// always is.
     fn link(&mut self, container: usize) {
         let mut at = container;
         while !self.containers[at].is_linked {

@@ -5,10 +5,10 @@ use crate::extract::parse::structure::Property;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::Tree;
 
-/// Columns of the widest table that is written as one.
+/// Maximum number of columns of a table that is written as a table.
 const COLUMNS_MAX: u32 = 40;
 
-/// Blocks in a cell of data. A cell with more holds a part of the page.
+/// Maximum number of blocks in a cell of data. A cell with more blocks holds a part of the page.
 const CELL_BLOCKS_MAX: u32 = 8;
 
 /// The rows of a table.
@@ -55,7 +55,7 @@ impl Grid {
         (u32::try_from(self.rows.len() - 1).unwrap_or(0), first.min(COLUMNS_MAX - 1))
     }
 
-    /// Adds text to a cell, or to the last one with text: text between cells keeps its order.
+    /// Adds text to `cell`, or to the last cell with text if it is `None`, so text between cells keeps its order.
     pub(super) fn add(&mut self, cell: Option<(u32, u32)>, text: &str) {
         let (row, column) = cell.or(self.last).unwrap_or((0, 0));
         self.last = Some((row, column));
@@ -73,8 +73,8 @@ impl Grid {
         cell.push_str(text);
     }
 
-    /// Returns the table as a part of the outline. If text was chosen of no more than one row or column, its cells
-    /// are paragraphs.
+    /// Returns the table as a part of the outline. If only one row or only one column has chosen text, its cells are
+    /// paragraphs.
     pub(super) fn into_parts(mut self) -> Vec<Part> {
         let is_first_chosen = self.rows.first().is_some_and(|row| row.iter().any(|cell| !cell.is_empty()));
         self.has_header &= is_first_chosen;
@@ -90,7 +90,7 @@ impl Grid {
         vec![Part::Table(self)]
     }
 
-    /// Returns the table's lines. Without a header, the first row has empty cells: Markdown demands one.
+    /// Returns the table's lines. Markdown requires a header, so a table without one gets a header of empty cells.
     pub(super) fn lines(&self) -> Vec<String> {
         let line = |cells: &[String]| {
             let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
@@ -117,11 +117,13 @@ struct Shape {
     is_layout: bool,
 }
 
-/// Returns the nodes of tables that hold data. Such a table has at least two rows and two columns, and most of its rows
-/// have equally many cells. Its cells hold a few lines of text each, and no headings, programs or other tables.
+/// Returns the nodes of tables that hold data. Such a table has at least two rows with two columns. It has header
+/// cells, or at least half of its rows have all columns. Its cells hold a few lines of text each, and no headings,
+/// programs, quotations or other tables.
 pub(super) fn data_tables(tree: &Tree) -> Vec<u32> {
     let mut shapes: Vec<Shape> = Vec::new();
-    // By node: the innermost table, as an index into the shapes from 1, and its innermost cell.
+    // For each node, the innermost table around it, as an index into the shapes counted from 1, and the innermost cell
+    // of that table. 0 for none.
     let mut places: Vec<(u32, u32)> = Vec::with_capacity(tree.nodes.len());
     for (number, node) in (0_u32..).zip(&tree.nodes) {
         let mut place = if number == 0 { (0, 0) } else { places[node.parent as usize] };

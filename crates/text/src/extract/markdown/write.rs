@@ -1,7 +1,7 @@
 //! The outline → lines of Markdown.
 //!
 //! Blank lines are between parts, but not within tight lists, whose items are one paragraph each, perhaps with
-//! another list below. Two lists one after the other have different markers, since they would be one list.
+//! another list below. Two lists one after the other have different markers; with the same one, they would be one list.
 
 use crate::extract::markdown::code;
 use crate::extract::markdown::escape::push_line;
@@ -53,7 +53,7 @@ fn paragraph(lines: &[String], all: &mut Vec<String>) {
 fn heading(level: u8, text: &str) -> String {
     let hashes = "#".repeat(usize::from(level));
     match text.strip_suffix('#') {
-        // A heading may be closed by such signs.
+        // Number signs at the end of a heading would close it.
         Some(start) if !start.ends_with('\\') => format!("{hashes} {start}\\#"),
         _ => format!("{hashes} {text}"),
     }

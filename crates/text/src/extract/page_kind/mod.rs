@@ -13,10 +13,10 @@ use crate::extract::main_text::MainText;
 use crate::extract::parse::hints::{COMMENT, POST};
 use crate::extract::parse::tree::{Block, Tree, declared};
 
-/// Bytes of sentences that make a text: 35 English words, or 70 Chinese characters.
+/// Minimum bytes of sentences in a text: 35 English words, or 70 Chinese characters.
 const TEXT_BYTES: u64 = 200;
 
-/// Number of posts that make a thread.
+/// Minimum number of posts in a thread.
 const POSTS_MIN: u32 = 3;
 
 /// Returns the kind of a page.

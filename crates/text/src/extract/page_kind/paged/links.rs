@@ -10,10 +10,11 @@ use crate::extract::parse::entities;
 
 /// Maximum length of a link in bytes; a longer one does not lead to a page of an article.
 const HREF_BYTES_MAX: usize = 512;
-/// Bytes before an `href` in which its tag begins, and bytes of the tag after it.
+/// Maximum bytes of a tag that are read before its `href`, and also from there on.
 const TAG_BYTES_MAX: usize = 512;
-/// Bytes of markup read of a link's content, and characters of a pager's label.
+/// Maximum bytes of markup that are read of a link's content.
 const LABEL_BYTES_MAX: usize = 200;
+/// Maximum number of characters of a pager's label.
 const LABEL_CHARS_MAX: usize = 24;
 
 /// The meaning of a link's text.
@@ -23,7 +24,7 @@ pub(super) enum Label {
     Number(u32),
     /// A phrase for a page: "next page", `第2页`.
     Page,
-    /// A phrase for the next or previous one, without saying of what.
+    /// A phrase for "next" or "previous" that does not say of what.
     Next,
     /// Anything else.
     Other,
@@ -32,7 +33,7 @@ pub(super) enum Label {
 /// Words for a page.
 const PAGE: [&str; 10] =
     ["page", "页", "頁", "ページ", "페이지", "seite", "página", "pagina", "страниц", "strona"];
-/// Beginnings of phrases for the next or previous one.
+/// Beginnings of phrases for "next" or "previous".
 const NEXT: [&str; 16] = [
     "next",
     "prev",
@@ -98,7 +99,7 @@ impl Link<'_> {
         }
     }
 
-    /// Returns the text of an `<a>`, in lower case.
+    /// Returns the text of the link in lower case; `None` if its tag is not an `<a>` or its end is not found.
     fn text(&self) -> Option<String> {
         let bytes = self.html.as_bytes();
         let tag = &bytes[self.tag_start()..self.start];

@@ -24,7 +24,7 @@ use crate::page::page_number::{self, Reading};
 use links::{Label, Link};
 pub(in crate::extract) use text::has_text;
 
-/// Number of links that are examined, of those that may lead to a page of the article.
+/// Maximum number of links that are examined, of those that may lead to a page of the article.
 const LINKS_MAX: usize = 64;
 /// Maximum length in bytes of a link that may consist of a page number alone: `2/`, `./page/2`.
 const SHORT_BYTES: usize = 12;
@@ -81,7 +81,7 @@ fn matching_reading<'a>(own: &'a [Reading], url: &Url, link: &Link<'_>) -> Optio
     let pairs = own.iter().flat_map(|own| others.iter().map(move |other| (own, other)));
     let mut of_one = pairs.filter(|(own, other)| own.article == other.article && own.number != other.number);
     let announced = of_one.find(|(own, other)| match link.label() {
-        // If the first page has no number, some sites count from there: page 2 has the number 1.
+        // If the first page has no number, some sites count the pages after it from 1.
         Label::Number(number) => number == other.number || number == other.number + 1,
         Label::Page => true,
         Label::Next => own.certain && other.certain,

@@ -29,51 +29,55 @@ const STRONG_POINTS: u32 = 3;
 const PASSWORD_POINTS: u32 = 3;
 /// Points for a mark in the source.
 const MARK_POINTS: u32 = 6;
-/// At most this many weak phrases (one point each), strong phrases and filled blocks count.
+/// Maximum number of weak phrases that count, at one point each.
 const WEAK_MAX: u32 = 4;
+/// Maximum number of strong phrases and of blocks with a sentence that means a wall, together, that count.
 const STRONG_MAX: u32 = 4;
+/// Maximum number of filled blocks that count.
 const FILLED_MAX: u32 = 2;
 /// Maximum number of further phrases in filled blocks that count, at one point each: "404: page not found".
 const MORE_MAX: u32 = 2;
 
-/// Points from which a page without other text is a wall.
+/// Minimum points of a page without other text that is a wall.
 const POINTS_MIN: u32 = 5;
-/// The same if phrases occur only within sentences, which may be quotations; and the factor by which other text counts
-/// more then.
+/// Minimum points of a wall if phrases occur only within sentences, which may be quotations.
 const QUOTED_POINTS_MIN: u32 = 7;
+/// Factor by which other text counts more if phrases occur only within sentences.
 const QUOTED_FACTOR: u32 = 3;
 
-/// Bytes of links on a page that may still be only a question for consent.
+/// Maximum bytes of links on a page that may be a question for consent.
 const CONSENT_LINK_BYTES_MAX: u64 = 400;
 
 /// Maximum length in bytes of a block that phrases can fill: a heading or a line.
 const FILLED_BYTES_MAX: usize = 160;
 
-/// Maximum length in bytes of a block that sentences with the meaning of a wall can fill, and maximum bytes of other
-/// text in it.
+/// Maximum length in bytes of a block that sentences with the meaning of a wall can fill.
 const MEANT_BYTES_MAX: usize = 600;
+/// Maximum bytes of other text in a block that such sentences fill.
 const MEANT_OTHER_BYTES_MAX: u32 = 40;
-/// The other text allowed in questions for consent, which explain what cookies are for.
+/// Maximum bytes of other text in a question for consent that fills a block, and may explain what cookies are for.
 const CONSENT_OTHER_BYTES_MAX: u32 = 80;
-/// Maximum number of blocks with such sentences that count.
+/// Maximum number of blocks with a sentence that means a wall that count.
 const MEANT_MAX: u32 = 2;
 
-/// Points for a short page whose sentences have the meanings of a wall together, and its maximum length in bytes.
+/// Points for a short page whose sentences together have the meanings of a wall.
 const SAID_POINTS: u32 = 7;
+/// Maximum length of a short page in bytes.
 const SAID_BYTES_MAX: u32 = 240;
-/// Bytes of sentences allowed on it that have no such meaning, and of those before the first that has one.
+/// Maximum bytes of sentences on a short page that have none of the wall's meanings.
 const UNSAID_BYTES_MAX: u32 = 110;
+/// Maximum bytes of such sentences before the first one that has a meaning of the wall.
 const UNSAID_BEFORE_BYTES_MAX: u32 = 30;
 
 /// Bytes of a sentence that two of the meanings of a wall account for.
 const PART_CREDIT: u32 = 60;
 
-/// Bytes of other text from which a page is not a wall.
+/// Maximum bytes of other text on a wall.
 const OTHER_BYTES_MAX: u32 = 600;
-/// The same before anything suggests a wall: a wall begins with its reason.
+/// Maximum bytes of other text on a wall before anything suggests one: a wall begins with its reason.
 const BEFORE_BYTES_MAX: u32 = 200;
 
-/// Bytes of other text allowed before a line that phrases fill: a name, a slogan.
+/// Maximum bytes of other text before a line that phrases fill: a name, a slogan.
 const BEGIN_BYTES_MAX: u32 = 80;
 
 /// The evidence for one kind of wall.
@@ -119,15 +123,17 @@ pub(super) struct Judge {
     /// Bytes of sentences without a phrase.
     other: u32,
     links: u64,
-    /// The meanings of all sentences, and the bytes of those that are blocks.
+    /// The meanings of all sentences and labels.
     said: Meanings,
+    /// Bytes of all blocks.
     said_bytes: u32,
-    /// For each kind of wall, bytes of sentences without any of its meanings, and of those before the first that has one.
+    /// For each kind of wall, bytes of sentences without any of its meanings.
     unsaid_bytes: [u32; Wall::ALL.len()],
+    /// For each kind of wall, bytes of these sentences before the first one that has a meaning of it.
     unsaid_before: [u32; Wall::ALL.len()],
     /// True for the kinds of wall of which a meaning has occurred.
     begun: [bool; Wall::ALL.len()],
-    /// True for a page with markup. A text alone has no buttons, and may be part of a longer one.
+    /// True for a page with markup. A text alone has no buttons, and may be part of a longer text.
     is_page: bool,
     /// The page's title in lower case.
     title: String,
@@ -172,7 +178,7 @@ impl Judge {
         self.fold(text);
         let lower = std::mem::take(&mut self.lower);
         self.find(&lower);
-        // The one line of a wall comes first; below a text, such a line is a part of it.
+        // A line that is all of a wall comes first; below a text, such a line is part of that text.
         let begins = self.other <= BEGIN_BYTES_MAX;
         let filled = Wall::ALL.map(|wall| begins && self.filled(&lower, wall));
         let other = others(&lower, &self.sentences, &self.found, &self.meant);
@@ -226,7 +232,7 @@ impl Judge {
         self.lower = lower;
     }
 
-    /// Counts the sentences of a block that do not have the meanings of walls.
+    /// Adds up, for each kind of wall, the bytes of the block's sentences that have none of its meanings.
     fn count_unsaid(&mut self, lower: &str) {
         for (&(from, to), &said) in self.sentences.iter().zip(&self.each_said) {
             for wall in Wall::ALL {
@@ -272,7 +278,7 @@ impl Judge {
         self.other > OTHER_BYTES_MAX || (self.other > BEFORE_BYTES_MAX && !is_short && !is_evident())
     }
 
-    /// Returns true if the sentences of a short page mean such a wall together.
+    /// Returns true if the page is short and its sentences together have the meanings of `wall`.
     fn is_said(&self, wall: Wall) -> bool {
         self.is_page
             && self.said_bytes <= SAID_BYTES_MAX
@@ -354,7 +360,8 @@ impl Judge {
         self.found.iter().filter(|one| one.wall == wall).map(|one| one.strength).max()
     }
 
-    /// Returns true if phrases of `wall`, at least one of them not weak, are most of a short text.
+    /// Returns true if phrases of `wall` fill a short text: three quarters of its letters, and half of its letters with
+    /// phrases that are not weak.
     fn filled(&self, lower: &str, wall: Wall) -> bool {
         if lower.len() > FILLED_BYTES_MAX || self.strongest(wall) < Some(Strength::Alone) {
             return false;
@@ -369,7 +376,7 @@ impl Judge {
             let is_host = word.trim().split('.').filter(|label| !label.is_empty()).count() > 1;
             for (inner, _) in word.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
                 let in_phrase = within(at + inner, Strength::Alone);
-                // Host names count for neither side.
+                // Host names outside of phrases do not count.
                 letters += usize::from(!is_host || in_phrase);
                 spoken += usize::from(in_phrase);
                 covered += usize::from(within(at + inner, Strength::Weak));

@@ -53,7 +53,7 @@ const LIMITS: Meanings = 1 << 30;
 /// Names of countries. A sentence that names one may report on it, so they count for whole pages only.
 const LANDS: Meanings = 1 << 31;
 
-/// The meanings that a sentence of each kind of wall combines: all of the first, and one of the second.
+/// The meanings that a sentence of each kind of wall combines: all of the first set, and one of the second.
 const SENTENCES: [(Wall, Meanings, Meanings); 10] = [
     (Wall::Region, PLACE | REFUSAL, YOU | ASKED),
     (Wall::Consent, DATA | CHOICE, GO_ON),
@@ -67,8 +67,8 @@ const SENTENCES: [(Wall, Meanings, Meanings); 10] = [
     (Wall::Shell, SCRIPTS | SWITCH, !0),
 ];
 
-/// The meanings that all sentences of a short page, its title and its buttons combine: a wall may say where the visitor is
-/// in one sentence, and what follows from that in the next. All of them, and one of the second.
+/// The meanings that all sentences of a short page, its title and its buttons combine: all of the first set, and one of
+/// the second. A wall may say where the visitor is in one sentence, and what follows from that in the next.
 const PAGES: [(Wall, Meanings, Meanings); 12] = [
     (Wall::Region, PLACE | REFUSAL | ADDRESS, ASKED),
     (Wall::Region, PLACE | LIMITS | ADDRESS, ASKED),
@@ -90,13 +90,13 @@ pub(super) fn is_wall(said: Meanings, wall: Wall) -> bool {
     PAGES.iter().any(|&(of, every, one)| of == wall && said & every == every && said & one != 0)
 }
 
-/// Returns the meanings of a label with these words: one that offers a choice speaks to the visitor.
+/// Returns the meanings of a label whose words mean `said`. A label that offers a choice also speaks to the visitor.
 pub(super) fn of_label(said: Meanings) -> Meanings {
     let said = said & !EXPLAINS;
     if said & CHOICE == 0 { said } else { said | ADDRESS }
 }
 
-/// Returns true if a sentence with these meanings says nothing that a page of such a wall has to say.
+/// Returns true if a sentence with the meanings `said` has none of those of a page that is such a wall.
 pub(super) fn is_other(said: Meanings, wall: Wall) -> bool {
     let meant =
         PAGES.iter().filter(|page| page.0 == wall).fold(LANDS | REQUESTS, |meant, page| meant | page.1);
@@ -165,8 +165,9 @@ pub(super) struct Sentence {
     pub(super) wall: Wall,
     /// True if the sentence has all meanings of the wall; otherwise it has two of them.
     pub(super) is_whole: bool,
-    /// Byte offsets of its start and its end.
+    /// Byte offset of its start.
     pub(super) start: usize,
+    /// Byte offset of its end.
     pub(super) end: usize,
 }
 
@@ -211,7 +212,7 @@ pub(super) fn find(
         said.push(if is_reported { all & !(PLACE | LANDS) } else { all });
         for (wall, every, one) in SENTENCES {
             let is_reported = wall == Wall::Region && is_reported;
-            // "Too many requests. Please wait a minute."
+            // The next sentence may have the second meaning: "Too many requests. Please wait a minute."
             let after = next.filter(|_| matches!(wall, Wall::Blocked)).map_or(0, |(_, after)| after);
             let is_whole = all & every == every && (all | after) & one != 0 && !is_reported;
             let is_part = (all & (every | if one == !0 { 0 } else { one })).count_ones() >= 2;

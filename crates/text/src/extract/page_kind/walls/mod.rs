@@ -2,9 +2,9 @@
 //!
 //! In: a page of little text, as blocks or as lines. Out: the [`Wall`] that it is, if any. A page is a wall if phrases
 //! of walls (`phrases`), or sentences with the same meaning (`meanings`), are in its title, fill a block, or accumulate
-//! in its text, and it says next to nothing else. Each earns points, depending on its strength and place, and each
-//! point allows a few bytes of other sentences. One phrase is never enough unless the page says nothing else: a text
-//! that mentions a phrase remains content.
+//! in its text, and it says next to nothing else. Each phrase or sentence earns points, depending on its strength and
+//! place, and each point allows a few bytes of other sentences. One phrase is never enough unless the page says nothing
+//! else: a text that mentions a phrase remains content.
 //!
 //! Invariants: integers only; the text read is bounded by [`TEXT_BYTES_MAX`], and reading stops when a page has enough
 //! other text, so pages with a text cost next to nothing. `docs/extraction.md` has the measurements.
@@ -22,28 +22,30 @@ use crate::extract::parse::hints::{CRUMB, FOOTER, NAV, RELATED, SIDE};
 use crate::extract::parse::text;
 use crate::extract::parse::tree::{Block, Tree, declared};
 
-/// Bytes of main text from which a page is not examined. The longest walls of our sets, of consent managers, have
+/// Maximum bytes of main text of a page that is examined. The longest walls of our sets, of consent managers, have
 /// 2,100.
 const TEXT_BYTES_MAX: u64 = 2_600;
 
-/// Bytes read of a page's text outside of its frame, whether chosen or not, and of its title. The time for longer texts
-/// would grow with the square of their length.
+/// Maximum bytes of text outside of the frame, whether chosen or not, of a page that may be a wall. The time for longer
+/// texts would grow with the square of their length.
 const READ_BYTES_MAX: u64 = 2 * TEXT_BYTES_MAX;
+/// Maximum length in bytes of a title that is read.
 const TITLE_BYTES_MAX: usize = 600;
 
 /// Bytes of text below which a page's source is searched as well.
 const BARE_BYTES_MAX: u64 = 120;
 
-/// Bytes of text below which labels of buttons and links are read, and the length of a line of labels, and links in it. Such
-/// a page may be a question.
+/// Maximum bytes of text of a page whose labels of buttons and links are read. Such a page may be a question.
 const LABELLED_BYTES_MAX: u64 = 1_200;
+/// Maximum length in bytes of a line of labels.
 const LABEL_BYTES_MAX: u32 = 80;
+/// Maximum number of links in a line of labels.
 const LABEL_LINKS_MAX: u16 = 4;
 
 /// Names of the page's frame: menus, footers, side columns.
 const FRAME: u32 = NAV | FOOTER | SIDE | CRUMB | RELATED;
 
-/// Number of nodes above a block that may be a frame.
+/// Maximum number of nodes above a block that are examined for names of the frame.
 const ANCESTORS_MAX: usize = 12;
 
 /// Builds the tables, which are otherwise built on first use.

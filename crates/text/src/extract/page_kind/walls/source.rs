@@ -8,10 +8,10 @@ use memchr::memmem;
 use crate::extract::document::Wall;
 use crate::extract::page_kind::walls::judge::{Judge, Place};
 
-/// Bytes of the source that are searched.
+/// Maximum bytes of the source that are searched.
 const BYTES_MAX: usize = 128 << 10;
 
-/// Bytes of visible text up to which a page with scripts is an empty shell.
+/// Maximum bytes of visible text of a page that is an empty shell.
 const SHELL_TEXT_BYTES_MAX: u64 = 60;
 
 /// Marks of the scripts that check visitors: names that pages with content do not have in the bytes searched.
@@ -53,13 +53,14 @@ const SHELLS: [&[u8]; 16] = [
     b"http-equiv=\"refresh\"",
 ];
 
-/// Number of `<noscript>` elements that are read.
+/// Maximum number of `<noscript>` elements that are read.
 const NOSCRIPTS_MAX: usize = 8;
-/// Number of characters read of each.
+/// Maximum number of characters that are read of each.
 const NOSCRIPT_CHARS_MAX: usize = 1_000;
 
-/// Number of buttons that are read, and of bytes of each.
+/// Maximum number of buttons that are read.
 const BUTTONS_MAX: usize = 8;
+/// Maximum length in bytes of a button's label.
 const BUTTON_BYTES_MAX: usize = 200;
 
 /// Reads the words on the buttons of a page, which are no part of its blocks.
