@@ -84,13 +84,13 @@ const ASKED_FOR: [&str; 17] = [
     "姓名", "信息", "所有", "本人",
 ];
 
-/// Characters of a notice on either side of a cue.
+/// Maximum number of characters on either side of a cue that are searched for words of a notice.
 const NOTICE_CHARS_MAX: usize = 20;
 
 /// Maximum length in characters of a line that names its author.
 const LINE_CHARS_MAX: usize = 90;
 
-/// Adds `name` if it is not in the list.
+/// Adds `found` to `names` without stray brackets, if it is new and there is room.
 pub(super) fn add(names: &mut Vec<String>, mut found: String) {
     let name = super::without_stray_brackets(&found);
     if name.len() < found.len() {
@@ -130,7 +130,7 @@ pub(super) fn split(value: &str) -> Vec<String> {
     names
 }
 
-/// Returns true for what follows a name and is not one: `Harbour Correspondent`.
+/// Returns true for a job, which may follow a name: `Harbour Correspondent`.
 fn is_job(part: &str) -> bool {
     const JOBS: [&str; 12] = [
         "correspondent",
@@ -247,8 +247,8 @@ fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
     }
 }
 
-/// Returns true if the words around a cue, up to the next gap, are those of a notice, such as `未经作者许可`. In `转载请注明出处 作者
-/// 张三` these words are the cue alone. A name after a colon is not part of a notice.
+/// Returns true if the words around a cue, up to the next gap, are those of a notice, such as `未经作者许可`. In
+/// `转载请注明出处 作者 张三` a gap separates the cue from the notice, and a colon does so before a name.
 fn is_in_notice(before: &str, after: &str) -> bool {
     let is_gap = |c: &char| !c.is_alphanumeric();
     let before: Vec<char> = before.chars().rev().take(NOTICE_CHARS_MAX).take_while(|c| !is_gap(c)).collect();
@@ -319,8 +319,8 @@ fn people(text: &str, outright: bool) -> Vec<String> {
 const BYLINES: [&str; 9] =
     ["written by", "posted by", "words by", "story by", "text by", "reporting by", "words:", "author", "by"];
 
-/// Words before an author's name in other languages. Those without a colon are prepositions: at least two words must
-/// follow, since `Von Hamburg` names a place.
+/// Words before an author's name in other languages. Those without a colon end in a preposition: each name after them
+/// must have at least two words, since `Von Hamburg` names a place.
 const BYLINES_OF: [(&str, &[&str]); 7] = [
     (
         "de",
@@ -377,7 +377,7 @@ fn cue_length(line: &str, cue: &str) -> Option<usize> {
     let mut rest = line.chars();
     for wanted in cue.chars() {
         let found = rest.next()?;
-        // `Auteur :` is also written without the space, which may be narrow.
+        // The space in `Auteur :` may be a narrow one.
         let is_space = wanted == ' ' && found.is_whitespace();
         (is_space || found.to_lowercase().eq([wanted])).then_some(())?;
     }

@@ -90,7 +90,7 @@ const MONTHS_ELSEWHERE: [&[&str]; 12] = [
     ],
 ];
 
-/// Longest name of a month in bytes.
+/// Maximum length of a month's name in bytes.
 const MONTH_BYTES_MAX: usize = 20;
 
 /// Returns the first date in `text`.
@@ -98,7 +98,7 @@ pub(super) fn find(text: &str) -> Option<PublicationTime> {
     find_at(text).map(|(_, found, _)| found)
 }
 
-/// Returns the first date in `text`, with its start and end.
+/// Returns the first date in `text`, with the byte offsets of its start and its end.
 pub(super) fn find_at(text: &str) -> Option<(usize, PublicationTime, usize)> {
     let bytes = text.as_bytes();
     let mut before = b' ';

@@ -6,7 +6,7 @@
 use super::sender::{SELF, SENDERS, is_han};
 use super::source::Source;
 
-/// Number of characters within which a dateline ends.
+/// Maximum length of a dateline in characters.
 const CHARS_MAX: usize = 40;
 
 /// Maximum length of a sender's Chinese name in characters.

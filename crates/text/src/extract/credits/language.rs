@@ -2,15 +2,15 @@
 //!
 //! In: the declarations in `<html lang>`, metadata and linked data; the main text. Out: a BCP 47 tag. Templates often
 //! declare `en` for a page in Chinese, Japanese or Korean, so these three are recognised by their script. Cost: reads
-//! the first [`CHARS_MAX`] characters.
+//! the first [`CHARS_MAX`] letters.
 
 use crate::extract::document::Document;
 use leitong_base::record::Credits;
 
-/// Number of characters of the text that are read.
+/// Maximum number of letters of the text that are read.
 const CHARS_MAX: usize = 160;
 
-/// Number of letters from which a text has a script.
+/// Minimum number of letters of a text whose script is determined.
 const LETTERS_MIN: usize = 40;
 
 /// Returns the language of `document`; `declared` lists the declarations in the order of trust.

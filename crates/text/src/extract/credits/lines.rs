@@ -14,26 +14,30 @@ use crate::extract::parse::tree::{Block, Tree};
 /// Maximum number of lines that are read of a page.
 const LINES_MAX: usize = 120;
 
-/// Maximum length of a line in bytes. The first lines of the text are read up to this length; longer lines elsewhere are
-/// skipped.
+/// Maximum length of a line in bytes. The first lines of the text are read up to this length; longer lines elsewhere
+/// are skipped.
 const LINE_BYTES_MAX: usize = 400;
 
-/// Number of blocks before the title, between title and text, and after the text that may name the source.
+/// Number of blocks directly before the title, or before the text, that may name the source.
 const BEFORE: usize = 8;
+/// Number of blocks after the title that may name the source, if they are before the text.
 const BETWEEN: usize = 30;
+/// Number of blocks after the text that may name the source.
 const AFTER: usize = 12;
 
-/// Number of paragraphs that may begin with a dateline, and number of paragraphs that may end with the source.
+/// Number of paragraphs at the start of the text that may begin with a dateline.
 const FIRST: usize = 4;
+/// Number of paragraphs at the end of the text that may end with the source.
 const LAST: usize = 4;
 
-/// Number of first-level headings that are compared with the title.
+/// Maximum number of headings of the first two levels that are compared with the title.
 const HEADINGS_MAX: usize = 8;
 
-/// Bytes from which a main heading is a title instead of the site's name.
+/// Minimum length in bytes of an `<h1>` that may be the title although `<title>` has other words. A shorter one may be
+/// the site's name.
 const TITLE_BYTES: usize = 20;
 
-/// Bytes from which a chosen block is the start of the text instead of a line above it.
+/// Minimum bytes of a chosen block that may be the start of the text instead of a line above it.
 const TEXT_BYTES: u32 = 90;
 
 /// Kinds of phrases in lines about the page: credits and dates.
@@ -42,7 +46,7 @@ const SPEAKING: phrases::Phrases = 1 << phrases::CREDITS | 1 << phrases::DATE;
 /// Maximum length in bytes of a line that consists of an author's name.
 const BYLINE_BYTES_MAX: u32 = 120;
 
-/// Bytes of a paragraph within which its dateline ends, including reporters in brackets.
+/// Maximum bytes that are read of a paragraph for its dateline, including reporters in brackets.
 const FIRST_BYTES_MAX: usize = 240;
 
 /// Maximum length in bytes of a cue on a line of its own.
@@ -75,8 +79,9 @@ pub(super) struct Line {
 pub(super) struct Range {
     /// The block of the title, or the first block of the text.
     title: usize,
-    /// The first and the last block of the text.
+    /// The first block of the text.
     begin: usize,
+    /// The last block of the text.
     end: usize,
 }
 
@@ -191,8 +196,8 @@ pub(super) fn range(page: &MainText<'_>) -> Option<Range> {
     Some(Range { title: title.unwrap_or(begin), begin, end })
 }
 
-/// Returns the first block of a first- or second-level heading that is part of the page's title, else of the first main
-/// heading.
+/// Returns the first block of a first- or second-level heading that is part of the page's title, else of the first
+/// `<h1>` that is long enough.
 fn title(html: &str, tree: &Tree) -> Option<usize> {
     let title = text::of_segment(html, tree.head.title.or(tree.head.social_title))?;
     let headings = tree
@@ -213,7 +218,7 @@ fn title(html: &str, tree: &Tree) -> Option<usize> {
     named.or(first)
 }
 
-/// Returns the bytes of the page that a block takes.
+/// Returns the bytes of source in a block.
 fn source_bytes(tree: &Tree, block: &Block) -> usize {
     let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
     segments.iter().map(|segment| (segment.end - segment.start) as usize).sum()

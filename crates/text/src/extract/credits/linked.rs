@@ -15,16 +15,16 @@ use serde::{Deserialize, Deserializer};
 use crate::extract::parse::entities;
 use leitong_base::record::Credits;
 
-/// Bytes of scripts that are read of a page.
+/// Maximum bytes of scripts that are read of a page.
 pub(super) const SCRIPTS_BYTES_MAX: usize = 256 * 1024;
 
 /// Maximum length in bytes of a text that is kept; names and dates are shorter.
 const TEXT_BYTES_MAX: usize = 512;
 
-/// Number of nodes of a script that are searched for pages and people.
+/// Maximum number of nodes of a script that are searched for pages and people.
 const NODES_MAX: usize = 64;
 
-/// Number of list values of a script that are kept, all lists together. This limits the memory.
+/// Maximum number of list values of a script that are kept, all lists together. This limits the memory.
 const VALUES_MAX: u32 = 1024;
 
 /// The linked data of a page.
@@ -200,7 +200,7 @@ fn is_page(node: &Node) -> bool {
     !node.types.iter().any(|found| others.iter().any(|other| found.ends_with(other)))
 }
 
-/// Appends all nodes of a script in order.
+/// Appends `node` and the nodes within it in order, up to [`NODES_MAX`] in all.
 fn flatten(mut node: Node, nodes: &mut Vec<Node>) {
     let within = std::mem::take(&mut node.nodes);
     if nodes.len() < NODES_MAX {
@@ -361,7 +361,7 @@ impl Node {
             Known::Language => self.language = text(value),
             Known::Nodes => self.nodes.extend(several(value)),
             Known::Parts => {
-                // A page's only article is its own; several are of other pages.
+                // If one part is an article, it is the page's own; several articles are those of other pages.
                 let mut articles = several(value).into_iter().filter(is_article);
                 self.nodes.extend(articles.next().filter(|_| articles.next().is_none()));
             }

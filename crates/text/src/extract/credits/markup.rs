@@ -1,4 +1,4 @@
-//! Reads a page's source from its markup, and from the lines of the page where these are more reliable.
+//! Reads a page's credits from its markup, and from the lines of the page where these are more reliable.
 //!
 //! In: the marks left by the parser, linked data. Out: each field from its most trusted place. Cost: linear in the
 //! marks, of which there are few.
@@ -17,10 +17,10 @@ use crate::extract::parse::text::{self, single_spaced};
 use crate::extract::parse::tree::{Block, Node, Tree};
 use leitong_base::record::{Credits, PublicationTime};
 
-/// Number of scripts with linked data that are read of a page.
+/// Maximum number of scripts with linked data that are read of a page.
 const SCRIPTS_MAX: usize = 8;
 
-/// Number of elements with an author's or a source's name that are read of a page.
+/// Maximum number of elements with an author's or a source's name that are read of a page.
 const ELEMENTS_MAX: usize = 6;
 
 /// Maximum length in bytes of a block that is a line and may announce a time of publication. A longer one is prose, and
@@ -65,7 +65,7 @@ impl Markup<'_> {
         self.marks(kind).into_iter().filter_map(|mark| self.value(mark.value))
     }
 
-    /// Returns the marked elements of a kind: those around the title, then those within the text.
+    /// Returns the marked elements of a kind: those around the title, then, for authors, those within the text.
     fn elements(&self, kind: Kind) -> impl Iterator<Item = &Mark> {
         let block_of =
             |mark: &Mark| self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
@@ -84,10 +84,11 @@ impl Markup<'_> {
         top.into_iter().chain(within.map(|(_, mark)| mark)).take(ELEMENTS_MAX)
     }
 
-    /// Returns the place of a marked element if it belongs to the page's text, and not to its story, a related story, a
-    /// comment or the page's footer. It must be around the title or at the end of the text, and no part of the page in
-    /// between may be another article or have another role. An element elsewhere must be announced as the time of
-    /// publication. Threads call their posts comments, so the name `comment` does not count before the text.
+    /// Returns the place of a marked element if its date is that of the page's text, and not of an event in the text, a
+    /// related story, a comment or the page's footer. The element must be around the title, within the text or shortly
+    /// after it; elsewhere, it must be announced as the time of publication. No part of the page that holds the element
+    /// but not the text may be another article or have another role. Threads call their posts comments, so the name
+    /// `comment` does not count before the text.
     fn place_of(&self, mark: &Mark) -> Option<Place> {
         let range = self.range?;
         let blocks = &self.tree.blocks;
@@ -115,7 +116,7 @@ impl Markup<'_> {
             blocks.iter().any(|block| block.links > 0)
         };
         // Below the text, an element with a link or after another heading belongs to other stories or to comments, and
-        // the date in the footer is the page's own, unless they say when something was published.
+        // a date in the footer is not that of the text, unless its line says when something was published.
         let is_below = at > end && !self.is_announced(at);
         let is_heading = |block: &Block| self.tree.nodes[block.node as usize].tag.heading_level() != 0;
         if is_below && blocks[end + 1..=at].iter().any(is_heading) {
@@ -216,7 +217,7 @@ impl Markup<'_> {
         let metas = metas.into_iter().find_map(|value| source::from_markup(&value));
         metas.or_else(|| {
             self.elements(Kind::SourceElement).filter_map(|mark| self.text_at(mark)).find_map(|text| {
-                // With a cue it may be any line; without one it is a single word.
+                // A line with spaces names the source only after a colon.
                 let is_word = !text.contains(' ') || text.contains(['：', ':']);
                 let is_short = text.chars().count() <= 30 && text.chars().any(sender::is_han) && is_word;
                 source::from_markup(&text).filter(|_| is_short)
@@ -293,7 +294,7 @@ impl Markup<'_> {
                 self.marks(Kind::Published).into_iter().map(|mark| (mark, Place::Title)).collect();
             let elements = self.marks(Kind::PublishedElement).into_iter();
             marks.extend(elements.filter_map(|mark| Some((mark, self.place_of(mark)?))));
-            // The last post of a thread is also at the end of the text.
+            // Dates elsewhere count only if there are no others: at the end of a thread is the date of its last post.
             if marks.iter().any(|(_, place)| *place != Place::Elsewhere) {
                 marks.retain(|(_, place)| *place != Place::Elsewhere);
             }

@@ -133,7 +133,7 @@ const NO_NAMES: [&str; 33] = [
     "advertisement",
 ];
 
-/// Returns the first field of `text`, a value that others may follow, and its length including the text before it.
+/// Returns the first field of `text`, which other fields may follow, and the offset in `text` at which it ends.
 pub(super) fn up_to_next_field(text: &str) -> Option<(&str, usize)> {
     let mut end = text.len();
     for (at, c) in text.char_indices() {
@@ -218,7 +218,7 @@ fn unframed(name: &str) -> &str {
         let inner = name.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
         name = inner.filter(|inner| !inner.contains([open, close])).unwrap_or(name);
     }
-    // One mark without the other was left by cutting.
+    // A mark may have lost its counterpart when the text was cut.
     let halves = |c: char| {
         pairs.iter().any(|(open, close)| (c == *open || c == *close) && lonely(name, *open, *close))
     };
@@ -241,8 +241,8 @@ fn is_region(name: &str) -> bool {
         && name.chars().count() <= 8
 }
 
-/// Returns true if a text after a Chinese cue is a person's name: two to four characters, or any text without a space
-/// if the cue names the author outright.
+/// Returns true if a text after a Chinese cue looks like a person's name: two to four Chinese characters, without words
+/// that are not names.
 pub(super) fn is_chinese_person(name: &str) -> bool {
     let chars = name.chars().count();
     (2..=4).contains(&chars)

@@ -44,7 +44,7 @@ const LAST_CHARACTERS: [char; 12] = ['源', '处', '處', '自', '载', '載', '
 /// Characters of which every cue has one.
 const TELLING_CHARACTERS: [char; 10] = ['源', '自', '处', '處', '载', '載', '首', '摘', '典', '처'];
 
-/// Words allowed right before a cue. With any other Chinese character, the cue is about something else: 图片来源, 数据来源.
+/// Words allowed right before a cue. After any other Chinese character, the cue is about something else: 图片来源, 数据来源.
 const BEFORE_CUES: [&str; 18] = [
     "本文", "文章", "新闻", "新聞", "信息", "消息", "稿件", "内容", "內容", "原文", "资讯", "資訊", "此文",
     "转载", "轉載", "全文", "文字", "本稿",
@@ -189,7 +189,8 @@ fn is_apart(text: &str, begin: usize, place: Place) -> bool {
     }
 }
 
-/// Returns the start of the words that name the source: of the words allowed right before the cue, if there are any.
+/// Returns the offset at which the words that name the source begin: at the cue, or at the word allowed right before
+/// it.
 fn line_start(text: &str, begin: usize) -> usize {
     let before = &text[..begin];
     let word = BEFORE_CUES.iter().find(|word| before.ends_with(**word));
@@ -197,7 +198,7 @@ fn line_start(text: &str, begin: usize) -> usize {
 }
 
 fn english(text: &str, place: Place) -> Option<Source> {
-    // Each cue but one contains `ed `, and that one begins its line. Most lines have neither.
+    // Each cue contains `ed `, and labels such as `Source:` begin their line. Most lines have neither.
     let bytes = text.as_bytes();
     let holds_cue = memchr::memchr_iter(b'd', bytes)
         .any(|at| at > 0 && bytes[at - 1] == b'e' && bytes.get(at + 1) == Some(&b' '));

@@ -48,9 +48,9 @@ static CLASSES: [u8; 256] = {
             b'A'..=b'Z' => class::CAPITAL,
             b',' | b';' | b':' => class::COMMA,
             b'.' | b'!' | b'?' => class::STOP,
-            // U+00A0, U+0589…, U+060C, U+0964, U+2000–U+203F, U+3000–U+303F, U+FF00–U+FF1F.
             0xc3..=0xd7 | 0xd9..=0xdf => class::LEAD,
             0xe1 | 0xe4..=0xed => class::THREE,
+            // U+00A0, U+060C, U+061F, U+0964, U+2000–U+200F, U+2026, U+3000–U+3002, U+FF01–U+FF1F begin with these.
             0xc2 | 0xd8 | 0xe0 | 0xe2 | 0xe3 | 0xef | b'&' => class::LOOK,
             _ => class::PLAIN,
         };
@@ -65,7 +65,7 @@ pub(in crate::extract) fn is_white(byte: u8) -> bool {
     CLASSES[byte as usize] == class::WHITE
 }
 
-/// Adds the counts of `text` to `counts`. Returns the last byte that is not white space, if there is one.
+/// Adds the counts of `text` to `counts`.
 pub(in crate::extract) fn count(text: &[u8], counts: &mut Counts) {
     let mut at = 0;
     let mut in_word = false;
@@ -80,7 +80,7 @@ pub(in crate::extract) fn count(text: &[u8], counts: &mut Counts) {
                 in_word = false;
                 continue;
             }
-            // Indic and Thai letters (0xe0) have three bytes, but carry no more information than a Latin one.
+            // Indic and Thai letters (0xe0) have three bytes, but carry no more information than a Latin letter.
             bytes += match byte {
                 b'&' => 2,
                 0xc2 | 0xd8 | 0xe0 => 1,

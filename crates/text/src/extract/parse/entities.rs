@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Length of `&CounterClockwiseContourIntegral;`.
+/// Length in bytes of the longest name, `&CounterClockwiseContourIntegral;`.
 const NAME_BYTES_MAX: usize = 33;
 
-/// Length of the longest name that may lack its semicolon.
+/// Length in bytes of the longest name that may lack its semicolon.
 const BARE_NAME_BYTES_MAX: usize = 7;
 
 /// All names of the standard, each with `&` and, if it has one, its semicolon.
@@ -40,7 +40,7 @@ pub(in crate::extract) fn reference(text: &[u8]) -> Option<Reference> {
 }
 
 fn name(text: &[u8]) -> Option<Reference> {
-    // These six are nearly all references of real pages, and need no table.
+    // These seven are nearly all references on real pages, and need no table.
     for (name, characters) in [
         ("&nbsp;", "\u{a0}"),
         ("&amp;", "&"),

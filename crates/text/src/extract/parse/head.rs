@@ -12,10 +12,10 @@ use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::declared;
 use crate::extract::parse::{Builder, index, segment_of};
 
-/// Number of `@type` names read in one script of linked data.
+/// Maximum number of `@type` names that are read in one script of linked data.
 const LINKED_TYPES_MAX: usize = 64;
 
-/// Bytes from which an article's text in linked data counts as a text.
+/// Minimum length in bytes of an article's text in linked data that counts as a text.
 const BODY_BYTES_MIN: usize = 100;
 
 impl Builder<'_> {
@@ -73,7 +73,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Reads a page within the page; the longest one is kept.
+    /// Reads the page in an `<iframe srcdoc>`; the longest one is kept.
     pub(in crate::extract) fn inner_page(&mut self, page: &[u8]) {
         let length = |segment: Segment| (segment.end - segment.start) as usize;
         if self.tree.head.inner_page.map_or(0, length) < page.len() {

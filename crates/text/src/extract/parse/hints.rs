@@ -76,7 +76,7 @@ pub(in crate::extract) const CODE: Hints = 1 << 30;
 /// Consent to cookies: never main text, if the hint is trusted.
 pub(in crate::extract) const CONSENT: Hints = 1 << 31;
 
-/// Hints of boilerplate. They are not trusted on a node that holds most of the page.
+/// Hints of boilerplate. They are not trusted on a node that holds most of the page's best run of text.
 pub(in crate::extract) const BOILERPLATE: Hints = NAV
     | HEADER
     | FOOTER
@@ -239,7 +239,7 @@ const fn hash_of(word: &str) -> u32 {
 const LAYOUT_WORDS: [u32; 5] =
     [hash_of("no"), hash_of("not"), hash_of("has"), hash_of("with"), hash_of("without")];
 
-/// The two words of `sourceCode`, which is not a source.
+// The two words of `sourceCode`, which does not name a source.
 const SOURCE_WORD: u32 = hash_of("source");
 const CODE_WORD: u32 = hash_of("code");
 

@@ -116,11 +116,11 @@ const METAS: [(Kind, &[&str]); 5] = [
     (Kind::Language, &["", "content-language", "language", "og:locale"]),
 ];
 
-/// Returns what a `<meta>` announces.
+/// Returns what a `<meta>` announces, and its rank.
 pub(in crate::extract) fn from_meta(attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
     let name = if attributes.property.is_empty() { attributes.itemprop } else { attributes.property };
     let name = name.trim_ascii();
-    // Most names in a head: sizes of pictures, cards of social networks.
+    // Most names in a head announce none of these: sizes of pictures, cards of social networks.
     let is_other = name.starts_with(b"twitter:") || name.starts_with(b"og:image") || name.starts_with(b"al:");
     if name.is_empty() || attributes.content.is_empty() || is_other {
         return None;
@@ -134,7 +134,7 @@ pub(in crate::extract) fn from_meta(attributes: &Attributes<'_>) -> Option<(Kind
 /// Rank of a `<time>` without further names: after every `<meta>`.
 pub(in crate::extract) const TIME_RANK: u8 = 100;
 
-/// Returns what a visible element announces. With `names`, also reads the words of class and id.
+/// Returns what a visible element announces, and its rank. With `names`, also reads the words of class and id.
 #[inline]
 pub(in crate::extract) fn from_element(
     tag: Tag,

@@ -4,7 +4,7 @@
 //! rules as far as these affect the text (`<p>` before blocks, list items, table cells, links). The adoption agency
 //! algorithm is left out, since a formatting element that ends late does not move text. Whether an element is open in a
 //! scope is answered from one number per tag, so no page makes a search long. Invariants: every start tag is pushed
-//! once and popped once; a call takes constant time, plus popped elements. Memory: 16 bytes per open element.
+//! once and popped once; a call takes constant time, plus popped elements. Memory: 24 bytes per open element.
 
 pub(super) mod count;
 pub(super) mod entities;
@@ -38,17 +38,17 @@ use stack::{Inside, Open, open};
 use unseen::{is_hidden, is_mark};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of a run of text in a hidden element from which it counts as prose, and bytes of such runs from which a hidden
-/// element is considered.
+/// Minimum length in bytes of a run of text in a hidden element that counts as prose.
 const HIDDEN_RUN_MIN: usize = 40;
+/// Minimum bytes of such runs in a hidden element that holds prose.
 const HIDDEN_PROSE_MIN: u32 = 80;
 
-/// Bytes from which a hidden element may be a short section among others, such as an answer, and the most hidden
-/// elements considered on a page with such sections.
+/// Minimum bytes of text in a hidden element that may be a short section among others, such as an answer.
 const HIDDEN_SHORT_MIN: u32 = 10;
+/// Number of hidden elements kept for a page from which no more short sections are kept.
 const HIDDEN_SHORT_COUNT_MAX: usize = 2_000;
 
-/// Number of levels from a button up to the heading that it begins.
+/// Maximum number of levels from a button up to the heading that it begins.
 const HEADING_LEVELS_MAX: usize = 3;
 
 /// The hidden elements of a page that are read like visible ones.
@@ -86,9 +86,11 @@ pub(in crate::extract) struct Builder<'a> {
     inside: Inside,
     /// The outermost open hidden element.
     hidden: Option<Hidden>,
-    /// The innermost open block element, scope, and their node.
+    /// Position in the stack of the innermost open scope.
     scope: u32,
+    /// Position in the stack of the innermost open block element.
     block_position: u32,
+    /// The innermost open node.
     node: u32,
     /// The current block.
     block: Block,
@@ -282,7 +284,7 @@ impl<'a> Builder<'a> {
             _ => 0,
         };
         let is_unseen = self.is_unseen(tag, attributes);
-        // A script may show any template; it is read like a shadow tree if all hidden content is.
+        // A script may show any template, so templates are read like shadow trees if all hidden content is read.
         let is_shadow = tag == Tag::Template
             && (self.keeps_hidden() || (attributes.shadow && self.may_begin_shadow_tree()));
         if (tag.is(flag::SKIP) && !is_shadow) || is_unseen || is_mark(tag, attributes.class) {
@@ -324,7 +326,7 @@ impl<'a> Builder<'a> {
                 self.record_node(tag, attributes);
             }
             if features & open::SKIPPED == 0 {
-                // The words of the element's names have been looked up already.
+                // The hints of the element's names say if its class and id can announce anything.
                 self.mark_element(tag, attributes, hints & (hints::AUTHOR | hints::META) != 0);
             }
         } else if features & open::LINK != 0 && self.inside.skipped == 0 {
@@ -405,7 +407,7 @@ impl<'a> Builder<'a> {
             }
             match self.show {
                 Show::Everything if is_hidden(tag, attributes) => hints |= hints::HIDDEN,
-                // It belongs to the text, whatever its name.
+                // A hidden element that is read belongs to the text, whatever its name.
                 Show::Also(_) if is_hidden(tag, attributes) => hints &= !hints::POPUP,
                 _ => {}
             }

@@ -1,7 +1,7 @@
 //! Decides which elements a tag closes: implied end tags, end tags, scopes.
 //!
-//! Follows the HTML standard's rules as far as they affect the text. Each decision takes constant time with the stack's
-//! numbers; each element is popped once.
+//! Follows the HTML standard's rules as far as they affect the text. Each decision takes constant time, because the
+//! stack keeps the positions of the innermost elements; each element is popped once.
 
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::stack::open;
@@ -9,7 +9,7 @@ use crate::extract::parse::tag::{Tag, flag};
 use crate::extract::parse::{Builder, index};
 
 impl Builder<'_> {
-    /// Closes the elements that `tag` implies to be closed.
+    /// Closes the elements whose end a start tag of `tag` implies.
     pub(in crate::extract) fn close_implied(&mut self, tag: Tag) {
         if tag.is(flag::CLOSES_P) {
             self.close_phrases();
@@ -44,8 +44,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Closes a reading of ruby, or an option outside of `<select>`, in which a block begins. Neither holds blocks, so its
-    /// end tag is missing; the standard lets it hold the rest of the page, which browsers show.
+    /// Closes a reading of ruby, or an option outside of `<select>`, in which a block begins. Neither holds blocks, so
+    /// its end tag is missing; the standard lets it hold the rest of the page, which browsers show.
     fn close_phrases(&mut self) {
         let phrases: &[Tag] = match self.last(Tag::Select) {
             0 => &[Tag::Rt, Tag::Rp, Tag::Rtc, Tag::Option, Tag::Optgroup],
@@ -57,7 +57,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the innermost scope or button, which hides paragraphs outside of it.
+    /// Returns the position of the innermost scope or button. Tags within it close no paragraphs outside.
     fn button_scope(&self) -> u32 {
         self.scope.max(self.last(Tag::Button))
     }
@@ -103,8 +103,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Closes the elements within the innermost table that cannot hold `tag`, a part of a table: a new row ends a button
-    /// or a list of options that is still open in the cell before it.
+    /// Closes the elements within the innermost table that cannot hold `tag`, a part of a table: a new row ends a
+    /// button or a list of options that is still open in the cell before it.
     fn close_to_part(&mut self, tag: Tag) {
         let table = self.last(Tag::Table);
         if table <= self.last(Tag::Template) {
@@ -174,7 +174,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Closes the element at `position` if it is above `floor`; a stray end tag of a block still ends the text.
+    /// Closes the element at `position` if it is above `floor`; otherwise, the stray end tag still ends the current
+    /// block.
     fn end_in(&mut self, position: u32, floor: u32) {
         if position > floor {
             self.pop_to(position);
@@ -183,7 +184,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the innermost table or template. End tags within it close no part of a table outside.
+    /// Returns the position of the innermost table or template. End tags within it close no part of a table outside.
     fn table_scope(&self) -> u32 {
         self.last(Tag::Table).max(self.last(Tag::Template))
     }

@@ -40,14 +40,14 @@ pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) open: bool,
     /// `srcdoc` of `<iframe>`, a page within the page.
     pub(in crate::extract) srcdoc: &'a [u8],
-    /// Empty if it is missing or empty: see `linked`.
+    /// `href`; empty if the attribute is missing or empty, which `linked` distinguishes.
     pub(in crate::extract) href: &'a [u8],
     /// True if there is an `href`.
     pub(in crate::extract) linked: bool,
     /// True if the tag ends with `/>`.
     pub(in crate::extract) self_closing: bool,
-    /// `shadowrootmode=open` or `closed` of `<template>`, whose content is shown. Saved pages may have the former name of
-    /// the attribute, `shadowroot`.
+    /// `shadowrootmode=open` or `closed` of `<template>`, whose content is shown. Saved pages may have the former name
+    /// of the attribute, `shadowroot`.
     pub(in crate::extract) shadow: bool,
 }
 
@@ -311,8 +311,8 @@ fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> us
     end
 }
 
-/// Returns the values of the attributes `names` of the tag whose name begins at `tag`; empty where there is
-/// none. For the few attributes that only Markdown needs.
+/// Returns the values of the attributes `names` of the tag whose name begins at `tag`, and an empty value for an
+/// attribute that is missing. For the few attributes that only Markdown needs.
 pub(in crate::extract) fn values<'a, const N: usize>(
     html: &'a [u8],
     tag: usize,
@@ -328,7 +328,8 @@ pub(in crate::extract) fn values<'a, const N: usize>(
     values
 }
 
-/// Calls `found` with name, value and place of each attribute up to the tag's `>`. Returns as [`attributes`].
+/// Calls `found` with the name, the value and the value's offset of each attribute up to the tag's `>`. Returns the
+/// same offset as [`attributes`].
 #[inline]
 fn each_attribute<'a>(
     html: &'a [u8],

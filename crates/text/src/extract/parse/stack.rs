@@ -13,10 +13,11 @@ pub(in crate::extract) struct Open {
     pub(in crate::extract) features: u16,
     /// Its node, or its parent's node if it is inline.
     pub(in crate::extract) node: u32,
-    /// The last open element of the same tag below it in the stack.
+    /// Position of the last open element of the same tag below it in the stack.
     pub(in crate::extract) same_tag: u32,
-    /// The innermost scope and block below it.
+    /// Position of the innermost scope below it.
     pub(in crate::extract) scope: u32,
+    /// Position of the innermost block element below it.
     pub(in crate::extract) block: u32,
     /// Its [span](crate::extract::parse::structure), counted from 1. 0 for no span.
     pub(in crate::extract) span: u32,

@@ -3,7 +3,7 @@
 //!
 //! The main text does not need it, so it is recorded only if [`Builder::with_structure`] requests it. In: the
 //! same calls that build the tree. Out: [`Structure`], whose places are indices into the tree's segments,
-//! blocks and nodes. Cost: constant for each tag; memory: 28 bytes an inline element.
+//! blocks and nodes. Cost: constant for each tag; memory: 28 bytes per inline element.
 
 use memchr::memmem;
 

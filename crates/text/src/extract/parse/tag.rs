@@ -4,7 +4,7 @@
 //! hyphen, [`Tag::Custom`] (a block, since such elements are containers on real pages). Cost: one look-up in a table of
 //! 512 slots that is computed at compile time.
 
-/// Properties of a tag, as bits of `Tag::features`.
+/// Properties of a tag, as bits in `FEATURES`.
 pub(in crate::extract) mod flag {
     /// Ends the running text before and after it, and gets a node.
     pub(crate) const BLOCK: u8 = 1;
@@ -248,7 +248,7 @@ impl Tag {
         if memchr::memchr(b'-', name).is_some() { Self::Custom } else { Self::Unknown }
     }
 
-    /// Returns true if the tag has all of `features`.
+    /// Returns true if the tag has any of `features`.
     #[inline]
     pub(in crate::extract) fn is(self, features: u8) -> bool {
         FEATURES[self as usize] & features != 0

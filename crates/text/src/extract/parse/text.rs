@@ -7,7 +7,7 @@ use crate::extract::parse::entities;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tree::{Block, Tree};
 
-/// Returns the text of a block.
+/// Returns the text of a block, in one line unless `keep_lines` is true.
 pub(in crate::extract) fn of_block(html: &str, tree: &Tree, block: &Block, keep_lines: bool) -> String {
     let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
     let mut text = String::with_capacity(block.counts.bytes as usize + block.counts.words as usize + 8);
@@ -21,8 +21,8 @@ pub(in crate::extract) fn of_block(html: &str, tree: &Tree, block: &Block, keep_
     if keep_lines { trim_lines(&text) } else { collapse(text) }
 }
 
-/// Returns the text of a segment outside of the blocks, such as a title or the value of an attribute, in one line; `None`
-/// if it is empty.
+/// Returns the text of a segment outside of the blocks, such as a title or the value of an attribute, in one line;
+/// `None` if it is empty.
 pub(in crate::extract) fn of_segment(html: &str, segment: Option<Segment>) -> Option<String> {
     let segment = segment?;
     let mut text = String::new();

@@ -2,7 +2,7 @@
 //!
 //! The tree needs no links to children: nodes are in document order, and each has its parent and its range of blocks.
 //! All sums over a subtree are thus differences of sums over blocks. Invariants: a node's parent comes before it; block
-//! ranges nest; segments are ranges of the source at character boundaries. Memory: 28 bytes per node, 48 per block, 8
+//! ranges nest; segments are ranges of the source at character boundaries. Memory: 28 bytes per node, 40 per block, 8
 //! per segment, kept from page to page.
 
 use crate::extract::parse::count::Counts;
@@ -25,7 +25,7 @@ pub(in crate::extract) struct Tree {
     pub(in crate::extract) head: Head,
     /// Marks of the publisher, author and date in the markup.
     pub(in crate::extract) marks: Vec<Mark>,
-    /// Hidden elements that hold prose.
+    /// Hidden elements that hold prose or may be short sections.
     pub(in crate::extract) hidden: Vec<Hidden>,
     /// Links, emphasis, images and the like. Empty unless it was requested.
     pub(in crate::extract) structure: Structure,
@@ -54,7 +54,7 @@ pub(in crate::extract) struct Hidden {
     pub(in crate::extract) counts: Counts,
     /// Counts of all runs that are not links.
     pub(in crate::extract) all: Counts,
-    /// Hash of the first such run, for finding a part that the page shows elsewhere.
+    /// Hash of the first run in `counts`, for finding a part that the page shows elsewhere.
     pub(in crate::extract) first_run: u64,
 }
 
@@ -133,7 +133,7 @@ pub(in crate::extract) struct Head {
     pub(in crate::extract) body: Option<Segment>,
     /// The longest initial state of a script: JSON, or an attribute with references.
     pub(in crate::extract) state: Option<Segment>,
-    /// The longest page within the page (`srcdoc`).
+    /// The longest page in an `<iframe srcdoc>`.
     pub(in crate::extract) inner_page: Option<Segment>,
     /// Kinds of page that the page declares, as bits of [`declared`].
     pub(in crate::extract) declared: u8,

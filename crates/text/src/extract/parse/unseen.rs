@@ -62,7 +62,7 @@ fn plain_style(style: &[u8]) -> String {
         } else if let Some(escape) = rest.strip_prefix('\\') {
             let digits = escape.bytes().take(6).take_while(u8::is_ascii_hexdigit).count();
             let code = u32::from_str_radix(&escape[..digits], 16).ok().and_then(char::from_u32);
-            // Any other character is itself.
+            // A backslash before any other character is dropped.
             plain.extend(code);
             rest = &escape[digits..];
             rest = if digits > 0 { rest.strip_prefix([' ', '\t', '\n']).unwrap_or(rest) } else { rest };
@@ -91,8 +91,8 @@ fn declarations(style: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Class names of what programs insert into a line that is not part of its text: links from a heading to itself, "edit"
-/// links of wikis, words for screen readers.
+/// Class names of elements that programs insert into a line, but that are not part of its text: links from a heading to
+/// itself, "edit" links of wikis, words for screen readers.
 const MARKS: [&[u8]; 8] = [
     b"headerlink",
     b"hash-link",
@@ -104,7 +104,7 @@ const MARKS: [&[u8]; 8] = [
     b"screen-reader-text",
 ];
 
-/// Returns true if the element is such an insertion.
+/// Returns true if a program has inserted the element into a line, and it is not part of the text.
 pub(in crate::extract) fn is_mark(tag: Tag, class: &[u8]) -> bool {
     matches!(tag, Tag::A | Tag::Span)
         && class.len() >= "sr-only".len()
