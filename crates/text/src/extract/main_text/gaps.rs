@@ -145,8 +145,8 @@ impl Gaps<'_> {
     }
 
     /// Returns the chosen share of the text, in thousandths, between the first and the last chosen block of the
-    /// smallest node that holds the blocks `before` and `after`. `None` if that node is more than [`LEVELS_MAX`] levels
-    /// up.
+    /// smallest node that holds the blocks `before` and `after`. `None` if none of the [`LEVELS_MAX`] innermost nodes
+    /// around `before` holds both.
     fn chosen_share(&self, before: usize, after: usize) -> Option<u64> {
         let holds_both = |node: &u32| self.tree.nodes[*node as usize].end_block as usize > after;
         let node = self.tree.ancestors(self.tree.blocks[before].node).take(LEVELS_MAX).find(holds_both)?;

@@ -48,9 +48,9 @@ const PROSE_MIN: u32 = 400;
 /// that were lost without this rule, and no page gets worse.
 const KEPT_PART_MIN: u32 = 10;
 
-/// Minimum number of terms and definitions among the chosen blocks of a reference, such as API documentation. The value
-/// was chosen on both halves of the labelled API documentation (ADR 38): with twelve or more, the result on one half
-/// gets worse.
+/// Minimum number of terms and definitions among the chosen blocks of a reference, such as API documentation. This
+/// limit and the next were chosen with both halves of the labelled API documentation (ADR 38); with a value of twelve
+/// or more, the result on one half gets worse.
 const DEFINITIONS_MIN: usize = 8;
 /// Minimum share of terms and definitions in the chosen blocks of a reference, as a divisor.
 const DEFINITIONS_PART_MIN: usize = 8;

@@ -188,7 +188,7 @@ impl Builder {
         context
     }
 
-    /// Adds a container in `parent` and returns its number. If it would be nested too deeply, returns `parent` instead.
+    /// Adds a container in `parent` and returns its index. If it would be nested too deeply, returns `parent` instead.
     fn open(&mut self, kind: Kind, parent: usize, levels: u8) -> usize {
         let level = self.containers[parent].level + levels;
         if level > LEVELS_MAX {

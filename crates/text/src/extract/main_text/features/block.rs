@@ -323,7 +323,7 @@ fn is_in_row_of_code(tree: &Tree, at: usize) -> bool {
         && tree.ancestors(tree.blocks[at].node).take(3).any(is_cell)
 }
 
-/// Classifies the end of a text: 4 sentence, 3 colon, 2 comma, 1 other.
+/// Classifies the end of a text: 4 sentence or closing bracket, 3 colon, 2 comma or semicolon, 1 other.
 fn last_class(text: &[u8]) -> i16 {
     let text = text.strip_suffix(b"\"").or_else(|| text.strip_suffix("”".as_bytes())).unwrap_or(text);
     let ends = |list: &[&str]| list.iter().any(|end| text.ends_with(end.as_bytes()));
@@ -338,7 +338,8 @@ fn last_class(text: &[u8]) -> i16 {
     }
 }
 
-/// Classifies the start of a text: 0 lower case, 1 upper case, 2 digit, 3 another script, 4 bracket or quote, 5 other.
+/// Classifies the start of a text: 0 lower case, 1 upper case, 2 digit, 3 another script, 4 bracket, quote or one of
+/// U+3000–U+3FFF and U+F000–U+FFFF (mostly East Asian punctuation and kana), 5 other.
 fn first_class(text: &[u8]) -> i16 {
     match text.first() {
         Some(b'a'..=b'z') => 0,

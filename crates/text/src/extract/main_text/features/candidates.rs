@@ -3,8 +3,8 @@
 //! In: the tree, sums over blocks. Out: for each block whether it is within such a node. Cost: linear in nodes and
 //! blocks. Source of the scores: Arc90's Readability as in Mozilla's readability.js (`_grabArticle`). Each paragraph
 //! gives 1 + its commas + up to 3 points for its length to the node above it, half of these points to the next node,
-//! and the points divided by 3·n to the n-th node after the first; names add or subtract 25; the result is reduced by
-//! the share of links.
+//! and the points divided by 3·n to the n-th node above the first one; names add or subtract 25; the result is reduced
+//! by the share of links.
 
 use crate::extract::main_text::features::columns::Feature;
 use crate::extract::main_text::features::{Features, Sums, clamp, share};

@@ -55,7 +55,7 @@ features! {
     SectionBytes SectionLinks SectionText SectionBlocks SectionLevel SectionRelated SectionComment SectionAccount SectionShop SectionShare
     // Readers' comments.
     InComment CommentShare OutsideComment
-    // What the page describes, and the way to it and to the title.
+    // The text that the page describes, and the path to it and to the title.
     Described DescribedCover DescribedBody PageDescribed PageBody SinceAnchor AnchorUp AnchorText AnchorSimilar TitleUp TitleText
     // Candidates.
     ArticleNumber ArticleText ArticleAnchor InReadable ReadableText ReadablePoints InNamed NamedText

@@ -77,11 +77,11 @@ pub(in crate::extract) struct Features {
     sums: Vec<Sums>,
     /// For each block, its [`ANCESTORS`] enclosing block ranges.
     pub(in crate::extract) ancestor_ranges: Vec<[(u32, u32); ANCESTORS]>,
-    /// For each block, the number of its group of similar blocks.
+    /// For each block, the index of its group of similar blocks.
     pub(in crate::extract) similar: Vec<u32>,
     /// Number of blocks in each group of similar blocks, their bytes and link bytes.
     similar_sums: Vec<(u32, u32, u32)>,
-    /// For each block, the number of the group of blocks with the same text, and how many of them came before it.
+    /// For each block, the index of its group of blocks with the same text, and the number of them that come before it.
     copies: Vec<(u32, u32)>,
     copy_counts: Vec<u32>,
     groups: Groups,

@@ -31,7 +31,7 @@ const PASSWORD_POINTS: u32 = 3;
 const MARK_POINTS: u32 = 6;
 /// Maximum number of weak phrases that count, at one point each.
 const WEAK_MAX: u32 = 4;
-/// Maximum number of strong phrases and of blocks with a sentence that means a wall, together, that count.
+/// Maximum number of counted strong phrases and blocks with a sentence that means a wall, taken together.
 const STRONG_MAX: u32 = 4;
 /// Maximum number of filled blocks that count.
 const FILLED_MAX: u32 = 2;
@@ -57,7 +57,7 @@ const MEANT_BYTES_MAX: usize = 600;
 const MEANT_OTHER_BYTES_MAX: u32 = 40;
 /// Maximum bytes of other text in a question for consent that fills a block, and may explain what cookies are for.
 const CONSENT_OTHER_BYTES_MAX: u32 = 80;
-/// Maximum number of blocks with a sentence that means a wall that count.
+/// Maximum number of counted blocks with a sentence that means a wall.
 const MEANT_MAX: u32 = 2;
 
 /// Points for a short page whose sentences together have the meanings of a wall.
@@ -118,7 +118,7 @@ impl Evidence {
 #[derive(Debug, Default)]
 pub(super) struct Judge {
     evidence: [Evidence; Wall::ALL.len()],
-    /// Phrases that have counted already.
+    /// Indices of the phrases that have counted already.
     seen: Vec<usize>,
     /// Bytes of sentences without a phrase.
     other: u32,

@@ -1,8 +1,8 @@
 //! Phrases of walls in sixteen languages: "checking your browser", "页面不存在", "Seite nicht gefunden".
 //!
 //! In: a text in lower case, with plain apostrophes and single spaces. Out: the phrases in it, with their positions.
-//! Each phrase (`phrases.txt`) has a [`Strength`] as evidence. Cost: one pass of an Aho-Corasick automaton, only on pages
-//! with little text.
+//! Each phrase (`phrases.txt`) has a [`Strength`] as evidence. Cost: one pass of an Aho-Corasick automaton, only on
+//! pages with little text.
 
 use std::sync::LazyLock;
 
@@ -29,7 +29,7 @@ pub(super) struct Found {
     pub(super) wall: Wall,
     /// Its strength as evidence.
     pub(super) strength: Strength,
-    /// The number of the phrase.
+    /// The index of the phrase.
     pub(super) phrase: usize,
     /// Byte offset of its start.
     pub(super) start: usize,
