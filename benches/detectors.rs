@@ -1,5 +1,5 @@
-//! Measures each detector in microseconds: to fingerprint a page of 6 KB after segmentation, to compare two, and for other
-//! lengths. Documents are pieces of the labelled Chinese streams in `LEITONG_DATA`. Run it with `cargo bench
+//! Measures each detector in microseconds: to fingerprint a page of 6 KB after segmentation, to compare two, and for
+//! other lengths. Documents are pieces of the labelled Chinese streams in `LEITONG_DATA`. Run it with `cargo bench
 //! --bench detectors`.
 
 use std::io::{BufRead, BufReader};

@@ -1,5 +1,5 @@
-//! Measures the throughput of texts on one core: documents of 6 KB per second with a million centroids in the table, and
-//! the time of each stage. Part of `make bench`.
+//! Measures the throughput of texts on one core: documents of 6 KB per second with a million centroids in the table,
+//! and the time of each stage. Part of `make bench`.
 //!
 //! Documents are cut from the labelled Chinese streams in `LEITONG_DATA`. Each round takes all documents
 //! through jieba-rs, then through all stages one by one, then from line to verdict in one go. Each has a

@@ -1,5 +1,5 @@
-//! Reads any text as a configuration: the result is settings within their limits, or errors in lines of bounded length without
-//! control characters.
+//! Reads any text as a configuration: the result is settings within their limits, or errors in lines of bounded length
+//! without control characters.
 //!
 //! Run: `fuzz/run.sh 60 config`.
 #![no_main]

@@ -1,4 +1,5 @@
-//! Extracts the main text of any text as a page: extraction ends without a panic, gives the same result twice, and invents nothing.
+//! Extracts the main text of any text as a page: extraction ends without a panic, gives the same result twice, and
+//! invents nothing.
 //!
 //! Run: `fuzz/run.sh 60 extract`.
 #![no_main]

@@ -1,5 +1,5 @@
-//! Reads any bytes as lines of JSON: there is one record per line, whatever the buffer size; pages keep their limits, and
-//! errors say in a few words why a line is not a page. Lines above the limit are skimmed.
+//! Reads any bytes as lines of JSON: there is one record per line, whatever the buffer size; pages keep their limits,
+//! and errors say in a few words why a line is not a page. Lines above the limit are skimmed.
 //!
 //! The first byte chooses the size of the buffer. Run: `fuzz/run.sh 60 json`.
 #![no_main]

@@ -1,5 +1,5 @@
-//! Reads any bytes as a message of any crawler: the result is a page within its limits, a reason to skip it, or an error
-//! in a few words that names the preset. Recognition of the crawler never fails.
+//! Reads any bytes as a message of any crawler: the result is a page within its limits, a reason to skip it, or an
+//! error in a few words that names the preset. Recognition of the crawler never fails.
 //!
 //! The first byte chooses the preset, the second is the key's length. Run: `fuzz/run.sh 60 mapping`.
 #![no_main]

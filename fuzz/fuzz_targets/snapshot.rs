@@ -1,5 +1,5 @@
-//! Loads any bytes as a saved table (of `dedup`) or as a worker's local snapshot: the result is a table, or an error in a
-//! few words. A correct checksum follows the bytes, so the contents are read.
+//! Loads any bytes as a saved table (of `dedup`) or as a worker's local snapshot: the result is a table, or an error in
+//! a few words. A correct checksum follows the bytes, so the contents are read.
 //!
 //! The first byte chooses the format. Run: `fuzz/run.sh 60 snapshot`.
 #![no_main]

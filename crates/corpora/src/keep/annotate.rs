@@ -38,7 +38,7 @@ pub(crate) struct Annotation<'a> {
     /// The text of a benchmark that the document contains a passage of, as `FILE#ITEM/POINTER`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_benchmark: Option<&'a str>,
-    /// The passage that they share.
+    /// The passage that the document and the benchmark share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leitong_benchmark_passage: Option<&'a str>,
     /// Number of passages that were cut out of the text.
@@ -159,7 +159,7 @@ impl<'a> Annotation<'a> {
         }
     }
 
-    /// Adds what was cut out of the text.
+    /// Adds the counts of passages and bytes that were cut out of the text.
     pub(super) fn with_cut(self, cut: Option<Cut>) -> Self {
         let leitong_cut_passages = cut.map(|cut| cut.passages);
         Self { leitong_cut_passages, leitong_cut_bytes: cut.map(|cut| cut.bytes), ..self }

@@ -12,8 +12,8 @@ use super::spool::Spooled;
 use super::wrong_option::WrongOption;
 use leitong_base::terminal;
 
-/// Chooses the documents to keep. `walk` returns another reading of the inputs; of tables, it reads only the column that
-/// is passed to it. If the documents had to be read, returns their sources as well.
+/// Chooses the documents to keep. `walk` returns another reading of the inputs; of tables, it reads only the column
+/// that is passed to it. If the documents had to be read, returns their sources as well.
 pub(super) fn choose(
     options: &Options,
     rules: Rules,

@@ -33,7 +33,8 @@ struct Member<'a> {
 
 impl Choice {
     /// Writes the clusters of the decisions in `spooled`, in the order in which they were founded. Each line
-    /// lists the pages of a cluster in their order. Memory: 24 bytes per page, and one page.
+    /// lists the pages of a cluster in their order. Returns the number of clusters. Memory: 24 bytes per
+    /// page, and one decision.
     ///
     /// # Errors
     /// The decisions cannot be read, or the clusters cannot be written.

@@ -35,13 +35,13 @@ pub(crate) struct Walk {
     /// The record of the first reading of each input.
     readings: Vec<Arc<Reading>>,
     rules: InputRules,
-    /// The forms of the inputs in which their documents are written.
+    /// The forms of all inputs if documents are written unchanged, otherwise empty.
     forms: Arc<[EarlyForm]>,
     /// For tables, the only column that is needed. `None` means all.
     column: Option<String>,
     /// The index of the current input, and its records.
     current: Option<(usize, Originals)>,
-    /// The record of the current, second reading.
+    /// The record of the second reading of the current input.
     again: Arc<Reading>,
 }
 
@@ -174,7 +174,7 @@ pub(crate) struct Outputs {
     pub annotate: bool,
     /// The groups of fields that annotated documents get in addition to those about the verdict.
     pub added: Added,
-    /// The data about kept documents that revisit records need. Set if revisit records replace duplicates.
+    /// The data about kept documents that revisit records need. Set if revisit records replace dropped documents.
     pub revisit: Option<Referents>,
     /// The output for the texts of kept documents, instead of `keep`.
     pub texts: Option<Box<Texts>>,
@@ -263,8 +263,8 @@ pub(crate) struct Copier {
 }
 
 impl Copier {
-    /// Creates a copier. It reads from `walk`, asks `choice` which documents to keep, and counts those that are in no
-    /// output in `counts`.
+    /// Creates a copier. It reads from `walk`, asks `choice` which documents to keep, and adds the documents that are
+    /// in no output to `counts`.
     #[must_use]
     pub(crate) fn new(walk: Walk, outputs: Outputs, choice: Choice, counts: Arc<Counts>) -> Self {
         let copied = Copied::default();
@@ -305,7 +305,7 @@ impl Copier {
         Ok(())
     }
 
-    /// Returns true if documents are read as they are: they are written unchanged, or counted by source.
+    /// Returns true if the original documents are read, because they are written unchanged or counted by source.
     fn reads_originals(&self) -> bool {
         let Outputs { keep, drop, texts, .. } = &self.outputs;
         texts.is_none() || keep.is_some() || drop.is_some() || self.accounts.is_some()
@@ -458,8 +458,8 @@ fn annotation<'a>(
     Annotation::new(decision, choice.canonical(decision), size, added)
 }
 
-/// Copies a record that is not a page. The requests and metadata of a WARC file are kept, regardless of its
-/// pages.
+/// Copies a record that is not a page. Requests and metadata in a WARC file are kept, whichever pages are dropped. The
+/// header of a CSV file is not copied here: the output writes it when it creates a file.
 fn keep_other_record(keep: &mut Option<Output>, input: usize, original: &Original) -> anyhow::Result<()> {
     match (keep, &original.bytes) {
         (Some(keep), Some(bytes)) if !original.is_page && !matches!(original.framing, Framing::Csv(_)) => {
@@ -536,7 +536,7 @@ pub(crate) struct Ranker {
     ordinal: u64,
     /// Number of documents without the value that the preference needs.
     lacking: u64,
-    /// Number of documents without the value of which one document each is kept.
+    /// Number of documents without a value of [`Needs::one_per`].
     lacking_group: u64,
     sources: Sources,
 }
@@ -544,16 +544,16 @@ pub(crate) struct Ranker {
 /// The settings and fields that a choice depends on.
 #[derive(Debug, Clone)]
 pub(crate) struct Needs {
-    /// The preferred document of a cluster.
+    /// The preference that ranks the documents of a cluster.
     pub prefer: Prefer,
-    /// One document per value of this field is kept.
+    /// The field that groups the documents of a cluster. One document per value is kept.
     pub one_per: Option<Field>,
-    /// The field whose values are sources of which not too much may be dropped.
+    /// The field whose values are sources, if the share of a source that may be dropped is limited.
     pub source: Option<Field>,
 }
 
 impl Needs {
-    /// Returns the only column of tables that is needed. `None` if several are needed.
+    /// Returns the column of tables that is needed, or `None` if there is not exactly one.
     #[must_use]
     pub(crate) fn column(&self) -> Option<String> {
         let fields = self.one_per.iter().chain(&self.source).filter_map(Field::column);
@@ -630,8 +630,8 @@ mod tests {
 
     use super::*;
 
-    /// The names of the columns were read before the run, and the rows from another file: rows were written below the
-    /// names of other columns.
+    /// The names of columns are read before the run. If another file is in its place when rows are read, its rows must
+    /// not be written below those names.
     #[test]
     fn a_table_whose_columns_change_before_it_is_read_ends_the_run() {
         let folder = tempfile::tempdir().expect("a folder");

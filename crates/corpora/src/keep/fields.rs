@@ -10,7 +10,7 @@ use super::Decision;
 use leitong_text::page::host;
 use leitong_text::page::mapping::{first_name, segments};
 
-/// Maximum number of characters of a value. What differs only after that counts as the same value.
+/// Maximum number of characters of a value. Values that differ only after that count as equal.
 const VALUE_CHARS_MAX: usize = 500;
 
 /// The field by which documents are grouped.
@@ -39,7 +39,8 @@ impl Field {
         *self != Self::Host
     }
 
-    /// Returns the value for a document, whose content is a JSON object. `None` if it has none.
+    /// Returns the value of the field for a document, or `None` if the document has none. `json` is the
+    /// content of the document, a JSON object.
     #[must_use]
     pub(crate) fn value(&self, decision: &Decision, json: Option<&[u8]>) -> Option<String> {
         let value = match self {

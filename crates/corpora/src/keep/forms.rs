@@ -1,8 +1,8 @@
 //! The forms in which the documents of each input are written: as bytes, or as rows of a table.
 //!
-//! Documents keep the format of their input. So the forms are known before the run begins, and combinations
-//! that cannot be written are refused before anything is written. A form is read before the documents, so it is
-//! compared with the file that they are [read from](EarlyForm::verify).
+//! Documents keep the format of their input. So the forms are known before the run begins, and combinations that cannot
+//! be written are refused before anything is written. A form is read before the documents, so it is later compared with
+//! the file that the documents are [read from](EarlyForm::verify).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,8 @@ pub(crate) struct TableForm {
 pub(crate) struct EarlyForm {
     /// The form.
     pub form: Form,
-    /// The metadata of the file. `None` for an object in a store, which is read in one version.
+    /// The metadata of the file. `None` for an object in a store, which is read in one version, and for a file that
+    /// changed while its form was read.
     stamp: Option<Stamp>,
 }
 
@@ -96,7 +97,7 @@ impl EarlyForm {
             };
             let before = stamp()?;
             let form = form(path, rules)?;
-            // If the file was replaced meanwhile, nothing is known of it, and the comparison reads it again.
+            // If the file was replaced meanwhile, the form may be that of either file, so `verify` reads it again.
             anyhow::Ok(Self { form, stamp: before.filter(|_| stamp().is_ok_and(|after| after == before)) })
         };
         read().with_context(|| format!("cannot read {}", path.display()))
@@ -179,7 +180,7 @@ pub(crate) enum NamedFormat {
 }
 
 impl NamedFormat {
-    /// Returns the name of the format, for people.
+    /// Returns the name of the format, for messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Lines => "JSON lines",
@@ -261,7 +262,7 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
 }
 
 fn form(path: &Path, rules: &InputRules) -> anyhow::Result<Form> {
-    // Indexes name WARC records.
+    // With this location, the inputs are indexes of WARC records.
     if rules.warc_base.is_some() {
         return Ok(Form::Bytes);
     }

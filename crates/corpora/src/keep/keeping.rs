@@ -1,5 +1,5 @@
-//! The documents of a run: opens their outputs, takes the decisions during the run, and writes at its end what had to
-//! wait.
+//! Handles the documents of a run: opens their outputs, takes decisions during the run, and at its end writes the
+//! documents that had to wait.
 //!
 //! If the choice of documents is known at once, they are copied while the run goes on. Otherwise the decisions, and the
 //! texts if they are needed, wait in files on disk until the run is over.
@@ -39,10 +39,10 @@ use crate::source::rules::InputRules;
 pub struct Keeping<'a> {
     options: Options,
     inputs: &'a [PathBuf],
-    /// The first reading of each input, in which its pages were decided.
+    /// The record of the first reading of each input, from which the verdicts come.
     readings: &'a [Arc<Reading>],
     input_rules: &'a InputRules,
-    /// The forms of the inputs in which documents are written unchanged.
+    /// The forms of the inputs, in which unchanged documents are written. Empty if none are written.
     forms: Arc<[EarlyForm]>,
     rules: Rules,
     /// The open outputs, until the copier takes them or the run is over.
@@ -51,17 +51,18 @@ pub struct Keeping<'a> {
     /// Counts of the texts that are written, if any are.
     text_counts: Arc<TextCounts>,
     benchmarks: Option<Benchmarks>,
-    /// Counts of the run; documents that are in no output are added.
+    /// Counts of the run, to which the documents that are in no output are added.
     counts: Arc<Counts>,
 }
 
 impl<'a> Keeping<'a> {
-    /// Opens the outputs for the documents of a run over `inputs`. Each input has the name of its file in
-    /// folders and its first reading. The run begins at `log_offset`, or resumes at an earlier checkpoint.
+    /// Opens the outputs for the documents of a run over `inputs`. For each input, `names` has the name of its file in
+    /// an output folder, and `readings` the record of its first reading. The run begins at `log_offset`, or resumes at
+    /// an earlier checkpoint.
     ///
     /// # Errors
-    /// An input or a benchmark cannot be read, or an output cannot be written. [`WrongOption`](super::WrongOption) if the options do not
-    /// fit the inputs.
+    /// An input or a benchmark cannot be read, or an output cannot be written. [`WrongOption`](super::WrongOption) if
+    /// the options do not fit the inputs.
     pub fn begin(
         mut options: Options,
         (inputs, names, readings): (&'a [PathBuf], &[PathBuf], &'a [Arc<Reading>]),
@@ -116,14 +117,14 @@ impl<'a> Keeping<'a> {
         })
     }
 
-    /// Counts documents that are in no output in `counts`.
+    /// Adds the documents that are in no output to `counts`.
     #[must_use]
     pub fn counting(self, counts: Arc<Counts>) -> Self {
         Self { counts, ..self }
     }
 
-    /// Creates the sink that takes the decisions of the run, in front of `inner`, the sink of verdicts. `compressed` gives
-    /// the compressed text of each document, or `None` if it has no text, in the order of the decisions.
+    /// Creates the sink that takes the decisions of the run, in front of `inner`, the sink of verdicts. `compressed`
+    /// gives the compressed text of each document, or `None` if it has no text, in the order of the decisions.
     ///
     /// # Errors
     /// A file cannot be written, or a thread cannot be started.
@@ -156,7 +157,7 @@ impl<'a> Keeping<'a> {
         Ok(Some(copier))
     }
 
-    /// Returns the file in which decisions wait for the end of the run, or `None` if nothing needs them then.
+    /// Returns the file that stores decisions until the end of the run, or `None` if they are not needed then.
     fn spool(&self) -> anyhow::Result<Option<Spool>> {
         let Options { clusters, report, .. } = &self.options;
         let copies_later = self.options.copies() && !self.options.copies_at_once(self.rules);
@@ -242,11 +243,12 @@ impl<'a> Keeping<'a> {
         copier.finish()
     }
 
-    /// Copies the documents that had to wait, and writes the clusters, the accounts and the report. `sink` has taken all
-    /// decisions.
+    /// Copies the documents that had to wait, and writes the clusters, the accounts and the report. `sink` has taken
+    /// all decisions.
     ///
     /// # Errors
-    /// A document cannot be read or written. [`WrongOption`](super::WrongOption) if the options do not fit the documents.
+    /// A document cannot be read or written. [`WrongOption`](super::WrongOption) if the options do not fit the
+    /// documents.
     pub fn finish<S: Sink>(
         mut self,
         sink: KeepSink<S>,
@@ -307,7 +309,7 @@ impl<'a> Keeping<'a> {
 struct Opening<'o> {
     options: &'o Options,
     inputs: &'o [PathBuf],
-    /// The name of each input's file in folders.
+    /// The name of each input's file in an output folder.
     names: &'o [PathBuf],
     readings: &'o [Arc<Reading>],
     /// The forms of the inputs.
@@ -345,7 +347,7 @@ impl Opening<'_> {
         })
     }
 
-    /// Opens the output `path` for unchanged documents, or continues it after its part in the checkpoint.
+    /// Opens the output `path` for unchanged documents, or continues it where it was at the checkpoint.
     fn output(
         &self,
         name: &'static str,
@@ -361,7 +363,7 @@ impl Opening<'_> {
         }
     }
 
-    /// Opens the output `path` for texts, or continues it after its part in the checkpoint.
+    /// Opens the output `path` for texts, or continues it where it was at the checkpoint.
     fn texts(&self, path: &Path, texts: TextOptions, counts: &Arc<TextCounts>) -> anyhow::Result<Texts> {
         let added = Added { cut: self.options.cuts(), ..self.options.added() };
         let plan = TextPlan {
@@ -379,7 +381,7 @@ impl Opening<'_> {
         Texts::open(plan, self.extent("keep"))
     }
 
-    /// Returns the folder for the lengths of outputs, if documents are copied during the run.
+    /// Returns the checkpoint folder, if documents are copied during the run.
     fn checkpoint_folder(&self) -> Option<&Path> {
         self.checkpoints.filter(|_| !self.waits).map(|checkpoints| checkpoints.folder)
     }
@@ -389,7 +391,7 @@ impl Opening<'_> {
     }
 }
 
-/// Opens the file of what revisit records refer to.
+/// Opens the file for the data about the documents that revisit records refer to.
 fn referents(options: &Options, checkpoints: Option<&Checkpoints<'_>>) -> anyhow::Result<Referents> {
     if let Some(checkpoints) = checkpoints {
         let path = checkpoints.folder.join("referents");
@@ -400,7 +402,7 @@ fn referents(options: &Options, checkpoints: Option<&Checkpoints<'_>>) -> anyhow
     Referents::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))
 }
 
-/// Counts the documents of each cluster, those of earlier runs with the same table included.
+/// Counts the documents of each cluster, including those of earlier runs with the same table.
 fn sizes(spooled: &mut Spooled, table: Option<&TableOfRun<'_>>) -> anyhow::Result<Sizes> {
     let run = spooled.cluster_sizes()?;
     let Some(table) = table else { return Ok(run) };

@@ -3,9 +3,9 @@
 //!
 //! [`Options`] say what is written, and [`Keeping`] does it.
 //!
-//! In: conclusions in the order of the source ([`KeepSink`]). Out: files of documents ([`copy`]) and of
-//! clusters ([`clusters`]). Documents are not held in memory in the meantime. Instead, the inputs are read
-//! again ([`Originals`](crate::source::originals)), and copied record by record.
+//! In: conclusions (verdicts and dead letters) in the order of the inputs ([`KeepSink`]). Out: files of documents
+//! ([`copy`]) and of clusters ([`clusters`]). Documents are not held in memory in the meantime. Instead, the inputs are
+//! read again ([`Originals`](crate::source::originals)), and copied record by record.
 //!
 //! ```text
 //!                    first of each cluster                  any other preference
@@ -18,7 +18,8 @@
 //! With [`verify`], documents wait for the end of the run as well, and each that would be dropped is compared
 //! with the kept documents of its cluster first.
 //!
-//! Documents with [passages] of a benchmark are dropped before the choice; passages that many documents have are listed.
+//! Documents with [passages] of a benchmark are dropped before the choice; passages that many documents have are
+//! listed.
 //!
 //! In WARC files, a dropped document may be replaced by a [revisit record](revisit).
 
@@ -82,15 +83,16 @@ pub(crate) struct Decision {
     pub(crate) cluster_id: Option<String>,
     /// The log offset of the cluster's founder. It identifies the cluster within this run.
     pub(crate) founded: u64,
-    /// The page that founded the cluster.
+    /// The id of the page that founded the cluster.
     pub(crate) canonical_page_id: Option<String>,
-    /// The url of that page.
+    /// The url of the page that founded the cluster.
     pub(crate) canonical_url: Option<String>,
     /// Number of characters in the main text, without white space.
     pub(crate) text_chars: u32,
     /// Time of the fetch, in milliseconds since the Unix epoch.
     pub(crate) fetched_at_ms: Option<i64>,
-    /// Time of publication according to the page: the earliest moment that it can mean.
+    /// Time of publication that the page states, in milliseconds since the Unix epoch: the earliest one that fits an
+    /// inexact statement.
     pub(crate) published_at_ms: Option<i64>,
     /// The place of the document's text, if texts are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +100,7 @@ pub(crate) struct Decision {
     /// The result of verification, if the document was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Box<verify::Check>>,
-    /// The passage of a benchmark that the document contains, if documents are compared with one.
+    /// The passage of a benchmark that the document contains, if one was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) benchmark: Option<Box<passages::benchmark::Found>>,
 }

@@ -34,7 +34,7 @@ pub struct Options {
     pub annotate: bool,
     /// True if revisit records replace dropped documents from WARC files.
     pub revisit: bool,
-    /// The document of each cluster to keep.
+    /// The rule that chooses the kept document of each cluster.
     pub prefer: Prefer,
     /// The field that groups the documents of a cluster. One document per group is kept.
     pub one_per: Option<Field>,
@@ -44,11 +44,11 @@ pub struct Options {
     pub verify: Option<LostMax>,
     /// The field whose values are sources.
     pub by: Option<Field>,
-    /// Maximum share of the documents of a source that may be dropped.
+    /// Maximum share of the documents of a source that may be dropped, from 0 to 1.
     pub source_removed_max: Option<f64>,
     /// True if annotated documents get the number of documents in their cluster.
     pub cluster_sizes: bool,
-    /// Passages of benchmarks, and passages that many documents have.
+    /// Options about passages that documents share, if any are set.
     pub passages: Option<PassageOptions>,
 }
 
@@ -62,21 +62,21 @@ pub struct TextOptions {
     pub converter: Box<dyn Converter>,
 }
 
-/// Passages that documents share with benchmarks or with many other documents.
+/// Options about passages that documents share with benchmarks or with many other documents.
 pub struct PassageOptions {
-    /// The benchmarks. Documents that share a passage with one are dropped.
+    /// The files of benchmarks. Documents that share a passage with a benchmark are dropped.
     pub against: Vec<PathBuf>,
     /// The output for the passages that many kept documents have.
     pub list: Option<PathBuf>,
-    /// True if these passages are cut out of texts.
+    /// True if the passages that many kept documents have are cut out of texts.
     pub cut: bool,
     /// Minimum number of letters of a passage.
     pub letters_min: u32,
-    /// Minimum number of documents that have a passage which is listed or cut.
+    /// Minimum number of documents that must have a passage for it to be listed or cut.
     pub documents_min: u32,
-    /// Bytes of memory for benchmarks, or for passages.
+    /// Maximum memory for the texts of benchmarks, and for the search for passages in many documents, in bytes.
     pub memory_bytes: usize,
-    /// Normalises a line of a text as terms are.
+    /// Normalises a line of text in the same way as the terms of a page.
     pub normalise: Arc<dyn Fn(&str) -> String + Send + Sync>,
 }
 
@@ -84,8 +84,8 @@ pub struct PassageOptions {
 pub struct Checkpoints<'a> {
     /// The folder.
     pub folder: &'a Path,
-    /// The checkpoint that an earlier, killed process left: the length of each output, and the last record that was
-    /// decided.
+    /// The checkpoint that an earlier, killed process left: the length of each output, and the last decided record (the
+    /// index of its input, and its number).
     pub earlier: Option<(&'a Extents, (usize, u64))>,
 }
 
@@ -172,7 +172,8 @@ impl Options {
         self.prefer.is_known_at_once(rules) && !waits
     }
 
-    /// Returns true if the first document of each cluster is kept, whatever else is known of documents.
+    /// Returns true if the first document of each cluster is kept, so that the choice needs no other data about
+    /// documents.
     pub(super) fn keeps_first(&self, rules: Rules) -> bool {
         self.prefer.is_known_at_once(rules) && self.source_removed_max.is_none() && !self.compares()
     }
@@ -188,7 +189,7 @@ impl Options {
         }
     }
 
-    /// Returns the folder for temporary files: that of the first output that is a file.
+    /// Returns the folder for temporary files: the one that contains the first output that is not standard output.
     pub(super) fn temporary_folder(&self) -> PathBuf {
         let Self { keep, drop, clusters, report, passages, .. } = self;
         let list = passages.as_ref().and_then(|passages| passages.list.as_ref());
@@ -209,7 +210,7 @@ impl PassageOptions {
     }
 }
 
-/// Returns the folder of the first output that is a file.
+/// Returns the folder that contains the first output that is not standard output, or the system's temporary folder.
 pub(super) fn folder_beside<'a>(mut outputs: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     let first = outputs.find(|path| *path != Path::new("-"));
     match first.and_then(|path| path.parent()) {

@@ -53,14 +53,15 @@ pub(crate) struct Plan<'a> {
     pub path: &'a Path,
     /// The names of the files in the folder, as relative paths.
     pub names: &'a [PathBuf],
-    /// The forms of the files.
+    /// The forms of the inputs.
     pub forms: &'a [Form],
     /// The columns about the verdict that rows of tables get, if any.
     pub added: Option<Added>,
     /// The name under which checkpoints store the length of this output, and their folder. Set if checkpoints are made
     /// while documents are copied.
     pub checkpoints: Option<(&'static str, PathBuf)>,
-    /// True if files are opened with the first document, because the run may still be refused after its first reading.
+    /// True if files are created only with the first document, because the run may still fail before it writes
+    /// documents.
     pub waits: bool,
 }
 
@@ -275,7 +276,8 @@ impl Output {
     }
 }
 
-/// Refuses lines in a file whose name is that of a WARC file, and WARC records in a file for lines.
+/// Returns an error for lines in a file with the name of a WARC file, and for WARC records in a file with a name for
+/// lines.
 fn check_framing(path: &Path, framing: Framing) -> anyhow::Result<()> {
     let written = match framing {
         Framing::Warc => NamedFormat::Warc,
@@ -298,7 +300,7 @@ fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
-/// Removes the page that an earlier run may have left at `path`. The new page may not be kept.
+/// Removes the page that an earlier run may have left at `path`, because this run may drop the page.
 fn remove_former(path: &Path) -> io::Result<PathBuf> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -328,22 +330,23 @@ fn files(folder: &Path, names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// A file that is compressed according to its name. In WARC files, each record is compressed separately, so
-/// readers can start at any record. If a write fails midway, such as on a full disk, a regular file is truncated
-/// to its last complete member, or record if it is not compressed.
+/// A file that is compressed according to its name, in *members* that can be decompressed separately. In WARC files,
+/// each record is a member, so readers can start at any record. If a write fails midway, such as on a full disk, a
+/// regular file is truncated to its last complete member, or record if it is not compressed.
 struct CompressedFile {
     path: PathBuf,
     file: File,
-    /// The hash of what was written.
+    /// The hash of all bytes that were written.
     sum: Sum,
     codec: Codec,
     framing: Option<Framing>,
-    /// True until the first member.
+    /// True until the first member is complete.
     is_empty: bool,
     /// Lines that are not yet compressed.
     waiting: Vec<u8>,
-    /// Complete members that are not yet written, and where each ends.
+    /// Complete members that are not yet written.
     members: Vec<u8>,
+    /// The end of each of these members.
     ends: Vec<usize>,
 }
 
@@ -354,11 +357,11 @@ enum Codec {
     Lz4,
 }
 
-/// Size of the lines that are compressed together. Compared with a single stream, the file grows by less than
-/// one per cent, and a truncated file can be read up to its last complete member.
+/// Minimum size of the lines that are compressed as one member, in bytes. Compared with a single stream, the file grows
+/// by less than one per cent, and a truncated file can be read up to its last complete member.
 const MEMBER_BYTES: usize = 4 << 20;
 
-/// Size of the members that are written together.
+/// Minimum size of the members that are written together, in bytes.
 const WRITE_BYTES: usize = 1 << 18;
 
 impl CompressedFile {

@@ -3,7 +3,7 @@
 //! A Parquet file can only be read once its index is written after all rows, so it cannot be truncated to its
 //! state at a checkpoint. With `--checkpoint`, the rows up to each checkpoint are therefore written to a
 //! separate file in the checkpoint folder: a part. When the output is complete, its parts are joined without
-//! decompressing their column chunks. Parts are kept until their checkpoint is removed. So a continued run
+//! decompressing their column chunks. Parts are kept as long as a checkpoint needs them. So a continued run
 //! finds the parts of the checkpoint, whenever the earlier run was killed.
 
 use std::fs::{self, File};
@@ -28,7 +28,7 @@ pub(crate) struct Parts {
     file: usize,
     /// Number of complete parts.
     count: u64,
-    /// Total size of the complete parts.
+    /// Total size of the complete parts, in bytes.
     bytes: u64,
     /// The hash of the hashes of the complete parts.
     sum: Sum,
@@ -71,7 +71,7 @@ impl Parts {
         self.path(self.count)
     }
 
-    /// Registers the next part with the hash of its bytes. It is complete and on disk.
+    /// Registers the next part, which is complete and on disk, with the hash of its bytes.
     ///
     /// # Errors
     /// The part is missing.
@@ -110,7 +110,7 @@ impl Parts {
     }
 }
 
-/// A writer that hashes what is written.
+/// A writer that hashes all bytes that it writes.
 pub(crate) struct Hashed<W> {
     inner: W,
     sum: Sum,
@@ -143,7 +143,7 @@ impl<W: io::Write> io::Write for Hashed<W> {
     }
 }
 
-/// Adds the row groups of `part`.
+/// Adds the row groups of `part` to `writer`.
 fn append<W: io::Write + Send>(part: &File, writer: &mut SerializedFileWriter<W>) -> anyhow::Result<()> {
     let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
     let index = reader.parse_and_finish(part)?;

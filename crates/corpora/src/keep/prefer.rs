@@ -1,7 +1,7 @@
 //! The rules by which one document of a cluster is preferred to another: the options [`Prefer`] and [`Rules`], and the
-//! [`Choice`] to which they lead.
+//! [`Choice`] that follows from them.
 //!
-//! Memory: with `--prefer first`, nothing for each cluster; otherwise the best document so far of each.
+//! Memory: nothing per cluster if the first document of each is kept; otherwise the best document of each so far.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -145,8 +145,8 @@ pub(crate) struct Choice {
 enum By {
     /// Keeps the founder of each cluster.
     First,
-    /// Keeps the best-ranked document of each cluster and, if requested, of each value in each cluster. `kept`
-    /// has the ordinals of the latter.
+    /// Keeps the best-ranked document of each cluster and, if requested, of each value in each cluster. `values` has
+    /// the rank and the ordinal of the best document of each value, until `kept` has the ordinals of these documents.
     Rank { clusters: HashMap<u64, Best>, values: HashMap<u64, (f64, u64)>, kept: HashSet<u64> },
 }
 
@@ -160,13 +160,13 @@ struct Best {
 }
 
 impl Choice {
-    /// Keeps the founder of each cluster. To keep one document per value, use [`Self::ranked`].
+    /// Creates a choice that keeps the founder of each cluster. To keep one document per value, use [`Self::ranked`].
     #[must_use]
     pub(crate) fn first(rules: Rules) -> Self {
         Self { rules, by: By::First }
     }
 
-    /// Keeps the best document of each group. Pass all documents to [`Self::offer`] and call
+    /// Creates a choice that keeps the best document of each group. Pass all documents to [`Self::offer`] and call
     /// [`Self::end_offers`] before any other method.
     #[must_use]
     pub(crate) fn ranked(rules: Rules) -> Self {
@@ -180,7 +180,7 @@ impl Choice {
     /// group is kept; documents without a value are one group.
     pub(crate) fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64, value: Option<&str>) {
         let By::Rank { clusters, values, .. } = &mut self.by else { return };
-        // A document that is dropped for a passage must not stand for the others of its cluster.
+        // A document that is dropped because of a benchmark must not represent its cluster.
         if decision.cluster_id.is_none() || decision.benchmark.is_some() {
             return;
         }
@@ -199,7 +199,7 @@ impl Choice {
         }
     }
 
-    /// Ends the offers.
+    /// Ends the offers. The other methods can be called from now on.
     pub(crate) fn end_offers(&mut self) {
         if let By::Rank { values, kept, .. } = &mut self.by {
             kept.extend(std::mem::take(values).into_values().map(|(_, ordinal)| ordinal));

@@ -1,5 +1,5 @@
-//! Stores the data about canonical documents that revisit records need: one line per cluster in a file, and
-//! the place of each line in memory.
+//! Stores the data about canonical documents that revisit records need: one line per cluster in a file. The
+//! places of the lines are held in memory.
 //!
 //! Memory: about 40 bytes per cluster. The file has about 300 bytes per cluster, and is deleted when the
 //! process ends. With `--checkpoint` it has a name, and a continued run can use it.
@@ -44,7 +44,7 @@ pub(crate) struct Referents {
     file: File,
     bytes: u64,
     sum: Sum,
-    /// The offset and the length of each cluster's line.
+    /// The offset and the length of each cluster's line, by the log offset of the cluster's founder.
     places: HashMap<u64, (u64, u32)>,
     /// True if all clusters are present. Otherwise they are added as their documents are copied.
     is_complete: bool,
@@ -65,7 +65,7 @@ impl Referents {
         })
     }
 
-    /// Opens the file at `path` and keeps what it had at `extent`, or creates it.
+    /// Opens the file at `path` and truncates it to `extent`. Without an extent, creates an empty file.
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short, was changed or has other content.
@@ -84,7 +84,7 @@ impl Referents {
         Ok(Self { file, bytes, sum, places, is_complete: false })
     }
 
-    /// Marks the clusters as complete.
+    /// Records that all clusters are present.
     pub(super) fn complete(&mut self) {
         self.is_complete = true;
     }

@@ -29,7 +29,7 @@ const TEMPLATE_PAGES_MIN: u32 = 10;
 /// The whole report.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    /// Documents with a verdict.
+    /// Number of documents with a verdict.
     pub documents: u64,
     /// Number of documents with each kind of verdict.
     pub kinds: Vec<(&'static str, u64)>,
@@ -128,7 +128,7 @@ pub(crate) struct SizeClass {
 pub(crate) struct ClusterLine {
     /// The cluster id.
     pub cluster_id: String,
-    /// Number of pages in this run.
+    /// Number of the cluster's pages in this run.
     pub size: u32,
     /// Number of these pages that are near-duplicates, but not exact duplicates.
     pub near: u32,
@@ -158,7 +158,7 @@ struct Counted {
     /// Hash of the first page's host.
     host: u64,
     one_host: bool,
-    /// The place of the last page's decision.
+    /// The byte offset of the last page's decision in the spool.
     last: u64,
 }
 
@@ -174,7 +174,8 @@ impl Report {
         Ok(lines.flush()?)
     }
 
-    /// Reads all decisions and counts them. `compares` is true if documents were compared with benchmarks. Memory: about 60 bytes per cluster, and the names of hosts.
+    /// Reads all decisions and counts them. `compares` is true if documents were compared with benchmarks. Memory:
+    /// about 60 bytes per cluster, and the names of hosts.
     ///
     /// # Errors
     /// The decisions cannot be read.
@@ -257,8 +258,9 @@ fn count_in_cluster(clusters: &mut HashMap<u64, Counted>, decision: &Decision, h
     }
 }
 
-/// Copies are usually spread over several sites, and copies within a site are mostly exact. Many pages of one
-/// site that all differ slightly are more probably one template, filled in several times.
+/// Returns true if the pages of a cluster are probably one template, filled in several times. Copies are usually spread
+/// over several hosts, and copies within a host are mostly exact. Many pages of one host that all differ slightly are
+/// more probably a template.
 fn looks_like_a_template(cluster: &Counted) -> bool {
     cluster.one_host && cluster.size >= TEMPLATE_PAGES_MIN && cluster.near * 5 >= cluster.size * 4
 }

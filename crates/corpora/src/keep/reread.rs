@@ -1,4 +1,4 @@
-//! The second reading of an input: of the same bytes as the first.
+//! Opens an input for a second reading, and checks that it has the same bytes as in the first one.
 
 use std::io;
 use std::path::Path;

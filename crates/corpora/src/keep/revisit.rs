@@ -1,5 +1,5 @@
-//! Replaces duplicates in WARC files by `revisit` records (ISO 28500:2017, WARC 1.1, section 6.7). They
-//! record the visit, its time and its HTTP headers, but do not contain the payload.
+//! Replaces duplicates in WARC files by `revisit` records (ISO 28500:2017, WARC 1.1, section 6.7). Such a
+//! record documents the visit, with its time and HTTP headers, but does not contain the payload.
 //!
 //! In: the response record of a dropped document, and the data about the canonical document
 //! ([`Referents`](super::referents)). Out: the record that is written instead.

@@ -1,4 +1,4 @@
-//! Passes decisions on to the copier and the spool, on the way to the sink of verdicts.
+//! Passes decisions on to the copier and the spool, in front of the sink of verdicts.
 
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
@@ -25,11 +25,11 @@ pub struct KeepSink<S> {
     texts: Option<StoredTexts>,
 }
 
-/// The texts of documents, which are stored for verification.
+/// The texts of documents, which are stored for verification or the search for passages.
 pub(super) struct StoredTexts {
     /// Receives the compressed text of each document, or `None` if it has no text, in the order of the decisions.
     pub(super) compressed: Receiver<Option<Box<[u8]>>>,
-    /// The file in which they are stored.
+    /// The file in which the texts are stored.
     pub(super) file: TextFile,
 }
 
@@ -39,7 +39,7 @@ struct Copying {
     thread: JoinHandle<anyhow::Result<Finished>>,
 }
 
-/// A record that was processed.
+/// A record of an input, with its decision if it has a document.
 enum Processed {
     Document(Box<Decision>),
     /// A record without a document: the index of its input, and its number.

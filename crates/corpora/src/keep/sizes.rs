@@ -22,7 +22,7 @@ pub(crate) type Sizes = HashMap<u64, u64>;
 
 /// The first line of the file.
 const MAGIC: &[u8] = b"leitong sizes 1\n";
-/// The file, and the one that it has replaced.
+/// The names of the file, and of the file that it has replaced.
 const NAMES: [&str; 2] = ["sizes.leitong", "sizes.before"];
 
 /// The counts in the folder of a table.
@@ -55,7 +55,8 @@ impl TableSizes {
     /// The version of the format of the file.
     pub const FORMAT_VERSION: u32 = 1;
 
-    /// Reads the counts in the folder of a table whose next log offset is `next`. `None` if there are none.
+    /// Reads the counts in the folder of a table whose next log offset is `next`. Returns `None` if there are none up
+    /// to that offset.
     ///
     /// # Errors
     /// A file cannot be read, or is damaged.
@@ -92,7 +93,7 @@ impl TableSizes {
         Ok(Some(Self { sizes, until: u64::from_le_bytes(*until) }))
     }
 
-    /// Adds the counts of a run to those in the folder, without expired clusters, and writes them. Documents are
+    /// Adds the counts of a run to those in the folder, removes expired clusters, and writes the result. Documents are
     /// then counted up to the log offset `until`.
     ///
     /// # Errors
@@ -129,7 +130,7 @@ impl TableSizes {
         bytes
     }
 
-    /// Appends the line of a cluster, if its documents were counted.
+    /// Appends the line of a cluster. Returns false if its documents were not counted.
     ///
     /// # Errors
     /// The line cannot be written.
@@ -165,7 +166,7 @@ mod tests {
         assert_eq!(read(0), None);
         add(&[(0, 3), (2, 1)], 0, 0, 4);
         assert_eq!(read(4), sizes(&[(0, 3), (2, 1)]));
-        // Killed before its table was saved, and repeated.
+        // A run is killed before its table is saved, and repeated.
         for _ in 0..2 {
             add(&[(0, 1), (5, 1)], 0, 4, 6);
             assert_eq!(read(4), sizes(&[(0, 3), (2, 1)]));

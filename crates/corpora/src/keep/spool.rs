@@ -26,7 +26,7 @@ impl Spool {
         Ok(Self { file, sum: Sum::default(), line: Vec::new() })
     }
 
-    /// Opens the file at `path` and keeps what it had at `extent`, or creates it.
+    /// Opens the file at `path` and truncates it to `extent`. Without an extent, creates an empty file.
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short or was changed.
@@ -72,7 +72,7 @@ pub(crate) struct Spooled {
 }
 
 impl Spooled {
-    /// Calls `take` with the place in the file of each decision, and the decision.
+    /// Calls `take` with the byte offset of each decision in the file, and the decision.
     ///
     /// # Errors
     /// The first error of `take`, or an error in reading the file.
@@ -91,7 +91,7 @@ impl Spooled {
         Ok(())
     }
 
-    /// Returns the decision at the place `at`.
+    /// Returns the decision at byte offset `at`.
     ///
     /// # Errors
     /// The file cannot be read.

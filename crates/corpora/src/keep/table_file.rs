@@ -43,7 +43,7 @@ pub(crate) struct TableFile {
     writer: Option<Writer>,
     /// True while there is a file at `path` that cannot be read, because its index is not yet written.
     is_begun: bool,
-    /// The parts that contain the rows until the file is completed. Only if the run has checkpoints.
+    /// The parts that contain the rows until the file is completed. `None` if the run has no checkpoints.
     parts: Option<Parts>,
     rows: Rows,
 }
@@ -187,7 +187,7 @@ impl TableFile {
 }
 
 impl Drop for TableFile {
-    /// Removes a file that was not completed, as on a full disk: no reader could make anything of it.
+    /// Removes a file that was not completed, for example because the disk is full: no program could read it.
     fn drop(&mut self) {
         let is_file = || std::fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.is_file());
         if self.is_begun && is_file() {
@@ -328,7 +328,7 @@ fn options(form: &TableForm, columns: &Columns) -> anyhow::Result<ArrowWriterOpt
             rows => rows.min(ROW_GROUP_ROWS_MAX),
         }));
     let written = |codec: Compression| match codec {
-        // The outdated framing of Hadoop, which readers interpret differently.
+        // `LZ4` is the outdated framing of Hadoop, which readers interpret differently.
         Compression::LZ4 => Compression::LZ4_RAW,
         codec => codec,
     };

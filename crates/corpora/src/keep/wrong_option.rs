@@ -1,8 +1,8 @@
-//! Errors in options that show only when inputs are read.
+//! Errors in options that are found only when inputs are read.
 
 use std::fmt;
 
-/// An error in the options of a run, which shows only when its inputs are read.
+/// An error in the options of a run that is found only when its inputs are read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongOption(String);

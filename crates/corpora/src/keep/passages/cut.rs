@@ -2,9 +2,9 @@
 //!
 //! The text is normalised line by line, as the documents were in which passages were found, and its
 //! [pieces](super::pieces) are looked up by their hashes. Pieces that overlap or touch are cut as one passage. Lines of
-//! which all letters are cut go with their line end; of other lines, the passage goes with the punctuation and the space
-//! after it. Letters before and after a passage that are in no frequent piece stay, even if all these documents have
-//! them: at most as many as a passage must have, and none at the start and end of lines and sentences.
+//! which all letters are cut go with their line end; of other lines, the passage goes with the punctuation and the
+//! space after it. Letters before and after a passage that are in no frequent piece stay, even if all these documents
+//! have them: at most as many as a passage must have, and none at the start and end of lines and sentences.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -142,8 +142,8 @@ impl Cutter {
         Some(kept.trim_end().to_owned())
     }
 
-    /// Returns the byte range in the line from which each letter of its normalised form comes. Characters are normalised
-    /// one by one for this. Returns `None` if that does not give `count` letters.
+    /// Returns the byte range in the line from which each letter of its normalised form comes. Characters are
+    /// normalised one by one for this. Returns `None` if that does not give `count` letters.
     fn places(&self, line: &str, count: usize) -> Option<Vec<Range<usize>>> {
         let mut places = Vec::with_capacity(count);
         let mut buffer = [0; 4];

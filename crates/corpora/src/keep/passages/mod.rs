@@ -89,8 +89,8 @@ struct Waiting<W> {
     wanted: W,
 }
 
-/// Calls `make` with each text for which `wanted` returns something, in parallel, and `take` with the results, in order.
-/// A document without a text, or with a damaged one, has the result `None`.
+/// Calls `make` with each text for which `wanted` returns something, in parallel, and `take` with the results, in
+/// order. A document without a text, or with a damaged one, has the result `None`.
 fn each_text<W: Send, R: Send>(
     spooled: &mut Spooled,
     texts: &TextFile,

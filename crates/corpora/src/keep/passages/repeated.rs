@@ -14,8 +14,8 @@
 //! 10⁹ different pieces, the chance that any two have the same hash is 3 %, and the chance that this makes one of them
 //! frequent is far smaller.
 //!
-//! Memory: the limit, whatever the number of documents. Disk: 12 bytes for each chosen piece of each document, and 20 for
-//! each that is in many documents.
+//! Memory: the limit, whatever the number of documents. Disk: 12 bytes for each chosen piece of each document, and 20
+//! for each that is in many documents.
 
 use std::path::Path;
 

@@ -141,7 +141,7 @@ impl Report {
     }
 }
 
-/// The tables about verification.
+/// Returns the tables about verification.
 fn checks(Verified { counts, losses, kept }: &Verified) -> Vec<Table> {
     let counted = [
         ("dropped: a kept document has the text", counts.dropped),

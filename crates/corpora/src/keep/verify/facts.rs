@@ -1,9 +1,9 @@
 //! Compares the facts of two texts that are nearly the same: numbers, dates, versions, names.
 //!
 //! In: a document, a kept one, and the text that is lost with the document. Out: whether the document has other facts
-//! in the places of the kept one's; they are then probably two pages of a series. If not, also the words in these places,
-//! which tell pages of a template once the whole cluster is known. Which facts count depends on the addresses ([`Facts`]).
-//! Cost: linear in both texts.
+//! in the places of the kept one's; they are then probably two pages of a series. If not, also the words in these
+//! places, which tell pages of a template once the whole cluster is known. Which facts count depends on the addresses
+//! ([`Facts`]). Cost: linear in both texts.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -45,8 +45,8 @@ const REPLACED_BY: u32 = 70;
 enum Facts {
     /// They are one page, moved or fetched again: its facts may have changed.
     MayChange,
-    /// They may be two pages of a series. Numbers must be equal, names as well in short texts, and all words if the texts
-    /// differ in a few places only.
+    /// They may be two pages of a series. Numbers must be equal, names as well in short texts, and all words if the
+    /// texts differ in a few places only.
     Count,
     /// They are on different sites. Facts count in short texts, if nothing else differs. Otherwise one is an edited
     /// copy.
@@ -74,8 +74,8 @@ pub(super) fn may_be_one_page(a: &str, b: &str) -> bool {
     Facts::for_urls(a, b) == Facts::MayChange
 }
 
-/// Returns true if numbers, versions or names of the kept document were replaced, or other words of a page of its series.
-/// `loss` is the text that is lost with the document.
+/// Returns true if numbers, versions or names of the kept document were replaced, or other words of a page of its
+/// series. `loss` is the text that is lost with the document.
 #[must_use]
 pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     let is_short = loss.letters < SHORT_LETTERS;
@@ -160,8 +160,8 @@ fn have_other_files(a: &str, b: &str) -> bool {
     a.is_none() || a != b
 }
 
-/// Returns true if the texts differ in a few short places only, where both have other words, about as many: one page has
-/// "in red" where the other has "in blue". Numbers are left to [`FactsOfText`].
+/// Returns true if the texts differ in a few short places only, where both have other words, about as many: one page
+/// has "in red" where the other has "in blue". Numbers are left to [`FactsOfText`].
 fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     if loss.longest > FACT_LETTERS || loss.runs as usize > REPLACED_PLACES {
         return false;
@@ -264,8 +264,8 @@ mod tests {
         let long = |version: &str| format!("{}{}", RIVER.repeat(30), release(version));
         let series = ["https://a.example/1", "https://a.example/2"];
         assert!(differ(&long("4.2.15"), &long("4.2.16"), series), "one number among much text of a template");
-        // A name was replaced in the only place in which two long pages of one template differ, and the page was dropped:
-        // one rare word of a long text was tolerated, wherever else the texts differed.
+        // A name was replaced in the only place in which two long pages of one template differ, and the page was
+        // dropped: one rare word of a long text was tolerated, wherever else the texts differed.
         assert!(differ(&long("gcomm"), &long("gpathchk"), series), "a name in the only place that differs");
         let edited =
             |name: &str, words: [&str; 2]| format!("{} {} {RIVER}{} {RIVER}", long(name), words[0], words[1]);
@@ -281,8 +281,8 @@ mod tests {
         assert!(differ("the driver gcomm of linux", "the driver gpathchk of linux", series), "a name");
     }
 
-    /// Pages of a shop or a forecast that differed in everyday words only, such as "red" and "blue", were dropped: numbers and
-    /// rare words were the only facts.
+    /// Pages of a shop or a forecast that differed in everyday words only, such as "red" and "blue", were dropped:
+    /// numbers and rare words were the only facts.
     #[test]
     fn everyday_words_in_the_same_places_are_facts_of_a_series() {
         let page = |words: [&str; 2]| {

@@ -1,9 +1,9 @@
 //! Finds the text that would be lost if a document was dropped and another one kept.
 //!
-//! Text counts as common if it is part of a *run* that both texts have ([`SplitText::for_each_run`]). The passages of the
-//! document between common runs are lost. So a sentence that moved is not lost, and if a word was replaced, only that
-//! word is lost. A passage is the document's *own* if the kept one has nothing like it instead: a sentence that was put
-//! into other words shares most of them. Cost: linear in both texts.
+//! Text counts as common if it is part of a *run* that both texts have ([`SplitText::for_each_run`]). The passages of
+//! the document between common runs are lost. So a sentence that moved is not lost, and if a word was replaced, only
+//! that word is lost. A passage is the document's *own* if the kept one has nothing like it instead: a sentence that
+//! was put into other words shares most of them. Cost: linear in both texts.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -13,8 +13,8 @@ use leitong_base::hashed::HashedMap;
 
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
 const PASSAGE_LETTERS: u32 = 100;
-/// Minimum percentage of a passage's letters in words that the kept document does not have instead, if the passage is the
-/// document's own.
+/// Minimum percentage of a passage's letters in words that the kept document does not have instead, if the passage is
+/// the document's own.
 const OWN_PERCENT: u32 = 75;
 /// Number of letters at the beginning of a text in which copies have their own headlines.
 const HEADLINE_LETTERS: u32 = 60;
@@ -36,7 +36,8 @@ pub(super) struct Loss {
     pub passage: Range<usize>,
     /// All runs, as ranges of the document's words.
     pub places: Vec<Range<usize>>,
-    /// The text that the kept document has instead, as ranges of its words, once it was [searched](Self::places_instead) for.
+    /// The text that the kept document has instead, as ranges of its words, once it was
+    /// [searched](Self::places_instead) for.
     pub instead: OnceCell<Vec<Range<usize>>>,
 }
 
@@ -93,8 +94,8 @@ impl Loss {
         self.longest <= self.total / 2
     }
 
-    /// Returns the places where the kept document has text that the document lacks, as ranges of its words. The texts are
-    /// those that were compared.
+    /// Returns the places where the kept document has text that the document lacks, as ranges of its words. The texts
+    /// are those that were compared.
     pub(super) fn places_instead(&self, document: &SplitText, kept: &SplitText) -> &[Range<usize>] {
         self.instead.get_or_init(|| gaps(kept, document))
     }

@@ -14,8 +14,8 @@
 //! Pages of one template are recognised by their words only when all documents of their cluster were compared
 //! ([`slots`]). Those that would be dropped are then compared again.
 //!
-//! Memory: about 60 bytes per cluster, and for each document that is kept by verification; about 25 bytes for each place
-//! in which a document has other words than a kept one.
+//! Memory: about 60 bytes per cluster, and for each document that is kept by verification; about 25 bytes for each
+//! place in which a document has other words than a kept one.
 
 mod facts;
 mod loss;
@@ -47,7 +47,8 @@ const COMPARED_MAX: usize = 8;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// The share of [`LostMax::letters`] from which a passage of a document's own keeps it: by default 60 letters, a sentence.
+/// The share of [`LostMax::letters`] from which a passage of a document's own keeps it: by default 60 letters, a
+/// sentence.
 const OWN_PASSAGE: f64 = 0.12;
 
 /// Limits on the text that may be lost with a document; above one of them, the document is kept.
@@ -55,9 +56,9 @@ const OWN_PASSAGE: f64 = 0.12;
 pub struct LostMax {
     /// The share of the document in passages that the kept document lacks.
     pub share: f64,
-    /// The number of letters in the longest lost passage. If the lost text is spread over a long text, it may be a tenth of
-    /// the text, but at most twice this number. If the passage is the document's [own](Loss::has_own_passage), and the
-    /// document is not the kept one fetched again, it is [`OWN_PASSAGE`] of this number.
+    /// The number of letters in the longest lost passage. If the lost text is spread over a long text, it may be a
+    /// tenth of the text, but at most twice this number. If the passage is the document's [own](Loss::has_own_passage),
+    /// and the document is not the kept one fetched again, it is [`OWN_PASSAGE`] of this number.
     pub letters: u32,
 }
 
@@ -68,8 +69,8 @@ impl Default for LostMax {
 }
 
 impl LostMax {
-    /// Returns true if `loss` is within the limits. `has_own_passage` says whether a passage of at least so many letters is
-    /// the document's own.
+    /// Returns true if `loss` is within the limits. `has_own_passage` says whether a passage of at least so many
+    /// letters is the document's own.
     fn allows(self, loss: &Loss, has_own_passage: impl FnOnce(u32) -> bool) -> bool {
         // Without a share, wording counts as well.
         let is_within_share = if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share };
@@ -318,8 +319,8 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Compares a document with the kept documents of its cluster. Also returns the words in which it differs from the one
-    /// that has most of its text.
+    /// Compares a document with the kept documents of its cluster. Also returns the words in which it differs from the
+    /// one that has most of its text.
     fn check(&mut self, decision: &Decision) -> io::Result<(Check, Vec<Filling>)> {
         let mut check = (Check::new(Finding::NotVerified, &Loss::default(), ""), Vec::new());
         let Some(place) = decision.text else { return Ok(check) };
@@ -385,8 +386,8 @@ impl<'a> Verifier<'a> {
 mod tests {
     use super::*;
 
-    /// A page with a sentence of its own was dropped: any passage of up to 500 letters was allowed, then one of 150 if it was
-    /// all that was lost.
+    /// A page with a sentence of its own was dropped: any passage of up to 500 letters was allowed, then one of 150 if
+    /// it was all that was lost.
     #[test]
     fn a_passage_of_its_own_may_be_shorter() {
         let allows = |longest: u32, total: u32, letters: u32, own: u32| {

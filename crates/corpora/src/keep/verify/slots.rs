@@ -11,7 +11,8 @@ use std::collections::HashSet;
 use leitong_base::hashed::HashedMap;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Number of documents with different words that make a place one of a template. The kept document has other words again.
+/// Number of documents with different words that make a place one of a template. The kept document has other words
+/// again.
 const WORDS_MIN: usize = 3;
 
 /// The words that a document has in a place where another one has other words.
@@ -59,8 +60,8 @@ impl Slots {
         self.founders.is_empty()
     }
 
-    /// Returns true if at least half of the places are those of a template. Edited copies also differ in such a place now
-    /// and then, but mostly in others.
+    /// Returns true if at least half of the places are those of a template. Edited copies also differ in such a place
+    /// now and then, but mostly in others.
     #[must_use]
     pub(crate) fn fit(&self, founder: u64, fillings: &[Filling]) -> bool {
         let is_slot = |filling: &&Filling| {

@@ -1,7 +1,7 @@
 //! Stores texts of documents, compressed, until they are compared.
 //!
-//! The fingerprint stage [compresses](TextCompressor) a text. The sink receives it together with the verdict, and appends it
-//! to a file of the run ([`TextFile`]), which is deleted when the process ends. Memory: nothing for a text.
+//! The fingerprint stage [compresses](TextCompressor) a text. The sink receives it together with the verdict, and
+//! appends it to a file of the run ([`TextFile`]), which is deleted when the process ends. Memory: nothing for a text.
 
 use std::fs::File;
 use std::io;

@@ -63,7 +63,8 @@ impl SplitText {
         &self.text()[word.start as usize..word.end as usize]
     }
 
-    /// Calls `take` with the run that begins at each word, as a range of words, and its hash. The last words begin no run.
+    /// Calls `take` with the run that begins at each word, as a range of words, and its hash. The last words begin no
+    /// run.
     pub(super) fn for_each_run(&self, mut take: impl FnMut(Range<usize>, u64)) {
         let words = &self.words;
         let (mut end, mut letters) = (0, 0);
