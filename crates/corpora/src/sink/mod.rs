@@ -24,7 +24,7 @@ pub trait Sink: Send {
     /// The conclusions cannot be written. The run ends.
     fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()>;
 
-    /// Flushes buffered data to the reader. Called when the input has to be waited for.
+    /// Flushes buffered data to the reader. Called when the run has to wait for input.
     ///
     /// # Errors
     /// The data cannot be written. The run ends.
@@ -50,7 +50,7 @@ pub trait Sink: Send {
 pub struct Extent {
     /// For an output that is a folder, the index of the file being written, from 0.
     pub file: usize,
-    /// Bytes written to that file, or to its parts.
+    /// Number of bytes written to that file, or to its parts.
     pub bytes: u64,
     /// For a file that is written in parts and joined at the end, the number of parts.
     #[serde(default)]

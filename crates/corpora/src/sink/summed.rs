@@ -1,4 +1,4 @@
-//! The hash of a file that only grows, with which a continued run verifies what the killed one left in it.
+//! Hashes a file that only grows, so a continued run can verify what the killed run has written to it.
 //!
 //! The files of a checkpoint decide which documents are kept, and outputs are continued, so damage in one must not go
 //! unnoticed. Cost: the bytes that are appended are hashed; a continued run reads the file once.
@@ -20,7 +20,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub(crate) struct Sum(Box<Xxh3Default>);
 
 impl Sum {
-    /// Opens the file at `path` for reading and writing and keeps what it had at `extent`, or creates it.
+    /// Opens the file at `path` for reading and writing, and truncates it to `extent`. Without an extent, creates an
+    /// empty file.
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short or was changed.
@@ -34,7 +35,7 @@ impl Sum {
         if extent.sum.is_some_and(|expected| expected != sum.digest()) {
             return Err(changed());
         }
-        // Only now: another file could be in its place.
+        // The file is truncated only now, because another file could have been in its place.
         cut(&mut file, extent.bytes)?;
         Ok((file, sum))
     }

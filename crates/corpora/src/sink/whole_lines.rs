@@ -19,7 +19,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// A buffered writer of complete lines.
 pub struct WholeLines {
     file: File,
-    /// The hash of what was written.
+    /// The hash of all bytes that were written.
     sum: Sum,
     buffer: Vec<u8>,
     /// Number of bytes in the file after its last complete line.
@@ -39,7 +39,7 @@ impl WholeLines {
         Ok(Self { file, sum: Sum::default(), buffer: Vec::new(), begun: 0 })
     }
 
-    /// Truncates `path` to what it had at `extent`, and appends to it.
+    /// Opens the file at `path`, truncates it to `extent`, and appends to it.
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short or was changed.
@@ -68,7 +68,7 @@ impl WholeLines {
         if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Appends text, which may begin or end within a line.
+    /// Appends text. If it ends within a line, the caller must append the rest of the line later.
     ///
     /// # Errors
     /// Buffered lines cannot be written.

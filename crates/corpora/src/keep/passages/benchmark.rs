@@ -1,9 +1,10 @@
 //! Finds passages of benchmarks in documents.
 //!
 //! A passage is found if a document and a text of a benchmark share at least [`Benchmarks::letters_min`] letters in a
-//! row. Both choose [pieces](super::pieces) of half that length, and every shared passage has a piece that both have
-//! chosen. The hash finds it, and the letters around it are compared one by one, so no passage is found that is not
-//! there. Memory: the texts, and 48 bytes for each of their pieces (one in `letters_min` / 4 letters).
+//! row. [Pieces](super::pieces) of half that length are chosen from both, and every shared passage contains a piece
+//! that was chosen from both. The hash of the piece finds it, and the letters around it are compared one by one, so no
+//! passage is found that is not there. Memory: the texts of benchmarks, and 48 bytes for each of their pieces (one in
+//! `letters_min` / 4 letters).
 
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -41,7 +42,7 @@ pub(crate) struct Benchmarks {
 
 /// A text of a benchmark.
 struct Text {
-    /// Normalised.
+    /// The normalised text.
     text: String,
     file: u32,
     item: u64,
@@ -71,7 +72,7 @@ pub(crate) struct Found {
     pub benchmark: String,
     /// The passage in the document's normalised text. Long ones are cut.
     pub passage: String,
-    /// Its number of letters.
+    /// Number of letters of the passage.
     pub letters: u32,
 }
 
@@ -244,8 +245,8 @@ fn letters_from(text: &str, at: usize) -> impl Iterator<Item = (char, Range<usiz
     letters.map(move |(start, c)| (c, at + start..at + start + c.len_utf8()))
 }
 
-/// Returns the number of letters that are equal from the start of both on, and the farthest byte of the first one from
-/// `from`.
+/// Returns the number of letters that are equal at the start of both iterators. Also returns the byte offset in the
+/// first text that the equal letters reach; they begin at `from` and go forwards or backwards.
 fn equal(
     a: impl Iterator<Item = (char, Range<usize>)>,
     b: impl Iterator<Item = (char, Range<usize>)>,

@@ -1,10 +1,10 @@
 //! Cuts passages that are in many documents out of a text.
 //!
-//! The text is normalised line by line, as the documents were in which passages were found, and its
-//! [pieces](super::pieces) are looked up by their hashes. Pieces that overlap or touch are cut as one passage. Lines of
-//! which all letters are cut go with their line end; of other lines, the passage goes with the punctuation and the
-//! space after it. Letters before and after a passage that are in no frequent piece stay, even if all these documents
-//! have them: at most as many as a passage must have, and none at the start and end of lines and sentences.
+//! The text is normalised line by line, like the texts in which passages were found, and its [pieces](super::pieces)
+//! are looked up by their hashes. Pieces that overlap or touch are cut as one passage. A line of which all letters are
+//! cut is removed with its line end; from any other line, the passage is removed with the punctuation and the space
+//! after it. Letters before and after a passage that are in no frequent piece stay, even if all documents with the
+//! passage have them: at most as many as a passage must have, and none at the start and end of lines and sentences.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::pieces::Sampling;
 use super::repeated::sampling;
 use leitong_base::hashed::HashedSet;
 
-/// Normalises a line of a text.
+/// A function that normalises a line of a text.
 pub(crate) type Normalise = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Cuts passages out of texts.
@@ -82,7 +82,7 @@ impl Cutter {
                 out.push('\n');
             }
         }
-        // The line after the last line end is empty, and has none.
+        // The last line has no line end.
         out.pop();
         cut.bytes = (text.len() - out.len()) as u64;
         *text = out;
@@ -108,7 +108,7 @@ impl Cutter {
         spans
     }
 
-    /// Returns what stays of a line, or `None` if nothing does.
+    /// Returns the part of a line that stays, or `None` if the whole line is removed.
     fn without(
         &self,
         original: &str,
@@ -165,7 +165,7 @@ mod tests {
     use super::super::letters::{WORD_LETTERS_MAX, count};
     use super::*;
 
-    /// A cutter for the pieces of these texts.
+    /// Creates a cutter for the pieces of these texts.
     fn cutter(letters_min: u32, frequent: &[&str]) -> Cutter {
         let mut hashes = HashedSet::default();
         for text in frequent {
@@ -203,11 +203,11 @@ mod tests {
         let cutter = cutter(20, &["本文由译者翻译并发布在此转载请注明出处谢谢"]);
         let (kept, counts) =
             cut(&cutter, "河水涨了。本文由译者翻译，并发布在此，转载请注明出处，谢谢！ 第二座桥在水里。");
-        // Both begin and end with the sentence.
+        // The passage in the line and the known one begin and end with the sentence.
         assert_eq!((&*kept, counts.passages, counts.left), ("河水涨了。第二座桥在水里。", 1, 0));
     }
 
-    /// A letter that becomes several in lower case moves the others.
+    /// Normalising may turn one letter into several, which moves the letters after it.
     #[test]
     fn letters_that_become_several_do_not_move_the_cut() {
         let expanding = |text: &str| text.replace('ﬁ', "fi").to_lowercase();

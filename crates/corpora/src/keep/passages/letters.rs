@@ -8,8 +8,9 @@ pub(crate) const IDEOGRAPH_LETTERS: u32 = 3;
 
 /// Maximum number of letters of a word. A longer one, such as text of scripts without spaces, is cut into several.
 pub(crate) const WORD_LETTERS_MAX: u32 = 20;
-/// Odd multipliers for hashes.
+/// Odd multiplier for hashes of letters.
 const LETTER_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Odd multiplier for hashes of words.
 const WORD_FACTOR: u64 = 0xff51_afd7_ed55_8ccd;
 
 /// A letter or a word of a text.

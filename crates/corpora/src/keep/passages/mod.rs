@@ -5,9 +5,9 @@
 //!
 //! Punctuation does not matter, nor do spaces and line breaks if a text is compared with a benchmark, letter by letter.
 //! Passages of many documents begin and end with a whole [word](letters::words); an ideograph counts as a word.
-//! [Pieces](pieces) that are chosen by content find what texts share; what does not fit into memory is [sorted] on
-//! disk. [`steps`] calls all of this in the order of a run. Texts are read in parallel, and results are taken in the
-//! order of the documents, so they do not depend on the number of threads.
+//! [Pieces](pieces) that are chosen by their content show which passages texts share; pieces that do not fit into
+//! memory are [sorted] on disk. [`steps`] calls all of this in the order of a run. Texts are read in parallel, and
+//! results are taken in the order of the documents, so they do not depend on the number of threads.
 
 pub(crate) mod benchmark;
 pub(crate) mod cut;
@@ -27,9 +27,9 @@ use super::spool::{Spool, Spooled};
 use super::verify::texts::{Text, TextFile, decompressed};
 use benchmark::Benchmarks;
 
-/// Number of texts that are searched together.
+/// Maximum number of texts that are searched together.
 const BATCH_TEXTS: usize = 1024;
-/// Bytes of compressed texts that are searched together.
+/// Total size of compressed texts, in bytes, at which they are searched even if they are fewer than [`BATCH_TEXTS`].
 const BATCH_BYTES: u64 = 8 << 20;
 
 /// The limits of a search.
@@ -37,24 +37,24 @@ const BATCH_BYTES: u64 = 8 << 20;
 pub(crate) struct Limits {
     /// Minimum number of letters of a passage.
     pub letters_min: u32,
-    /// Minimum number of documents that have a passage which is listed or cut.
+    /// Minimum number of documents that must have a passage for it to be listed or cut.
     pub documents_min: u32,
-    /// Bytes of memory for benchmarks, or for sorting.
+    /// Maximum memory for the texts of benchmarks, and for sorting, in bytes.
     pub memory_bytes: usize,
 }
 
 /// Counts of documents that were compared with benchmarks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Contaminated {
-    /// Number of documents that contain a passage.
+    /// Number of documents that contain a passage of a benchmark.
     pub documents: u64,
     /// Number of documents without a text to search.
     pub not_searched: u64,
 }
 
 impl Benchmarks {
-    /// Searches all documents of `spooled` for passages. Returns the decisions with what was found, written
-    /// to `searched`.
+    /// Searches all documents of `spooled` for passages. Writes the decisions to `searched`, each with the passage that
+    /// was found, if any, and returns them.
     ///
     /// # Errors
     /// Decisions or texts cannot be read or written.

@@ -4,7 +4,7 @@
 //! Texts are sequences of units: letters, or words. A *run* is the shortest stretch of text that begins at a given unit
 //! and has at least `run` letters. Of the runs that begin within any `window` letters, the one with the least hash is
 //! chosen. So of a passage of at least `Sampling::found_from` letters that two texts share, at least one run is chosen
-//! in both, wherever the passage is. Cost: linear; memory: one run and one window, whatever the text has.
+//! in both, wherever the passage is. Cost: linear; memory: one run and one window, however long the text is.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -46,8 +46,9 @@ impl Piece {
 }
 
 impl Sampling {
-    /// Chooses one run of `run` letters in each window of `window` letters. In texts that repeat a few letters, of
-    /// which all runs are equal, each is chosen: two texts then agree in the places of all chosen runs.
+    /// Creates a sampling that chooses one run of at least `run` letters in each window of `window` letters. Equal
+    /// runs, as in a text that repeats a few letters, are all chosen, so two texts agree in the places of all chosen
+    /// runs.
     #[must_use]
     pub(crate) fn new(run: u32, window: u32) -> Self {
         let (run, window) = (run.max(1), window.max(1));
@@ -55,14 +56,15 @@ impl Sampling {
         Self { run, window, has_ends: false, powers: powers.take(run as usize + 1).collect() }
     }
 
-    /// Chooses runs at the start and end of each line and sentence as well, and of equal runs only one in each window.
+    /// Also chooses the runs at the start and end of each line and sentence. Of equal runs, only one in each window is
+    /// chosen.
     #[must_use]
     pub(crate) fn with_ends(self) -> Self {
         Self { has_ends: true, ..self }
     }
 
-    /// Returns the number of letters from which on a shared passage has a chosen run, if no unit has more than
-    /// `unit_max` letters.
+    /// Returns the minimum number of letters of a shared passage that certainly contains a chosen run, if no unit has
+    /// more than `unit_max` letters.
     #[cfg(test)]
     pub(crate) fn found_from(&self, unit_max: u32) -> u32 {
         (self.run + self.window + unit_max).saturating_sub(2)
@@ -112,9 +114,9 @@ impl Sampling {
 /// The place of a run.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// It begins with a line or sentence.
+    /// The run begins with a line or sentence.
     Start,
-    /// It ends with a line or sentence, and does not count for windows.
+    /// The run ends with a line or sentence, and does not count for windows.
     End,
     Inner,
 }
@@ -132,8 +134,9 @@ struct Scan<'a> {
     sampling: &'a Sampling,
     /// The units of the current run.
     held: VecDeque<Unit>,
-    /// Number of letters held, and their hash.
+    /// Number of letters held.
     weight: u32,
+    /// Hash of the letters held.
     hash: u64,
     /// The unit that was released last.
     released: Option<Unit>,
@@ -154,8 +157,8 @@ impl<'a> Scan<'a> {
         self.end = unit.end;
     }
 
-    /// Returns the run from the first unit held to the last one, if they have enough letters. Releases the first
-    /// one. The second value is true if it begins a line or sentence.
+    /// Returns the run from the first unit held to the last one, if they have enough letters. Releases the first one.
+    /// The second value is true if the run begins a line or sentence.
     fn next_run(&mut self) -> Option<(Run, bool)> {
         if self.weight < self.sampling.run {
             return None;
@@ -172,7 +175,7 @@ impl<'a> Scan<'a> {
 
     /// Returns the shortest stretch that ends with the last unit and has enough letters.
     fn last_run(&self) -> Option<Run> {
-        // With the unit that was released last there were enough.
+        // The units held and the one that was released last had enough letters together.
         let first = self.released?;
         let hash = self.hash.wrapping_add(first.value.wrapping_mul(self.sampling.powers[self.held.len()]));
         Some(Run { piece: Piece { start: first.start, end: self.end, hash: mix(hash) }, at: self.at })

@@ -37,9 +37,9 @@ use leitong_base::mix::mix;
 use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of the hash of a frequent piece in memory.
+/// Number of bytes that the hash of a frequent piece takes in memory.
 const FREQUENT_BYTES: usize = 18;
-/// Number of bytes for the hashes of frequent pieces, however low the limit on memory is.
+/// Minimum memory that the hashes of frequent pieces may take, however low the limit of the search is, in bytes.
 const FREQUENT_BYTES_MIN: usize = 256 << 10;
 
 /// A chosen piece of a document.
@@ -62,7 +62,7 @@ impl Fixed for Chosen {
     }
 }
 
-/// A piece of a document that is in many others.
+/// An occurrence of a frequent piece in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Occurrence {
     hash: u64,
@@ -161,10 +161,10 @@ struct Line<'a> {
     text: String,
     documents: u32,
     sites: u32,
-    /// The site, if it is one only.
+    /// The site, if all documents are on one site.
     site: Option<&'a str>,
     letters: u32,
-    /// Bytes of the whole passage in one document.
+    /// Number of bytes of the whole passage in one document.
     bytes: usize,
     /// The url of the first document.
     url: &'a str,
@@ -337,7 +337,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the number of a document on disk.
+/// Returns the number of a document as it is written to disk, in 32 bits.
 fn document(ordinal: u64) -> anyhow::Result<u32> {
     u32::try_from(ordinal).context("passages are searched in at most 4 billion documents; use several runs")
 }
@@ -350,7 +350,7 @@ fn once_each(mut hashes: Vec<u64>) -> Vec<u64> {
 
 /// Returns the rule by which pieces of passages with at least `letters_min` letters are chosen.
 pub(super) fn sampling(letters_min: u32) -> Sampling {
-    // The window is shorter than a run by more than a word, so neighbouring runs of a passage overlap.
+    // The window is shorter than a run, by the longest word if possible, so neighbouring chosen runs overlap.
     Sampling::new(letters_min, letters_min.saturating_sub(WORD_LETTERS_MAX).max(letters_min / 3)).with_ends()
 }
 
@@ -385,7 +385,7 @@ fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
         let place = Place { at: 0, bytes: 0 };
         spans.push((Span { rank: 0, document, start, end, documents, sites, place }, is_new));
     }
-    // A span of pieces that were all there before repeats a passage within the document.
+    // A span whose pieces all occurred before in this document is a repetition.
     let spans = spans.into_iter().filter(|(_, has_new)| *has_new).map(|(span, _)| span);
     let ranked = |span: Span| {
         let bytes = u64::from(span.documents) * u64::from(span.end - span.start);

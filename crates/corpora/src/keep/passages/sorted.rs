@@ -1,4 +1,5 @@
-//! Sorts records on disk: what does not fit into memory is written in sorted runs, which are merged when they are read.
+//! Sorts records on disk: records that do not fit into memory are written in sorted runs, which are merged when they
+//! are read.
 //!
 //! Runs are in one nameless file, which is gone when the process ends, however it ends. Memory: the budget.
 
@@ -27,7 +28,7 @@ pub(crate) trait Fixed: Copy + Ord + Send {
     fn read(bytes: &[u8]) -> Self;
 }
 
-/// Reads the number of `N` bytes at `at`.
+/// Reads the little-endian number of `N` bytes at `at`.
 pub(super) fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     let mut number = [0; 8];
     number[..N].copy_from_slice(&bytes[at..at + N]);
@@ -47,7 +48,8 @@ pub(crate) struct Sorter<T> {
 }
 
 impl<T: Fixed> Sorter<T> {
-    /// Creates an empty sorter that takes about `budget` bytes of memory, and writes the rest into `folder`.
+    /// Creates an empty sorter that takes about `budget` bytes of memory, and writes further records to a file in
+    /// `folder`.
     #[must_use]
     pub(crate) fn new(folder: &Path, budget: usize) -> Self {
         let (buffer, ends, bytes) = (Vec::new(), Vec::new(), Vec::new());
@@ -108,7 +110,7 @@ impl<T: Fixed> Sorter<T> {
             self.end_run()?;
         }
         self.buffer.par_sort_unstable();
-        // The next record is at the end.
+        // Records are taken from the end of the buffer.
         self.buffer.reverse();
         let together = (self.budget / self.ends.len().max(1) / size_of::<T>()).max(TOGETHER_MIN);
         let starts = std::iter::once(0).chain(self.ends.iter().copied());

@@ -1,5 +1,5 @@
-//! The steps of a run about passages: it reads benchmarks, compares documents with them, and lists or cuts what many
-//! documents have.
+//! The steps of a run that deal with passages: reading benchmarks, comparing documents with them, and listing or
+//! cutting the passages that many documents have.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(in crate::keep) fn read_benchmarks(
     rules: &InputRules,
 ) -> anyhow::Result<Benchmarks> {
     let normalised = |text: &str| {
-        // A line feed ends a paragraph, and each paragraph has its own script.
+        // Each line is a paragraph, and is normalised according to its own script.
         let lines: Vec<String> = text.lines().map(|line| (options.normalise)(line)).collect();
         lines.join("\n")
     };
@@ -83,7 +83,8 @@ pub(in crate::keep) fn compare(
     Ok(searched)
 }
 
-/// Lists the passages that are in many of the documents that are kept. Returns the cutter, if they are to be cut.
+/// Finds the passages that many kept documents have, and lists them if requested. Returns the cutter if they are to be
+/// cut.
 pub(in crate::keep) fn find_repeated(
     options: &PassageOptions,
     (spooled, choice, texts): (&mut Spooled, &Choice, &TextFile),

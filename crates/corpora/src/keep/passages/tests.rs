@@ -1,4 +1,4 @@
-//! Tests of searches in whole runs.
+//! Tests of searches over all documents of a run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn stored(folder: &Path, documents: &[Document]) -> (Spooled, TextFile) {
     (spool.finish().expect("room"), texts)
 }
 
-/// Lists the passages of documents that all are kept.
+/// Lists the passages of documents, all of which are kept.
 fn list(limits: Limits, documents: &[Document]) -> (Vec<Value>, Counts) {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut spooled, texts) = stored(folder.path(), documents);
@@ -89,7 +89,8 @@ fn spelled(text: &str) -> String {
     text.chars().filter(|c| is_letter(*c)).collect()
 }
 
-/// Documents with planted passages of 200 characters, each in twelve documents, and one in nine.
+/// Creates documents with planted passages, and returns both. Each passage has 200 characters and is in twelve
+/// documents. One more passage is in nine documents only, too few to be listed.
 fn planted(seed: u64) -> (Vec<Document>, Vec<String>) {
     let mut random = Random::from_seed(seed);
     let passages: Vec<String> = (0..40).map(|at| prose(&mut random, 200, at % 2 == 0)).collect();

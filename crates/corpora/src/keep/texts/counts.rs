@@ -13,18 +13,18 @@ use leitong_base::terminal;
 /// Counts of documents that were written, shared with the code that reports them.
 #[derive(Debug, Default)]
 pub(crate) struct TextCounts {
-    /// Number of documents.
+    /// Number of documents that were written.
     documents: AtomicU64,
     /// Number of documents whose Markdown was made from text without markup.
     plain: AtomicU64,
-    /// Number of documents without text, by reason. `None` if it is not known.
+    /// Number of documents without text, by reason. The reason is `None` if it is not known.
     without_text: Mutex<BTreeMap<Option<Reason>, u64>>,
     /// Number of documents that lack a field, by the field's pointer.
     lacking: Mutex<BTreeMap<String, u64>>,
     /// Number of values of the inputs that have no form in JSON, by column.
     without_json: Mutex<BTreeMap<String, u64>>,
-    /// Number of documents from which passages were cut, of passages and bytes that were cut, of lines whose passages
-    /// were left, and of documents without a letter afterwards.
+    /// The numbers of: documents from which passages were cut, passages cut, bytes cut, lines that keep a passage, and
+    /// documents whose text is empty afterwards.
     cut: [AtomicU64; 5],
 }
 

@@ -64,7 +64,7 @@ impl InputField {
         Ok(Self { name: name.unwrap_or(&last).to_owned(), pointer })
     }
 
-    /// Returns the message about two fields with the same name in the output, if there are such.
+    /// Returns an error message if two fields have the same name in the output.
     #[must_use]
     pub fn conflict(fields: &[Self]) -> Option<String> {
         let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
@@ -79,7 +79,7 @@ impl InputField {
         })
     }
 
-    /// Rejects fields that an input, whose documents have the form with the same index, cannot have.
+    /// Rejects fields that an input cannot have. `forms` has the form of each input's documents.
     ///
     /// # Errors
     /// [`WrongOption`], or an input cannot be read.
@@ -103,8 +103,8 @@ impl InputField {
         Ok(())
     }
 
-    /// Returns the message about a field that cannot be in an input, whose documents have this form: a column that is
-    /// missing, or any field if documents have none.
+    /// Returns an error message if the input at `path`, whose documents have this form, cannot have one of the fields:
+    /// a column is missing, or its documents have no fields.
     ///
     /// # Errors
     /// The input cannot be read.
@@ -161,7 +161,8 @@ pub(super) fn values(json: &[u8], fields: &[InputField]) -> Vec<Option<String>> 
     fields.iter().map(value).collect()
 }
 
-/// Returns the value of `segment` in an object or array. A string may contain one as JSON, as cells of CSV do.
+/// Returns the value of `segment` in an object or array. A string may contain an object or array as JSON, as cells of
+/// CSV files do.
 fn child(value: &str, segment: &str) -> Option<String> {
     if value.starts_with('"') {
         let text: String = serde_json::from_str(value).ok()?;

@@ -1,11 +1,11 @@
 //! Writes the texts of kept documents, instead of the documents themselves: `dedup --as text` and `markdown`.
 //!
-//! In: decisions in the order of the inputs. Out: one JSON line or Parquet row for each kept document. The inputs
-//! are read once more as [records], just as in the first reading, so the pages are the same. Documents are
-//! converted in parallel, in batches of at most [`BATCH_BYTES`], and written in order by the same [`Output`] as
-//! unchanged documents: checkpoints, compression and Parquet files work in the same way.
+//! In: decisions in the order of the inputs. Out: one JSON line or Parquet row for each kept document. The inputs are
+//! read once more as [records], just as in the first reading, so the pages are the same. Documents are converted in
+//! parallel, in batches of about [`BATCH_BYTES`], and written in order by the same [`Output`] as unchanged documents:
+//! checkpoints, compression and Parquet files work in the same way.
 //!
-//! Every kept document is written. One that has no text says why, and is [counted](counts).
+//! Every kept document is written. A document without text is written with the reason, and is [counted](counts).
 
 pub(crate) mod counts;
 pub(crate) mod fields;
@@ -35,14 +35,14 @@ use leitong_text::extract::Extractor;
 use records::Records;
 use row::Rows;
 
-/// Bytes of records that are converted together.
+/// Size of the records that are converted together, in bytes.
 const BATCH_BYTES: usize = 16 << 20;
-/// Number of documents that are converted together.
+/// Maximum number of documents that are converted together.
 const BATCH_DOCUMENTS: usize = 256;
 
 /// Converts records to texts. It must read a record as the first reading did.
 pub trait Converter: Send + Sync {
-    /// Creates what a thread needs.
+    /// Creates the extractor for a thread.
     fn extractor(&self) -> Extractor;
 
     /// Converts the record of a document with this url. Never panics.
@@ -58,7 +58,7 @@ pub struct Text {
     pub text: Option<String>,
     /// The reason why there is no text, or why it was not compared with others.
     pub reason: Option<Reason>,
-    /// The source of the text.
+    /// The statements of the document about its text, such as authors, publisher and date.
     pub credits: Option<Box<Credits>>,
     /// True if the text is Markdown, but came without markup.
     pub is_plain: bool,
@@ -84,7 +84,7 @@ pub(crate) struct TextPlan {
     pub counts: Arc<TextCounts>,
     /// The checkpoint folder, if checkpoints are made while documents are written.
     pub checkpoints: Option<PathBuf>,
-    /// True if the file is created with the first document.
+    /// True if the file is created only with the first document.
     pub waits: bool,
 }
 
@@ -177,7 +177,7 @@ impl Texts {
     /// Takes the document of `decision`, which is written if it is kept. Returns its size in bytes.
     ///
     /// # Errors
-    /// The document cannot be read, or others cannot be written.
+    /// The document cannot be read, or earlier documents cannot be written.
     pub(crate) fn take(
         &mut self,
         decision: &Decision,
@@ -262,7 +262,7 @@ impl Texts {
     }
 }
 
-/// Returns the JSON of a record that has some.
+/// Returns the JSON of a record, or an empty slice if the record has none.
 fn json_of(payload: &Payload) -> &[u8] {
     match payload {
         Payload::Json(json) | Payload::Head { json: Ok(json), .. } => json,

@@ -12,7 +12,7 @@ use crate::source::rules::InputRules;
 use crate::source::{Record, Source};
 use leitong_base::record::Place;
 
-/// Bytes of records that are read together.
+/// Size of the records that are read together, in bytes.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// A second reading of the inputs, one after the other.

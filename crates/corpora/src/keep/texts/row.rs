@@ -1,4 +1,4 @@
-//! A text as a JSON line or a Parquet row.
+//! Formats a text as a JSON line or a Parquet row.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// Returns the values but for the authors, in the order of [`OWN`].
+    /// Returns all values except the authors, in the order of [`OWN`].
     fn strings(&self) -> [Option<&str>; OWN.len() - 1] {
         [
             Some(self.id),
@@ -126,7 +126,7 @@ impl Rows {
         &self.form
     }
 
-    /// Returns the first row of a batch of `documents`. The others follow in it.
+    /// Makes a batch of rows for `documents`, and returns its first row.
     pub(super) fn batch(&mut self, documents: &[Written]) -> anyhow::Result<Row> {
         let mut strings: [StringBuilder; OWN.len() - 1] = Default::default();
         let element = Field::new("element", DataType::Utf8, false);
@@ -158,7 +158,7 @@ impl Rows {
     }
 }
 
-/// Returns a JSON value as text: strings without quotes, null as nothing.
+/// Returns a JSON value as text: strings without quotes, null as `None`.
 fn as_text(json: &str) -> Option<String> {
     match json.as_bytes().first() {
         Some(b'n') => None,

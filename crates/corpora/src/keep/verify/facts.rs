@@ -1,9 +1,9 @@
 //! Compares the facts of two texts that are nearly the same: numbers, dates, versions, names.
 //!
 //! In: a document, a kept one, and the text that is lost with the document. Out: whether the document has other facts
-//! in the places of the kept one's; they are then probably two pages of a series. If not, also the words in these
-//! places, which tell pages of a template once the whole cluster is known. Which facts count depends on the addresses
-//! ([`Facts`]). Cost: linear in both texts.
+//! where the kept one has its own: the two are then probably pages of a series. Also the words of the document in such
+//! places, by which pages of a template are recognised after all documents of the cluster were compared. Which facts
+//! count depends on the addresses ([`Facts`]). Cost: linear in both texts.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -26,30 +26,31 @@ const SHORT_LETTERS: u32 = 2_000;
 const FACT_LETTERS: u32 = 60;
 /// Number of letters at the beginning and the end of a text in which sites have their own credits.
 const CREDIT_LETTERS: u32 = 60;
-/// Number of letters for each number of a text that may be replaced.
+/// Number of letters of a text for each number in it that may be replaced.
 const LETTERS_A_NUMBER: u32 = 5_000;
-/// Number of names of a long text that may be replaced: rare words count as names.
+/// Number of names that may be replaced in a long text with few names, because rare words count as names.
 const NAMES_OF_LONG: usize = 1;
 /// Divisor for the share of a long text's names that may be replaced.
 const NAMES_SHARE: usize = 16;
-/// Maximum number of places in which two texts differ if each name counts in a long text as well: pages of a series
-/// differ in few places, copies that were edited in more.
+/// Maximum number of differing places with which each name of a long text counts as well. Pages of a series differ in
+/// few places, edited copies in more.
 const PLACES_OF_A_SERIES: u32 = 2;
 /// Maximum number of places in which words of two pages of a series are replaced.
 const REPLACED_PLACES: usize = 10;
-/// Percentage of the replaced text that the text in its place must have at least, if it has not as many words.
+/// Minimum percentage of letters that the shorter one of two replaced texts must have, compared with the longer one, if
+/// their numbers of words differ.
 const REPLACED_BY: u32 = 70;
 
-/// The facts in which two near-duplicates may differ, depending on their addresses.
+/// The way in which facts of two near-duplicates count, depending on their addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Facts {
-    /// They are one page, moved or fetched again: its facts may have changed.
+    /// The two are one page, moved or fetched again: its facts may have changed.
     MayChange,
-    /// They may be two pages of a series. Numbers must be equal, names as well in short texts, and all words if the
+    /// The two may be pages of a series. Numbers must be equal, names as well in short texts, and all words if the
     /// texts differ in a few places only.
     Count,
-    /// They are on different sites. Facts count in short texts, if nothing else differs. Otherwise one is an edited
-    /// copy.
+    /// The two are on different sites. Facts count only in short texts, and only if nothing else differs. Otherwise one
+    /// is an edited copy.
     CountAlone,
 }
 
@@ -74,8 +75,8 @@ pub(super) fn may_be_one_page(a: &str, b: &str) -> bool {
     Facts::for_urls(a, b) == Facts::MayChange
 }
 
-/// Returns true if numbers, versions or names of the kept document were replaced, or other words of a page of its
-/// series. `loss` is the text that is lost with the document.
+/// Returns true if numbers, versions or names of the kept document were replaced, or other words if the two may be
+/// pages of a series. `loss` is the text that is lost with the document.
 #[must_use]
 pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     let is_short = loss.letters < SHORT_LETTERS;
@@ -90,9 +91,9 @@ pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) 
     }
 }
 
-/// Returns the words that the document has in a few short places where the kept one has others. They are facts if these
-/// are places of a template. Words of its host name and numbers do not count, nor do places at either end of the text,
-/// where sites have their own credits.
+/// Returns the words that the document has in a few short places where the kept one has others. These words are facts
+/// if the places are those of a template. Words of the document's host name and numbers do not count, nor do places at
+/// either end of the text, where sites have their own credits.
 #[must_use]
 pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Filling> {
     let words = document.words();
@@ -134,11 +135,12 @@ fn run_before(words: &[Word], at: usize) -> u64 {
     combined_hash(run)
 }
 
-/// Returns true if numbers, versions or names were replaced, more than a text of this length may have.
+/// Returns true if more numbers, versions or names were replaced than is tolerated in a text of this length.
 fn numbers_or_names_differ(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     let is_short = loss.letters < SHORT_LETTERS;
     let [ours, theirs] = [document, kept].map(FactsOfText::new);
-    // In a long text of a template, a single number tells its pages apart. In a very long one, a figure was corrected.
+    // In a long text of a template, a single number tells its pages apart. In a very long one, a replaced number is
+    // probably a correction.
     let numbers_tolerated = (loss.letters / LETTERS_A_NUMBER) as usize;
     let names_tolerated = match is_short || loss.runs <= PLACES_OF_A_SERIES {
         true => 0,
@@ -160,7 +162,7 @@ fn have_other_files(a: &str, b: &str) -> bool {
     a.is_none() || a != b
 }
 
-/// Returns true if the texts differ in a few short places only, where both have other words, about as many: one page
+/// Returns true if the texts differ in a few short places only, and each has other words there, about as many: one page
 /// has "in red" where the other has "in blue". Numbers are left to [`FactsOfText`].
 fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     if loss.longest > FACT_LETTERS || loss.runs as usize > REPLACED_PLACES {
@@ -264,8 +266,8 @@ mod tests {
         let long = |version: &str| format!("{}{}", RIVER.repeat(30), release(version));
         let series = ["https://a.example/1", "https://a.example/2"];
         assert!(differ(&long("4.2.15"), &long("4.2.16"), series), "one number among much text of a template");
-        // A name was replaced in the only place in which two long pages of one template differ, and the page was
-        // dropped: one rare word of a long text was tolerated, wherever else the texts differed.
+        // A replaced name counts if it is the only difference of two long pages of one template. A replaced rare word
+        // is tolerated only if the texts differ in more places.
         assert!(differ(&long("gcomm"), &long("gpathchk"), series), "a name in the only place that differs");
         let edited =
             |name: &str, words: [&str; 2]| format!("{} {} {RIVER}{} {RIVER}", long(name), words[0], words[1]);
@@ -281,8 +283,7 @@ mod tests {
         assert!(differ("the driver gcomm of linux", "the driver gpathchk of linux", series), "a name");
     }
 
-    /// Pages of a shop or a forecast that differed in everyday words only, such as "red" and "blue", were dropped:
-    /// numbers and rare words were the only facts.
+    /// Pages of a shop or a forecast that differ in everyday words only, such as "red" and "blue", are both kept.
     #[test]
     fn everyday_words_in_the_same_places_are_facts_of_a_series() {
         let page = |words: [&str; 2]| {
@@ -314,7 +315,7 @@ mod tests {
         assert!(differ(&chinese('三'), &chinese('五'), series));
     }
 
-    /// Pages of a series that differed in one everyday word were dropped if one word was much longer than the other.
+    /// A replaced everyday word counts, even if one of the two words is much longer than the other.
     #[test]
     fn a_replaced_word_may_be_longer() {
         let page = |word: &str| format!("{RIVER}the shop is open on {word} from early in the day. {MARKET}");

@@ -2,8 +2,8 @@
 //!
 //! Text counts as common if it is part of a *run* that both texts have ([`SplitText::for_each_run`]). The passages of
 //! the document between common runs are lost. So a sentence that moved is not lost, and if a word was replaced, only
-//! that word is lost. A passage is the document's *own* if the kept one has nothing like it instead: a sentence that
-//! was put into other words shares most of them. Cost: linear in both texts.
+//! that word is lost. A passage is the document's *own* if the kept one has nothing like it instead. A reworded
+//! sentence is not, because it shares most of its words with the kept one. Cost: linear in both texts.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -13,28 +13,28 @@ use leitong_base::hashed::HashedMap;
 
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
 const PASSAGE_LETTERS: u32 = 100;
-/// Minimum percentage of a passage's letters in words that the kept document does not have instead, if the passage is
-/// the document's own.
+/// Minimum percentage of an own passage's letters that must be in words which the kept document does not have instead.
 const OWN_PERCENT: u32 = 75;
 /// Number of letters at the beginning of a text in which copies have their own headlines.
 const HEADLINE_LETTERS: u32 = 60;
 
-/// The text that is lost if a document is deleted and another one is kept.
+/// The text that is lost if a document is dropped and another one is kept. A *stretch* of lost text is between two
+/// common runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Loss {
     /// Number of letters of the document.
     pub letters: u32,
     /// Number of letters in its lost passages of at least [`PASSAGE_LETTERS`] letters.
     pub lost: u32,
-    /// Number of letters in the longest run of lost text, however short it is.
+    /// Number of letters in the longest stretch of lost text, however short it is.
     pub longest: u32,
-    /// Number of letters in all runs of lost text.
+    /// Number of letters in all stretches of lost text.
     pub total: u32,
-    /// Number of these runs.
+    /// Number of stretches of lost text.
     pub runs: u32,
-    /// The byte range of the longest run in the text.
+    /// The byte range of the longest stretch in the text.
     pub passage: Range<usize>,
-    /// All runs, as ranges of the document's words.
+    /// All stretches of lost text, as ranges of the document's words.
     pub places: Vec<Range<usize>>,
     /// The text that the kept document has instead, as ranges of its words, once it was
     /// [searched](Self::places_instead) for.
@@ -58,8 +58,8 @@ impl Loss {
         f64::from(self.lost) / f64::from(self.letters.max(1))
     }
 
-    /// Returns true if a passage of at least `letters_min` letters is the document's own, or one at its beginning of
-    /// [`PASSAGE_LETTERS`].
+    /// Returns true if the document has an own passage of at least `letters_min` letters. At its beginning, where
+    /// copies have their own headlines, a passage also needs at least [`PASSAGE_LETTERS`].
     #[must_use]
     pub(super) fn has_own_passage(&self, document: &SplitText, kept: &SplitText, letters_min: u32) -> bool {
         let words = document.words();
@@ -68,7 +68,7 @@ impl Loss {
         if long.is_empty() {
             return false;
         }
-        // How often the kept document has each word where it lacks text of this one.
+        // The number of times that each word occurs in text that only the kept document has.
         let mut instead: HashedMap<u32> = HashedMap::default();
         let places = self.places_instead(document, kept);
         for word in places.iter().flat_map(|place| &kept.words()[place.clone()]) {
@@ -88,14 +88,14 @@ impl Loss {
         })
     }
 
-    /// Returns true if no run has more than half of the lost text, as in a revised text.
+    /// Returns true if no stretch has more than half of the lost text, as in a revised text.
     #[must_use]
     pub(super) fn is_spread(&self) -> bool {
         self.longest <= self.total / 2
     }
 
-    /// Returns the places where the kept document has text that the document lacks, as ranges of its words. The texts
-    /// are those that were compared.
+    /// Returns the places where the kept document has text that the document lacks, as ranges of its words. `document`
+    /// and `kept` must be the texts that were compared.
     pub(super) fn places_instead(&self, document: &SplitText, kept: &SplitText) -> &[Range<usize>] {
         self.instead.get_or_init(|| gaps(kept, document))
     }
@@ -115,11 +115,11 @@ impl Loss {
     }
 }
 
-/// Returns the places of a text between the runs that the other text has as well, as ranges of its words.
+/// Returns the places of `text` between the runs that `other` has as well, as ranges of words.
 fn gaps(text: &SplitText, other: &SplitText) -> Vec<Range<usize>> {
     let (words, others) = (text.words(), other.words());
     let is_same = |a: &Word, b: &Word| a.hash == b.hash && text.spelled(a) == other.spelled(b);
-    // Most of two near-duplicates is the same at both ends, and needs no search.
+    // Near-duplicates are mostly equal from both ends on. These parts need no search.
     let ahead = words.iter().zip(others).take_while(|(a, b)| is_same(a, b)).count();
     let left = words.len().min(others.len()) - ahead;
     let behind =

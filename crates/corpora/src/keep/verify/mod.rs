@@ -7,14 +7,14 @@
 //!  verdict ─► decision ──────────────────┘   (end of the run)
 //! ```
 //!
-//! A document is dropped only if one of the kept documents of its cluster contains it: its survivors by
-//! [`Prefer`](super::Prefer), and those that this verification has kept before. So a second copy of a document
+//! A document is dropped only if a kept document of its cluster contains it. Kept documents are those chosen by
+//! [`Prefer`](super::Prefer), and those that the verification itself has kept so far. So a second copy of a document
 //! that was kept by verification is dropped. With a centroid table, kept documents of earlier runs count as well.
 //!
-//! Pages of one template are recognised by their words only when all documents of their cluster were compared
-//! ([`slots`]). Those that would be dropped are then compared again.
+//! Pages of one template can be recognised only after all documents of their cluster were compared ([`slots`]). The
+//! pages that would be dropped are then compared again.
 //!
-//! Memory: about 60 bytes per cluster, and for each document that is kept by verification; about 25 bytes for each
+//! Memory: about 60 bytes for each cluster and for each document that is kept by verification; about 25 bytes for each
 //! place in which a document has other words than a kept one.
 
 mod facts;
@@ -42,23 +42,24 @@ use super::spool::{Spool, Spooled};
 use leitong_base::terminal;
 pub use texts::TextCompressor;
 
-/// Maximum number of kept texts of a cluster with which a document is compared, besides those that are equal.
+/// Maximum number of kept texts of a cluster with which a document is compared, not counting an equal text.
 const COMPARED_MAX: usize = 8;
 /// Maximum number of characters of a passage that is reported.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// The share of [`LostMax::letters`] from which a passage of a document's own keeps it: by default 60 letters, a
-/// sentence.
+/// The share of [`LostMax::letters`] that a document's own passage must have to keep the document: by default 60
+/// letters, a sentence.
 const OWN_PASSAGE: f64 = 0.12;
 
 /// Limits on the text that may be lost with a document; above one of them, the document is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LostMax {
-    /// The share of the document in passages that the kept document lacks.
+    /// Maximum share of the document in passages that the kept document lacks.
     pub share: f64,
-    /// The number of letters in the longest lost passage. If the lost text is spread over a long text, it may be a
-    /// tenth of the text, but at most twice this number. If the passage is the document's [own](Loss::has_own_passage),
-    /// and the document is not the kept one fetched again, it is [`OWN_PASSAGE`] of this number.
+    /// Maximum number of letters in the longest lost passage. If the lost text is spread over a long text, the limit is
+    /// a tenth of the text if that is more, but at most twice this number. If the passage is the document's
+    /// [own](Loss::has_own_passage), and the document is not the kept one fetched again, the limit is [`OWN_PASSAGE`]
+    /// of this number.
     pub letters: u32,
 }
 
@@ -69,10 +70,10 @@ impl Default for LostMax {
 }
 
 impl LostMax {
-    /// Returns true if `loss` is within the limits. `has_own_passage` says whether a passage of at least so many
-    /// letters is the document's own.
+    /// Returns true if `loss` is within the limits. `has_own_passage` returns true if a passage of at least the given
+    /// number of letters is the document's own.
     fn allows(self, loss: &Loss, has_own_passage: impl FnOnce(u32) -> bool) -> bool {
-        // Without a share, wording counts as well.
+        // If the share is 0, differences in wording count as well.
         let is_within_share = if self.share == 0.0 { loss.longest == 0 } else { loss.share() <= self.share };
         if !is_within_share {
             return false;
@@ -131,7 +132,7 @@ pub(crate) enum Finding {
 pub(crate) struct Check {
     /// The finding.
     pub finding: Finding,
-    /// The share of the text that is not in the kept document.
+    /// The share of the text in passages that the kept document lacks.
     pub lost_share: f64,
     /// The number of letters in the longest passage that is not in the kept document.
     pub lost_letters: u32,
@@ -284,7 +285,8 @@ impl<'a> Verifier<'a> {
         Ok((checked, counts))
     }
 
-    /// Compares again what would be dropped from clusters that have places of a template, which are known now.
+    /// Compares again the documents that would be dropped from clusters with places of a template. These places are
+    /// known now.
     fn check_templates(
         &mut self,
         checked: &mut Spooled,
@@ -319,8 +321,8 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Compares a document with the kept documents of its cluster. Also returns the words in which it differs from the
-    /// one that has most of its text.
+    /// Compares a document with the kept documents of its cluster. Also returns the words in which the document differs
+    /// from the kept one that has most of its text.
     fn check(&mut self, decision: &Decision) -> io::Result<(Check, Vec<Filling>)> {
         let mut check = (Check::new(Finding::NotVerified, &Loss::default(), ""), Vec::new());
         let Some(place) = decision.text else { return Ok(check) };
@@ -330,7 +332,7 @@ impl<'a> Verifier<'a> {
         let text = SplitText::new(text);
         // Of equal texts, only one has to be read.
         let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.hash());
-        // Otherwise the first one, which survives, then those that were kept last.
+        // Of the others, the first one and those that were kept last.
         let skipped = others.len().saturating_sub(COMPARED_MAX);
         let others = others.into_iter().enumerate().filter(|(number, _)| !(1..=skipped).contains(number));
         for kept in equal.into_iter().take(1).chain(others.map(|(_, kept)| kept)) {
@@ -386,8 +388,7 @@ impl<'a> Verifier<'a> {
 mod tests {
     use super::*;
 
-    /// A page with a sentence of its own was dropped: any passage of up to 500 letters was allowed, then one of 150 if
-    /// it was all that was lost.
+    /// A page with a sentence of its own is kept, although up to 500 letters of other text may be lost.
     #[test]
     fn a_passage_of_its_own_may_be_shorter() {
         let allows = |longest: u32, total: u32, letters: u32, own: u32| {

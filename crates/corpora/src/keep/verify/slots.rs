@@ -1,8 +1,8 @@
-//! Finds the places of a template: those in which many documents of a cluster have each their own words.
+//! Finds the places of a template: those in which each of several documents of a cluster has its own words.
 //!
 //! One replaced word may be an edition or an edited copy. If the documents of a cluster differ in the *same* place, and
 //! each has another word there, they are pages of one template, such as the opening hours of all branches of a shop.
-//! Two documents cannot show this, so it is known only when all of them were compared.
+//! Two documents cannot show this, so such places are known only after all documents of the cluster were compared.
 //!
 //! Memory: about 25 bytes for each place in which a document differs by a few words.
 
@@ -11,8 +11,7 @@ use std::collections::HashSet;
 use leitong_base::hashed::HashedMap;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Number of documents with different words that make a place one of a template. The kept document has other words
-/// again.
+/// Minimum number of different words in a place of a template, not counting those of the kept document.
 const WORDS_MIN: usize = 3;
 
 /// The words that a document has in a place where another one has other words.
@@ -27,7 +26,7 @@ pub(crate) struct Filling {
 /// The different words of all documents, by cluster and place.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
-    /// Short hashes of the words, 0 if there are fewer.
+    /// 16-bit hashes of the first different words; 0 for each that is missing.
     words: HashedMap<[u16; WORDS_MIN]>,
     /// The founders of clusters that have a place of a template.
     founders: HashSet<u64>,

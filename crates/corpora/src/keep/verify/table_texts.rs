@@ -19,8 +19,8 @@ use leitong_store::snapshot::Unfinished;
 
 /// The first line of the file in a table's folder.
 const MAGIC: &[u8] = b"leitong texts 2\n";
-/// Number of bytes before a compressed text in that file: log offset of the cluster's founder, log offset at which
-/// the run began, length, XXH3-64 of these and of the hash of the text.
+/// Number of bytes before a compressed text in the file: log offset of the cluster's founder, log offset at which the
+/// run began, length, XXH3-64 of these and of the hash of the text.
 const RECORD_HEAD_BYTES: usize = 28;
 /// Number of bytes of the head that are before its checksum.
 const SUMMED_BYTES: usize = 20;
@@ -101,9 +101,9 @@ impl TableTexts {
         Ok(file)
     }
 
-    /// Reads the places of all texts, and truncates the file after the last complete text of an earlier run.
-    /// Returns the number of bytes of expired clusters. The rest begins after the end of a completed run, and
-    /// no head of such a run follows: the rest was written by a run that was not completed.
+    /// Reads the places of all texts, and truncates the file after the end of the last completed run. Returns the
+    /// number of bytes of expired clusters. The part that is cut off must begin after the end of a completed run and
+    /// contain no head of such a run: only then was it written by a run that was not completed.
     fn read_index(&mut self, founded: Founded) -> io::Result<u64> {
         let mut reader = BufReader::new(self.texts.file.try_clone()?);
         let mut magic = Vec::new();
@@ -175,7 +175,7 @@ impl TableTexts {
         let mut founders: Vec<u64> = kept.first.keys().copied().collect();
         founders.sort_unstable();
         let old = std::mem::replace(&mut self.texts, texts);
-        // They belong to completed runs.
+        // The texts belong to completed runs, so the number of this run would be wrong.
         let run = std::mem::take(&mut self.run);
         for founder in founders {
             for text in kept.texts_of_cluster(founder) {
@@ -292,8 +292,8 @@ mod tests {
     use super::*;
     use crate::keep::verify::texts::tests::compressed;
 
-    /// A flipped bit in the head of one text deleted it and all texts after it; after the file was restored from a
-    /// copy, they were gone. Damage in a cluster's number moved the text to another cluster.
+    /// A flipped bit in a head must neither delete texts nor move a text to another cluster. The file is left as it is,
+    /// so it can be restored from a copy.
     #[test]
     fn a_file_with_a_damaged_head_is_refused_and_left_as_it_is() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,8 @@
 //! Stores texts of documents, compressed, until they are compared.
 //!
 //! The fingerprint stage [compresses](TextCompressor) a text. The sink receives it together with the verdict, and
-//! appends it to a file of the run ([`TextFile`]), which is deleted when the process ends. Memory: nothing for a text.
+//! appends it to a file of the run ([`TextFile`]), which is deleted when the process ends. The texts are not held in
+//! memory.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +19,7 @@ use crate::sink::summed::Sum;
 /// Number of bytes before the zstd frame of a compressed text: hash of the text, length of url and text, length of
 /// the url.
 const HEAD_BYTES: usize = 16;
-/// Maximum length of a url and text. A longer one is not stored.
+/// Maximum length of a url and its text together, in bytes. Longer ones are not stored.
 const TEXT_BYTES_MAX: usize = 256 << 20;
 
 /// Compresses texts. Reused from page to page.
@@ -98,9 +99,9 @@ pub(crate) fn hash_of(compressed: &[u8]) -> Option<u64> {
 /// The place of a compressed text in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Place {
-    /// The position in the file.
+    /// The byte offset in the file.
     pub(in crate::keep) at: u64,
-    /// The length.
+    /// The length in bytes.
     pub(in crate::keep) bytes: u32,
 }
 
@@ -121,12 +122,12 @@ impl TextFile {
         tempfile::tempfile_in(folder).map(Self::new)
     }
 
-    /// Appends to `file`, which is empty or is about to be read.
+    /// Creates a text file over `file`, which is empty, or whose length the caller sets after reading it.
     pub(super) fn new(file: File) -> Self {
         Self { file, bytes: 0, sum: Sum::default() }
     }
 
-    /// Opens the file at `path` and keeps what it had at `extent`, or creates it.
+    /// Opens the file at `path` and truncates it to `extent`. Without an extent, creates an empty file.
     ///
     /// # Errors
     /// The operating system's error, or an error if the file is too short or was changed.

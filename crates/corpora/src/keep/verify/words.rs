@@ -1,8 +1,8 @@
 //! Splits a document's text into words, once for all its comparisons.
 //!
-//! In: a normalised text: lower case, one width and one Chinese script. Out: its *words*, of which an ideograph is one,
-//! and its *runs*: the shortest sequence of words from each word on that has at least [`RUN_LETTERS`] letters. Two
-//! texts have a passage in common if they have a run in common. Cost: linear; 24 bytes per word.
+//! In: a normalised text: lower case, one width and one Chinese script. Out: its *words* (each ideograph is one), and
+//! its *runs*: the shortest sequence of words from each word on that has at least [`RUN_LETTERS`] letters. Two texts
+//! have a passage in common if they have a run in common. Cost: linear; 24 bytes per word.
 
 use std::ops::Range;
 
@@ -88,8 +88,9 @@ pub(super) fn combined_hash<'a>(words: impl IntoIterator<Item = &'a Word>) -> u6
 /// A word, or an ideograph.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word {
-    /// The bytes of the text at which the word begins and ends.
+    /// The byte offset in the text at which the word begins.
     pub(super) start: u32,
+    /// The byte offset in the text at which the word ends.
     pub(super) end: u32,
     /// Number of letters; an ideograph counts for several.
     pub(super) letters: u32,
