@@ -66,7 +66,7 @@ fn random_simhash(number: usize, band: Option<u32>, passage: Option<u32>) -> Pag
     Some(simhash::encode(hash, 3_000, &values, (&[0; 18], &[0; 10]), [0; 8], (bands, passages)))
 }
 
-/// Twelve paragraphs, the heaviest of which is on every page.
+/// Returns the fingerprint of twelve paragraphs, the heaviest of which is on every page.
 fn common_paragraph(number: usize) -> Page {
     let mut random = Random::new(2, number as u64);
     let paragraph = |at| match at {
@@ -139,7 +139,7 @@ fn reset_peak() -> u64 {
     status("VmRSS:")
 }
 
-/// Returns the CPU time of this process in hundredths of a second: other programs on the machine do not
+/// Returns the CPU time of this process in seconds, to a hundredth of a second. Other programs on the machine do not
 /// count. Linux only.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();

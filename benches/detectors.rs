@@ -1,6 +1,6 @@
-//! Measures each detector in microseconds: to fingerprint a page of 6 KB after segmentation, to compare two, and for
-//! other lengths. Documents are pieces of the labelled Chinese streams in `LEITONG_DATA`. Run it with `cargo bench
-//! --bench detectors`.
+//! Measures how many microseconds each detector takes to fingerprint a segmented page of 6 KB, to compare two
+//! fingerprints, and to fingerprint texts of other lengths. Documents are pieces of the labelled Chinese streams in
+//! `LEITONG_DATA`. Run it with `cargo bench --bench detectors`.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn main() {
         println!("{} is not there: set LEITONG_DATA to the folder of labelled pages", data.display());
         return;
     }
-    // A detector file may refer to lexicons and tables.
+    // The settings may be in a detector file, which may refer to lexicons and tables.
     let config = std::env::var("LEITONG_CONFIG").map_or_else(
         |_| Config::default(),
         |path| Config::from_detector_file(path).expect("a right detector file"),
@@ -60,7 +60,8 @@ fn main() {
     by_length(&detectors, &config, &resources, |bytes| self::texts(&data, &segmenter, bytes));
 }
 
-/// Measures time by length (paper 000), also with every node of a network tried instead of only the hubs.
+/// Measures the time to fingerprint texts of each length (paper 000), also for a word network of which every node is
+/// tried instead of only the hubs.
 fn by_length(
     detectors: &[(String, Box<dyn Detector>)],
     config: &Config,

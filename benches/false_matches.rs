@@ -1,10 +1,10 @@
 //! Measures how often the default configuration calls two unrelated texts near: per pair, and extrapolated to 1, 10
 //! and 100 million centroids. Part of `make quality`.
 //!
-//! The labelled Chinese streams in `LEITONG_DATA` are cut into pieces, one page of each gold cluster, so that
-//! pieces of different clusters are unrelated. Each cluster has its own site, for which the fewest matches
-//! are required. Every near pair is found through the keys that clustering uses. Pairs that share a passage
-//! of [`PASSAGE_CHARS`] letters, such as a translators' footer or a licence, are related after all, and are
+//! One page of each gold cluster of the labelled Chinese streams in `LEITONG_DATA` is cut into pieces, so pieces of
+//! different clusters are unrelated. Each cluster has its own site, because pages of different sites need the fewest
+//! matching values to be near. Every near pair is found through the keys that clustering uses. Pairs that share a
+//! passage of [`PASSAGE_CHARS`] letters, such as a translators' footer or a licence, are related after all, and are
 //! counted separately.
 
 use std::collections::{HashMap, HashSet};
@@ -22,7 +22,7 @@ use leitong_text::segment::{Lexicons, Segmenter, Terms};
 const STREAMS: [&str; 3] = ["neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fudan"];
 /// Letters of a piece: a short article, and a length that gives enough pairs for the bound.
 const PIECE_CHARS: [usize; 2] = [250, 100];
-/// Maximum number of consecutive letters that two unrelated texts have in common.
+/// Number of consecutive letters that two texts must have in common to count as related.
 const PASSAGE_CHARS: usize = 20;
 /// Number of sampled pairs, at any distance, to see how the two fingerprints of unrelated texts agree.
 const SAMPLED_PAIRS: u64 = 200_000_000;

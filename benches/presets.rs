@@ -73,7 +73,7 @@ fn pages(path: &Path) -> Vec<String> {
     pages
 }
 
-/// Returns the least time of a round over all pages.
+/// Returns the shortest time of a round over all pages, in microseconds.
 fn least(times: &[Duration]) -> f64 {
     times.iter().min().map_or(0.0, Duration::as_secs_f64) * 1e6
 }

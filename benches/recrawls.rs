@@ -1,5 +1,5 @@
-//! Measures the cost of recognising recrawls: time and memory for a million urls that are crawled twice, with another
-//! text the second time for every third, compared with the same pages without it.
+//! Measures the cost of recognising recrawls: time and memory for a million urls that are crawled twice, every third of
+//! which has another text the second time, compared with the same pages without recognition.
 //!
 //! `cargo bench --bench recrawls`
 
@@ -27,7 +27,7 @@ fn resident() -> f64 {
     line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).unwrap_or_default() * 1024.0
 }
 
-/// Returns a page with its own text, or, with `pairs`, with the text of one other url.
+/// Returns a page with its own text, or, with `pairs`, with a text that it shares with one other url.
 fn page(url: usize, crawl: usize, pairs: bool, length: usize) -> FingerprintRecord {
     let changed = crawl * usize::from(url.is_multiple_of(3));
     let text = (if pairs { url / 2 } else { url }) * 2 + changed;
@@ -77,7 +77,7 @@ fn measure(pairs: bool, enabled: bool) {
     );
 }
 
-/// Each case in a separate process: memory freed by one case would be reused by the next.
+/// Runs each case in a separate process, because memory freed by one case would be reused by the next.
 fn main() {
     let cases = [(false, false), (false, true), (true, false), (true, true)];
     match env::var(CASE).ok().and_then(|case| case.parse::<usize>().ok()) {

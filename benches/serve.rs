@@ -42,7 +42,7 @@ impl Drop for Server {
     }
 }
 
-/// Returns sentences about a topic, some `bytes` long.
+/// Returns sentences about a topic, of some `bytes` bytes in all.
 fn text(topic: usize, bytes: usize) -> String {
     const WORDS: [&str; 24] = [
         "编辑部",
@@ -98,7 +98,7 @@ fn html_page(topic: usize) -> String {
     format!("{{\"url\":\"https://a.example/{topic}\",\"html\":\"{html}\"}}")
 }
 
-/// Sends a request and receives its answer; returns the length of the answer's body.
+/// Sends a request, and receives the body of its answer in `into`.
 fn ask(stream: &mut BufReader<TcpStream>, path: &str, content_type: &str, body: &str, into: &mut Vec<u8>) {
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n{body}",
@@ -145,8 +145,8 @@ fn store(address: &str, pages: &[String]) -> f64 {
     pages.len() as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Looks up pages for some seconds, at most this many per second; returns their number, and how long each
-/// took, in order.
+/// Looks up pages for [`SECONDS`] seconds, at most `per_second` per second. Returns the number of look-ups per second,
+/// and their durations in ascending order.
 fn look_up(
     address: &str,
     pages: &[String],

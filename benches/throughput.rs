@@ -1,10 +1,10 @@
-//! Measures the throughput of texts on one core: documents of 6 KB per second with a million centroids in the table,
-//! and the time of each stage. Part of `make bench`.
+//! Measures the throughput of texts on one core: the number of documents of 6 KB per second with a million centroids in
+//! the table, and the time of each stage. Part of `make bench`.
 //!
-//! Documents are cut from the labelled Chinese streams in `LEITONG_DATA`. Each round takes all documents
-//! through jieba-rs, then through all stages one by one, then from line to verdict in one go. Each has a
-//! separate loop, so no loop finds another's data in the caches. The fastest round of each document and stage
-//! counts, so a noisy machine disturbs little.
+//! Documents are cut from the labelled Chinese streams in `LEITONG_DATA`. Each round takes all documents through
+//! jieba-rs, then through all stages one by one, then from line to verdict in one go. Each of the three has a separate
+//! loop, so no loop finds another's data in the caches. The fastest round of each document and stage counts, so a noisy
+//! machine disturbs little.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};

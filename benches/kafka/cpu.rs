@@ -27,7 +27,8 @@ fn heavy_pages(count: usize, bytes: usize) -> Vec<Row> {
         .collect()
 }
 
-/// Turns a process of this program into the bare consumer: "SERVERS TOPIC PAGES".
+/// Environment variable that turns a process of this program into a bare consumer. Its value is "SERVERS
+/// TOPIC PAGES".
 pub(crate) const FLOOR: &str = "LEITONG_BENCH_FLOOR";
 
 /// Runs a client like the worker's that discards all pages: the least that any program needs with this
@@ -105,7 +106,7 @@ fn cpu_of(which: &str, backlog: bool) {
         worker.wait_until_ready();
         let before = cpu_seconds(&worker.pid().to_string());
         if backlog {
-            // Shorter than the session timeout: it stays a member.
+            // The pause is shorter than the session timeout, so the worker stays a member of its group.
             worker.signal("STOP");
         }
         installation.produce(&rows);

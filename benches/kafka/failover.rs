@@ -13,7 +13,7 @@ use crate::delay::verdict_reader;
 use crate::restore::filled;
 use crate::{articles, median};
 
-/// A crawler that writes 100 pages per second to three partitions until it is stopped.
+/// Starts a crawler that writes 100 pages per second to three partitions until it is stopped.
 fn crawler(installation: &Installation, stop: &Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
     let (bootstrap, topic, stop) =
         (installation.bootstrap.clone(), installation.topic("pages"), Arc::clone(stop));

@@ -22,7 +22,7 @@ fn address(worker: &Worker) -> String {
     address.split_whitespace().next().expect("an address").to_owned()
 }
 
-/// Bodies of look-ups: texts of some `bytes`, half of them known to the table.
+/// Returns bodies of look-ups: texts of some `bytes` bytes, half of which the table knows.
 fn bodies(bytes: usize) -> Vec<String> {
     let texts =
         articles(1_000, 1).into_iter().map(|row| row.json()["text"].as_str().expect("a text").to_owned());
@@ -36,7 +36,7 @@ fn bodies(bytes: usize) -> Vec<String> {
         .collect()
 }
 
-/// Sends this many look-ups per second until `ended`; returns how long each took from its due time, in order.
+/// Sends this many look-ups per second until `ended`; returns how long each took from its due time, in ascending order.
 fn ask(address: &str, bodies: &[String], per_second: f64, ended: &AtomicBool) -> Vec<Duration> {
     let (next, began) = (AtomicUsize::new(0), Instant::now());
     let mut took: Vec<Duration> = thread::scope(|scope| {
@@ -72,7 +72,8 @@ pub(crate) fn look_ups() {
     let installation = full_log("asked");
     let bodies = bodies(400);
     let mut rates = [Vec::new(), Vec::new(), Vec::new()];
-    // Rounds of the first kind have no look-ups and no port, those of the second only a port: the cost of the lock.
+    // Rounds of kind 0 have neither look-ups nor a port; rounds of kind 1 have only a port, which shows the cost of the
+    // lock.
     for round in 0..9 {
         let (kind, api) = (round % 3, if round % 3 == 0 { "" } else { API });
         let again = again(&installation, &format!("asked{round}"), api);

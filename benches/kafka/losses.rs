@@ -16,7 +16,7 @@ const BROKER_DEFAULTS: &str = "broker.session.timeout.ms=9000\ngroup.initial.reb
                                group.min.session.timeout.ms=6000\n\
                                transaction.abort.timed.out.transaction.cleanup.interval.ms=10000\n";
 
-/// How long a lost broker or instance stays away: longer than any detection takes.
+/// Time for which a lost broker or instance stays away, longer than any detection takes.
 const AWAY: Duration = Duration::from_secs(45);
 
 /// Two workers with three brokers, a crawler, and a reader of the verdicts.
@@ -80,8 +80,8 @@ fn say(what: &str, mut figures: Vec<f64>) {
     println!("{what}: {:.1} to {:.1} s, median {median:.1} s\n", figures[0], figures[figures.len() - 1]);
 }
 
-/// Measures a killed broker, and a silent one whose connections stay open, as when its machine loses its
-/// network.
+/// Measures how long verdicts stop when a broker is killed, and when a broker is silent while its connections stay
+/// open, as when its machine loses its network.
 pub(crate) fn losses() {
     let mut cluster = Cluster::start();
     let (mut killed, mut silent) = (Vec::new(), Vec::new());
@@ -101,7 +101,7 @@ pub(crate) fn losses() {
     say("losses: broker silent", silent);
 }
 
-/// Measures a killed owner when another instance already has its table.
+/// Measures how long verdicts stop when an owner is killed and another instance already has its table.
 pub(crate) fn standby() {
     let mut cluster = Cluster::start();
     let mut figures = Vec::new();

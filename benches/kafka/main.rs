@@ -71,8 +71,8 @@ fn wait_for_metric(worker: &Worker, name: &str, value: f64) {
     wait_until(format_args!("{name} = {value}"), || worker.metric(name) >= value);
 }
 
-/// Articles of some 6 KB. Random names make them as different as real articles. With only the tests' few
-/// words, every look-up would find thousands of candidates.
+/// Returns articles of some 6 KB. Random names make them as different as real articles. With only the tests' few words,
+/// every look-up would find thousands of candidates.
 fn articles(count: usize, partitions: usize) -> Vec<Row> {
     let text = |i: usize| {
         let mut state = i as u64 + 1;

@@ -20,7 +20,8 @@ pub(crate) fn full_log(name: &str) -> Installation {
     installation
 }
 
-/// Starts again with the log of `installation`, with separate output topics and a separate group.
+/// Returns a new installation that reads the log of `installation`, with separate output topics and a
+/// separate group.
 pub(crate) fn again(installation: &Installation, name: &str, config: &str) -> Installation {
     let again = Installation::new(&bootstrap(), name, config);
     let text = fs::read_to_string(again.config()).expect("a configuration");
@@ -34,13 +35,14 @@ struct Drained {
     records_per_second: f64,
     /// Microseconds of CPU per record.
     cost: f64,
-    /// Shares of the time: deciding, and writing and committing.
+    /// Share of the time in which the worker decides.
     deciding: f64,
+    /// Share of the time in which the worker writes and commits.
     committing: f64,
 }
 
 impl Drained {
-    /// Lets a worker with these settings drain the log of `installation`.
+    /// Lets a worker with these settings drain the log of `installation`, and returns the figures.
     fn by_a_worker(installation: &Installation, name: &str, config: &str) -> Self {
         let again = again(installation, name, config);
         let worker = again.worker(&["--role", "cluster"]);
@@ -83,7 +85,7 @@ pub(crate) fn owner() {
     print("owner", &(0..3).map(round).collect::<Vec<_>>());
 }
 
-/// Measures the same with transactions of other sizes, in turn.
+/// Measures the same figures as [`owner`] with transactions of several sizes, in turn.
 pub(crate) fn transaction_sizes() {
     const SIZES: [usize; 5] = [500, 1000, 2000, 5000, 10_000];
     let installation = full_log("sizes");

@@ -25,7 +25,7 @@ fn machine_seconds() -> f64 {
         / 100.0
 }
 
-/// Pages as crawlers bring them, whose text must be extracted: some 40 KB, a third of it text. They take so
+/// Returns pages as crawlers write them: HTML of some 40 KB, a third of which is text. Extraction takes so
 /// much time that the broker's share of the cores is small.
 fn web_pages(count: usize, partitions: usize) -> Vec<Row> {
     let page = |i: usize| {
@@ -66,7 +66,7 @@ pub(crate) fn scaling() {
                     .output();
                 assert!(pinned.expect("taskset starts").status.success());
             }
-            // The first one owned all partitions until the others joined.
+            // The first worker owned all partitions until the others joined.
             let share = (4 / processes) as f64;
             let is_shared_out =
                 || workers.iter().all(|worker| worker.metric("leitong_partitions_owned") == share);

@@ -1,8 +1,8 @@
 //! Restores a table from any records: the result is a table, or an error in a few words. A restored table that is
 //! written and restored again is the same.
 //!
-//! A record is its key's length (255: the position's), its value's length (two bytes; 65535: none), key,
-//! value. Run: `fuzz/run.sh 60 changelog`.
+//! A record is its key's length (255: the key of the position; 254: no key), its value's length (two bytes; 65535:
+//! none), key, value. Run: `fuzz/run.sh 60 changelog`.
 #![no_main]
 
 mod common;

@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
             if let LogRecord::Page(page) = &entry.record {
                 match &page.outcome {
                     Outcome::Fingerprint(fingerprint) => assert!(DETECTOR.is_fingerprint(fingerprint)),
-                    // The fingerprint was another detector's, which is not kept.
+                    // The fingerprint was made by another detector, and is not kept.
                     Outcome::Undecidable(Reason::OtherDetector) => {}
                     Outcome::Undecidable(_) => {}
                 }

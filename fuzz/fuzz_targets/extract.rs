@@ -1,5 +1,5 @@
 //! Extracts the main text of any text as a page: extraction ends without a panic, gives the same result twice, and
-//! invents nothing.
+//! gives no more text than the input can contain.
 //!
 //! Run: `fuzz/run.sh 60 extract`.
 #![no_main]
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(credits.authors.len() <= 8 && credits.publisher.is_none_or(|name| name.len() <= 128));
         let _ = document.text_credits(known);
         let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();
-        // A reference is never shorter than half of its expansion.
+        // An HTML character reference is never shorter than half of its expansion.
         assert!(bytes <= 2 * html.len() + 16);
         assert!(document.paragraphs.iter().all(|paragraph| !paragraph.text.is_empty()));
     }

@@ -45,14 +45,14 @@ fn pool_of_child() -> PyResult<Arc<ThreadPool>> {
         let made = ThreadPoolBuilder::new().build();
         made.map(Arc::new).map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))
     };
-    // Locked: another thread is creating the pool, or was doing so in the parent at the moment of the fork
-    // and will never unlock it here.
+    // If it is locked, another thread is creating the pool, or was doing so in the parent at the moment of
+    // the fork and will never unlock it here.
     let Ok(mut known) = POOL.try_lock() else { return make() };
     match &*known {
         Some((pid, pool)) if *pid == process::id() => Ok(Arc::clone(pool)),
         _ => {
             let pool = make()?;
-            // The former pool has no threads here that its end could wait for.
+            // The former pool is not dropped, because the threads that dropping would end are in the parent.
             mem::forget(known.replace((process::id(), Arc::clone(&pool))));
             Ok(pool)
         }

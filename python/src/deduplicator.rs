@@ -66,8 +66,8 @@ impl Deduplicator {
         decided.map(Verdict::new)
     }
 
-    /// Returns the verdicts on many pages, in their order; reads their texts on all cores. Ctrl-C ends it,
-    /// and then none of them is decided.
+    /// Returns the verdicts on many pages, in their order; reads their texts on all cores. If Ctrl-C ends the
+    /// call, none of the pages is decided.
     fn decide_batch(&self, py: Python<'_>, pages: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
         let pages: Vec<Page> =
             pages.try_iter()?.map(|page| self.pages.page(&page?)).collect::<PyResult<_>>()?;
@@ -90,8 +90,8 @@ impl Deduplicator {
     }
 
     /// Returns the verdicts on pages whose records were made elsewhere (`Fingerprinter.records`), in their
-    /// order. They equal those of `decide_batch` on the pages. Records of other settings are refused. Ctrl-C
-    /// ends it while records are read, and then none of them is decided.
+    /// order. The verdicts equal those of `decide_batch` on the pages. Records made with other settings are
+    /// refused. If Ctrl-C ends the call while records are read, none of them is decided.
     fn decide_records(&self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
         let records: Vec<PyBackedBytes> =
             records.try_iter()?.map(|record| Ok(record?.extract()?)).collect::<PyResult<_>>()?;
@@ -108,7 +108,7 @@ impl Deduplicator {
         Ok(verdicts.into_iter().map(Verdict::new).collect())
     }
 
-    /// Returns the number of centroids in the table: different texts so far.
+    /// Returns the number of centroids in the table: the number of different texts so far.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         py.detach(|| Ok(self.inner()?.centroid_count()))
     }

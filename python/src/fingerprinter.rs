@@ -119,7 +119,7 @@ pub(crate) fn restore_fingerprinter(
 }
 
 impl Fingerprinter {
-    /// Applies `make` to each page, on all cores. Ctrl-C ends it.
+    /// Applies `make` to each page, on all cores. Ctrl-C ends the call.
     fn on_all<T: Send>(
         &self,
         pages: Vec<Page>,

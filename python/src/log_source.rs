@@ -11,7 +11,7 @@ use crate::page::timestamp;
 use crate::pickled;
 use crate::process_lock::ProcessLock;
 
-/// Maximum length of a name, as for Kafka topics, which it replaces.
+/// Maximum length of a name in bytes, as for the Kafka topic that the name stands for.
 const NAME_BYTES_MAX: usize = 249;
 
 /// LogSource(name, *, epoch=0, log_partitions=1, log_time=None)
@@ -62,7 +62,7 @@ impl LogSource {
             records.try_iter()?.map(|record| Ok(record?.extract()?)).collect::<PyResult<_>>()?;
         let placed = py.detach(|| {
             let mut source = self.inner.lock()?;
-            // A refused record leaves no gap.
+            // If a record is refused, none is placed, so there is no gap.
             let mut after = source.clone();
             let place = |(number, record): (usize, &PyBackedBytes)| {
                 after.place(record).map_err(|error| format!("record {number}: {error}"))

@@ -23,8 +23,8 @@ impl Pages {
         Self { count: AtomicU64::new(0), bytes_max }
     }
 
-    /// Returns the page of a text, or of a dict with `text` or `html` and optional fields. Without a url and
-    /// an id, its number identifies it.
+    /// Returns the page of a text, or of a dict with `text` or `html` and optional fields. A page without url
+    /// and id is identified by the number of the item.
     pub(crate) fn page(&self, item: &Bound<'_, PyAny>) -> PyResult<Page> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let wrong = |what: String| PyValueError::new_err(format!("document {number}: {what}"));

@@ -13,10 +13,13 @@ use std::thread;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// The state of the lock for the process stored with it.
+/// State of the lock: the process stored with it can use the lock.
 const USABLE: u64 = 0;
+/// State of the lock: the first thread of the process tries it.
 const TRYING: u64 = 1;
+/// State of the lock: it can never be released in the process.
 const LOST: u64 = 2;
+/// Number of states.
 const STATES: u64 = 3;
 
 /// A value that one thread of one process uses at a time.

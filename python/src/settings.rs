@@ -6,7 +6,8 @@ use leitong::Config;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Reads the settings in a file or in a text, at most one of them; the defaults without either.
+/// Reads the settings from a file or from a text, of which only one may be given. Without either, returns the
+/// defaults.
 pub(crate) fn settings(config: Option<PathBuf>, toml: Option<&str>) -> PyResult<Config> {
     let read = match (config, toml) {
         (Some(_), Some(_)) => {

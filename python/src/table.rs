@@ -74,7 +74,8 @@ impl Table {
         py: Python<'_>,
         act: impl FnOnce(&leitong::Table) -> PyResult<T> + Send,
     ) -> PyResult<T> {
-        // A forked child shares the lock of the folder, so nothing would keep both from writing there.
+        // A forked child shares the lock of the folder, so nothing would keep both processes from writing
+        // there.
         if !self.inner.is_of_this_process() {
             return Err(PyRuntimeError::new_err(
                 "this Table was opened by the process that this one was forked from, which may write to the folder; \
@@ -88,7 +89,7 @@ impl Table {
     }
 }
 
-/// Returns OSError if the folder or a file is unavailable or damaged, ValueError if it does not fit.
+/// Converts an error to OSError if the folder or a file is unavailable or damaged, otherwise to ValueError.
 pub(crate) fn refused(error: &leitong::SnapshotError) -> PyErr {
     match error {
         leitong::SnapshotError::Io { .. }

@@ -144,7 +144,7 @@ impl Verdict {
     }
 }
 
-/// Restores a pickled Verdict. JSON has fewer digits of the numbers.
+/// Restores a pickled Verdict. Its numbers are passed separately, because JSON has fewer digits of them.
 #[pyfunction]
 #[pyo3(signature = (json, distance, similarity))]
 pub(crate) fn restore_verdict(

@@ -18,17 +18,18 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// Environment variable with which settings files may lower every limit, so tests reach it.
+/// Environment variable, with its value, that lets settings files lower every limit, so tests can reach the
+/// limits.
 pub(crate) const EVERY_SETTING: (&str, &str) = ("LEITONG_EVERY_SETTING", "1");
 
-/// The program, with an environment that does not depend on the machine.
+/// Returns a command for the program, with an environment that does not depend on the machine.
 pub(crate) fn leitong() -> Command {
     let mut command = leitong_of_users();
     command.env(EVERY_SETTING.0, EVERY_SETTING.1);
     command
 }
 
-/// The program as users have it, with the settings that a user may change.
+/// Returns a command for the program as users have it, with only the settings that a user may change.
 pub(crate) fn leitong_of_users() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_leitong"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
@@ -64,7 +65,7 @@ pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item =
     Run::from_output(leitong().args(arguments).output().expect("the program starts"))
 }
 
-/// A path as an argument.
+/// Returns a path as an argument.
 pub(crate) fn name(path: &Path) -> &str {
     path.to_str().expect("a name")
 }
@@ -97,7 +98,7 @@ pub(crate) fn run_with_input<S: AsRef<std::ffi::OsStr>>(
     Run::from_output(output)
 }
 
-/// Runs `dedup` on pages given as JSON lines on standard input, and returns the verdicts.
+/// Runs `dedup` on pages given as JSON lines on standard input.
 pub(crate) fn dedup(lines: impl AsRef<[u8]>) -> Run {
     run_with_input(["dedup", "-"], lines)
 }

@@ -98,7 +98,7 @@ pub(crate) fn read_table(path: &Path) -> Vec<RecordBatch> {
     reader.map(|batch| batch.expect("rows")).collect()
 }
 
-/// Reads the index of a file.
+/// Reads the metadata of a file.
 pub(crate) fn index(path: &Path) -> Arc<ParquetMetaData> {
     let file = File::open(path).expect("a file");
     Arc::clone(ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").metadata())

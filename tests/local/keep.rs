@@ -328,6 +328,7 @@ fn only_new_documents_of_a_new_day_are_kept() {
                 verdict["kind"] != "NEAR_DUPLICATE" && verdict["kind"] != "EXACT_DUPLICATE"
             });
             assert_eq!(lines(&keep).len(), news.count(), "{prefer}: what an earlier day has kept goes");
+            std::fs::remove_file(&keep).expect("the documents of an earlier day are never overwritten");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Columns of numbers as bytes, little-endian, as Arrow keeps them.
+//! Converts columns of numbers to and from little-endian bytes, the form in which Arrow stores them.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Documents that share a key, compared with one another: each key has a list of documents in their order.
+//! Compares documents that share a key with one another. Each key has a list of documents, in their order.
 //!
 //! Two passes make a round. The first compares the *window* of each list, its first few undecided documents.
 //! The second compares the founders that the first pass has found with all later documents outside of the window. So
@@ -16,15 +16,16 @@ use pyo3::types::PyBytes;
 use super::columns::{self, Bytes, numbers};
 use super::rules::{Prepared, Rules};
 
-/// Kinds of rows that a pass returns.
+/// Kind of a row: the two documents are near-duplicates.
 const NEAR: u8 = 0;
+/// Kind of a row: the two documents are related.
 const RELATED: u8 = 1;
-/// The document is outside of the window of this key.
+/// Kind of a row: the document is outside of the window of this key.
 const BEYOND: u8 = 2;
 
-/// Marks of documents in the second pass: it was undecided when the round began; it has founded a cluster in
-/// this round.
+/// Bit of a mark in the second pass: the document was undecided when the round began.
 const WAS_OPEN: u8 = 1;
+/// Bit of a mark in the second pass: the document has founded a cluster in this round.
 const IS_NEW: u8 = 2;
 
 /// The comparison of documents that share a key. `Clustering.lists` creates it.
@@ -99,7 +100,7 @@ impl Lists {
         Ok([numbers(py, &later), numbers(py, &earlier), numbers(py, &distance), PyBytes::new(py, &kind)])
     }
 
-    /// Returns the number of pairs looked at so far. A pair counts once for each key that it shares.
+    /// Returns the number of pairs looked at so far. A pair counts once for each key that its documents share.
     #[getter]
     fn looked_at(&self) -> u64 {
         self.state().looked_at
@@ -157,7 +158,7 @@ impl Lists {
 }
 
 impl State {
-    /// Begins with a row, and with its list if it is the first one.
+    /// Begins with a row, and with a new list if the row is the first one of its key.
     fn begin(&mut self, key: i64, place: i64) -> PyResult<()> {
         if self.last.is_some_and(|last| last >= (key, place)) {
             return Err(PyValueError::new_err(format!(

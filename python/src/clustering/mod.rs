@@ -36,10 +36,13 @@ pub(crate) use in_order::InOrder;
 pub(crate) use lists::Lists;
 use rules::Rules;
 
-/// Roles of a document, as `Clustering.verdicts` takes them.
+/// Role in `Clustering.verdicts` of an undecidable document.
 const UNDECIDABLE: u8 = 0;
+/// Role of a document that founds a cluster.
 const FOUNDER: u8 = 1;
+/// Role of a document that joins a cluster by its fingerprint.
 const NEAR: u8 = 2;
+/// Role of a document that joins a cluster by its text.
 const KNOWN_TEXT: u8 = 3;
 
 /// Clustering(config=None, *, toml=None)
@@ -119,8 +122,9 @@ impl Clustering {
         Ok([numbers(py, &counts), numbers(py, &keys)])
     }
 
-    /// Returns the comparison of documents under one key, for rows sorted by key and place. Among the rows of
-    /// each key it compares the first `window` ones; with `rest`, it compares founders with the others.
+    /// Returns the comparison of documents under one key, for rows sorted by key and place. Among the rows of each key
+    /// it compares the first `window` ones; with `rest`, it compares new founders with the documents outside of the
+    /// window.
     fn lists(&self, window: u64, rest: bool) -> Lists {
         Lists::new(Arc::clone(&self.rules), window, rest)
     }
@@ -148,9 +152,9 @@ impl Clustering {
         Ok(PyBytes::new(py, &parts))
     }
 
-    /// Returns the verdicts on records at these places. The role of each says what `others` has: 1, a founder,
-    /// the record of its related page or None; 2 and 3, a document that joined by its fingerprint or by its
-    /// text, the record of the founder; 0, an undecidable document, None.
+    /// Returns the verdicts on records at these places. The role of a record says what `others` has for it: for a
+    /// founder (1), the record of its related page or None; for a document that joined by its fingerprint (2) or by its
+    /// text (3), the record of the founder; for an undecidable document (0), None.
     fn verdicts(
         &self,
         py: Python<'_>,

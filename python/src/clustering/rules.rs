@@ -1,4 +1,4 @@
-//! How two documents are compared: the detector, for forms instead of fingerprints.
+//! Compares two documents with the detector, given their forms instead of fingerprints.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use leitong::fingerprint::SecondKey;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Number of bytes before the fingerprint: corpus and settings.
+/// Number of bytes of a form before the fingerprint, which identify the corpus and the fingerprint settings.
 const ROOM: usize = 16;
 
 /// The outcome for two documents that have something in common.
@@ -23,7 +23,7 @@ pub(super) struct Prepared {
     pub(super) place: i64,
     form: Box<[u8]>,
     second: u64,
-    /// In ascending order.
+    /// The keys in ascending order.
     pub(super) keys: Vec<u64>,
 }
 
