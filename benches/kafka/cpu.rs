@@ -27,8 +27,8 @@ fn heavy_pages(count: usize, bytes: usize) -> Vec<Row> {
         .collect()
 }
 
-/// Environment variable that turns a process of this program into a bare consumer. Its value is "SERVERS
-/// TOPIC PAGES".
+/// Environment variable whose value, "SERVERS TOPIC PAGES", turns a process of this program into a bare
+/// consumer.
 pub(crate) const FLOOR: &str = "LEITONG_BENCH_FLOOR";
 
 /// Runs a client like the worker's that discards all pages: the least that any program needs with this

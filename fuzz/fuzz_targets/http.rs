@@ -1,7 +1,6 @@
 //! Decompresses any bytes as an HTTP response with any coding in its head: decompression ends, within the page's limit.
 //!
-//! The first byte chooses a head; if it chooses the empty one, the other bytes are head and body. Run: `fuzz/run.sh 60
-//! http`.
+//! The first byte chooses a head; with the empty one, the other bytes are head and body. Run: `fuzz/run.sh 60 http`.
 #![no_main]
 
 mod common;

@@ -1,4 +1,5 @@
-//! `docs/openapi.yaml`, and how much of it the answers of a running server have covered.
+//! Checks answers of a running server against `docs/openapi.yaml`, and records the parts of it that they
+//! cover.
 
 use std::collections::BTreeSet;
 use std::path::Path;

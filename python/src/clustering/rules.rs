@@ -13,7 +13,7 @@ const ROOM: usize = 16;
 /// The outcome for two documents that have something in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
-    /// True if they are related but not near.
+    /// True if the documents are related but not near.
     pub(super) related: bool,
     pub(super) distance: u32,
 }

@@ -49,11 +49,11 @@ impl Names {
 /// The outcome for a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It was kept.
+    /// The document was kept.
     Kept,
-    /// It was dropped.
+    /// The document was dropped.
     Dropped,
-    /// It could not be copied.
+    /// The document could not be copied.
     NotCopied,
 }
 

@@ -26,7 +26,7 @@ struct Member<'a> {
     url: &'a str,
     kind: Kind,
     kept: bool,
-    /// Present and true if it is kept only because of `--verify`.
+    /// Present and true if the page is kept only because of `--verify`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     kept_by_verify: bool,
 }

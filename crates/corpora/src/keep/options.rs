@@ -91,7 +91,7 @@ pub struct Checkpoints<'a> {
 
 /// The table of a run.
 pub struct TableOfRun<'a> {
-    /// The folder.
+    /// The folder of the table.
     pub folder: &'a Path,
     /// The log offset of the oldest cluster that documents of the run may have joined.
     pub oldest: u64,

@@ -15,20 +15,20 @@ use super::fields::raw_at;
 use leitong_cluster::verdict::Kind;
 use leitong_text::page::mapping::first_name;
 
-/// The preferred document of a cluster. Among equal ones, the first is kept.
+/// The preferred document of a cluster. Of equally good documents, the first is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prefer {
-    /// The first one, which founded the cluster.
+    /// The first document, which founded the cluster.
     First,
-    /// The one with the longest main text.
+    /// The document with the longest main text.
     Longest,
-    /// The one that was fetched most recently.
+    /// The document that was fetched most recently.
     Newest,
-    /// The one with the earliest time of publication, according to the pages.
+    /// The document with the earliest time of publication, according to the pages.
     Published,
-    /// The one with the highest number at this JSON pointer (RFC 6901).
+    /// The document with the highest number at this JSON pointer (RFC 6901).
     Highest(String),
-    /// The one with the lowest number at this JSON pointer.
+    /// The document with the lowest number at this JSON pointer.
     Lowest(String),
 }
 
@@ -124,10 +124,10 @@ impl fmt::Display for Prefer {
 /// Further rules for the choice of documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Rules {
-    /// Keep one document of each value of a field in a cluster, such as its host, instead of one document per
+    /// True if one document per cluster and value of a field, such as the host, is kept instead of one document per
     /// cluster.
     pub one_per_value: bool,
-    /// Drop undecidable pages. By default they are kept, because they are not known to be copies.
+    /// True if undecidable pages are dropped. By default they are kept, because they are not known to be copies.
     pub drop_undecidable: bool,
     /// The log offset at which this run began. Clusters founded before that belong to earlier runs, which
     /// have kept a document of each.

@@ -60,10 +60,9 @@ pub(crate) struct Report {
 pub(crate) struct Verified {
     /// Number of documents by result.
     pub counts: Counts,
-    /// Documents that are dropped although the kept document lacks some of their text, those with the longest
-    /// passage first.
+    /// Documents that are dropped although the kept document lacks some of their text, the longest lost passage first.
     pub losses: Vec<CheckLine>,
-    /// Documents that are kept because of verification, those with the longest passage first.
+    /// Documents that are kept because of verification, the longest passage that would be lost first.
     pub kept: Vec<CheckLine>,
 }
 
@@ -130,7 +129,7 @@ pub(crate) struct ClusterLine {
     pub cluster_id: String,
     /// Number of the cluster's pages in this run.
     pub size: u32,
-    /// Number of these pages that are near-duplicates, but not exact duplicates.
+    /// Number of the cluster's pages in this run that are near-duplicates, but not exact duplicates.
     pub near: u32,
     /// True if all pages have the same host.
     pub one_host: bool,

@@ -248,6 +248,9 @@ impl Input {
     /// # Errors
     /// The operating system's error.
     pub(crate) fn other_format(&self) -> io::Result<Option<&'static str>> {
+        if self.parquet()?.is_some() {
+            return Ok(None);
+        }
         let Contents::Again(location) = &self.contents else { return Ok(None) };
         let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
         match reader.fill_buf() {

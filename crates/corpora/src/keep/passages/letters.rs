@@ -16,15 +16,15 @@ const WORD_FACTOR: u64 = 0xff51_afd7_ed55_8ccd;
 /// A letter or a word of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unit {
-    /// The byte offset of its first letter.
+    /// The byte offset of the unit's first letter.
     pub start: usize,
-    /// The byte offset after its last letter.
+    /// The byte offset after the unit's last letter.
     pub end: usize,
-    /// The number of letters that it counts for.
+    /// The number of letters that the unit counts for.
     pub weight: u32,
-    /// Hash of its letters.
+    /// Hash of the unit's letters.
     pub value: u64,
-    /// True if it begins a line or sentence.
+    /// True if the unit begins a line or sentence.
     pub begins: bool,
 }
 

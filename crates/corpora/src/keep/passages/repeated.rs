@@ -89,7 +89,7 @@ impl Fixed for Occurrence {
 /// A piece that is in many documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Frequent {
-    /// The first document that has it.
+    /// The first document that has the piece.
     document: u32,
     hash: u64,
     documents: u32,

@@ -36,9 +36,9 @@ pub(crate) const OWN: [&str; 11] = [
 /// A field of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputField {
-    /// Its name in the output.
+    /// The name of the field in the output.
     pub name: String,
-    /// Its JSON pointer in the input.
+    /// The JSON pointer of the field in the input.
     pub pointer: String,
 }
 

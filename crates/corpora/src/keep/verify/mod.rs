@@ -117,13 +117,13 @@ impl fmt::Display for LostMax {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Finding {
-    /// It is dropped: a kept document contains it.
+    /// The document is dropped: a kept document contains it.
     Contained,
-    /// It is kept: too much of its text would be lost.
+    /// The document is kept: too much of its text would be lost.
     TextLost,
-    /// It is kept: it has other numbers, versions or names than the kept documents.
+    /// The document is kept: its facts, such as numbers or names, differ from those of the kept documents.
     FactsDiffer,
-    /// It is kept: its text or the text of the kept document is not available.
+    /// The document is kept: its text or the text of the kept document is not available.
     NotVerified,
 }
 
