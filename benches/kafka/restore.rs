@@ -43,8 +43,8 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
             (state >> 33) as u8
         };
         let mut fingerprint: Vec<u8> = (0..length).map(|_| random()).collect();
-        // These bytes name the paged article that a page is a part of. Hardly any page is such a part, so
-        // they are zero (crates/fingerprint/src/detectors/simhash/encoding.rs).
+        // Hardly any page is a part of a paged article
+        // (crates/fingerprint/src/detectors/simhash/encoding.rs).
         fingerprint[74..77].fill(0);
         let centroid = Centroid {
             log_offset,
