@@ -1,13 +1,13 @@
-//! Columns of tables that are read besides those of a page, for `--fields`.
+//! Extra columns of tables, which are read for `--fields` in addition to the columns of a page.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The names of the columns, and counts of their values that cannot be written.
+/// The names of the columns, and counts of their values that cannot be written as JSON.
 #[derive(Debug)]
 pub struct ExtraColumns {
     names: Vec<String>,
-    /// Number of values without a form in JSON, by column.
+    /// Number of values that cannot be written as JSON, by column.
     without_json: Mutex<BTreeMap<String, u64>>,
 }
 
@@ -29,13 +29,13 @@ impl ExtraColumns {
         self.names.binary_search_by(|known| known.as_str().cmp(name)).is_ok()
     }
 
-    /// Counts a value of a column that has no form in JSON.
+    /// Counts a value of `column` that cannot be written as JSON.
     pub(super) fn count_without_json(&self, column: &str) {
         let mut counts = self.without_json.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry(column.to_owned()).or_default() += 1;
     }
 
-    /// Returns the number of values without a form in JSON, by column.
+    /// Returns the number of values that cannot be written as JSON, by column.
     pub(crate) fn without_json(&self) -> BTreeMap<String, u64> {
         self.without_json.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

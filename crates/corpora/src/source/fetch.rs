@@ -1,7 +1,7 @@
-//! Reads bytes ahead, while others are processed.
+//! Fetches bytes while earlier ones are being processed.
 //!
-//! The system is asked to read ranges of files ahead. Requests to stores are tasks in a small runtime, and callers wait on
-//! a channel for the result, since the rest of `dedup` is not asynchronous.
+//! The system is asked to read ranges of files ahead. Requests to stores are tasks in a small runtime, and callers
+//! wait on a channel for the result, since the rest of `dedup` is not asynchronous.
 
 use std::fs::File;
 use std::io;
@@ -33,7 +33,7 @@ impl Fetch {
     pub(super) fn start_read(path: &Path, range: Range<u64>) -> io::Result<Self> {
         let file = open_regular(path)?;
         if let Some(length) = std::num::NonZeroU64::new(range.end.saturating_sub(range.start)) {
-            // A file system that does not read ahead reads later.
+            // If the file system ignores this hint, the bytes are read in `wait`.
             let _ = fadvise(&file, range.start, Some(length), Advice::WillNeed);
         }
         Ok(Self::Read(file, range))
@@ -132,7 +132,7 @@ mod requests {
         result.recv().map_err(|_| io::Error::other("the request was cancelled"))
     }
 
-    /// Returns the runtime for these tasks: one thread, which hands over their bytes.
+    /// Returns the runtime for these tasks. It has one thread, which only passes on bytes.
     fn runtime() -> io::Result<&'static Runtime> {
         static RUNTIME: OnceLock<Runtime> = OnceLock::new();
         if let Some(runtime) = RUNTIME.get() {

@@ -2,9 +2,9 @@
 //! path. Within folders, files are selected by name. This skips notes and checksums. A file that is named
 //! itself is always read.
 //!
-//! A name with `*`, `?` or `[` that is not an existing file is a pattern. This helps where no shell expands
-//! it: in a systemd unit, in a container's command, or with more files than fit into a command line. It
-//! stands for the matching paths, sorted; `**` stands for folders of any depth.
+//! A name with `*`, `?` or `[` that is not an existing file is a pattern. It stands for the matching paths, sorted;
+//! `**` stands for folders of any depth. This helps where no shell expands patterns: in a systemd unit, in a
+//! container's command, or with more files than fit into a command line.
 //!
 //! A folder may also stand for the [HTML pages](FolderContent::Pages) in it, one page per file. All of this also
 //! applies to objects in stores (`s3://bucket/…`), where folders are the parts of a key before a slash.
@@ -41,8 +41,9 @@ pub enum FolderContent {
 pub struct FoundFiles {
     /// The paths, in the order of the inputs.
     pub files: Vec<PathBuf>,
-    /// The name of each file in a folder of outputs: the file name. HTML pages often have the same name in
-    /// different folders; theirs is the path relative to the folder or pattern that was named.
+    /// The path of each file's output below the folder of outputs. It is the file name, except for HTML pages,
+    /// which often have the same name in different folders. Their path is relative to the folder or pattern
+    /// that was named.
     pub below: Vec<PathBuf>,
     /// Number of files in folders that are not read because they are of another kind.
     pub passed_over: u64,

@@ -12,7 +12,7 @@ use super::lz4::Lz4Frames;
 
 const ZSTD: [u8; 4] = *b"\x28\xb5\x2f\xfd";
 const LZ4: [u8; 4] = *b"\x04\x22\x4d\x18";
-/// Marks the skippable frame with a dictionary
+/// Magic number of the skippable frame with a dictionary
 /// (<https://iipc.github.io/warc-specifications/specifications/warc-zstd/>).
 const DICTIONARY: [u8; 4] = *b"\x5d\x2a\x4d\x18";
 /// Maximum size of a dictionary. Common dictionaries have 100 KiB to 1 MiB.
@@ -23,7 +23,8 @@ pub(super) fn may_begin(start: &[u8]) -> bool {
     start.first_chunk().is_some_and(|magic| [ZSTD, LZ4].contains(magic) || is_skippable(magic))
 }
 
-/// Returns what an error of the decompressor says about an input that is not broken, but needs more than the file.
+/// Returns the name of the format if `problem`, an error of the decompressor, says that the input is not broken
+/// but needs more memory or a dictionary. `None` if the input is broken.
 pub(super) fn needs(problem: &str) -> Option<&'static str> {
     // The messages of libzstd are fixed.
     if problem.contains("Frame requires too much memory") {
@@ -93,7 +94,7 @@ fn read_dictionary(compressed: &mut impl Read, length: u64) -> io::Result<Vec<u8
     }
 }
 
-/// Reads the first bytes of a frame. Returns `None` at the end of the input.
+/// Reads the magic number of the next frame. Returns `None` at the end of the input.
 fn next_magic(compressed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
     let mut magic = [0; 4];
     if compressed.fill_buf()?.is_empty() {
@@ -117,8 +118,7 @@ fn skip_frame(compressed: &mut impl Read, length: u64) -> io::Result<()> {
     }
 }
 
-/// Skips skippable frames. Returns the first bytes of the next other frame, or `None` at the end of the
-/// input.
+/// Skips skippable frames. Returns the magic number of the next other frame, or `None` at the end of the input.
 pub(super) fn skip_frames(compressed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
     loop {
         match next_magic(compressed)? {
@@ -135,7 +135,7 @@ fn invalid(problem: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
-/// A reader of a frame whose first bytes were already taken from the input.
+/// A reader of a frame whose magic number was already taken from the input.
 struct Begun<R> {
     magic: [u8; 4],
     given: usize,

@@ -124,7 +124,7 @@ pub struct Resumed {
 }
 
 impl Resumed {
-    /// Creates a source of the records after `last`, given as the index of an input and a number in it.
+    /// Creates a source of the records after `last`, given as the index of an input and the number of a record in it.
     #[must_use]
     pub fn new(inner: Inputs, names: InputNames, last: Option<(usize, u64)>) -> Self {
         Self { inner, names, last }

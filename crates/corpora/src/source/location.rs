@@ -49,7 +49,7 @@ impl Location {
     /// Looks up the object with this name.
     ///
     /// # Errors
-    /// There is no such object, or its store cannot be asked.
+    /// There is no such object, or the request to its store fails.
     #[cfg(feature = "s3")]
     pub(crate) fn object(path: &Path) -> io::Result<Self> {
         Object::at(path).map(Self::Object)
@@ -82,7 +82,7 @@ impl Location {
         Err(without_stores())
     }
 
-    /// Size in bytes. `None` if it is unknown, or the location is not a regular file.
+    /// Returns the size in bytes. `None` if it is unknown, or the location is not a regular file.
     #[must_use]
     pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
@@ -104,7 +104,8 @@ impl Location {
         }
     }
 
-    /// The time of the last modification of an object without a version, in seconds since 1970, if its store gives it.
+    /// Returns the time of the last modification of an object without a version, in seconds since 1970, if its store
+    /// gives it.
     #[must_use]
     pub(crate) fn modified(&self) -> Option<i64> {
         match self {
@@ -114,7 +115,7 @@ impl Location {
         }
     }
 
-    /// Returns what a store said about an object when it was first read. `None` for files, and before that.
+    /// Returns the first answer of a store about an object. `None` for files, and before the store was asked.
     #[must_use]
     pub(crate) fn first_answer(&self) -> Option<String> {
         match self {

@@ -1,4 +1,4 @@
-//! Errors of the machine or of a store, as opposed to those of the contents.
+//! Errors of the machine or of a store, as opposed to faults in the content of an input.
 
 use std::fmt;
 use std::io;

@@ -133,7 +133,7 @@ pub enum Payload {
     Warc(Box<WarcRecord>),
     /// A JSON line above the size limit, with long strings cut.
     Head {
-        /// The rest of the line, or the reason why it cannot be read.
+        /// The line with long strings cut, or the reason why it cannot be read.
         json: Result<Vec<u8>, String>,
         /// Size of the whole record in bytes.
         bytes: u64,
@@ -263,7 +263,7 @@ pub trait Source: Send {
     /// The input cannot be read any further.
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes: usize) -> io::Result<bool>;
 
-    /// Counts of everything that was skipped so far.
+    /// Returns counts of everything that was skipped so far.
     fn skipped(&self) -> Skipped;
 }
 

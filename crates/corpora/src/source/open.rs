@@ -138,7 +138,7 @@ impl Input {
         }
     }
 
-    /// The time of the last modification of an object without a version, in seconds since 1970.
+    /// Returns the time of the last modification of an object without a version, in seconds since 1970.
     #[must_use]
     pub fn modified(&self) -> Option<i64> {
         match &self.contents {

@@ -123,7 +123,7 @@ impl Read for Copying {
     }
 }
 
-/// The last bytes of an input that were read.
+/// The bytes of an input that were read last.
 struct Held {
     bytes: Vec<u8>,
     /// The position of these bytes in the input.

@@ -57,7 +57,7 @@ const BEGINNINGS: [(&[u8], &str); 39] = [
     (b"%YAML", "YAML (write it as JSON lines)"),
 ];
 
-/// Bytes in which the headers of a mail message are looked for.
+/// Number of bytes in which the headers of a mail message are looked for.
 const HEAD_BYTES: usize = 4096;
 
 /// Number of bytes in which a zero byte shows that this is not text.
@@ -67,9 +67,11 @@ const CPIO: &str = "a cpio archive (unpack it first, and name the folder)";
 const PICKLE: &str = "a Python pickle";
 const TWICE: &str = "compressed twice (decompress it once)";
 
-/// Size of the header of a file in a tar archive, and the positions of its marker and checksum.
+/// Size of the header of a file in a tar archive, in bytes.
 const TAR_HEADER_BYTES: usize = 512;
+/// Position of the marker in such a header.
 const TAR_MARKER: Range<usize> = 257..262;
+/// Position of the checksum in such a header.
 const TAR_CHECKSUM: Range<usize> = 148..156;
 
 /// Returns the name of the unsupported format that begins like `start`, if there is one.
@@ -133,7 +135,8 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     (text.starts_with(b"<?xml") && !begins_page(start)).then_some("XML")
 }
 
-/// Returns true for a tar archive. The oldest form has no marker, but the checksum of its first header.
+/// Returns true for a tar archive. The oldest form has no marker and is recognised by the checksum in its first
+/// header.
 fn is_tar(start: &[u8]) -> bool {
     if start.get(TAR_MARKER) == Some(b"ustar") {
         return true;
@@ -158,7 +161,8 @@ fn is_zlib(start: &[u8]) -> bool {
         && std::str::from_utf8(head).is_err_and(|error| error.error_len().is_some())
 }
 
-/// Returns the name of a format of mail: header lines of a message, with a line before each in a mailbox.
+/// Returns the name of the mail format if `text` begins with the header lines of a message, after a line `From …` in
+/// a mailbox.
 fn mail(text: &[u8]) -> Option<&'static str> {
     const HEADERS: [&[u8]; 8] = [
         b"from:",
@@ -191,7 +195,8 @@ fn mail(text: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns true for a record of TensorFlow: its length in 8 bytes, a checksum in 4, and not text.
+/// Returns true if the bytes may begin a file of TFRecords: a length in 8 bytes, of which the upper four are zero,
+/// and a checksum in 4 bytes.
 fn is_tf_record(start: &[u8]) -> bool {
     let Some((length, _)) = start.split_first_chunk::<8>() else { return false };
     let length = u64::from_le_bytes(*length);

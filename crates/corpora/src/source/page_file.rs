@@ -1,7 +1,7 @@
 //! Reads a file that is a single HTML page, as `wget` and browsers save them: one record, the whole file.
 //!
-//! It is recognised by its name or by its first bytes, because mirrors contain pages with names such as
-//! `view.php?id=3`.
+//! Such a file is recognised by its name or by its first bytes, because mirrors contain pages with names such
+//! as `view.php?id=3`.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;

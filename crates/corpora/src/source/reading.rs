@@ -95,8 +95,8 @@ impl Reading {
     pub fn is_same(&self, again: &Self, path: &Path) -> io::Result<bool> {
         let (first, second) = (self.part(), again.part());
         let (Some(before), Some(then)) = (first.stamp, second.stamp) else {
-            // An object without a version. One that is read at any position has no digest, but each answer of its store
-            // is compared with the first one.
+            // An object in a store. If it is read at any position, it has no digest, but each answer of its store is
+            // compared with the first one.
             let is_same = (first.bytes, first.digest) == (second.bytes, second.digest);
             return Ok(!self.is_surely_another(again) && (self.version.is_some() || is_same));
         };
@@ -220,8 +220,8 @@ impl ReadPart {
         Ok((hex(hash.digest128()), bytes))
     }
 
-    /// Returns the digests of the first bytes of an input, for each of `lengths`, which are in ascending order. A length
-    /// beyond its end has none.
+    /// Returns the digests of the first bytes of an input, for each of `lengths`, which are in ascending order. A
+    /// length beyond the end of the input has none.
     ///
     /// # Errors
     /// The operating system's error.

@@ -70,7 +70,7 @@ impl InputRules {
         self.mapping.first_names().chain(self.extra.names())
     }
 
-    /// Names of the top-level fields that pointers in the configuration begin with.
+    /// Returns the names of the top-level fields with which pointers in the configuration begin.
     pub fn named_at_top(&self) -> impl Iterator<Item = String> {
         self.named.iter().filter_map(|pointer| first_name(pointer))
     }
@@ -82,7 +82,8 @@ impl InputRules {
     }
 }
 
-/// Converts a table's cell to `true` or `false`, if it is one of the usual words for that, as text or JSON.
+/// Converts a table's cell to `true` or `false`, if it is one of the usual words for a truth value, as text
+/// or JSON.
 pub(super) fn truth(cell: &str) -> Option<&'static str> {
     match cell.trim().trim_matches('"').to_ascii_lowercase().as_str() {
         "true" | "t" | "yes" | "y" | "1" => Some("true"),

@@ -392,7 +392,8 @@ impl Head {
             begins("http://") || begins("https://")
         };
         match self.record_type.as_str() {
-            // DNS look-ups are also stored as responses. Some writers give the type of the page.
+            // DNS look-ups are also stored as responses. Some writers give the media type of the page instead of the
+            // response's.
             "response" if is_html && !begins_status_line(start) => Some(WarcKind::Resource),
             "response" => media_type
                 .is_none_or(|media_type| media_type == "application/http" || begins_status_line(start))
@@ -663,7 +664,7 @@ mod tests {
         }
     }
 
-    /// The record after a gap of zeros was lost with it.
+    /// The record after a gap of zeros was lost together with the gap.
     #[test]
     fn records_after_zeros_are_read_and_a_gap_is_a_dead_letter() {
         let [a, b] = ["http://a/", "http://b/"].map(|url| record("response", url, None, "x"));

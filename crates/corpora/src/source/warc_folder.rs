@@ -16,7 +16,7 @@ use super::{Payload, Source};
 use leitong_base::record::Place;
 use leitong_text::page::{InWarc, PageConfig, WarcRecord};
 
-/// Size of a read.
+/// Size of the read buffer in bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A folder of WARC files.

@@ -45,7 +45,7 @@ impl<R: Read> Window<R> {
         Ok(self.held())
     }
 
-    /// Does the same, but stores an error for the next read.
+    /// Does the same as [`Self::hold`], but stores an error for the next read.
     pub(super) fn hold_ahead(&mut self, count: usize) -> &[u8] {
         while self.failure.is_none() && self.held().len() < count {
             match self.read_more() {

@@ -1,9 +1,9 @@
 //! Reads CSV and TSV files. Each row after the first becomes a JSON line with the columns that the mapping of
 //! `[input]` uses. All values are strings.
 //!
-//! A file is recognised by its name, `.csv` or `.tsv` (before `.gz`, `.zst` or `.lz4`), because its content
-//! does not show what it is. The first row names the columns. If a row has more or fewer fields than the first one, or
-//! is not UTF-8, only that row is lost. If a quote is never closed, the rest of the file is lost. `rows` says where a row
+//! A file is recognised by its name, `.csv` or `.tsv` (before `.gz`, `.zst` or `.lz4`), because its content does not
+//! show what it is. The first row names the columns. If a row has more or fewer fields than the first one, or is not
+//! UTF-8, only that row is lost. If a quote is never closed, the rest of the file is lost. `rows` says where a row
 //! ends.
 //!
 //! Memory: one row of at most `page.line_bytes_max`. A longer row is skipped and reported.
@@ -28,7 +28,8 @@ const NAMED_MAX: usize = 20;
 /// A quoted field with more lines than this is suspicious: its quote may be an ordinary character.
 const QUOTED_LINES_MAX: u64 = 200;
 
-/// A quoted field with at least as many lines that look like rows is suspicious. Lines of texts can look so by chance.
+/// A quoted field with at least this number of lines that look like rows is suspicious. A single line of a text may
+/// look like a row by chance.
 const INNER_ROWS_MIN: u64 = 2;
 
 /// The rules by which rows are split into fields.
@@ -392,8 +393,8 @@ mod tests {
         assert_eq!(found.len(), 3);
     }
 
-    /// The carriage return of line ends that are the wrong way round was the beginning of each row's first field, and a
-    /// quote after it had no meaning.
+    /// In a file whose lines end with `\n\r`, the carriage return was taken as the beginning of each row's first
+    /// field, and a quote after it had no meaning.
     #[test]
     fn a_line_feed_and_a_carriage_return_end_a_row_together() {
         for buffer in [1, 2, 3, 1000] {
@@ -454,7 +455,8 @@ mod tests {
         }
     }
 
-    /// The first of two columns with one name was read, and texts in the second were lost in silence.
+    /// Of two columns with the same name, only the first one was read, and texts in the second one were lost
+    /// silently.
     #[test]
     fn two_columns_with_one_name_are_refused() {
         let rules =

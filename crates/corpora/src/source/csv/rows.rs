@@ -1,9 +1,10 @@
 //! Splits a CSV or TSV file into rows.
 //!
-//! In: bytes. Out: rows without their line ends. The end of the first row determines how all rows end: with line feeds,
-//! each with or without a carriage return before it, or with bare carriage returns. If line feeds end rows, a bare
-//! carriage return is part of its field. Fields may be quoted, and then contain line ends and doubled quotes (RFC 4180),
-//! unless [`Dialect::quotes`] is off. Memory: one row of at most `bytes_max`; of a longer one, only the length is kept.
+//! In: bytes. Out: rows without their line ends. The end of the first row determines how all rows end: with line
+//! feeds, each with or without a carriage return before it, or with bare carriage returns. If line feeds end rows, a
+//! bare carriage return is part of its field. Fields may be quoted, and then contain line ends and doubled quotes
+//! (RFC 4180), unless [`Dialect::quotes`] is off. Memory: one row of at most `bytes_max`; of a longer one, only the
+//! length is kept.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -19,7 +20,7 @@ pub(super) struct Rows<R> {
     /// Bytes read so far.
     pub(super) at: u64,
     ends: Ends,
-    /// True if a line feed that follows belongs to the end of the previous row.
+    /// True if the other half of the previous row's line end may follow.
     may_go_on: bool,
 }
 
@@ -44,17 +45,19 @@ pub(super) struct Row {
     pub(super) quoted_lines: u64,
     /// True if a delimiter occurs inside quotes.
     pub(super) quoted_has_delimiter: bool,
-    /// True if a quote that ends a quoted text is followed by more of the field: two ordinary quotes.
+    /// True if a quoted text is followed by more characters of its field. Both quotes are probably ordinary
+    /// characters then.
     pub(super) has_stray_quote: bool,
     pub(super) inner: InnerLines,
 }
 
-/// The lines that are inside quotes as a whole.
+/// Counts of the lines that are completely inside quotes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct InnerLines {
     pub(super) lines: u64,
-    /// The fewest and the most delimiters in one of them.
+    /// Smallest number of delimiters in one of these lines.
     pub(super) delimiters_min: u64,
+    /// Largest number of delimiters in one of these lines.
     pub(super) delimiters_max: u64,
     /// Delimiters in the current line; `None` before the first line end.
     current: Option<u64>,
@@ -88,7 +91,7 @@ enum State {
 #[derive(Default)]
 struct PartOfRow {
     state: State,
-    /// The byte before.
+    /// The previous byte.
     before: u8,
     quoted_lines: u64,
     quoted_has_delimiter: bool,
@@ -100,7 +103,7 @@ struct PartOfRow {
 struct RowEnd {
     /// Number of bytes of the row in the buffer.
     row_bytes: usize,
-    /// Number of bytes that end it, 0 or 1.
+    /// Number of bytes after the row that end it, 0 or 1.
     end_bytes: usize,
     /// True if the other half of a line end may follow.
     may_go_on: bool,

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 /// Maximum number of characters of a line in a message.
 const SHOWN_MAX: usize = 80;
 
-/// Maximum number of positions in a line at which its JSON is tried.
+/// Maximum number of braces at which parsing the JSON of a line is tried, besides the brace after the time.
 const STARTS_MAX: usize = 4;
 
-/// Digits of the shortest time: a year.
+/// Number of digits of the shortest time, a year.
 const TIME_DIGITS_MIN: usize = 4;
 
 /// The mark at the beginning of some files in UTF-8.
@@ -163,7 +163,7 @@ impl IndexLine {
 fn json_of(line: &str) -> Option<Result<Map<String, Value>, String>> {
     let braces = line.match_indices('{').map(|(at, _)| at);
     let starts = braces.filter(|at| line[..*at].chars().next_back().is_none_or(char::is_whitespace));
-    // The time is before the object, and hardly ever before a brace of the key.
+    // A time comes before the object, but hardly ever before a brace in the key.
     let is_after_time = |at: &usize| {
         let word = line[..*at].split_whitespace().next_back().unwrap_or_default();
         word.len() >= TIME_DIGITS_MIN && word.bytes().all(|byte| byte.is_ascii_digit())
@@ -177,7 +177,7 @@ fn json_of(line: &str) -> Option<Result<Map<String, Value>, String>> {
     let first = parsed.next()?.1.map_err(|error| format!("not CDXJ ({error})"));
     Some(first.or_else(|problem| {
         let (at, fields) = parsed.find_map(|(at, fields)| Some((at, fields.ok()?))).ok_or(problem)?;
-        // A brace of the key begins no record.
+        // A record at an earlier brace is a second one. Braces in the key begin no record.
         match starts.clone().take_while(|start| *start < at).any(|start| names_record(&line[start..])) {
             true => Err("several records in one line".to_owned()),
             false => Ok(fields),
@@ -287,7 +287,7 @@ mod tests {
             ("key 2026 {\"offset\": 1}", "no filename"),
             ("key 2026 {\"filename\": \"a\", \"offset\": \"x\"}", "no offset"),
             ("key 2026 {", "not CDXJ"),
-            // Of lines that end with carriage returns, only the last one was read.
+            // If lines ended with bare carriage returns, only the last one was read.
             (
                 "k 2026 {\"filename\": \"a\", \"offset\": 1}\rk 2026 {\"filename\": \"a\", \"offset\": 2}",
                 "several records in one line",

@@ -22,8 +22,8 @@ use super::location::{Location, is_object};
 use super::machine_error::is_machine_error;
 use super::stamp::Stamp;
 
-/// The folder, or prefix in a store, of the WARC files that indexes name. Both readings of a run share it, so a file
-/// that is replaced between two of its records ends the run.
+/// The folder, or prefix in a store, of the WARC files that indexes name. A run reads its inputs twice. Both passes
+/// share this value, so the run ends if a file is replaced in the meantime.
 #[derive(Debug)]
 pub struct WarcBase {
     base: PathBuf,
@@ -32,7 +32,7 @@ pub struct WarcBase {
 }
 
 impl WarcBase {
-    /// Creates it from a folder, or from `s3://bucket/…`.
+    /// Creates the base from a folder, or from `s3://bucket/…`.
     #[must_use]
     pub fn new(base: &Path) -> Self {
         Self { base: base.to_owned(), first: Mutex::default() }
@@ -159,7 +159,7 @@ mod tests {
         assert!(base.file("b.warc").is_ok(), "its reader reports that it is missing");
     }
 
-    /// A killed run did not know the WARC files that it had read, and continued with others.
+    /// A run that was killed and continued did not know which WARC files it had read before, and read replaced ones.
     #[test]
     fn a_file_that_is_replaced_before_a_run_continues_ends_it() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Reads the records that an index names again, unchanged, for copying.
+//! Reads the records that an index names for a second time, unchanged, to copy them.
 
 use std::io::{self, BufReader, Cursor, Read};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct IndexedOriginals {
 }
 
 impl IndexedOriginals {
-    /// Reads the records that the decompressed `index` names below `base`.
+    /// Creates a reader of the records below `base` that the decompressed `index` names.
     pub(in crate::source) fn new(
         index: Box<dyn Read + Send>,
         base: Arc<WarcBase>,

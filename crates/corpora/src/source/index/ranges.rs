@@ -21,11 +21,11 @@ use leitong_text::page::mapping::Mapping;
 
 /// Maximum number of pending ranges.
 const AHEAD_MAX: usize = 16;
-/// Total size of pending ranges from which on no further one is started.
+/// Total size of the pending ranges, in bytes, from which on no further range is requested.
 const AHEAD_BYTES: u64 = 32 << 20;
 /// Maximum length of a line in an index. A longer line is reported as broken.
 const LINE_BYTES_MAX: u64 = 64 << 10;
-/// Number of bytes that are fetched first if the index does not have the length.
+/// Number of bytes that are fetched first if the index does not have the length of a record.
 const UNKNOWN_BYTES: u64 = 256 << 10;
 
 /// The byte ranges that an index names.
@@ -63,7 +63,7 @@ pub(super) struct Range {
 }
 
 impl Ranges {
-    /// Reads the ranges that the decompressed `index` names.
+    /// Creates a reader of the ranges that the decompressed `index` names.
     pub(super) fn new(index: Box<dyn Read + Send>, base: Arc<WarcBase>, rules: &InputRules) -> Self {
         Self {
             index: BufReader::new(index),
@@ -135,7 +135,7 @@ impl Ranges {
         if text.trim().is_empty() || text.starts_with('!') {
             return Ok(None);
         }
-        // Indexes are often put together from several.
+        // A file is often several indexes in a row, each with its header.
         if let Some(columns) = Columns::parse_header(text) {
             self.columns = Some(columns.map_err(FramingError::BrokenIndex)?);
             return Ok(None);

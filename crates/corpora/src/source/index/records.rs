@@ -21,7 +21,8 @@ pub(in crate::source) struct IndexedRecords {
 }
 
 impl IndexedRecords {
-    /// Reads the records that the decompressed `index` names below `base`. Messages call the index `input`.
+    /// Creates a source of the records below `base` that the decompressed `index` names. Messages call the
+    /// index `input`.
     pub(in crate::source) fn new(
         index: Box<dyn Read + Send>,
         input: Arc<str>,
