@@ -13,7 +13,8 @@ const ADDRESSES: [&str; 5] = [
     "AWS_METADATA_ENDPOINT",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 ];
-/// Characters that are not in urls. A parser for browsers accepts them, but not the one for requests.
+/// Characters that are not allowed in urls. A parser for browsers accepts them, but the parser for requests
+/// does not.
 const NOT_IN_URLS: &[u8] = br#""<>\^`{|}"#;
 /// Variables that become part of a request's headers.
 const WORDS: [&str; 4] = ["AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"];

@@ -1,9 +1,9 @@
 //! The HTTP client for stores. It checks lists of objects before `object_store` parses them.
 //!
 //! `object_store` accepts an incomplete list as complete, and loops forever if a list leads back to its start: some
-//! gateways report that more objects follow, but not how to request them, and any XML or HTML is an empty list. It
-//! also refuses a whole list because of a single key that it cannot represent. Here, an answer that is no list, or
-//! cannot be continued, is an error; keys that cannot be represented are removed and remembered.
+//! gateways report that more objects follow, but not how to request them, and any XML or HTML counts as an empty
+//! list. It also refuses a whole list because of a single key that it cannot represent. Here, an answer that is not a
+//! list, or a list that cannot be continued, is an error; keys that cannot be represented are removed and remembered.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -217,8 +217,9 @@ mod tests {
         assert!(matches!(ask("list-type=2", &none), Err(BrokenList::NoToken)));
     }
 
-    /// A gateway's log-in page, or an error with status 200, instead of the second part of a list was the end of it: ten
-    /// of 25 objects were read, with exit status 0. So it was with `TRUE`, a prefix, an attribute, or a comment before.
+    /// If a gateway sent a log-in page, or an error with status 200, instead of the second part of a list, this
+    /// counted as the end of the list: ten of 25 objects were read, with exit status 0. The same happened with
+    /// `TRUE`, a namespace prefix, an attribute, or a comment at the beginning.
     #[test]
     fn an_answer_that_is_not_a_whole_list_is_an_error() {
         let lists = Lists::default();
@@ -247,8 +248,8 @@ mod tests {
         assert!(matches!(ask(&prefixed), Err(BrokenList::NoToken)), "{prefixed}");
     }
 
-    /// A part without any field was the end of a list, groups of objects were ignored, and objects outside of the
-    /// requested folder were read: all with exit status 0.
+    /// A part without any field counted as the end of a list, groups of objects were ignored, and objects outside of
+    /// the requested folder were read: all with exit status 0.
     #[test]
     fn a_part_without_fields_groups_and_other_folders_are_errors() {
         let lists = Lists::default();
@@ -273,7 +274,7 @@ mod tests {
         assert!(matches!(ask(query, &other), Err(BrokenList::OtherPrefix(key)) if key == "crawl 2025/a"));
     }
 
-    /// An object that two parts of a list name was read twice, and parts without end were read without end.
+    /// An object that two parts of a list name was read twice, and a list without an end was read forever.
     #[test]
     fn objects_count_once_and_lists_end() {
         let lists = Lists::default();
@@ -299,7 +300,7 @@ mod tests {
         assert!(matches!(ask(&[]), Err(BrokenList::Empty)));
     }
 
-    /// Gateways that encode the keys of all lists made every object one that does not exist.
+    /// If a gateway encoded the keys in its lists unasked, no object was found.
     #[test]
     fn keys_in_url_encoding_are_decoded() {
         let xml = list(&["a%2Fb+c%2B%E6%96%B0.jsonl"], "<EncodingType>url</EncodingType>");

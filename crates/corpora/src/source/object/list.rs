@@ -1,7 +1,7 @@
 //! Reads and writes one part of a bucket's list of objects, as the S3 protocol sends it.
 //!
-//! In: the XML of a part, with any prefix, comments and attributes, and keys in the url encoding that some gateways use
-//! unasked. Out: what it says, and the same in the plain form that `object_store` reads. Cost: linear.
+//! In: the XML of a part, with any prefix, comments and attributes, and keys in the url encoding that some gateways
+//! use unasked. Out: the content of the part, and its XML in the plain form that `object_store` reads. Cost: linear.
 
 use bytes::Bytes;
 use percent_encoding::percent_decode_str;
@@ -20,7 +20,7 @@ const ROOT: &str = "ListBucketResult";
 pub(super) struct List {
     /// True if more objects follow.
     pub(super) is_truncated: bool,
-    /// The token with which they are requested. It is not blank.
+    /// The token for requesting them. Never blank.
     pub(super) token: Option<String>,
     /// The objects of this part.
     pub(super) objects: Vec<ListedObject>,
@@ -94,7 +94,8 @@ impl List {
         Some(list)
     }
 
-    /// Sets what the element below `names` says. Returns true if it says that keys are in url encoding.
+    /// Stores the value of the element at the path `names`. Returns true if the element says that keys are in url
+    /// encoding.
     fn set(&mut self, names: &[String], value: &str) -> bool {
         let names: Vec<&str> = names.iter().skip(1).map(String::as_str).collect();
         match (names.as_slice(), self.objects.last_mut()) {
@@ -156,7 +157,7 @@ fn push_tag(xml: &mut String, slash: &str, name: &str) {
     xml.extend(["<", slash, name, ">"]);
 }
 
-/// The error for a list that cannot be continued.
+/// The reason why a list of objects cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BrokenList {
     #[error(

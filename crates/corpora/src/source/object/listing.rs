@@ -1,4 +1,4 @@
-//! Finds the objects that an input stands for: an object, a folder, or a pattern. Sorted by key.
+//! Finds the objects that an input (an object, a folder, or a pattern) stands for, sorted by key.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(crate) enum Objects {
 /// Finds the objects that `input` stands for. An object with exactly this name takes precedence.
 ///
 /// # Errors
-/// There is no such object, the pattern is invalid, or the store cannot be asked.
+/// There is no such object, the pattern is invalid, or a request to the store fails.
 pub(crate) fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
     let name = ObjectName::parse(input)?;
     if !name.key.is_empty() && !name.key.ends_with('/') {

@@ -4,8 +4,8 @@
 //! reads ahead, and the objects that a name stands for ([`listing`]). Credentials, region and endpoint come
 //! from environment variables (`AWS_…`). `object_store` repeats requests that fail temporarily.
 //!
-//! Invariant: an object is read in the version in which it was first found. If it is replaced in the
-//! meantime, reading fails: each request names the entity tag, and each answer is compared with the first one, since some
+//! Invariant: an object is read in the version in which it was first found. If it is replaced in the meantime,
+//! reading fails: each request names the entity tag, and each answer is compared with the first one, since some
 //! stores ignore the request's condition or have no entity tags. Memory: a few hundred bytes per object.
 
 pub(crate) mod blocks;
@@ -99,7 +99,7 @@ impl Object {
     /// Looks up the object with this name.
     ///
     /// # Errors
-    /// There is no such object, or its store cannot be asked.
+    /// There is no such object, or the request to its store fails.
     pub fn at(path: &Path) -> io::Result<Arc<Self>> {
         let name = ObjectName::parse(path)?;
         if let Some(object) = known().objects.get(&name.to_string()) {
@@ -148,7 +148,7 @@ impl Object {
         self.first.get()?.version.as_deref()
     }
 
-    /// Time of the last modification, in seconds since 1970.
+    /// Returns the time of the last modification, in seconds since 1970.
     #[must_use]
     pub fn modified(&self) -> Option<i64> {
         self.first.get()?.modified
