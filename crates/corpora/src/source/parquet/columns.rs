@@ -24,7 +24,7 @@ const CUT_BYTES: usize = URL_BYTES_MAX + 1;
 /// The columns of a table that are read.
 #[derive(Debug)]
 pub(super) struct Columns {
-    /// In table order: index of the column, name, and true if bytes are written in Base64.
+    /// Index and name of each column, in table order, and true if its bytes are written in Base64.
     read: Vec<(usize, String, bool)>,
     /// Names of string columns that pointers lead into. Their strings are parsed as JSON.
     json: Vec<String>,
@@ -170,7 +170,7 @@ impl Columns {
             {
                 line.json.replace_range(start.., truth);
             }
-            // A value of a column that is no part of the page must not cost the page.
+            // A faulty value in an extra column must not cost the page.
             if self.extra.has(name) {
                 if std::mem::take(&mut line.not_utf8) | line.without_json {
                     self.extra.count_without_json(name);

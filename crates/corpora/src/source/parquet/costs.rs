@@ -1,8 +1,8 @@
 //! Measures how many bytes the values of each row take when they are decoded.
 //!
-//! A file may store a value once and refer to it from many rows, or many times from one row. So sizes are taken from the
-//! encoded levels, indexes and lengths, without decoding values. Memory: a page, and the lengths of a dictionary. Cost:
-//! linear in the bytes of the pages.
+//! A file may store a value once and refer to it from many rows, or many times from one row. So sizes are taken from
+//! the encoded levels, indexes and lengths, without decoding values. Memory: a page, and the lengths of a dictionary.
+//! Cost: linear in the bytes of the pages.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::runs::{Deltas, Hybrid};
 
-/// Bytes of the length before a value whose size varies.
+/// Number of bytes of the length that precedes a value of varying size.
 const LENGTH_BYTES: u64 = 4;
-/// Bytes for the levels of a value, and its offset in one list.
+/// Number of bytes for the levels of a value, and its offset in one list.
 const ENTRY_BYTES: u64 = 8;
 
 /// The properties of a column that its pages depend on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
-    /// Bytes of a value. `None` if they vary.
+    /// Size of a value in bytes. `None` if it varies.
     width: Option<u64>,
     max_definition: u32,
     max_repetition: u32,
@@ -47,7 +47,8 @@ impl Column {
         }
     }
 
-    /// Returns true if the levels of a page are in their former encoding, which is rare and has no length in front.
+    /// Returns true if the levels of a page have the deprecated encoding, which is rare and stores no length before
+    /// them.
     fn has_unmeasured_levels(self, page: &Page) -> bool {
         let Page::DataPage { def_level_encoding, rep_level_encoding, .. } = page else { return false };
         let is_former = |max, encoding: &Encoding| max > 0 && *encoding != Encoding::RLE;
@@ -107,7 +108,7 @@ enum Lengths {
     },
     Dictionary(Hybrid, Dictionary),
     Deltas(Deltas, Option<u64>),
-    /// Values that share their beginnings with the value before.
+    /// Values that share a prefix with the previous value.
     Shared {
         prefixes: Deltas,
         suffixes: Deltas,
@@ -136,7 +137,8 @@ impl Lengths {
         })
     }
 
-    /// Returns how often the next length is repeated at least, and the length. `None` if there is none.
+    /// Returns the minimum number of next values that all have the same length, and this length. `None` if no value
+    /// is left.
     fn peek(&mut self) -> Option<(u64, u64)> {
         let length = |length: i64| u64::try_from(length).ok();
         match self {
@@ -165,7 +167,7 @@ impl Lengths {
         }
     }
 
-    /// Moves on by `count` values, no more than [`Self::peek`] has returned.
+    /// Moves on by `count` values, which must not be more than [`Self::peek`] has returned.
     fn pass(&mut self, count: u64) {
         match self {
             Self::Fixed(_) => {}
@@ -179,11 +181,11 @@ impl Lengths {
     }
 }
 
-/// Equal entries of a page that follow each other.
+/// Consecutive entries of a page that are equal.
 #[derive(Debug, Clone, Copy)]
 struct EntryRun {
     count: u64,
-    /// True if each begins a row.
+    /// True if each entry begins a row.
     begins_row: bool,
     cost: u64,
 }
@@ -196,7 +198,7 @@ struct PageCosts {
     values: Lengths,
     /// Number of entries left.
     left: u64,
-    /// Bytes of each, in addition to its value.
+    /// Bytes of each entry, in addition to its value.
     entry_bytes: u64,
 }
 
@@ -278,11 +280,11 @@ fn damaged() -> ParquetError {
     ParquetError::General("a page ends before its last value".to_owned())
 }
 
-/// Rows of a column that follow each other and take the same number of bytes.
+/// Consecutive rows of a column that take the same number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowRun {
     pub(super) rows: u64,
-    /// Bytes of each.
+    /// Number of bytes of each row.
     pub(super) cost: u64,
 }
 
@@ -292,7 +294,7 @@ pub(super) struct ChunkCosts {
     pages: Box<dyn PageReader>,
     dictionary: Dictionary,
     page: Option<PageCosts>,
-    /// Bytes of the row that may continue.
+    /// Number of bytes so far of the last row, if it may continue.
     open: Option<u64>,
     ready: VecDeque<RowRun>,
 }

@@ -1,7 +1,7 @@
 //! Limits the memory that reading a row group takes.
 //!
-//! [`Guard`] hands out the pages of columns, one after the other, and adds up how many bytes their values take when they
-//! are decoded. Above a limit it fails, and the row group is then read by a [plan](super::plan). A page above
+//! [`Guard`] hands out the pages of columns, one after the other, and adds up how many bytes their values take when
+//! they are decoded. Above a limit it fails, and the row group is then read by a [plan](super::plan). A page above
 //! [`PAGE_BYTES_MAX`] is refused before it is decompressed.
 
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub(super) struct Guard {
 /// A limit on the bytes that values take when they are decoded.
 #[derive(Debug)]
 pub(super) enum Budget {
-    /// The limit is for all pages since the last [reset](Self::reset). `left` is what is left of it.
+    /// The limit is for all pages since the last [reset](Self::reset). `left` is its unused part.
     Together { left: AtomicU64, bytes_max: u64, is_exceeded: AtomicBool },
     /// The limit is for each page.
     EachPage(u64),
@@ -47,7 +47,7 @@ impl Budget {
         Self::Together { left: AtomicU64::new(bytes_max), bytes_max, is_exceeded: AtomicBool::new(false) }
     }
 
-    /// Starts to count again.
+    /// Starts again with the full limit.
     pub(super) fn reset(&self) {
         if let Self::Together { left, bytes_max, .. } = self {
             left.store(*bytes_max, Ordering::Relaxed);

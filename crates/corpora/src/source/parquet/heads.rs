@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::runs::{varint, zigzag};
 use crate::source::location::Stored;
 
-/// Bytes that are read at first. Headers are longer only if they contain long statistics.
+/// Number of bytes that are read at first. Headers are longer only if they contain long statistics.
 const FIRST_BYTES: usize = 4 << 10;
 /// Maximum length of a header.
 const HEAD_BYTES_MAX: usize = 16 << 20;
@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 16;
 /// The type of pages that readers skip.
 const INDEX_PAGE: i64 = 1;
 
-/// The pages of a column chunk, in order.
+/// A reader of the page headers in a column chunk, in order.
 #[derive(Debug)]
 pub(super) struct Heads {
     file: Stored,
@@ -92,7 +92,8 @@ impl Compact<'_> {
         Some(head)
     }
 
-    /// Reads the number and type of the next field. `None` at the end of the struct.
+    /// Reads the number and type of the next field. `Some(None)` at the end of the struct, and `None` if the bytes
+    /// end early.
     fn field(&mut self, before: i64) -> Option<Option<(i64, u8)>> {
         let byte = self.byte()?;
         if byte == 0 {
@@ -110,7 +111,7 @@ impl Compact<'_> {
             return None;
         }
         match kind {
-            // A boolean is part of its type.
+            // The type itself says if a boolean is true.
             1 | 2 => {}
             3 => self.pass(1)?,
             4..=6 => drop(self.varint()?),

@@ -24,7 +24,7 @@ use time::{Date, OffsetDateTime};
 
 const MS_A_DAY: i64 = 86_400_000;
 
-/// Writes values to a line.
+/// A writer of values to a JSON line.
 pub(super) struct JsonWriter {
     /// The text written so far.
     pub(super) json: String,

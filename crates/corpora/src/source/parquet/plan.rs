@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::costs::{ChunkCosts, RowRun};
 use super::{BATCH_BYTES, BATCH_ROWS_MAX};
 
-/// Maximum number of ranges of rows that are too large in a row group. The rows after them are lost.
+/// Maximum number of ranges of too large rows in a row group. The rows from the next such
+/// range on are lost.
 const RANGES_MAX: usize = 1 << 16;
 /// Numbers of rows that are tried as the size of a batch.
 const STEPS: [u64; 6] = [BATCH_ROWS_MAX as u64, 256, 64, 16, 4, 1];
@@ -14,12 +15,13 @@ const STEPS: [u64; 6] = [BATCH_ROWS_MAX as u64, 256, 64, 16, 4, 1];
 /// The plan for reading a row group.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Number of rows that fit into memory together, wherever they are.
+    /// Batch size: the number of rows that fit into memory together at any position.
     pub(super) step: usize,
-    /// Rows that are too large, and the size of the largest of each range.
+    /// Ranges of rows that are too large, each with the size of its largest row in bytes.
     pub(super) too_large: Vec<(Range<u64>, u64)>,
-    /// The first row that could not be measured, and the reason. The rows from there on cannot be read.
+    /// The end of the rows that this plan covers. The rows from there on cannot be read.
     pub(super) end: u64,
+    /// The reason why later rows cannot be read. `None` if the plan covers all rows.
     pub(super) problem: Option<String>,
 }
 

@@ -58,8 +58,8 @@ impl Chunk {
     }
 }
 
-/// Rows that are added to the end of a selection. For runs that are short on average, the library decodes the rows in
-/// between as well, and these may be too large.
+/// Number of rows that are added to the end of a selection as one long run. If the runs of a selection are short on
+/// average, the library also decodes the rows between them, and these may be too large.
 const ROWS_OF_LONG_RUN: usize = 1 << 40;
 
 /// A reader of rows.
@@ -108,7 +108,7 @@ impl Rows {
         }
     }
 
-    /// Maximum size of a row when it is decoded.
+    /// Returns the maximum size of a row in bytes when it is decoded.
     #[must_use]
     pub(crate) fn row_bytes_max(&self) -> u64 {
         self.row_bytes_max
@@ -258,7 +258,8 @@ impl Rows {
         let mut reader = match self.reader.take() {
             Some(reader) => reader,
             None => {
-                // Damaged row groups are read in many attempts, each of which passes over pages.
+                // A damaged row group is read in many attempts. Each passes over pages again, so the limit is for
+                // each page.
                 let budget = match (&self.plan, self.step) {
                     (Some(_), _) => Budget::None,
                     (None, None) => Budget::together(self.row_bytes_max.saturating_mul(2)),
@@ -276,8 +277,7 @@ impl Rows {
         Ok(batch)
     }
 
-    /// Finds the next readable row after the row at `next`, which cannot be read. Returns the rows between as
-    /// lost.
+    /// Finds the next readable row after the row at `next`, which cannot be read. Returns the rows before it as lost.
     fn skip_broken(&mut self, problem: String) -> io::Result<Chunk> {
         let (mut broken, end) = (self.next, self.file.rows_of(self.row_group));
         let mut readable = end;

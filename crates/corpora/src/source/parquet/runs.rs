@@ -38,7 +38,7 @@ impl Hybrid {
         }
     }
 
-    /// Moves on by `count` numbers, no more than [`Self::peek`] has returned.
+    /// Moves on by `count` numbers, which must not be more than [`Self::peek`] has returned.
     pub(super) fn pass(&mut self, count: u64) {
         self.left -= count;
         if let Run::Packed(bit) = &mut self.run {
@@ -72,22 +72,24 @@ impl Hybrid {
 pub(super) struct Deltas {
     bytes: Bytes,
     at: usize,
-    /// Numbers in each part of a block, and parts of a block.
+    /// Count of numbers in each part of a block.
     part_numbers: u64,
+    /// Count of parts in a block.
     parts: usize,
-    /// Numbers that are left.
+    /// Count of numbers left.
     left: u64,
     number: i64,
     is_first: bool,
     smallest: i64,
     /// The widths of the parts of this block that are left.
     widths: std::vec::IntoIter<u8>,
-    /// Numbers left in this part, the position in bits of the next one, and their width.
+    /// Count of numbers left in this part, the position of the next number in bits, and the width of each number in
+    /// bits.
     part: (u64, usize, u32),
 }
 
 impl Deltas {
-    /// Reads the head of the numbers.
+    /// Creates a decoder: reads the header of the encoding.
     pub(super) fn new(bytes: Bytes) -> Option<Self> {
         let mut at = 0;
         let block = varint(&bytes, &mut at)?;
@@ -157,7 +159,7 @@ impl Deltas {
     }
 }
 
-/// Returns the `width` bits at `bit`, the lowest first.
+/// Returns the number of `width` bits at the position `bit`, lowest bits first.
 fn bits(bytes: &[u8], bit: usize, width: u32) -> Option<u64> {
     let (first, shift) = (bit / 8, bit % 8);
     let count = (shift + width as usize).div_ceil(8);

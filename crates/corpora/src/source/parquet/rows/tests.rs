@@ -1,4 +1,5 @@
-//! Tests of files with broken pages, headers and dictionaries, and with values too large for memory: no other row is lost.
+//! Tests of files with broken pages, headers and dictionaries, and with values too large for memory: no other row is
+//! lost.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,8 @@ fn open(path: &Path) -> Rows {
     Rows::new(file, None, 0)
 }
 
-/// Reads all rows: the numbers of those that can be read, of those that are too large, and the most rows of a batch.
+/// Reads all rows. Returns the numbers of the rows that can be read, the numbers of the rows that are too large, and
+/// the largest number of rows in a batch.
 fn read(path: &Path) -> (Vec<u64>, Vec<u64>, usize) {
     let (mut rows, mut sound, mut large, mut most) = (open(path), Vec::new(), Vec::new(), 0);
     while let Some(chunk) = rows.next_chunk().expect("a file") {
