@@ -6,18 +6,18 @@ use crate::secret::TextHash;
 use leitong_text::page::Address;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of an address: 16 bits each of the hashes of site and name, 24 of the paged article's, and 8 of the
+/// Size of an address in bytes: 16 bits each of the hashes of site and name, 24 of the paged article's, and 8 of the
 /// subject's, big-endian. Unknown parts are zero.
 pub(crate) const ADDRESS_BYTES: usize = 8;
-/// Bits of the hash of a page's subject.
+/// Number of bits of the hash of a page's subject.
 const SUBJECT_BITS: u32 = 8;
 
-/// Characters that join words, of which addresses and texts may have different ones.
+/// Characters that join words. Addresses and texts may join the same words by different ones.
 const JOINTS: [char; 4] = ['-', '_', '.', ':'];
 /// Maximum length, in bytes, of a word that may be a subject.
 const SUBJECT_BYTES_MAX: usize = 80;
 
-/// How two addresses relate.
+/// The relation of two addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Addresses {
     /// The same name on one site: one page, moved or fetched again.
@@ -85,9 +85,9 @@ pub(super) fn subjects_agree(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> 
     a == b && a != 0
 }
 
-/// Returns true if a text is about this word: it has the word at least twice, or once if the word has no digits and is
-/// not common (`sampwindow`), or consists of several: `data-vector-mutable`, which may be written
-/// `Data.Vector.Mutable`.
+/// Returns true if a text is about this word: it has the word at least twice, or once if the word has no digit and
+/// either is not common (`sampwindow`) or consists of several parts (`data-vector-mutable`, which may be written
+/// `Data.Vector.Mutable`).
 fn is_about(text: &str, word: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let parts = || word.split(JOINTS).filter(|part| !part.is_empty());
@@ -153,7 +153,8 @@ mod tests {
         assert!(others.iter().all(|text| !subjects_differ(encode(oolong, text), encode(sencha, text))));
     }
 
-    /// Windows of two libraries, which list what all windows inherit, were copies: one says its own name once.
+    /// Pages about the windows of two libraries, which list what all windows inherit, were judged as copies, because
+    /// one has its own name only once.
     #[test]
     fn a_word_that_is_not_common_is_the_subject_if_the_text_has_it_once() {
         let encode = |url: &str, text: &str| encoded(&Address::from_url(url), text, &TextHash::default());

@@ -122,7 +122,7 @@ impl<'a> Parts<'a> {
         self.keys().for_each(|key| keys.push(key));
     }
 
-    /// Returns the SimHash without its first bit, since the key is not wide.
+    /// Returns the SimHash without its first bit, which would mark the key as wide.
     pub(super) fn hash_key(&self) -> u64 {
         self.hash & !WIDE_KEY
     }

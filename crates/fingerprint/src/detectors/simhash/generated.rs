@@ -6,9 +6,11 @@ use crate::numbers::SLOT_BYTES;
 use crate::sketch::{BANDS, PASSAGES, Values};
 use leitong_base::random::Random;
 
-/// Numbers of bands, passages and value bytes in which a near fingerprint differs from its original.
+/// Number of bands in which a near fingerprint differs from its original.
 const BANDS_CHANGED: usize = 2;
+/// Number of passages in which a near fingerprint differs from its original.
 const PASSAGES_CHANGED: usize = 5;
+/// Number of value bytes in which a near fingerprint differs from its original.
 const VALUE_BYTES_CHANGED: usize = 8;
 /// Text size, large enough that the stricter rules for short texts do not apply.
 const SIZE: u16 = 3_000;

@@ -93,7 +93,7 @@ impl SimHash {
         Self::keyed(config, None)
     }
 
-    /// Creates the detector with these settings, with hashes keyed by this secret.
+    /// Creates the detector with these settings. If there is a `secret`, it keys the hashes.
     #[must_use]
     pub fn keyed(config: &SimHashConfig, secret: Option<&Secret>) -> Self {
         let masks = radii(config.near.max_distance).map(|radius| {
@@ -111,7 +111,7 @@ impl SimHash {
         }
     }
 
-    /// Returns the 64 bits only: bit *j* is 1 iff the terms whose hash has it set outweigh the others.
+    /// Returns only the SimHash: bit *j* is 1 iff the terms whose hash has it set outweigh the others.
     #[must_use]
     pub fn hash(&self, terms: &Terms) -> Option<u64> {
         if terms.terms().is_empty() {

@@ -7,44 +7,44 @@ use super::{Candidates, Duplicates, SimHash};
 use crate::relation::Relation;
 use crate::{Shares, facts, numbers, sketch};
 
-/// In short texts, one number may differ for this many that are the same. An article with one corrected figure,
-/// or with a cut end that creates a new context, is still a copy. If one page was fetched again, as many may
-/// differ as are the same.
+/// In short texts, one number may differ for this many that are the same. An article with one corrected figure, or
+/// with a cut end that creates a new context, is still a copy.
 const SAME_NUMBERS: u32 = 3;
+/// The same for two versions of one page: as many numbers may differ as are the same.
 const SAME_NUMBERS_OF_ONE_PAGE: u32 = 1;
 /// Number of values that must agree for one more number to differ between versions of one page: the chapters
 /// of a manual have other numbers.
 const MATCHES_TO_RENUMBER: u32 = 40;
-/// Number of different numbers at which texts of one site are a series, however long they are, if fewer are
-/// the same: the notes on two releases.
+/// Number of different numbers from which on texts of one site are a series, however long they are, if fewer numbers
+/// are the same. An example is the notes on two releases.
 const NUMBERS_OF_A_SERIES: u32 = 2;
-/// Number of values fewer than `sketch_matches_near` that must agree between two versions of one page: the
-/// address identifies its subject, and versions drift. 19 of 64 correspond to a quarter of their combined
-/// text.
+/// Number by which `sketch_matches_near` is lower for two versions of one page: the address identifies the subject,
+/// and versions drift. 19 of 64 values correspond to a quarter of the combined text.
 const FEWER_OF_ONE_PAGE: u32 = 6;
 /// Factor on `length_ratio_min` for versions of one page, in percent.
 const LENGTH_RATIO_OF_ONE_PAGE: u32 = 80;
-/// Number of values more than `sketch_matches_near` that must agree between long texts of one site under
-/// different names: pages of a series share the text of their template, up to half of all text.
+/// Number by which `sketch_matches_near` is higher for long texts of one site under different names: pages of a
+/// series share the text of their template, up to half of all text.
 const MORE_OF_ONE_SITE: u32 = 15;
 /// The limit on replaced facts for short texts of one site, in hundredths: none may be replaced. Odd sketches
 /// estimate one replaced fact as 100, and one added fact as 1.
 const REPLACED_OF_SHORT: u32 = 60;
-/// For long texts of one site: a sixteenth of the facts, or one, such as a corrected figure.
+/// The limit on replaced facts for long texts of one site, as a divisor of the number of facts: a sixteenth.
 const REPLACED_SHARE: u32 = 16;
+/// The lowest limit for long texts of one site, in hundredths: one fact may be replaced, such as a corrected figure.
 const REPLACED_OF_LONG: u32 = 160;
-/// For short texts on different sites: two facts, such as the credits and a title. One template may be used
-/// on several sites.
+/// The limit for short texts on different sites, in hundredths: two facts may be replaced, such as the credits and a
+/// title. One template may be used on several sites.
 const REPLACED_APART: u32 = 260;
-/// Short texts on different sites that agree in fewer than this many values more than they must may replace no fact.
+/// Number of values beyond the required ones in which short texts on different sites must agree if a fact is replaced.
 const MORE_TO_REPLACE_APART: u32 = 6;
 /// For related texts, the number of values that must agree is half of (differing bits of the SimHashes + this
 /// offset): 10 at a distance of 13, 18 at 28.
 const RELATED_DISTANCE_OFFSET: u32 = 7;
-/// Number of values by which `sketch_matches_related` is reduced if one text is much longer, since an excerpt's passages
-/// are few among all. Unrelated texts agree in four values.
+/// Number of values by which `sketch_matches_related` is reduced if one text is much longer, since an excerpt's
+/// passages are few among all. Unrelated texts agree in four values.
 const FEWER_OF_UNLIKE_LENGTHS: u32 = 6;
-/// Number of additional values, beyond those by distance, that texts of similar lengths need.
+/// Number of additional values, beyond those that the distance requires, that texts of similar lengths need.
 const MORE_OF_LIKE_LENGTHS: u32 = 2;
 
 impl SimHash {
@@ -92,8 +92,8 @@ impl SimHash {
         u64::from(a_size.min(b_size)) * 10_000 >= u64::from(a_size.max(b_size)) * u64::from(min)
     }
 
-    /// Returns true if two short texts have different numbers in the same places. Long texts are not about a
-    /// figure or two, so theirs may differ, unless most of those of one site do.
+    /// Returns true if two short texts have different numbers in the same places. Long texts are not about a figure
+    /// or two, so their numbers may differ, except for texts of one site of which most numbers differ.
     fn numbers_conflict(&self, matches: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         let short_size = self.config.near.number_text_size;
         let is_short = a.size.min(b.size) < short_size;
@@ -113,9 +113,9 @@ impl SimHash {
         }
     }
 
-    /// Returns true if texts that may be of one series state different facts. Long pages of one site about one
-    /// word in different folders, such as the iterators of two modules, may replace none, like short ones. On
-    /// different sites this applies only to pairs that agree in fewer values than short texts of one site must.
+    /// Returns true if texts that may be of one series state different facts. Long pages of one site about one word
+    /// in different folders, such as the iterators of two modules, may replace no fact, like short ones. On different
+    /// sites the limit applies only to pairs that agree in fewer values than short texts of one site must.
     fn facts_differ(&self, matches: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         let near = &self.config.near;
         let shorter = a.size.min(b.size);
@@ -142,10 +142,10 @@ impl SimHash {
         near.number_text_size > 0 && facts::replaced(a.facts, b.facts) >= allowed
     }
 
-    /// Returns true if the pages are about different things, such as sibling classes of a library, which have
-    /// most of their text in common however long it is. On different sites the last word of an address may
-    /// only be called differently, so a fact must differ as well, or fewer values agree than long texts of one
-    /// site need: windows of two libraries list what all windows inherit.
+    /// Returns true if the pages are about different things, such as sibling classes of a library, which have most of
+    /// their text in common however long it is. On different sites the same thing may merely have another name in the
+    /// address, so a fact must differ as well, or fewer values agree than long texts of one site need: windows of two
+    /// libraries list what all windows inherit.
     pub(super) fn subjects_differ(
         &self,
         matches: u32,
@@ -216,9 +216,10 @@ impl SimHash {
         }
     }
 
-    /// Returns how many values of the sketch must agree for texts at this distance and of these sizes to be
-    /// related. More at greater distances: an excerpt shares the frequent terms of its text, but pages that
-    /// share only a footer do not. More for texts of similar lengths, since their common text shows in both.
+    /// Returns how many values of the sketch must agree for texts at this distance and of these sizes to be related.
+    /// More are needed at greater distances, because an excerpt shares the frequent terms of its text, but pages that
+    /// share only a footer do not. More are needed for texts of similar lengths, because their common text shows in
+    /// both.
     pub(super) fn matches_needed_to_relate(&self, distance: u32, a_size: u32, b_size: u32) -> u32 {
         let by_distance = (distance + RELATED_DISTANCE_OFFSET).div_ceil(2);
         let related = self.config.near.sketch_matches_related;
@@ -470,8 +471,8 @@ mod tests {
         assert!(near(["", ""], classes), "without addresses nothing tells them apart");
     }
 
-    /// Windows of two libraries, whose pages list what all windows inherit, were copies of one another. What one lists
-    /// beyond the other replaces no fact.
+    /// Pages about the windows of two libraries, which list what all windows inherit, were copies of one another,
+    /// because what one page lists beyond the other replaces no fact.
     #[test]
     fn pages_of_two_sites_about_different_things_need_more_matches_if_no_fact_is_replaced() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -485,7 +486,8 @@ mod tests {
         assert!(!differ(39, &table, &table), "one subject");
     }
 
-    /// Iterators of two modules were copies of one another: they differ in the name of what they go through.
+    /// Pages about the iterators of two modules were copies of one another. They differ in the name of the
+    /// collection.
     #[test]
     fn long_pages_about_one_word_in_two_folders_replace_no_fact() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -508,7 +510,7 @@ mod tests {
         sentences(range).chars().map(letter).collect()
     }
 
-    /// A section of a manual was not its own former version if the chapters before it had moved.
+    /// A section of a manual was not recognised as a version of itself if the chapters before it had moved.
     #[test]
     fn a_page_whose_chapters_have_other_numbers_is_still_the_page() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -550,8 +552,8 @@ mod tests {
         assert!(near(["https://a.example/notes", "https://b.example/news"], [352, 354]), "another publisher");
     }
 
-    /// Poems of twenty characters in another edition were missed on another site, since as many values had to agree as
-    /// of advisories, which differ in a version. Now a version counts, and fewer values have to agree.
+    /// Editions of a poem of twenty characters on two sites were missed, because as many values had to agree as for
+    /// advisories that differ in a version. Now a version counts as a fact, and fewer values have to agree.
     #[test]
     fn short_texts_of_different_sites_need_fewer_matches_if_they_have_the_same_facts() {
         let detector = SimHash::new(&SimHashConfig::default());
@@ -569,7 +571,7 @@ mod tests {
         assert!(!differ(37, &one) && !differ(37, &other), "one version may differ between publishers");
     }
 
-    /// Both settings are exact about sets of passages, before rounding.
+    /// `matches_contained` is exact for sets of passages, before rounding.
     #[test]
     fn contained_passages_equal_those_of_sets() {
         for (shorter, longer) in [(100, 100), (100, 150), (300, 600), (1, 65_535)] {
