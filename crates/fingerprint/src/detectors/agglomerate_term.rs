@@ -32,7 +32,7 @@ use leitong_text::segment::{DistinctTerm, Terms};
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
 const VERSION: u32 = 1;
-/// A score of 1.
+/// A score of 1, with 16 fractional bits.
 const ONE: u64 = 1 << 16;
 /// Maximum number of shared terms listed as evidence.
 const TERMS_SHOWN: usize = 12;

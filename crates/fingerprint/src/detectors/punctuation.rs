@@ -19,7 +19,7 @@ use leitong_text::segment::Terms;
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
 const VERSION: u32 = 1;
-/// Letters on each side of the mark.
+/// Number of letters on each side of the mark.
 const LETTERS: usize = 5;
 
 /// The baseline `punctuation`.
@@ -33,7 +33,7 @@ pub struct PunctuationConfig {
 
 impl Default for PunctuationConfig {
     fn default() -> Self {
-        // The paper does not state it. On most pages the third mark follows the headline and the first line.
+        // The paper does not state m. On most pages the third mark follows the headline and the first line.
         Self { mark: 3 }
     }
 }

@@ -79,7 +79,7 @@ impl SentenceEnds {
         Self { config: config.clone(), share_min, hash }
     }
 
-    /// Returns the share of the longer text in basis points, rounded down.
+    /// Returns the share of the longer text's codes that both texts have, in basis points, rounded down.
     fn share(&self, a: &[u8], b: &[u8]) -> u32 {
         match self.config.matching {
             SentenceMatching::Equal => u32::from(a == b) * 10_000,

@@ -116,7 +116,7 @@ impl Shingle {
 
     fn keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         match self.config.sample {
-            // The upper bits of each key are replaced by the super-shingle's number.
+            // The upper four bits of each key are replaced by the super-shingle's number.
             Sample::SuperShingles => keys.extend(
                 (0_u64..)
                     .zip(fingerprint.as_chunks::<8>().0)
@@ -127,7 +127,7 @@ impl Shingle {
     }
 }
 
-/// Returns the SplitMix64 finaliser.
+/// Applies the SplitMix64 finaliser.
 #[inline]
 fn mix(mut z: u64) -> u64 {
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

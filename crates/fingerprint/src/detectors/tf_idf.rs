@@ -4,9 +4,9 @@
 //! Fingerprint: the `terms_max` terms of the highest tf·IDF with that weight (a [`term_vector`]). Two texts
 //! are near iff the cosine is above `similarity_above`.
 //!
-//! Keys, exact: with the terms in one fixed global order (rarest first, ties by hash), each term becomes a
-//! key until the remaining ones hold at most c² of Σw². If two vectors share no such key, all that they share
-//! is in the remainder of one of them, and their cosine is at most c.
+//! Keys, exact, where c is `similarity_above`: with the terms in one fixed global order (rarest first, ties
+//! by hash), each term becomes a key until the remaining ones hold at most c² of Σw². If two vectors share no
+//! such key, all that they share is in the remainder of one of them, and their cosine is at most c.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

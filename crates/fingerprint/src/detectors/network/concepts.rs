@@ -45,7 +45,7 @@ impl Concepts {
                 let both = (synonyms.len() + of_founder) as u64;
                 (2 * overlap * 10_000 > u64::from(overlap_above) * both).then_some(*concept)
             };
-            // The first that passes. Taking the minimum makes it independent of the map's order.
+            // The first concept that passes. The minimum does not depend on the order of the map.
             let concept = overlaps.iter().filter_map(passes).min().unwrap_or_else(|| {
                 let new = concepts.len() as u32;
                 concepts.push(Concept { founder: number, entry, frequency: 0 });

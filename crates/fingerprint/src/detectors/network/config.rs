@@ -83,7 +83,8 @@ impl Default for ConceptNetworkConfig {
 
 impl Default for GraphConfig {
     fn default() -> Self {
-        // Edges, hubs and key concepts are the paper's l and p; ADR 7 has the rest.
+        // `edge_terms`, `hubs` (l) and `key_concepts` (p) are the paper's; ADR 7 has the reasons for the
+        // other values.
         Self {
             frequency_above: 0,
             edge_terms: 2,

@@ -125,8 +125,8 @@ impl Paths {
         Self { members, neighbours, reach: none.clone(), next: none }
     }
 
-    /// Returns the sum of the shortest paths over all ordered pairs of members, without `removed`. A pair
-    /// that is not connected counts as many steps as there are members, `removed` included.
+    /// Returns the sum of the lengths of the shortest paths over all ordered pairs of members, without
+    /// `removed`. A pair that is not connected counts as many steps as there are members, `removed` included.
     pub(super) fn sum_without(&mut self, removed: Option<usize>) -> u64 {
         let remaining = removed.map_or(self.members, |removed| self.members.without(removed));
         // A node that was removed reaches nothing, so its neighbours gain nothing from it.

@@ -10,8 +10,9 @@ use leitong_text::segment::{Terms, sentences};
 /// Returns the key concepts of a text. The concept whose removal lengthens paths most comes first.
 pub(super) fn select(terms: &Terms, concepts: &Concepts, config: &GraphConfig) -> Vec<u32> {
     let network = ConceptGraph::new(terms, concepts, config);
-    // CB = (d without the node) − d. Since d and the number of pairs are the same for all nodes, comparing
-    // the sums of paths is enough.
+    // The contribution CB of a node is (d without the node) − d, where d is the mean length of the shortest
+    // paths. Since d and the number of pairs are the same for all nodes, comparing the sums of lengths is
+    // enough.
     let mut paths = Paths::new(&network.graph, network.component);
     let mut contributions: Vec<(u64, usize)> = network
         .hubs(concepts, config.hubs)

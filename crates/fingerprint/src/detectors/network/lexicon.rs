@@ -94,7 +94,7 @@ impl ConceptLexicon {
         self.contents
     }
 
-    /// Returns the hash under which the lexicon holds a term, or a form of it.
+    /// Returns the hash under which the lexicon holds a term, or the base form of a term.
     pub(super) fn entry(&self, term: &str, hash: u64) -> Option<u64> {
         if self.synonyms.contains_key(&hash) {
             return Some(hash);

@@ -83,7 +83,7 @@ struct Network {
     name: &'static str,
     graph: GraphConfig,
     near: NetworkNearConfig,
-    /// Minimum overlap of synonyms, in basis points.
+    /// Overlap of synonyms, in basis points, above which terms are one concept.
     overlap_above: u32,
     similarity_above: u32,
     spread_below: u32,

@@ -1,4 +1,4 @@
-//! Keys of paragraphs: *bands* of 32 consecutive bits of their hashes, or blocks of them.
+//! Keys of paragraphs: *bands*, which are groups of 32 consecutive bits of their hashes.
 
 use super::matching::ParagraphFingerprint;
 

@@ -15,7 +15,8 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Splits hashes of `bits` bits, of which at most `max_distance` differ.
+    /// Creates the blocks for hashes of `bits` bits, of which at most `max_distance` differ in two matching
+    /// hashes.
     pub(super) fn new(bits: u32, max_distance: u32) -> Self {
         let block_bits = if bits == 128 && max_distance <= 3 { 32 } else { 16 };
         let blocks = bits / block_bits;

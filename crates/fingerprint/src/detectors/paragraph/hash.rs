@@ -133,7 +133,7 @@ impl<'a> Hasher<'a> {
         for number in self.seen.drain(..) {
             let (frequency, scores) = std::mem::take(&mut self.counts[number as usize]);
             let term = self.terms.distinct()[number as usize];
-            // 16 fractional bits each; the weight of a paragraph's terms stays far below 2^31.
+            // Weights have 16 fractional bits. The sum for the terms of a paragraph stays far below 2^31.
             let mut weight = self.config.weight.weight(frequency) as u64;
             if self.config.idf {
                 weight = (weight * u64::from(self.idf.idf(term))) >> 18;

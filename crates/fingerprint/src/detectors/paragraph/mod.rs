@@ -153,7 +153,7 @@ impl Paragraph {
         let of_hash = |hash, keys: &mut Vec<u64>| of_hash(&self.blocks, hash, keys);
         match (self.config.near.candidates, self.config.near.matching) {
             (Candidates::Bands, _) => bands::keys(&self.main_paragraphs(&fingerprints), self.bands(), keys),
-            // Every paragraph matches, so the first one does.
+            // In near pages every paragraph matches, so the first one is enough.
             (Candidates::Blocks, Matching::Strict) => bands::distinct_keys(&fingerprints[..1], keys, of_hash),
             (Candidates::Blocks, Matching::OneToOne) if probed => {
                 bands::distinct_keys(&fingerprints, keys, of_hash);
