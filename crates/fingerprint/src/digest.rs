@@ -102,7 +102,8 @@ const KATAKANA: &str = "。「」、・ヲァィゥェォャュョッーアイ�
 /// Number of bytes of a kana.
 const VOICED_BYTES: usize = 3;
 
-/// Recognises a half-width voicing mark, a separate character in half-width text: voiced or half voiced.
+/// Returns the offset that a half-width voicing mark adds to a kana: 1 if voiced, 2 if half voiced. In
+/// half-width text, such a mark is a separate character.
 fn voicing_mark(c: char) -> Option<u32> {
     match c {
         '\u{ff9e}' => Some(1),

@@ -10,7 +10,7 @@
 use super::secret::TextHash;
 use super::units::{SHINGLE_SIZE, is_letter, is_unit};
 
-/// A power of two that no window exceeds; the largest window size in use is 9.
+/// Size of the ring of units: a power of two that no window exceeds. The largest window size in use is 9.
 const RING: usize = 16;
 
 /// Calls `shingle` with the hash of each shingle of `text`, in order; returns the sum of all unit sizes.

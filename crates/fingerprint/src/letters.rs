@@ -15,10 +15,11 @@ use super::sketch::{self, BINS, Values};
 use super::units::{is_letter, is_unit};
 use super::window::Window;
 
-/// Sum of sizes from which on a run of letters is a window.
+/// Minimum sum of the sizes of the letters of a window.
 const WINDOW_SIZE: u32 = 9;
-/// Sizes of an ideograph or kana and of a Hangul syllable, in letters.
+/// Size of an ideograph or kana, in letters.
 const IDEOGRAPH_SIZE: u32 = 3;
+/// Size of a Hangul syllable, in letters.
 const SYLLABLE_SIZE: u32 = 2;
 
 /// Returns the size of a character in letters, or `None` if it is not a letter or digit.

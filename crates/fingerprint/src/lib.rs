@@ -72,7 +72,7 @@ pub trait Detector: Send + Sync {
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
     /// Returns a key, both inserted and probed, that all fingerprints at distance 0 from this one have; `None` if
-    /// there is no such key. Nothing can be nearer than a centroid found by it. So a page whose text was seen
+    /// there is no such key. No centroid can be nearer than one that this key finds. So a page whose text was seen
     /// before is decided with one key instead of all.
     fn equal_key(&self, _fingerprint: &[u8]) -> Option<u64> {
         None
@@ -83,9 +83,9 @@ pub trait Detector: Send + Sync {
         LookUp::Keys
     }
 
-    /// Returns the second key, which separates centroids when very many share one key; `None` if nothing
-    /// short does so exactly. Fingerprints whose second keys are further apart are never near, nor related by
-    /// that key.
+    /// Returns the second key, which separates centroids when very many of them share a key. Fingerprints whose
+    /// second keys differ in more bits than [`SecondKey`] allows are never near, nor related by the shared key.
+    /// `None` if no short key separates them exactly.
     fn second_key(&self) -> Option<SecondKey> {
         None
     }
@@ -96,9 +96,8 @@ pub trait Detector: Send + Sync {
         fingerprint
     }
 
-    /// Works like [`Self::compare`], for a centroid found by a look-up, with only the
-    /// [compared](Self::compared) part of its fingerprint. The distance is the same. Everything near is near
-    /// here; some others may be too.
+    /// Works like [`Self::compare`], for a centroid found by a look-up, with only the [compared](Self::compared) part
+    /// of its fingerprint. The distance is the same. All near pairs are near here, and some other pairs may be, too.
     fn compare_found(&self, fingerprint: &[u8], compared: &[u8]) -> Comparison {
         self.compare(fingerprint, compared)
     }
@@ -114,16 +113,14 @@ pub trait Detector: Send + Sync {
         }
     }
 
-    /// Returns true if texts that are not near have passages in common that a verdict should report.
-    /// Symmetric. True only for fingerprints that share a key under which their second keys may be so far
-    /// apart.
+    /// Returns true if texts that are not near have passages in common that a verdict should report. Symmetric. True
+    /// only for fingerprints that share a key that allows the distance of their second keys.
     fn related(&self, _a: &[u8], _b: &[u8]) -> bool {
         false
     }
 
-    /// Works like [`Self::related`], for a centroid found by a look-up, with only the
-    /// [compared](Self::compared) part of its fingerprint. Everything related is related here; some others
-    /// may be too.
+    /// Works like [`Self::related`], for a centroid found by a look-up, with only the [compared](Self::compared) part
+    /// of its fingerprint. All related pairs are related here, and some other pairs may be, too.
     fn related_found(&self, _fingerprint: &[u8], _compared: &[u8]) -> bool {
         false
     }
@@ -185,7 +182,7 @@ pub enum LookUp {
     Hamming {
         /// The maximum distance of near fingerprints, from 0 to 20.
         max_distance: u32,
-        /// The 64 bits of a fingerprint, or of its [compared](Detector::compared) part.
+        /// The function that returns the 64 bits of a fingerprint, or of its [compared](Detector::compared) part.
         bits: fn(&[u8]) -> u64,
     },
 }
@@ -202,12 +199,12 @@ pub struct SecondKey {
     pub max_distance: u32,
     /// The maximum for fingerprints that are related by a wide key; not less than `max_distance`.
     pub wide_distance: u32,
-    /// Returns the second key of a fingerprint, or of its [compared](Detector::compared) part.
+    /// The function that returns the second key of a fingerprint, or of its [compared](Detector::compared) part.
     pub of: fn(&[u8]) -> u64,
 }
 
 impl SecondKey {
-    /// Returns the maximum distance of second keys to be found under a key.
+    /// Returns the maximum distance between second keys at which a key finds a centroid.
     #[inline]
     #[must_use]
     pub fn distance_under(&self, is_wide: bool) -> u32 {

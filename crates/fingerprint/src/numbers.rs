@@ -1,5 +1,5 @@
-//! Extracts number slots from a text: which numbers are in which places. They separate copies from texts in
-//! which only numbers changed.
+//! Extracts number slots from a text: which numbers are in which places. Number slots separate copies from
+//! texts in which only numbers changed.
 //!
 //! Weather, markets, results and draws are the same sentences every day with other numbers. Words and
 //! passages hardly show that: the digits are one term among many, and each affects only a few shingles. So up

@@ -1,9 +1,10 @@
 //! A secret that keys the fingerprints' hashes, for users who delete or hide pages on a verdict.
 //!
-//! Without one, anybody can compute the fingerprint of a text, and search for words and passages that make
-//! their own text the near-duplicate of a page with which it shares nothing: among twenty thousand made-up
-//! words, some two hundred are enough to pull all 64 bits of a SimHash to another page's. With a secret, all
-//! hashes of text are SipHash-2-4 with keys derived from it, and such a search cannot compute anything.
+//! Without a secret, anybody can compute the fingerprint of a text, and search for words and passages that
+//! make their own text the near-duplicate of a page with which it shares nothing: among twenty thousand
+//! made-up words, some two hundred are enough to pull all 64 bits of a SimHash to another page's. With a
+//! secret, all hashes of text are SipHash-2-4 with keys derived from it, and such a search cannot compute
+//! anything.
 //!
 //! * *Why SipHash*: XXH3 with a secret seed is not a keyed hash. It is made for speed and promises nothing if
 //!   an attacker chooses the texts and sees the results. SipHash is made for exactly that, and for short
@@ -24,11 +25,12 @@ use siphasher::sip128::SipHasher24 as SipHasher24Of128;
 use thiserror::Error;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// Minimum bytes of a secret: half of the output of `openssl rand -hex 16`.
+/// Minimum length of a secret in bytes: half of the output of `openssl rand -hex 16`.
 const BYTES_MIN: usize = 16;
-/// Memory in KiB and passes of the derivation, as OWASP recommends. Other values would derive other keys from
-/// the same secret.
+/// Memory of the derivation in KiB, as OWASP recommends. Another value would derive other keys from the same
+/// secret.
 const MEMORY_KIB: u32 = 19 * 1_024;
+/// Number of passes of the derivation, as OWASP recommends. Another value would derive other keys, too.
 const PASSES: u32 = 2;
 const ID_BYTES: usize = 8;
 const KEY_BYTES: usize = 16;
@@ -54,7 +56,8 @@ pub enum SecretError {
     NotDerived(String),
 }
 
-/// The purpose of a hash. Each has its own key, so knowledge about one hash reveals nothing about another.
+/// The purpose of a hash. Each purpose has its own key, so knowledge about one hash reveals nothing about
+/// another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     /// Single terms.

@@ -36,7 +36,8 @@ pub(crate) const VALUE_BYTES: usize = BINS / 2;
 pub(crate) const BANDS: usize = 4;
 /// Number of passages of a sketch.
 pub(crate) const PASSAGES: usize = 10;
-/// Number of bins whose smallest minimum makes a passage. They are the last bins; the first ones are those of the bands.
+/// Number of bins whose smallest minimum makes a passage. They are the last bins; the first ones are those of the
+/// bands.
 const PASSAGE_BINS: usize = 4;
 /// Number of shingles from the start of a passage to the one with its smallest hash.
 const PASSAGE_STEPS: usize = 5;
@@ -47,11 +48,12 @@ pub(crate) type Values = [u8; VALUE_BYTES];
 /// The sketch of a text's windows and shingles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sketch {
-    /// Estimate the similarity of two texts by their letters.
+    /// Values that estimate the similarity of two texts by their letters.
     pub(crate) values: Values,
-    /// Find candidates that are similar as a whole.
+    /// Hashes that find candidates that are similar as a whole.
     pub(crate) bands: [u32; BANDS],
-    /// Find candidates that contain a part of the other text; 0 where the text is too short for all of them.
+    /// Hashes that find candidates that contain a part of the other text; 0 where the text is too short for all of
+    /// them.
     pub(crate) passages: [u32; PASSAGES],
     /// Sum of all unit sizes, at most 65,535: how much text the estimate is based on.
     pub(crate) size: u16,
@@ -105,8 +107,8 @@ pub(super) fn values(minima: &[u64; BINS]) -> Values {
 /// A power of two above the number of steps of a passage.
 const PASSAGE_RING: usize = (PASSAGE_STEPS + 1).next_power_of_two();
 
-/// Returns the smallest minimum of each group of bins, joined with the shingle before it. The first shingles
-/// have none before them and are used without.
+/// Returns the smallest minimum of each group of bins, joined with the shingle before it. The first shingles of a
+/// text have no shingle before them and are used alone.
 fn passages(minima: &[u64; BINS], before: &[u64; BINS]) -> [u32; PASSAGES] {
     std::array::from_fn(|number| {
         let first = BINS - (PASSAGES - number) * PASSAGE_BINS;
@@ -184,7 +186,7 @@ pub(super) fn fill_empty(minima: &mut [u64; BINS]) -> bool {
             attempt += 1;
             let other = filled[(mix((bin as u64) << 32 | attempt) >> 58) as usize];
             if other != u64::MAX {
-                // Must differ from the other bin's own value, which would count twice.
+                // The copy must differ from the other bin's own value, or that value would count twice.
                 *minimum = mix(other ^ attempt) & !1;
             }
         }
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!([0, 1, 5_000, 5_001, 10_000].map(matches_of), [4, 5, 34, 35, 64]);
     }
 
-    /// A text of `n` distinct ideographs from the `start`-th on.
+    /// Returns a text of `n` distinct ideographs from the `start`-th on.
     fn text(start: u32, n: u32) -> String {
         (start..start + n).filter_map(|i| char::from_u32(0x4e00 + i)).collect()
     }
@@ -287,8 +289,7 @@ mod tests {
         }
     }
 
-    /// An excerpt of three tenths shares passages with its text, keyed or
-    /// not; unrelated texts never do.
+    /// An excerpt of three tenths shares passages with its text, keyed or not; unrelated texts never do.
     #[test]
     fn an_excerpt_shares_passages_with_its_text() {
         let secret = Secret::new("a secret of this test").expect("long enough");

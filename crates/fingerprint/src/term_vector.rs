@@ -133,7 +133,7 @@ impl Prepared {
         Some(cosine_of(dot, self.square_sum, squares))
     }
 
-    /// Returns the largest weight of a term that begins so.
+    /// Returns the largest weight of a term with this beginning.
     #[inline]
     fn largest(&self, beginning: u64) -> Option<u32> {
         let bit = bit_of(beginning);
@@ -156,7 +156,7 @@ fn beginning(length: usize, bytes: &[u8]) -> u64 {
     first & ((1 << (8 * length.min(7))) - 1) | (length as u64) << 56
 }
 
-/// Returns the number of the bit for terms that begin so.
+/// Returns the number of the bit for terms with this beginning.
 #[inline]
 fn bit_of(beginning: u64) -> usize {
     (beginning.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize

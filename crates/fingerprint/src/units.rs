@@ -2,7 +2,7 @@
 
 use leitong_text::segment::{is_ideographic, is_punctuation};
 
-/// Sum of unit sizes from which on a window is a shingle.
+/// Minimum sum of the sizes of the units of a shingle.
 pub(crate) const SHINGLE_SIZE: u32 = 5;
 
 /// Returns true for characters that are a unit each: ideographs and kana.

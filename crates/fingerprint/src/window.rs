@@ -10,10 +10,11 @@ pub(super) const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The last units of a text, with a rolling hash: the hash of units u₁ … uₙ is Σ uᵢ·Bⁿ⁻ⁱ, modulo 2⁶⁴.
 #[derive(Default)]
 pub(super) struct Window<const SIZE: u32> {
-    /// A ring of the last units: the hash of all units before it, and its size.
+    /// A ring of the last units. For each unit: the hash of all units before it, and its size.
     units: [(u64, u32); RING],
-    /// Number of units so far, and how many of them have left the window.
+    /// Number of units so far.
     end: usize,
+    /// Number of units that have left the window.
     start: usize,
     /// The sum of the sizes in the window.
     size: u32,

@@ -8,7 +8,8 @@ use leitong_base::hashed::HashedMap;
 use leitong_text::segment::Terms;
 
 /// Counts in how many documents each term occurs. Memory: some 60 bytes per distinct term. Whenever there are
-/// more than `terms_max`, terms that occur once are dropped, so some terms may be undercounted by a few.
+/// more than `terms_max`, the terms of the lowest counts are dropped, so some terms may be undercounted by a
+/// few.
 #[derive(Debug)]
 pub struct IdfBuilder {
     counts: HashedMap<(Box<str>, u32)>,

@@ -37,7 +37,7 @@ pub fn is_common(hash: u64) -> bool {
     LazyLock::force(&COMMON).contains(&hash)
 }
 
-/// Document frequencies by term.
+/// A table of inverse document frequencies.
 #[derive(Debug)]
 pub(crate) struct IdfTable {
     /// IDF with [`FRACTION_BITS`] fractional bits, by the XXH3-64 of the term.
