@@ -29,7 +29,7 @@ use thiserror::Error;
 
 use crate::page::Hints;
 
-/// Version of these rules, part of the fingerprint hash. Raised whenever the same bytes may give another text than
+/// Version of these rules, part of the fingerprint hash. Raise it whenever the same bytes may give another text than
 /// before.
 pub const VERSION: u32 = 3;
 

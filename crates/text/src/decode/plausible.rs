@@ -1,8 +1,8 @@
 //! Decides between a declared encoding and a different one that the detector found.
 //!
 //! In: declared and detected encoding, the sample. Out: true if the declaration is plausible. Servers declare their
-//! default for pages in any encoding. A declaration is rejected if its text is broken, has control characters, or reads
-//! far worse than the detected one's, measured by the share of each language's most common characters or by more
+//! default for pages in any encoding. A declaration is rejected if its text is broken, has control characters, or
+//! reads far worse than the text in the detected encoding: it has a far smaller share of common characters, or more
 //! capital than small letters. In doubt, the declaration wins. Cost: decodes the sample twice.
 
 use encoding_rs::Encoding;
@@ -67,7 +67,8 @@ pub(super) fn may_be(declared: &'static Encoding, detected: &'static Encoding, s
         return false;
     }
     if !detected.is_single_byte() {
-        // Ten times as many common characters (a one-byte reading has none), and enough of them to decide.
+        // The detected encoding wins with more than twice the share of common characters (a one-byte reading has
+        // none), if there are enough of them to decide.
         let (ours, theirs) =
             (as_declared.common * as_detected.foreign, as_detected.common * as_declared.foreign);
         let enough = as_detected.foreign >= 8 && as_detected.common * 10 >= as_detected.foreign;

@@ -23,13 +23,13 @@ const IN_RUNS_PER_BROKEN: usize = 2;
 /// The same if the page declares UTF-8; then half of the non-ASCII characters are UTF-8.
 const IN_RUNS_PER_BROKEN_DECLARED: usize = 1;
 
-/// Broken places after which a page with little UTF-8 so far is rejected. With a declaration the limit is higher,
-/// because the foreign part may come first.
+/// Number of broken places after which a page with little UTF-8 so far is rejected.
 const BROKEN_MAX: usize = 64;
+/// The same if the page declares UTF-8. It is higher, because the foreign part may come first.
 const BROKEN_MAX_DECLARED: usize = 4096;
 
-/// Bytes of words that are not UTF-8, per byte of words that are. With more, most of a page that declares UTF-8 is in
-/// another charset.
+/// Maximum number of bytes of words that are not UTF-8, per byte of words that are. With more, most of a page that
+/// declares UTF-8 is in another charset.
 const FOREIGN_BYTES_MAX: usize = 8;
 
 /// Returns true if `bytes`, which are not valid UTF-8, are meant as UTF-8.
@@ -38,9 +38,9 @@ pub(super) fn is_meant(bytes: &[u8], is_declared: bool) -> bool {
         || (is_declared && (most_words_are_valid(bytes) || has_only_foreign_punctuation(bytes)))
 }
 
-/// Returns true if punctuation of windows-125x is all that is not UTF-8, and there are sequences of three bytes. That is
-/// a page that declares UTF-8, into which text was copied from a word processor: its quotation marks and dashes are single
-/// bytes below 0xa0. In a page that is in windows-125x, letters are above.
+/// Returns true if punctuation of windows-125x is all that is not UTF-8, and there are sequences of three bytes. That
+/// is a page that declares UTF-8, into which text was copied from a word processor: its quotation marks and dashes
+/// are single bytes below 0xa0. In a page that is in windows-125x, letters are above.
 fn has_only_foreign_punctuation(bytes: &[u8]) -> bool {
     let mut words = bytes.split(u8::is_ascii).filter(|word| !word.is_empty());
     let mut long = 0;
@@ -54,9 +54,10 @@ fn has_only_foreign_punctuation(bytes: &[u8]) -> bool {
     is_sound && long > 0
 }
 
-/// Returns true if most words with bytes above ASCII are valid UTF-8 as a whole. In other charsets hardly any is,
-/// because such words are longer than a sequence that is valid by chance, or have single bytes: at most 4 of 10 words
-/// on pages of our sets, mostly below 1 of 10, and never one with a sequence of three bytes, which counts twice here.
+/// Returns true if most words with bytes above ASCII are valid UTF-8 as a whole. In other charsets hardly any such
+/// word is, because it is longer than a sequence that is valid by chance, or has single bytes: at most 4 of 10 words
+/// on pages of our sets, mostly below 1 of 10, and never a word with a sequence of three bytes, which counts twice
+/// here.
 fn most_words_are_valid(bytes: &[u8]) -> bool {
     let words = bytes.split(u8::is_ascii).filter(|word| !word.is_empty());
     let (mut valid, mut valid_bytes, mut broken, mut broken_bytes) = (0_usize, 0_usize, 0_usize, 0_usize);
