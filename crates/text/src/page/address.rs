@@ -2,10 +2,10 @@
 //!
 //! Pages that are generated from one template are on one site under different names, such as the weather of each day,
 //! or a help page for each function. A page that was moved, mirrored or fetched again keeps its name:
-//! `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. If two pages have nearly the same text, their
-//! addresses therefore show whether they may be two pages of one series. Documentation has a folder for each version of a
-//! product, in which every page keeps its place: `…/en/3.2/faq/admin/`, `…/en/stable/faq/admin/`. The last word of an
-//! address often names what the page is about: `…/sync/struct.AtomicU8.html`.
+//! `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. If two pages have nearly the same text,
+//! their addresses therefore show whether they may be two pages of one series. Documentation has a folder for each
+//! version of a product, in which every page keeps its place: `…/en/3.2/faq/admin/`, `…/en/stable/faq/admin/`. The
+//! last word of an address often names what the page is about: `…/sync/struct.AtomicU8.html`.
 //!
 //! In: a url as given. Out: strings to compare, empty if the url does not have that part. Cost: one parse.
 
@@ -29,10 +29,13 @@ const TITLE_WORDS: usize = 3;
 const SUBJECT_BYTES_MIN: usize = 4;
 /// Extensions of files, which no page is about.
 const EXTENSIONS: [&str; 10] = ["html", "htm", "xhtml", "shtml", "md", "txt", "php", "asp", "aspx", "jsp"];
-/// Beginnings of the names of Doxygen's pages. The names write an underscore, a point and the two colons of C++ as follows.
+/// Beginnings of the names of Doxygen's pages.
 const DOXYGEN_KINDS: [&str; 5] = ["class", "struct", "union", "namespace", "interface"];
+/// The form of an underscore in these names.
 const DOXYGEN_UNDERSCORE: &str = "__";
+/// The form of a point in these names.
 const DOXYGEN_POINT: &str = "_8";
+/// The form of the two colons of C++ in these names.
 const DOXYGEN_COLONS: &str = "_1_1";
 /// Folders that documentation has instead of a version's number.
 const VERSION_WORDS: [&str; 12] = [
@@ -53,9 +56,9 @@ const SECOND_LEVEL_CHARS_MAX: usize = 3;
 pub struct Address {
     /// The part of the host that belongs to one owner, such as `example.com` in `news.example.com`.
     pub site: String,
-    /// The part of the url that is shared only by addresses of the same page: the last path segment with the
-    /// query and a folder's language if it is long enough, and with its folder if it is not a title; otherwise
-    /// the url without scheme, fragment and versions of folders.
+    /// The part of the url that only addresses of the same page share. If the last path segment is long enough:
+    /// this segment with the query, the language that a folder names and, unless the segment is a title, its
+    /// folder. Otherwise: the url without scheme, fragment and versions of folders.
     pub name: String,
     /// The last word of the path, without an extension, in lower case: `jsoup` of `/org/jsoup.html`, `atomicu8` of
     /// `/sync/struct.AtomicU8.html`. If the text is about it, it is the page's subject. Empty if there is no word of at

@@ -123,7 +123,7 @@ fn chunk_size(body: &[u8]) -> Option<(usize, &'static str, &[u8])> {
     let end = memchr::memchr(b'\n', &body[..body.len().min(SIZE_LINE_BYTES_MAX)])?;
     let line = std::str::from_utf8(&body[..end]).ok()?;
     let digits = line.split(';').next()?.trim();
-    // A size above any body is that of a chunk that is cut off.
+    // A size above any body is taken as the size of a chunk that is cut off.
     let size = usize::from_str_radix(digits, 16).or_else(|error| {
         if *error.kind() == IntErrorKind::PosOverflow { Ok(usize::MAX) } else { Err(error) }
     });
@@ -157,8 +157,8 @@ mod tests {
         join(body.as_bytes()).map(|(data, is_whole)| (String::from_utf8_lossy(&data).into_owned(), is_whole))
     }
 
-    /// Text after a chunk `0` was lost and not counted, bodies with bare line feeds were cut off after the first chunk,
-    /// and chunks within chunks became part of the text.
+    /// Text after a chunk `0` was lost without a report, bodies with bare line feeds were cut off after the first
+    /// chunk, and chunks within chunks became part of the text.
     #[test]
     fn chunks_of_all_kinds_are_joined_and_truncation_is_reported() {
         for (body, data, is_whole) in [
@@ -179,11 +179,11 @@ mod tests {
             ("3\r\nabc", "abc", false),
             ("2\r\n<p>text", "<p>text", false),
             ("5\r\nab", "ab", false),
-            // A first size that is not hexadecimal was not counted.
+            // A body whose first size is not hexadecimal was not reported.
             ("xyz\r\n<p>text\r\n0\r\n\r\n", "xyz\r\n<p>text\r\n0\r\n\r\n", false),
             ("1g;a=b\r\ntext\r\n0\r\n\r\n", "1g;a=b\r\ntext\r\n0\r\n\r\n", false),
             ("-5\r\n<p>text", "-5\r\n<p>text", false),
-            // A size of more than 64 bits was taken for text, and not counted.
+            // A size of more than 64 bits was taken for text, and not reported.
             ("10000000000000000\r\nplain text", "plain text", false),
             ("3\r\nabc\r\nfffffffffffffffffffff\r\nde\r\n", "abcde\r\n", false),
             ("00000000000000000000003\r\nabc\r\n0\r\n\r\n", "abc", true),

@@ -109,7 +109,7 @@ pub enum PageError {
 }
 
 impl PageError {
-    /// The cause, for the metric label and the field of the dead letter.
+    /// Returns the cause, for the metric label and the field of the dead letter.
     #[must_use]
     pub fn cause(&self) -> Cause {
         match self {

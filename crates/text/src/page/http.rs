@@ -193,7 +193,7 @@ fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
     }
 }
 
-/// Returns the result for a body that begins as its coding does: if nothing of it can be decompressed, it is empty.
+/// Returns the result for a body that begins as its coding does: an empty body if nothing of it can be decompressed.
 fn or_nothing(decompressed: Decompressed) -> Decompressed {
     match decompressed {
         Decompressed::NotInThisCoding => Decompressed::Body { body: Vec::new(), is_whole: false },

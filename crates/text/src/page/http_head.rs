@@ -28,7 +28,7 @@ pub struct HttpHead {
     pub(super) transfer_codings: String,
     /// `Content-Length`, if it is a number.
     content_length: Option<u64>,
-    /// A proxy's answer to CONNECT, `200 Connection established`. The response of the server follows.
+    /// True for a proxy's answer to CONNECT, `200 Connection established`. The response of the server follows.
     opens_tunnel: bool,
 }
 
@@ -45,8 +45,8 @@ impl HttpHead {
         Some(head)
     }
 
-    /// Returns true if the headers promise a longer body than the `bytes` that there are. A compressed body may have been
-    /// decompressed since, and the answer to a HEAD request has no body.
+    /// Returns true if the headers promise a longer body than the `bytes` that there are. A compressed body may have
+    /// been decompressed since, and the answer to a HEAD request has no body.
     pub(super) fn promises_more_than(&self, bytes: u64) -> bool {
         let is_plain = self.content_codings.is_empty() && self.transfer_codings.is_empty();
         is_plain && bytes > 0 && self.content_length.is_some_and(|length| length > bytes)
@@ -110,8 +110,8 @@ impl HttpHead {
     }
 }
 
-/// Returns the line at `at` without its line break, and moves `at` past it. Returns `None` at the end.
-/// Lines end with `line_end`, or with CRLF if that is CR.
+/// Returns the line at `at` without its line break, and moves `at` past it. Returns `None` at the end. A line ends
+/// with `line_end`; if that is CR, an LF after it is part of the line break.
 fn next_line<'r>(response: &'r [u8], at: &mut usize, line_end: u8) -> Option<&'r [u8]> {
     let rest = response.get(*at..).filter(|rest| !rest.is_empty())?;
     let end = memchr::memchr(line_end, rest);
@@ -164,7 +164,7 @@ fn status(line: &[u8]) -> Option<Option<u32>> {
     if !PROTOCOLS.iter().any(|known| known.as_bytes() == name || known.as_bytes() == without_version) {
         return None;
     }
-    // Some write a space after the slash, as in `HTTP/ 1.1 404`.
+    // Some crawlers write a space after the slash, as in `HTTP/ 1.1 404`.
     let mut word = words.next();
     if word.is_some_and(|word| word.iter().all(is_digit) && (word.len() == 1 || word.contains(&b'.'))) {
         word = words.next();

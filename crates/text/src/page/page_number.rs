@@ -1,10 +1,10 @@
 //! Finds page numbers in urls: `…/tea_2.html` is page 2 of `…/tea.html`.
 //!
-//! Sites split an article into pages whose urls differ in a number. It is in one of a few places: after the
-//! name (`tea_2.html`, `tea-p2.html`), as a folder (`/tea/2/`, `/tea/page/2`), or as a parameter (`?page=2`).
-//! But other things are numbered in the same way: chapters, days, the second post with the same name. So a
-//! url alone is not proof. The caller looks for two pages with the same [`Reading`] that link to each other
-//! (`extract/page_kind/paged`).
+//! Sites split an article into pages whose urls differ in a number. The number is in one of a few places:
+//! after the name (`tea_2.html`, `tea-p2.html`), as a folder (`/tea/2/`, `/tea/page/2`), or as a parameter
+//! (`?page=2`). But other things are numbered in the same way: chapters, days, the second post with the same
+//! name. So a url alone is not proof. The caller looks for two pages with the same [`Reading`] that link to
+//! each other (`extract/page_kind/paged`).
 //!
 //! In: a parsed url. Out: all possible readings; the first one assumes that the url has no page number. Cost:
 //! linear in the length of the url.

@@ -1,7 +1,7 @@
 //! Recognises the crawler that wrote a message by fields that only its messages have.
 //!
 //! In: the value of a message. Out: a preset. Cost: one pass over the message, for the pointers of all
-//! presets together. It is used only for messages that could not be read.
+//! presets together. Used only for messages that could not be read, and for samples.
 
 use serde_json::Value;
 

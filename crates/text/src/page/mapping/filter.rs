@@ -2,16 +2,16 @@
 
 use std::ops::RangeInclusive;
 
-/// The reason why a message is skipped. It is counted, and gets no verdict.
+/// The reason why a message is skipped. The message is counted, and gets no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Skip {
     /// The value is a literal that means failure.
     Literal,
     /// The message states that it has no page.
     NoPage,
-    /// Its status is not selected.
+    /// The message's status is not selected.
     Status,
-    /// Its content type is not selected.
+    /// The message's content type is not selected.
     ContentType,
     /// The message deletes a page.
     Deletion,

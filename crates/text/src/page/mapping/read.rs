@@ -400,8 +400,8 @@ impl Picking<'_, '_> {
         }
     }
 
-    /// Returns the first text of a field that is not empty; an empty text if all are empty, and `None` if there is none.
-    /// If `is_whole` is true, the texts of an array are one text; otherwise the first that is not empty counts.
+    /// Returns the first text of a field that is not empty; an empty text if all are empty, and `None` if there is
+    /// none. If `is_whole` is true, the texts of an array are one text; otherwise the first that is not empty counts.
     fn read_texts(&mut self, field: Field, is_whole: bool) -> Option<String> {
         let mapping = self.mapping;
         let lists = mapping.sources.iter().filter(|(known, _)| *known == field);
@@ -504,7 +504,7 @@ impl Picking<'_, '_> {
     }
 }
 
-/// Returns true for a value that crawlers write if they have none.
+/// Returns true for a value that crawlers write instead of a missing one.
 fn is_nothing(value: &RawValue) -> bool {
     matches!(value.get(), "\"\"" | "[]" | "{}")
         || value.get().starts_with('[')

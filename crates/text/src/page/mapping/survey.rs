@@ -30,7 +30,7 @@ pub struct Survey {
     /// For each kind of field, the pointers that probably lead to it, most likely first. Empty if a preset
     /// fits.
     pub guesses: Vec<(Looks, Vec<String>)>,
-    /// Field, pointer, and number of samples in which it finds a value, with the most common preset.
+    /// Field, pointer, and number of samples in which the pointer finds a value, with the most common preset.
     pub found: Vec<(&'static str, String, u64)>,
     /// Pointers to values that are not read, and the number of samples that have them.
     pub left: Vec<(String, u64)>,
