@@ -36,7 +36,7 @@ use crate::extract::{Document, ParagraphKind, Place};
 use crate::page::address::Address;
 use leitong_base::work::{TooMuchWork, Work};
 
-/// Version of these rules, part of the fingerprint hash. Raised whenever the same text may give other terms than
+/// Version of these rules, part of the fingerprint hash. Raise it whenever the same text may give other terms than
 /// before.
 pub const VERSION: u32 = 3;
 
@@ -57,19 +57,20 @@ pub struct Terms {
 pub struct ParagraphTerms {
     /// The role of the paragraph on its page.
     pub kind: ParagraphKind,
-    /// Its position in the page's structure.
+    /// The position of the paragraph in the page's structure.
     pub place: Place,
-    /// Its byte range in the normalised text.
+    /// The byte range of the paragraph in the normalised text.
     pub text: Range<usize>,
-    /// The range of its terms in [`Terms::terms`].
+    /// The range of the paragraph's terms in [`Terms::terms`].
     pub terms: Range<usize>,
 }
 
 /// One term of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Term {
-    /// Byte offsets in the normalised text.
+    /// Byte offset of the term in the normalised text.
     start: u32,
+    /// Byte offset of the end of the term.
     end: u32,
     /// The term's index in [`Terms::distinct`].
     pub distinct: u32,

@@ -16,8 +16,9 @@ use super::fold::fold;
 use super::runs::{IDEOGRAPH_BYTES, leading_ascii, leading_ideographs};
 use leitong_base::work::{TooMuchWork, Work};
 
-/// Steps of work for a byte of a paragraph, and for a byte that the library writes.
+/// Steps of work for a byte of a paragraph.
 const BYTE_STEPS: u64 = 3;
+/// Steps of work for a byte that the library writes.
 const TABLE_BYTE_STEPS: u64 = 15;
 
 /// Appends the normalised `paragraph` to `out`.

@@ -20,10 +20,12 @@ use leitong_base::work::{TooMuchWork, Work};
 /// thread.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Steps of work for a byte of each kind of run, measured on texts with the shortest words, none of them in a
-/// dictionary.
+/// Steps of work for a byte of a run of ideographs. Like the other steps, measured on texts with the shortest words,
+/// none of them in a dictionary.
 const HAN_BYTE_STEPS: u64 = 60;
+/// Steps of work for a byte of a run of ASCII.
 const ASCII_BYTE_STEPS: u64 = 20;
+/// Steps of work for a byte of any other run.
 const ICU_BYTE_STEPS: u64 = 100;
 
 /// Splits normalised text into words. Immutable once built, and shared by all threads.

@@ -14,14 +14,14 @@ const DEFAULT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dictionary.bin"
 pub(super) struct Dictionary {
     /// Maps a word to the index of its frequency.
     pub(super) trie: Trie,
-    /// Answers the same for the first two characters, faster.
+    /// Finds the entry of the first two characters of a word, faster than the trie.
     pub(super) pairs: Pairs,
     /// The distinct frequencies in descending order; index 0 means "not a word".
     frequencies: Vec<u64>,
     numbers: HashMap<u64, u16>,
     /// ln(frequency / total) by index; NaN at index 0.
     log_probabilities: Box<[f64; MAX_VALUE as usize + 1]>,
-    /// The same for words of one character, by its code.
+    /// ln(frequency / total) of words of one character, by the character's code.
     log_probabilities_of_singles: Box<[f64; MAX_CODE as usize + 1]>,
     /// ln(1 / total), for a character with which no word begins.
     pub(super) log_probability_of_one: f64,
@@ -62,7 +62,7 @@ impl Dictionary {
         self.log_probabilities[usize::from(entry.value() & MAX_VALUE)]
     }
 
-    /// Returns the same for the word that is the character with this code.
+    /// Returns ln(frequency / total) of the word that is the character with this code, or NaN if it is not a word.
     #[inline]
     pub(super) fn log_probability_of_single(&self, code: Code) -> f64 {
         self.log_probabilities_of_singles[usize::from(code & MAX_CODE)]
@@ -124,7 +124,7 @@ impl Dictionary {
         let log_total = (self.total as f64).ln();
         self.log_probability_of_one = 0.0 - log_total;
         let log_probabilities = self.frequencies.iter().map(|f| (*f as f64).ln() - log_total);
-        // The first remains NaN.
+        // Index 0 remains NaN.
         for (slot, log_probability) in self.log_probabilities.iter_mut().zip(log_probabilities).skip(1) {
             *slot = log_probability;
         }

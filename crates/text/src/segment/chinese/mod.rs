@@ -31,17 +31,18 @@ pub(super) struct ChineseSegmenter {
 /// The words of a text's runs. Kept from text to text to avoid allocations.
 #[derive(Debug, Default)]
 pub(super) struct ChineseWords {
-    /// The characters of all runs, with [`END`] after each run, and their byte offsets in the text.
+    /// The characters of all runs, with [`END`] after each run.
     codes: Vec<Code>,
+    /// Byte offset of each code in the text.
     offsets: Vec<u32>,
     route: Route,
     /// Byte ranges in the text, in order.
     words: Vec<(u32, u32)>,
-    /// The words before any were guessed.
+    /// The words that were found before others are guessed.
     known: Vec<(u32, u32)>,
-    /// The unmatched characters that are next to one another, each such run on its own line; and for each run the
-    /// number of words before it and its byte offset in the text.
+    /// The unmatched characters that are next to one another, each such run on its own line.
     unmatched: String,
+    /// For each of these runs, the number of words before it and its byte offset in the text.
     unmatched_runs: Vec<(usize, u32)>,
 }
 

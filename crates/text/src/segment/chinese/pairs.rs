@@ -6,17 +6,19 @@
 
 use super::trie::{Code, Entry, Trie, UNKNOWN};
 
-/// Characters with codes from these on are too rare to matter as first and second characters: they are looked up in the
-/// trie.
+/// Number of codes that are covered for first characters. Characters with greater codes are too rare to matter, and
+/// are looked up in the trie.
 const FIRSTS: usize = 1 << 12;
+/// Number of codes that are covered for second characters.
 const SECONDS: usize = 1 << 11;
-/// Second characters per block.
+/// Number of second characters per block.
 const BLOCK: usize = 32;
 
 /// The trie entries reached after two characters.
 pub(super) struct Pairs {
-    /// Number of codes covered for first and for second characters.
+    /// Number of codes covered for first characters.
     firsts: usize,
+    /// Number of codes covered for second characters.
     seconds: usize,
     /// One bit per pair, set if the pair exists; by first character, then by second. The last row and column stand for
     /// all other characters, with all bits set.
@@ -79,7 +81,7 @@ impl Pairs {
             Some(*sum)
         });
         new.before = std::iter::once(0).chain(sums).collect();
-        // No word begins with a mark.
+        // No word begins with the codes up to [`UNKNOWN`].
         for row in new.blocks.chunks_mut(row).skip(usize::from(UNKNOWN) + 1) {
             row[row.len() - 1] = u32::MAX;
         }
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
     use crate::segment::chinese::trie::MAX_CODE;
 
-    /// Generates codes inside and outside of the covered range, and marks.
+    /// Generates codes inside and outside of the covered range, and codes that are not characters of words.
     fn code() -> impl Strategy<Value = Code> {
         let around = |code: usize| (code as Code - 3)..(code as Code + 3);
         prop_oneof![0..80_u16, around(SECONDS), around(FIRSTS), (MAX_CODE - 2)..=MAX_CODE]

@@ -15,8 +15,9 @@ pub(super) struct Route {
     pairs: Vec<f64>,
     /// The positions at which words of three or more characters begin, with the trie entries after three.
     triples: Vec<(u32, Entry)>,
-    /// Positions that may have a pair; and those that may have a triple, with the key of its entry.
+    /// Positions that may have a pair.
     maybe_pairs: Vec<u32>,
+    /// Positions that may have a triple, with the key of its entry.
     maybe_triples: Vec<(u32, u32)>,
     /// ln of the probability of the best split from each position to the end of its run.
     best: Vec<f64>,

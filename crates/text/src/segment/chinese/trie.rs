@@ -19,14 +19,16 @@ pub(super) const MAX_CODE: Code = (1 << CODE_BITS) - 1;
 /// The greatest value of a word.
 pub(super) const MAX_VALUE: u16 = MAX_CODE;
 
-/// Bits of a character's code, and of a word's value.
+/// Number of bits of a character's code, and of a word's value.
 const CODE_BITS: u32 = 14;
-/// Bits of a node's number.
+/// Number of bits of a node's number.
 const NODE_BITS: u32 = 32 - CODE_BITS;
 const MAX_NODE: u32 = (1 << NODE_BITS) - 1;
 
-/// The default dictionary fills 55 % of the slots, which leaves room for another 60,000 prefixes.
+/// Number of bits of a slot's index. The default dictionary fills 55 % of the slots, which leaves room for another
+/// 60,000 prefixes.
 const SLOT_BITS: u32 = 20;
+/// Number of bits of an index of the filter.
 const FILTER_BITS: u32 = 22;
 /// Maximum number of entries in the table; with more, probes become long.
 const MAX_ENTRIES: usize = (1 << SLOT_BITS) / 8 * 7;
@@ -71,8 +73,9 @@ type Slot = (u32, Entry);
 /// A map from words of at least one character to values from 1 to [`MAX_VALUE`].
 pub(super) struct Trie {
     jieba_cuts: fn(char) -> bool,
-    /// Codes of the characters of the Basic Multilingual Plane, and of the others.
+    /// Codes of the characters of the Basic Multilingual Plane.
     codes: Box<[Code; 1 << 16]>,
+    /// Codes of the other characters.
     rare_codes: HashMap<char, Code>,
     /// The entries of the first characters, by code. The node of a first character has its code as number.
     roots: Vec<Entry>,
@@ -129,7 +132,7 @@ impl Trie {
     pub(super) fn insert_codes(&mut self, word: &[Code], value: u16) -> Result<Option<u16>, Full> {
         debug_assert!(value > 0 && value <= MAX_VALUE);
         let Some((first, rest)) = word.split_first() else { return Ok(None) };
-        // The current node, and the place of its entry: a root or a slot.
+        // The place of the current entry: `Err` for a root, `Ok` for a slot.
         let mut at = Err(usize::from(*first));
         for code in rest {
             let node = match at {
