@@ -20,7 +20,7 @@ pub struct JsonLines<R> {
     line_bytes_max: usize,
     /// Number of the last line read, from 1.
     line: u64,
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     at: u64,
     skipped: Skipped,
     /// An error to report before anything is read.

@@ -58,7 +58,7 @@ use leitong_text::page::WarcRecord;
 /// The progress of reading the inputs, for display.
 #[derive(Debug, Default)]
 pub struct ReadSoFar {
-    /// Bytes read from the files, which may be compressed.
+    /// Number of bytes read from the files, before decompression.
     pub bytes: AtomicU64,
     /// Number of records read.
     pub records: AtomicU64,
@@ -71,19 +71,19 @@ pub struct ReadSoFar {
 pub struct WithoutRecords {
     /// The name of the input.
     pub name: Arc<str>,
-    /// The data that was skipped.
+    /// Counts of the data that was skipped.
     pub skipped: Skipped,
 }
 
 impl WithoutRecords {
-    /// Returns true if the input has content that was not skipped by a filter.
+    /// Returns true if the input is not empty, but has only blank lines or WARC records of other types.
     #[must_use]
     pub fn holds_something(&self) -> bool {
         self.skipped.blank_lines > 0 || self.skipped.warc_records.total() > 0
     }
 }
 
-/// For example `a.warc: no page in it, only WARC records of other types (3 request)`.
+/// Writes text such as `a.warc: no page in it, only WARC records of other types (3 request)`.
 impl fmt::Display for WithoutRecords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, skipped } = self;
@@ -129,7 +129,7 @@ pub struct Record {
 pub enum Payload {
     /// One line of JSON.
     Json(Vec<u8>),
-    /// A response or conversion record of a WARC file, or a whole file that is a page.
+    /// A WARC record with a page, or a whole file that is a page.
     Warc(Box<WarcRecord>),
     /// A JSON line above the size limit, with long strings cut.
     Head {
@@ -335,7 +335,7 @@ impl std::ops::AddAssign for WarcTypes {
     }
 }
 
-/// For example `3 request, 1 warcinfo`.
+/// Writes text such as `3 request, 1 warcinfo`.
 impl fmt::Display for WarcTypes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = self.0.iter().zip(Self::NAMES).filter(|(count, _)| **count > 0);

@@ -3,7 +3,8 @@
 //! The format is recognised by the first bytes and not by the name, so standard input and files with unusual
 //! names work. Only CSV and TSV are recognised by name, because they have no typical first bytes.
 //! Gzip (any number of members), zstd and lz4 (any number of frames) are decompressed. Parquet is read at any
-//! position, so it must be a file. An HTML page must also be a file, because it ends where the file ends.
+//! position, so it must be a file or an object in a store. The same holds for an HTML page, because it ends
+//! where the file or object ends.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -39,18 +40,18 @@ use leitong_base::terminal;
 /// waiting.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Time to wait for the program that writes to a named pipe before a message says so.
+/// Time after which a message says that no program writes to a named pipe yet.
 const PIPE_SILENCE: Duration = Duration::from_secs(2);
 
-/// An input that is open but not yet read.
+/// An input that has not been read yet.
 pub struct Input {
     /// The name on the command line.
     pub name: Arc<str>,
     /// Size of the file, if known.
     pub bytes: Option<u64>,
-    /// The url, for a file that is an HTML page. `None` means that its name is used.
+    /// The url, for a file that is an HTML page. `None` means that the input's name is used.
     pub url: Option<String>,
-    /// Records what is read, if needed.
+    /// The record of what is read, if one is needed.
     pub reading: Option<Arc<Reading>>,
     /// The metadata of the file when it was opened.
     pub stamp: Option<Stamp>,
@@ -243,7 +244,7 @@ impl Input {
         }
     }
 
-    /// Returns the name of the input's format if it is not supported, with what to do.
+    /// Returns the name of the input's format, with advice, if the format is not supported.
     ///
     /// # Errors
     /// The operating system's error.
@@ -350,7 +351,7 @@ fn is_warc(start: &[u8]) -> bool {
     start.trim_ascii_start().starts_with(b"WARC/")
 }
 
-/// Counts bytes, and marks errors as coming from the machine.
+/// A reader that counts bytes, and marks errors as coming from the machine.
 struct RawReader {
     inner: Box<dyn Read + Send>,
     read: Arc<ReadSoFar>,
@@ -373,8 +374,8 @@ impl Read for RawReader {
     }
 }
 
-/// Counts bytes when a decompressor takes them, because one buffer of them may contain ten times as much
-/// text.
+/// A reader that counts bytes when a decompressor takes them, because one buffer of them may contain ten times as
+/// much text.
 struct CompressedReader<R> {
     inner: R,
     read: Arc<ReadSoFar>,

@@ -30,12 +30,12 @@ pub struct ReadPart {
     pub digest: String,
 }
 
-/// Records what is read of an input. The reader shares it with the code that compares.
+/// A record of what is read of an input. The reader shares it with the code that compares two readings.
 #[derive(Default)]
 pub struct Reading {
     /// The version of an object in a store.
     version: Option<String>,
-    /// True if a digest is needed.
+    /// True if a digest is also needed of a file that is read at any position.
     digests: bool,
     state: Mutex<State>,
 }

@@ -97,7 +97,7 @@ impl<R: BufRead> Line<'_, R> {
     }
 }
 
-/// Decides for each byte of a JSON text if it is kept.
+/// The state that decides for each byte of a JSON text if it is kept.
 #[derive(Default)]
 struct StringCutter {
     in_string: bool,

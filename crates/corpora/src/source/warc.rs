@@ -9,7 +9,7 @@
 //!
 //! * The header of another record begins among these bytes. Reading continues at that header, which
 //!   [`Window`] still holds. In a record above the limit, only the last bytes are searched.
-//! * There is no such header. The claimed bytes are skipped, and a dead letter reports it.
+//! * There is no such header. The claimed bytes are skipped, and a dead letter reports this.
 //!
 //! A header within the content alone proves nothing, because a page may show a WARC file, or imitate one. There
 //! is one exception: if a record is not a page and is longer than any page may be, the first header in its

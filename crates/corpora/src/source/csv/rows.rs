@@ -10,14 +10,14 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use super::Dialect;
 
-/// Splits a table into rows.
+/// A reader that splits a table into rows.
 pub(super) struct Rows<R> {
     reader: BufReader<R>,
     dialect: Dialect,
     bytes_max: usize,
     /// The line in which the next row begins, from 1.
     pub(super) line: u64,
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     pub(super) at: u64,
     ends: Ends,
     /// True if the other half of the previous row's line end may follow.
@@ -59,7 +59,7 @@ pub(super) struct InnerLines {
     pub(super) delimiters_min: u64,
     /// Largest number of delimiters in one of these lines.
     pub(super) delimiters_max: u64,
-    /// Delimiters in the current line; `None` before the first line end.
+    /// Number of delimiters in the current line; `None` before the first line end.
     current: Option<u64>,
 }
 
@@ -81,9 +81,9 @@ enum State {
     FieldStart,
     Unquoted,
     Quoted,
-    /// After a quote inside quotes. It ends the quoted text unless another quote follows.
+    /// After a quote inside quotes, which ends the quoted text unless another quote follows.
     QuoteInQuoted,
-    /// After a carriage return that ends the first row, unless a line feed follows.
+    /// After a carriage return in the first row. The next byte shows how rows end.
     AfterReturn,
 }
 

@@ -1,4 +1,4 @@
-//! Reads WARC files through an index (CDX with 9 or 11 columns, or CDXJ in the format of pywb and Common
+//! Reads WARC files through an index (CDX with 9 to 11 columns, or CDXJ in the format of pywb and Common
 //! Crawl): only the records that the index names are read, in the order of the index.
 //!
 //! In: an index, and the folder of the WARC files. Out: records, numbered by their line in the index

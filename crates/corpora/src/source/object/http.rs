@@ -36,7 +36,7 @@ struct State {
     tokens: HashSet<String>,
     /// The keys of the current list, since some stores repeat the last ones of a part in the next.
     keys: HashSet<String>,
-    /// Number of parts without an object since the last one that had some.
+    /// Number of consecutive parts without an object.
     empty_parts: usize,
     unnameable: Vec<String>,
 }
@@ -130,7 +130,7 @@ fn beginning(answer: &[u8]) -> String {
     String::from_utf8_lossy(answer).trim().chars().take(ANSWER_CHARS_MAX).collect()
 }
 
-/// Creates clients that check lists.
+/// A creator of clients that check lists.
 #[derive(Debug)]
 pub(super) struct Connector(pub(super) Arc<Lists>);
 

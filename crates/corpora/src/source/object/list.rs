@@ -9,7 +9,7 @@ use quick_xml::Reader;
 use quick_xml::escape::{escape, resolve_predefined_entity};
 use quick_xml::events::Event;
 
-/// Maximum number of parts of a list in a row that have no object. Stores skip deleted objects in such parts.
+/// Maximum number of consecutive parts of a list without an object. Stores skip deleted objects in such parts.
 pub(super) const EMPTY_PARTS_MAX: usize = 1000;
 
 /// The root element of a list.

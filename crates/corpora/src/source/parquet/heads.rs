@@ -70,7 +70,7 @@ struct Head {
     compressed: i64,
 }
 
-/// Values in Thrift's compact protocol.
+/// A reader of values in Thrift's compact protocol.
 struct Compact<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -39,7 +39,7 @@ pub(super) use source::ParquetSource;
 
 /// The first and last bytes of a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
-/// Size of a batch of rows, according to the average row size in the file.
+/// Size of a batch of rows in bytes, according to the average row size in the file.
 const BATCH_BYTES: u64 = 4 << 20;
 /// Maximum size of a row, and of a batch of rows, when it is decoded: a value that the file stores once counts as often
 /// as it occurs. `page.line_bytes_max` applies instead if it is larger.

@@ -51,7 +51,7 @@ pub enum NoRow {
     TooLarge,
 }
 
-/// Finds rows by number.
+/// A reader that finds rows by number.
 pub struct RowOriginals {
     /// `None` if no row of the file can be read.
     rows: Option<Rows>,

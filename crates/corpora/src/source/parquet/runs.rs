@@ -9,7 +9,7 @@ pub(super) struct Hybrid {
     bytes: Bytes,
     at: usize,
     width: u32,
-    /// Numbers left in the current run.
+    /// Count of numbers left in the current run.
     left: u64,
     /// The number that is repeated, or the position in bits of the next packed one.
     run: Run,
