@@ -20,8 +20,8 @@ const DEFAULT: &str = include_str!("boilerplate.txt");
 #[derive(Debug)]
 pub(crate) struct Boilerplate {
     paragraphs: HashedSet,
-    /// Hashes of their first [`PREFIX_LETTERS`] letters, which rule out most paragraphs without reading all
-    /// of them.
+    /// Hashes of the paragraphs' first [`PREFIX_LETTERS`] letters, which rule out most other paragraphs by
+    /// their beginning.
     prefixes: HashedSet,
     /// XXH3-64 of the file's contents.
     contents: u64,

@@ -1,4 +1,4 @@
-//! Extracts facts from terms: the numbers, versions and names of a text. They separate copies from pages of
+//! Extracts facts from terms: the numbers, versions and names of a text. Facts separate copies from pages of
 //! one series, which say the same about different things.
 //!
 //! A fact is a word with a digit, including everything joined to it by points and hyphens (`4.2.15`,

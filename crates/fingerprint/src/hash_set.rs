@@ -32,8 +32,8 @@ pub(crate) fn shared(a: &[u8], b: &[u8]) -> u64 {
 }
 
 /// Adds the n − ⌈share·n⌉ + 1 smallest hashes as keys. Two sets that share at least `share_min` (in basis
-/// points) of the larger share one of these keys. Otherwise all shared hashes would lie beyond the prefix of
-/// one of them, where fewer than ⌈share·n⌉ are left.
+/// points) of the larger set have one of these keys in common. Otherwise all shared hashes would lie beyond
+/// the prefix of one of them, where fewer than ⌈share·n⌉ are left.
 pub(crate) fn prefix_keys(bytes: &[u8], share_min: u32, keys: &mut Vec<u64>) {
     let n = len(bytes);
     let needed = (n * u64::from(share_min)).div_ceil(10_000).max(1);

@@ -7,8 +7,9 @@ use super::HEADER;
 use leitong_base::hashed::HashedMap;
 use leitong_text::segment::Terms;
 
-/// Counts in how many documents each term occurs. Memory: some 60 bytes per distinct term. Whenever there are
-/// more than `terms_max`, the terms of the lowest counts are dropped, so some terms may be undercounted by a
+/// A counter of the documents in which each term occurs. Memory: some 60 bytes per distinct term. Whenever
+/// there are more than `terms_max`, the terms of the lowest counts are dropped, so some terms may be
+/// undercounted by a few.
 /// few.
 #[derive(Debug)]
 pub struct IdfBuilder {

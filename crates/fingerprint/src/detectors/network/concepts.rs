@@ -1,8 +1,8 @@
 //! Groups terms into concepts (paper 000, section 3.2.1).
 //!
-//! Two terms are one concept when `2·|overlap| / (|synonyms of one| + |of the other|)` is above a bound. In
-//! order of first appearance, each term joins the first concept whose founding term passes this test, or
-//! founds a new one.
+//! A term fits a concept if `2·|overlap| / (|synonyms of one| + |of the other|)`, for the term and the
+//! concept's founding term, is above a bound. In order of first appearance, each term joins the first concept
+//! that it fits, or founds a new one.
 
 use std::collections::HashMap;
 

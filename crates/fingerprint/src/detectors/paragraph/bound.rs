@@ -62,7 +62,7 @@ impl<'a> Bound<'a> {
         own_matched * 10_000 / self.total.max(1) >= self.share_min
     }
 
-    /// Returns the distance of the nearest of the page's own paragraphs.
+    /// Returns the distance to the nearest of the page's own paragraphs.
     #[inline(always)]
     fn nearest(&self, hash: u64) -> u32 {
         let mut nearest = u64::BITS;
@@ -84,8 +84,8 @@ fn weight_of(entry: &[u8]) -> u64 {
     u64::from(u16::from_be_bytes(*entry.last_chunk::<WEIGHT_BYTES>().unwrap_or(&[0; WEIGHT_BYTES])))
 }
 
-/// Selects the fingerprints that may be near, by their numbers, using the CPU's own instructions for counting
-/// bits.
+/// The selection of the fingerprints that may be near, by their numbers. It is compiled with the CPU's own
+/// instructions for counting bits.
 pub(super) struct MayBeNear<'a> {
     pub(super) bound: Bound<'a>,
     pub(super) fingerprints: &'a [&'a [u8]],

@@ -18,7 +18,7 @@ use leitong_text::segment::{ParagraphTerms, Terms, sentences};
 
 const ONE: u64 = 10_000;
 
-/// Hashes the paragraphs of a page, reusing its buffers.
+/// A hasher of the paragraphs of a page. It reuses its buffers.
 pub(super) struct Hasher<'a> {
     config: &'a ParagraphConfig,
     idf: &'a IdfTable,
@@ -34,7 +34,7 @@ pub(super) struct Hasher<'a> {
 
 struct Sentence {
     chars: u64,
-    /// Number of its first term.
+    /// Index of the sentence's first term.
     first: usize,
     end: usize,
     score: u64,
@@ -119,7 +119,8 @@ impl<'a> Hasher<'a> {
         self.sentences.iter_mut().zip(scores).for_each(|(sentence, score)| sentence.score = score.max(1));
     }
 
-    /// Keeps the best half, rounded up, of the sentences that are long enough; among equal ones, the earlier.
+    /// Keeps the best half, rounded up, of the sentences that are long enough. Among equally good sentences,
+    /// the earlier ones are better.
     fn keep_representative(&mut self) {
         let min = self.config.sentence_chars_min as u64;
         self.sentences.retain(|sentence| sentence.chars >= min);

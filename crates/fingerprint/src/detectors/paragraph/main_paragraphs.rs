@@ -1,7 +1,7 @@
 //! Selects the *main* paragraphs of a page, the ones that become keys.
 //!
 //! Near pages share paragraphs that hold `share_min` of each page. So any selection that leaves out less than
-//! that contains a shared paragraph. Heavy paragraphs come first, to keep the number of keys small.
+//! `share_min` contains a shared paragraph. Heavy paragraphs come first, to keep the number of keys small.
 //! Paragraphs at the end and the beginning of a page come last: a footer that is on every page of a site
 //! would make all of them candidates of each other, and look-ups would slow down in proportion to the table.
 //! On `neardup_zh_xitu`, whose pages end with the same two paragraphs, 343,821 of 722,000 pairs of unrelated

@@ -10,9 +10,9 @@
 /// A paragraph of a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ParagraphFingerprint {
-    /// Its SimHash; a 64-bit hash is in the upper half.
+    /// SimHash of the paragraph; a 64-bit hash is in the upper half.
     pub(super) hash: u128,
-    /// Characters times the factor for its place in the page.
+    /// Number of characters times the factor for the paragraph's place in the page.
     pub(super) weight: u16,
 }
 

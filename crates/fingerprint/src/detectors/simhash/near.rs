@@ -446,7 +446,7 @@ mod tests {
         assert!(near(["", ""], [&alias("comm"), &alias("comm").replace("by calling", "calling")]));
     }
 
-    /// Sibling classes share the text of their parents. They were called copies if they were long, and hid later
+    /// Pages about sibling classes share the text of their parents. Long ones were called copies, and hid later
     /// versions of one another.
     #[test]
     fn long_pages_about_sibling_classes_are_not_copies() {
