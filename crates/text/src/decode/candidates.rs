@@ -11,8 +11,8 @@ use memchr::memmem;
 use super::How;
 use crate::page::Hints;
 
-/// Bytes searched for a declaration. The standard reads 1,024; real pages have scripts and comments before their
-/// `<meta>`.
+/// Number of bytes searched for a declaration. The standard reads 1,024; real pages have scripts and comments before
+/// their `<meta>`.
 const PRESCAN_BYTES: usize = 16 << 10;
 
 /// Returns all declared encodings, the most trustworthy first.

@@ -8,10 +8,10 @@ use encoding_rs::BIG5;
 
 use super::plausible::common_permille;
 
-/// Characters per row of a 94 × 94 plane.
+/// Number of characters per row of a 94 × 94 plane.
 const ROW: usize = 94;
 
-/// Characters per lead byte of Big5: trail bytes 0x40–0x7E and 0xA1–0xFE.
+/// Number of characters per lead byte of Big5: trail bytes 0x40–0x7E and 0xA1–0xFE.
 const BIG5_ROW: usize = 157;
 
 /// Minimum share of common characters in a Chinese text, in thousandths; misread text stays below 90.

@@ -1,9 +1,9 @@
 //! Decides if a body can be a page at all, by signatures of other file formats, the `Content-Type` and control bytes.
 //!
-//! In: the body and its `Content-Type`. Out: `Ok`, or the reason why the body is not text. A signature counts whatever
-//! the header says. The header counts only for formats without a signature, and only if the body does not look like
-//! markup: servers mislabel pages far more often than they send an image that starts with `<html`. Cost: reads the
-//! first bytes only.
+//! In: the body and its `Content-Type`. Out: `Ok`, or the reason why the body is not text. A signature counts
+//! whatever the header says. The header counts only for formats without a signature, and only if the body does not
+//! look like markup: servers mislabel pages far more often than they send an image that starts with `<html`. Cost:
+//! reads the first bytes only, except for a text without a type that may be JSON.
 
 use super::DecodeError;
 
@@ -174,7 +174,7 @@ const CONTROL_LOOKED_AT: usize = 4096;
 /// Rejects files of other formats by their first bytes.
 pub(super) fn check_signature(bytes: &[u8]) -> Result<(), DecodeError> {
     for (signature, kind) in SIGNATURES {
-        // A signature of letters might begin a text, so a control byte must follow soon.
+        // A signature of letters might begin a text, so a zero byte must follow soon.
         if bytes.starts_with(signature)
             && (signature.len() > 4 || signature.iter().any(|b| !b.is_ascii_graphic()) || has_nul(bytes))
         {
@@ -195,7 +195,7 @@ fn has_nul(bytes: &[u8]) -> bool {
 /// Rejects a text that is not a page, by its `Content-Type`.
 ///
 /// Pages, plain text and unspecified content are accepted. All other media types are rejected, unless the text begins
-/// like an HTML page. Without a type, JSON is recognised by its first bytes.
+/// like an HTML page. A text without a type is rejected if it is JSON.
 pub(super) fn check_content_type(text: &str, content_type: Option<&str>) -> Result<(), DecodeError> {
     let media_type = content_type.map(media_type).unwrap_or_default();
     let Some((kind, subtype)) = media_type.split_once('/') else { return check_nameless(text) };

@@ -6,18 +6,19 @@
 //! each broken byte decide, or two if UTF-8 is declared. Long runs of them without a broken byte never occur by chance,
 //! so fewer of these are enough. Cost: linear; stops early after [`BROKEN_MAX`] broken places.
 
-/// Well-formed multi-byte sequences required per broken byte. GBK, Big5, Shift_JIS and windows-125x pages of our sets
-/// stay below 0.6; damaged UTF-8 pages are above 40.
+/// Minimum number of well-formed multi-byte sequences per broken byte. GBK, Big5, Shift_JIS and windows-125x pages of
+/// our sets stay below 0.6; damaged UTF-8 pages are above 40.
 const WELL_FORMED_PER_BROKEN: usize = 10;
 
 /// The same if the page declares UTF-8.
 const WELL_FORMED_PER_BROKEN_DECLARED: usize = 2;
 
-/// Well-formed sequences in a row that make a run. In other charsets that happens once in 60,000 places at most.
+/// Minimum number of consecutive well-formed sequences in a run. Other charsets have a run at one of 60,000 places at
+/// most.
 const RUN_MIN: usize = 8;
 
-/// Sequences in such runs required per broken byte. A footer in GBK has 1.2 broken bytes per character, so two thirds
-/// of the non-ASCII characters are UTF-8.
+/// Minimum number of sequences in runs per broken byte. A footer in GBK has 1.2 broken bytes per character, so two
+/// thirds of the non-ASCII characters are UTF-8.
 const IN_RUNS_PER_BROKEN: usize = 2;
 
 /// The same if the page declares UTF-8; then half of the non-ASCII characters are UTF-8.
@@ -38,9 +39,9 @@ pub(super) fn is_meant(bytes: &[u8], is_declared: bool) -> bool {
         || (is_declared && (most_words_are_valid(bytes) || has_only_foreign_punctuation(bytes)))
 }
 
-/// Returns true if punctuation of windows-125x is all that is not UTF-8, and there are sequences of three bytes. That
-/// is a page that declares UTF-8, into which text was copied from a word processor: its quotation marks and dashes
-/// are single bytes below 0xa0. In a page that is in windows-125x, letters are above.
+/// Returns true if all that is not UTF-8 is punctuation of windows-125x, and there are sequences of three bytes. Such
+/// a page declares UTF-8, and text was copied into it from a word processor, whose quotation marks and dashes are
+/// single bytes below 0xa0. A page in windows-125x has letters, too, which are bytes above that.
 fn has_only_foreign_punctuation(bytes: &[u8]) -> bool {
     let mut words = bytes.split(u8::is_ascii).filter(|word| !word.is_empty());
     let mut long = 0;

@@ -126,15 +126,16 @@ fn is_title(name: &str) -> bool {
     words.count() >= TITLE_WORDS || ideographs(name) > 0
 }
 
-/// Returns the last folder of a path if it has letters and is not a version.
+/// Returns the last folder of a path without a version at its end. Empty if the folder has no letters or is a
+/// version.
 fn last_folder(folders: &str) -> &str {
     let last = folders.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let is_named = last.bytes().any(|byte| byte.is_ascii_alphabetic());
     if is_named && !VERSION_WORDS.contains(&last) { &last[..version_at(last)] } else { "" }
 }
 
-/// Returns the folder that names a language, such as `de` or `zh_cn`, with a slash: translations of one page have one
-/// name. Any two letters count, with or without a region or script.
+/// Returns the folder that names a language, such as `de` or `zh_cn`, with a slash. It distinguishes translations of
+/// one page, whose last segments are the same. Any two letters count, with or without a region or script.
 fn language(folders: &str) -> String {
     let is_language = |folder: &&str| {
         let (language, region) = folder.split_once(['-', '_']).unwrap_or((folder, "any"));

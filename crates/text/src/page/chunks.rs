@@ -8,9 +8,9 @@ use std::num::IntErrorKind;
 
 /// Maximum number of times that the chunks of a body are joined.
 const TIMES_MAX: usize = 3;
-/// Maximum bytes of a size line.
+/// Maximum length of a size line in bytes.
 const SIZE_LINE_BYTES_MAX: usize = 1024;
-/// Maximum bytes of a first line that is taken for a damaged size.
+/// Maximum length, in bytes, of a first line that is taken for a damaged size.
 const WRONG_SIZE_BYTES_MAX: usize = 16;
 /// The end of a chunked body without trailers.
 const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";

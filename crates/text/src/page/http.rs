@@ -23,7 +23,8 @@ pub(super) struct Response {
     pub(super) content_type: Option<String>,
     /// The decompressed body.
     pub(super) body: Result<Vec<u8>, BodyError>,
-    /// True if the chunks or the compressed data of the body end too early, so a part of it may be missing.
+    /// True if the body is shorter than its header says, or its chunks or compressed data end too early, so a part of
+    /// it may be missing.
     pub(super) breaks_off: bool,
 }
 

@@ -193,7 +193,7 @@ impl Page {
     }
 }
 
-/// Deserializes [`Fields`]. `field` names the current field, for error messages.
+/// A seed that deserializes [`Fields`]. `field` names the current field, for error messages.
 struct FieldsSeed<'a> {
     field: &'a Cell<&'static str>,
 }

@@ -169,7 +169,7 @@ pub enum SegmentError {
     },
 }
 
-/// Splits documents into terms. Built once and shared by all threads.
+/// A splitter of documents into terms. Built once and shared by all threads.
 pub struct Segmenter {
     script: Option<script::ScriptFolder>,
     words: WordSegmenter,

@@ -97,8 +97,8 @@ fn normalize_by_table(text: &str, out: &mut String, work: &mut Work) -> Result<(
     visible.result
 }
 
-/// Receives composed text and appends its visible characters in lower case. Stops the library when the page has cost
-/// enough: 10 MB of U+FDFA become 110 MB of text.
+/// A receiver of composed text, which appends the visible characters in lower case. It stops the library when the
+/// page has cost enough: 10 MB of U+FDFA become 110 MB of text.
 struct Visible<'a> {
     out: &'a mut String,
     work: &'a mut Work,

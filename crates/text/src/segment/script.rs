@@ -11,7 +11,7 @@ use leitong_base::work::{TooMuchWork, Work};
 /// Steps of work for a byte that is converted.
 const BYTE_STEPS: u64 = 60;
 
-/// Converts paragraphs with OpenCC's tables (`tw2sp`). Built once; loading takes about 50 ms.
+/// A converter of paragraphs with OpenCC's tables (`tw2sp`). Built once; loading takes about 50 ms.
 pub(super) struct ScriptFolder {
     opencc: OpenCC,
     /// For each ideograph of the main block: 1 if only traditional script has it, -1 if only simplified script has it,

@@ -18,7 +18,7 @@ pub struct DistinctTerm {
     pub first: u32,
 }
 
-/// Counts the terms of a document.
+/// A counter of the terms of a document.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
     distinct: Vec<DistinctTerm>,

@@ -28,7 +28,7 @@ const ASCII_BYTE_STEPS: u64 = 20;
 /// Steps of work for a byte of any other run.
 const ICU_BYTE_STEPS: u64 = 100;
 
-/// Splits normalised text into words. Immutable once built, and shared by all threads.
+/// A splitter of normalised text into words. Immutable once built, and shared by all threads.
 pub(super) struct WordSegmenter {
     chinese: ChineseSegmenter,
     icu: WordSegmenterBorrowed<'static>,

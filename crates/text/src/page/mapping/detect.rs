@@ -9,7 +9,7 @@ use super::pointer::{Pointer, Selector, to_field};
 use super::preset::Preset;
 use super::{PRESETS, frontera};
 
-/// Finds the preset for a message.
+/// A recogniser of the preset that fits a message.
 #[derive(Debug)]
 pub struct Recognizer {
     selector: Selector,

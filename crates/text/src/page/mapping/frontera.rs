@@ -104,7 +104,7 @@ fn take(left: &Cell<u32>) -> bool {
     some
 }
 
-/// Deserializes a pair of a Python type and its value.
+/// A seed that deserializes a pair of a Python type and its value.
 struct Tagged<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for Tagged<'_> {
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for Tagged<'_> {
     }
 }
 
-/// Deserializes an array of tagged values.
+/// A seed that deserializes an array of tagged values.
 struct List<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for List<'_> {
@@ -169,7 +169,7 @@ impl<'de> Visitor<'de> for List<'_> {
     }
 }
 
-/// Deserializes an array of pairs of a key and a value, both tagged.
+/// A seed that deserializes an array of pairs of a key and a value, both tagged.
 struct Dict<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for Dict<'_> {
@@ -226,7 +226,7 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
-/// Deserializes a whole MessagePack message.
+/// A visitor that deserializes a whole MessagePack message.
 struct MessagePack<'a>(&'a Cell<u32>);
 
 impl<'de> Visitor<'de> for MessagePack<'_> {
@@ -251,7 +251,7 @@ impl<'de> Visitor<'de> for MessagePack<'_> {
     }
 }
 
-/// Deserializes `[url, status, meta, headers, body]`.
+/// A seed that deserializes `[url, status, meta, headers, body]`.
 struct Response<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for Response<'_> {
@@ -315,7 +315,7 @@ impl Visitor<'_> for BytesVisitor {
     }
 }
 
-/// Deserializes any MessagePack value, with bytes as text.
+/// A seed that deserializes any MessagePack value, with bytes as text.
 struct Plain<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for Plain<'_> {

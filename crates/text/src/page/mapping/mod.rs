@@ -45,7 +45,7 @@ pub const WITHDRAWN: &str = "withdrawn";
 /// Maximum number of pointers in a mapping: the number of bits in a set of hits.
 const POINTERS_MAX: usize = 64;
 
-/// Describes how messages are read.
+/// The way in which messages are read.
 #[derive(Debug)]
 pub struct Mapping {
     preset: &'static Preset,
@@ -76,7 +76,7 @@ struct Slot {
 enum NoPage {
     /// The value exists and equals this truth value.
     Says(Slot, bool),
-    /// None of these pointers finds a value.
+    /// None of these pointers, a set of bits, finds a value.
     NoneOf(u64),
 }
 
@@ -306,7 +306,7 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
     filter
 }
 
-/// Collects the pointers of a mapping.
+/// A collector of the pointers of a mapping.
 struct Builder {
     selector: Selector,
     pointers: usize,

@@ -138,7 +138,7 @@ impl Selector {
     }
 }
 
-/// Walks through a value and follows the pointers that lead into it.
+/// A walk through a value, along the pointers that lead into it.
 struct Walk<'n, 'f, 'de> {
     node: &'n Node,
     is_text: &'n [bool],
@@ -265,7 +265,7 @@ impl<'de> Visitor<'de> for TextsVisitor {
     }
 }
 
-/// Finds the child that an object's key names, without storing the key.
+/// A seed that finds the child that an object's key names, without storing the key.
 struct Child<'n>(&'n Node);
 
 impl<'de, 'n> DeserializeSeed<'de> for Child<'n> {

@@ -21,7 +21,7 @@ use trie::{ALONE, Code, END};
 
 use super::runs::{IDEOGRAPH_BYTES, number_of_three_bytes};
 
-/// Splits runs of ideographs into words. Immutable once built, and shared by all threads.
+/// A splitter of runs of ideographs into words. Immutable once built, and shared by all threads.
 pub(super) struct ChineseSegmenter {
     dictionary: Dictionary,
     /// The HMM: a jieba without dictionary words. `None` if unknown words are not to be guessed.
