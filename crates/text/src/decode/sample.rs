@@ -1,4 +1,5 @@
-//! Takes the part of a page that the detector reads: places with bytes above 0x7F, without scripts and styles.
+//! Takes the part of a page that the detector reads: places with bytes above 0x7F or escape codes, and the text next
+//! to them.
 //!
 //! In: bytes of an unknown encoding. Out: at most [`BYTES_MAX`] bytes around the first non-ASCII places. ASCII says
 //! nothing about a legacy encoding, and markup is mostly ASCII, so 8 KB of such places represent a whole page. Cost: a
@@ -7,7 +8,8 @@
 /// The largest sample. chardetng reads 35 to 58 MB per second, so this takes 0.2 ms.
 pub(super) const BYTES_MAX: usize = 8 << 10;
 
-/// ASCII bytes that stay between two non-ASCII ones: enough for a word and its neighbours.
+/// Maximum number of ASCII bytes that are kept before and after a non-ASCII place: enough for a word and its
+/// neighbours.
 const ASCII_BETWEEN: usize = 24;
 
 /// Returns the sample of `bytes`.

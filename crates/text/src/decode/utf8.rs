@@ -13,8 +13,8 @@ const WELL_FORMED_PER_BROKEN: usize = 10;
 /// The same if the page declares UTF-8.
 const WELL_FORMED_PER_BROKEN_DECLARED: usize = 2;
 
-/// Minimum number of consecutive well-formed sequences in a run. Other charsets have a run at one of 60,000 places at
-/// most.
+/// Minimum number of well-formed sequences in a run, which has no broken byte in it. Other charsets have a run at one
+/// of 60,000 places at most.
 const RUN_MIN: usize = 8;
 
 /// Minimum number of sequences in runs per broken byte. A footer in GBK has 1.2 broken bytes per character, so two

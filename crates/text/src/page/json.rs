@@ -1,11 +1,11 @@
 //! Parses a [`Page`] from one JSON object.
 //!
 //! Known fields: `id, url, html | html_b64 | text, title, charset, content_type, status, fetched_at,
-//! passthrough`. Other fields are ignored, `null` counts as absent, and the last of a repeated field is used.
-//! If several bodies are given, `text` takes precedence over `html`, and `html` over `html_b64`. Common
-//! variants are accepted: an `id` may be a number, a `status` a string, and dates may have any format that
-//! [`Timestamp::from_text`](leitong_base::record::Timestamp::from_text) reads. If a field is missing, its
-//! [alternative names](aliases) are tried.
+//! passthrough, withdrawn`. Other fields are ignored, `null` counts as absent, and the last of a repeated
+//! field is used. If several bodies are given, `text` takes precedence over `html`, and `html` over
+//! `html_b64`. Common variants are accepted: an `id` may be a number, a `status` a string, and dates may have
+//! any format that [`Timestamp::from_text`](leitong_base::record::Timestamp::from_text) reads. If a field is
+//! missing, its [alternative names](aliases) are tried.
 //!
 //! Crawlers write lone surrogates in strings (`"\ud800"`). Each becomes U+FFFD and is counted. This is why
 //! strings are read as bytes here. Memory: the page's own text, once.

@@ -119,8 +119,8 @@ impl<'a> Hasher<'a> {
         self.sentences.iter_mut().zip(scores).for_each(|(sentence, score)| sentence.score = score.max(1));
     }
 
-    /// Keeps the best half, rounded up, of the sentences that are long enough. Among equally good sentences,
-    /// the earlier ones are better.
+    /// Keeps the best half, rounded up, of the sentences that are long enough. Of equally good sentences, the
+    /// earlier ones are kept.
     fn keep_representative(&mut self) {
         let min = self.config.sentence_chars_min as u64;
         self.sentences.retain(|sentence| sentence.chars >= min);

@@ -16,7 +16,7 @@ use leitong_base::record::Cause;
 /// A message or a line.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
-    /// The value, after its framing was removed.
+    /// The value, decompressed, and without the head of a schema registry's serialiser.
     pub value: &'a [u8],
     /// The key, if the message has one.
     pub key: Option<&'a [u8]>,

@@ -37,8 +37,9 @@ impl Route {
 
     /// Finds the best route through `codes`, whose runs end with [`END`]. [`END`] and [`ALONE`] are steps of their own.
     ///
-    /// If two routes are equally probable, the one with the longer first word wins. A position where words begin takes
-    /// one of these words, never a single character. Where no word begins, the character is a step of its own.
+    /// If two routes are equally probable, the one with the longer first word wins. Where words begin, the step is one
+    /// of these words, and never a character that is not a word. Where no word begins, the character is a step of its
+    /// own.
     pub(super) fn find(&mut self, codes: &[Code], dictionary: &Dictionary) {
         self.find_pairs(codes, dictionary);
         self.find_triples(&dictionary.trie);
@@ -103,8 +104,8 @@ impl Route {
         }
     }
 
-    /// Returns the best word of three or more characters from `at`, if it is not worse than `best`, that of the shorter
-    /// words.
+    /// Returns ln of the probability of the best route from `at`, and the length of its first word. `best` is the same
+    /// for first words of one or two characters, and `triple` is the entry after three characters.
     fn longer(
         &self,
         codes: &[Code],
