@@ -221,7 +221,8 @@ fn the_columns_of_a_row_are_measured_together() {
     assert_eq!((sound, large), (vec![1, 2, 3, 4, 5], vec![0]));
 }
 
-/// The size of a batch followed the sizes in the index, which may be wrong: a thousand rows of any size were read together.
+/// The size of a batch followed the sizes in the index, which may be wrong: a thousand rows of any size were read
+/// together.
 #[test]
 fn a_row_group_that_claims_a_small_size_is_read_in_small_batches() {
     let folder = tempfile::tempdir().expect("a folder");
