@@ -169,22 +169,47 @@ impl Rows {
         Ok(self.ready.pop_front())
     }
 
-    /// Adds the rows of a batch, which are the next ones that are not too large.
+    /// Adds the rows of a batch, which are the next ones that are not too large. Rows above the number that the index gives
+    /// for the row group have no numbers of their own, so the last row that has one is lost, and stands for them.
     fn add(&mut self, batch: &RecordBatch) {
+        let end = self.file.rows_of(self.row_group);
         let mut added = 0;
-        while added < batch.num_rows() {
+        while added < batch.num_rows() && self.next < end {
             let left = batch.num_rows() - added;
+            let room = usize::try_from(end - self.next).unwrap_or(usize::MAX);
+            let has_surplus = left > room || (left == room && self.has_another_batch());
             let too_large = self.plan.as_ref().and_then(|plan| plan.next_too_large(self.next));
             let until = too_large.map_or(u64::MAX, |(rows, _)| rows.start - self.next);
-            let count = usize::try_from(until).unwrap_or(usize::MAX).min(left);
-            let first = self.group_start + self.next;
-            self.ready.push_back(Chunk::Rows { first, batch: batch.slice(added, count) });
-            self.next += count as u64;
-            added += count;
-            if added < batch.num_rows() {
+            let until = usize::try_from(until).unwrap_or(usize::MAX).min(left);
+            let count = if has_surplus { until.min(room - 1) } else { until };
+            if count > 0 {
+                let first = self.group_start + self.next;
+                self.ready.push_back(Chunk::Rows { first, batch: batch.slice(added, count) });
+                self.next += count as u64;
+                added += count;
+            }
+            if has_surplus && self.next == end - 1 {
+                self.lose_last_row();
+            } else if added < batch.num_rows() {
                 self.pass_too_large();
             }
         }
+    }
+
+    /// Returns true if the pages of the row group have rows after those that were read.
+    fn has_another_batch(&mut self) -> bool {
+        let Some(reader) = &mut self.reader else { return false };
+        guarded(|| reader.next().transpose())
+            .is_ok_and(|batch| batch.is_some_and(|batch| batch.num_rows() > 0))
+    }
+
+    /// Moves on to the end of the row group, of which only the last row is left.
+    fn lose_last_row(&mut self) {
+        let end = self.file.rows_of(self.row_group);
+        let rows = self.group_start + end - 1..self.group_start + end;
+        let problem = format!("the row group has more rows than the {end} in the index");
+        self.ready.push_back(Chunk::Lost { rows, row_group: self.row_group, problem });
+        self.next = end;
     }
 
     /// Moves on if the next rows are too large, or cannot be measured.

@@ -121,6 +121,28 @@ fn patch(path: &Path, from: &[u8], to: &[u8]) {
     std::fs::write(path, bytes).expect("written");
 }
 
+/// The rows of a row group above its number in the index had the numbers of the next row group, so two pages had one place.
+#[test]
+fn rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
+    // Number of rows in the pages, and number in the index, which is written as twice the number in seven bits a byte.
+    for (count, written, claimed, patched) in
+        [(100, [0xc8, 1], 96, [0xc0, 1]), (2048, [0x80, 0x20], 1024, [0x80, 0x10])]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rows = batch([("text", strings(&vec!["x"; count + 90]))]);
+        let properties = properties().set_max_row_group_row_count(Some(count)).build();
+        let path = write(folder.path(), &[rows], properties);
+        // Of a row group, the field after it is the offset in the file.
+        let [from, to] = [written, patched].map(|number| [&[0x16][..], &number, &[0x26]].concat());
+        patch(&path, &from, &to);
+        let mut reader = open(&path);
+        let chunks: Vec<_> = std::iter::from_fn(|| reader.next_chunk().expect("a file")).collect();
+        let numbers: Vec<u64> = chunks.iter().flat_map(Chunk::rows).collect();
+        assert_eq!(numbers, (0..claimed + 90).collect::<Vec<_>>());
+        assert_eq!(lost(&path), [claimed - 1]);
+    }
+}
+
 /// The values of a damaged page did not count, and were decoded up to the damage: a file of 2 KB took several GB.
 #[test]
 fn values_before_the_damage_of_a_page_count() {
