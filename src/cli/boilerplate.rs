@@ -30,7 +30,7 @@ enum Action {
     Build {
         #[command(flatten)]
         pages: Counted,
-        /// Minimum number of pages with a paragraph that is listed. Choose more than any text has copies
+        /// List only paragraphs that are on at least N pages. N must be higher than the number of copies of any text
         #[arg(long, value_name = "N", default_value_t = 20)]
         pages_min: u32,
         /// Paragraphs held in memory; beyond that, the rarest are dropped

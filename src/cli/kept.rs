@@ -70,7 +70,7 @@ pub(super) struct Arguments {
     /// Stop before documents are written if more than this share of the documents of a source would be dropped
     #[arg(long, value_name = "SHARE", requires = "by", help_heading = "Documents")]
     source_removed_max: Option<f64>,
-    /// Add the number of documents in the cluster as `leitong_cluster_size`, with --annotate and --drop
+    /// Add `leitong_cluster_size`, the number of documents in the cluster; needs --annotate or --drop
     #[arg(long, help_heading = "Documents")]
     cluster_sizes: bool,
     /// Write the clusters with their members, one JSON object per line

@@ -91,7 +91,7 @@ enum Command {
     Eval(eval::Arguments),
     /// Generate realistic near-duplicates of your pages, for testing
     Perturb(perturb::Arguments),
-    /// Find the threshold of a detector that fits your pages
+    /// Find the best threshold of a detector for your pages
     Tune(tune::Arguments),
     /// Build tables of term frequencies (IDF)
     Idf(idf::Arguments),

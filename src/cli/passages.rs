@@ -35,7 +35,7 @@ pub(super) struct Arguments {
         help_heading = "Passages"
     )]
     passage_letters: u32,
-    /// Minimum number of documents that have a passage which is listed or cut
+    /// List or cut only passages of at least N documents
     #[arg(
         long,
         value_name = "N",

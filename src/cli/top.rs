@@ -74,9 +74,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if given.is_empty() {
         let config = settings::config(arguments.config.as_deref(), None, None)?;
         let address = config.admin.address;
-        if address.is_empty() || address.ends_with(":0") {
+        if address.is_empty() {
+            return Err(wrong(
+                "admin.address is empty, so workers have no admin port; set it, or name one with --admin",
+            ));
+        }
+        if address.ends_with(":0") {
             return Err(wrong(format_args!(
-                "admin.address = {address:?} names no port; pass the address from the worker's log with --admin"
+                "admin.address = {address:?} lets the worker choose a free port; pass the address in its log with --admin"
             )));
         }
         given.push(address);

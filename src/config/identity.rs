@@ -1,4 +1,4 @@
-//! The settings that a table belongs to, as saved tables and the changelog record them.
+//! The settings that identify a table, as saved tables and the changelog record them.
 
 use std::sync::Arc;
 

@@ -151,8 +151,8 @@ pub enum VerdictFormat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeadLettersConfig {
-    /// Largest value, in bytes, that a dead letter contains as received. For a larger one it names the
-    /// message instead.
+    /// Largest value, in bytes, that a dead letter contains as received. A dead letter for a larger
+    /// value names the message instead.
     #[schemars(range(min = 0, max = 8_388_608))]
     pub value_bytes_max: usize,
 }
@@ -187,8 +187,8 @@ pub struct SnapshotsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangelogConfig {
-    /// Seconds between two checks for expired records. Brokers are asked to delete them once they are a
-    /// sixteenth of the unexpired ones. The time of deletion affects only the size of the topic.
+    /// Seconds between two checks for expired records. Brokers are asked to delete them once there is
+    /// one for 16 unexpired ones. The time of deletion affects only the size of the topic.
     #[schemars(range(min = 1, max = 86_400))]
     pub delete_interval_s: u64,
 }

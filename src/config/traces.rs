@@ -12,8 +12,8 @@ use url::Url;
 
 use crate::config::redact;
 
-/// Traces of the way of pages through `leitong run` (docs/operations.md#traces), for an OpenTelemetry collector. A
-/// setting that is unset here comes from the variables `OTEL_…`, or is OpenTelemetry's default.
+/// Traces of pages on their way through `leitong run` (docs/operations.md#traces), for an OpenTelemetry collector.
+/// Most settings that are unset here come from the variables `OTEL_…`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TracesConfig {

@@ -220,9 +220,8 @@ fn whole_ms(time: Duration) -> Duration {
 /// The error for a page topic that was replaced by another topic of its name.
 #[derive(Debug, Error)]
 #[error(
-    "topic {topic}, partition {partition}, offset {offset}: pages were read from another topic of this name \
-     before: it was deleted and created again, and its new pages would count as already read; raise \
-     kafka.epoch to process all pages of the topic",
+    "topic {topic}, partition {partition}, offset {offset}: the topic was deleted and created again after \
+     pages were read from it, so its new pages would count as already read; raise kafka.epoch to process all of them",
     topic = .0.topic, partition = .0.partition, offset = .0.offset
 )]
 pub(super) struct Replaced<'a>(pub(super) &'a Origin);

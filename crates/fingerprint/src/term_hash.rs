@@ -12,7 +12,7 @@ pub(crate) enum TermHash {
     /// The paper's hash over UTF-16 code units, as its Java program computed it. A term of two
     /// characters never reaches the upper bits, so half of a Chinese fingerprint is constant.
     Sdbm,
-    /// The same over UTF-8 bytes: less biased.
+    /// SDBM over UTF-8 bytes: less biased.
     SdbmUtf8,
 }
 

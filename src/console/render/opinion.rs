@@ -91,7 +91,7 @@ impl Figures<'_> {
         );
         if numbers > 0 {
             sentence += &self.language.say(
-                format!(" Numbers in the same places: {numbers} differ."),
+                format!(" Numbers that differ in the same context: {numbers}."),
                 format!("处于相同位置的数字有 {numbers} 个不同。"),
             );
         }

@@ -1,9 +1,9 @@
 //! Converts [`SeenText`]s to and from their protobuf message, which is used in the changelog and at the end
 //! of a saved table.
 //!
-//! One record holds the texts of a whole transaction. Its key has the log offset of the last page. So a
-//! record that is deleted or skipped because it is older than all unexpired centroids contains only texts of
-//! clusters that have expired.
+//! A record holds up to [`SeenText::AT_ONCE`] consecutive texts of one transaction. Its key contains the log offset of
+//! the last page among them. So a record that is older than every unexpired centroid can be deleted or skipped: the
+//! clusters of its texts have all expired.
 
 use prost::Message;
 

@@ -14,7 +14,8 @@ impl MachineError {
     }
 }
 
-/// Returns true if the machine or a store failed, and false if the content of the input is at fault.
+/// Returns true if the error is marked as a [`MachineError`]. An error of the operating system that is not marked
+/// returns false.
 pub(super) fn is_machine_error(error: &io::Error) -> bool {
     error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<MachineError>)
 }

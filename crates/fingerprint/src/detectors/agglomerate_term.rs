@@ -87,16 +87,16 @@ pub(crate) enum Gap {
 /// Number of best terms that form a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum KeyTerms {
-    /// A key of each of these numbers.
+    /// One key each of 3, 4 and 5 terms.
     #[serde(rename = "3-to-5")]
     Any,
-    /// 3.
+    /// One key of 3 terms.
     #[serde(rename = "3")]
     Three,
-    /// 4.
+    /// One key of 4 terms.
     #[serde(rename = "4")]
     Four,
-    /// 5.
+    /// One key of 5 terms.
     #[serde(rename = "5")]
     Five,
 }

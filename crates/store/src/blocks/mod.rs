@@ -160,8 +160,8 @@ pub enum BlockError {
     Panicked,
     /// The detector has no keys.
     #[error(
-        "table.on_disk = true: {detector} with these settings finds centroids by Hamming distance, whose index stays in \
-         memory; set table.on_disk = false, or settings with keys (for simhash: candidates = \"bands\")"
+        "table.on_disk = true: with these settings, {detector} finds candidates in an index of Hamming distances, which must \
+         stay in memory; set table.on_disk = false, or let it find them by keys (for simhash: candidates = \"bands\")"
     )]
     NoKeys {
         /// Name of the detector.

@@ -322,7 +322,7 @@ mod tests {
             let moved = torn.map_or_else(Vec::new, |torn| std::fs::read(torn.moved_to).expect("a file"));
             assert_eq!([three.clone(), moved].concat(), whole[..length], "no byte is deleted");
         }
-        // A torn write may also leave wrong bytes, such as zeros in place of a disk block.
+        // A torn write may also leave wrong bytes, such as zeros instead of a disk block.
         for at in three.len()..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x10;

@@ -127,7 +127,7 @@ pub(super) struct LinesHead {
     runs: Vec<RunLine>,
 }
 
-/// A run of `dedup` that is part of the table.
+/// A finished run of `dedup`, as the table lists it.
 #[derive(Debug, Serialize, Deserialize)]
 struct RunLine {
     id: Hash,

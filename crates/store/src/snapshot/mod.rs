@@ -8,7 +8,8 @@
 //! old table or the new one.
 //!
 //! With `table.on_disk`, older centroids are in [blocks](crate::blocks) next to this file. The `Position`
-//! names them, and `Article`s follow it. Saving then writes only the centroids that are in no block yet.
+//! lists these blocks. After it come `Article` messages (the youngest page of each article that is split over several
+//! pages), and then only the centroids that are in no block yet.
 //!
 //! `serve` has two more files: pages that are not yet part of the saved table ([`journal`]), and the recent
 //! verdicts ([`recent`]).

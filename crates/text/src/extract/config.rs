@@ -60,7 +60,7 @@ pub enum ExtractError {
         nodes_max: usize,
     },
     /// The page's elements are nested too deeply.
-    #[error("the page has more than {depth_max} elements within one another")]
+    #[error("the page nests elements more than {depth_max} levels deep")]
     TooDeep {
         /// The limit.
         depth_max: usize,

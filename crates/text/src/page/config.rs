@@ -10,8 +10,8 @@ pub struct PageConfig {
     /// Maximum size of a page's body in bytes. A page with a larger body is UNDECIDABLE (TOO_LARGE).
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub bytes_max: usize,
-    /// Maximum size of a JSON line in bytes that is held in memory. Of a longer line, only the small fields
-    /// are read, and the page is UNDECIDABLE (TOO_LARGE).
+    /// Maximum size, in bytes, of a JSON line that is held in memory. If a line is longer, only its small
+    /// fields are read, and the page is UNDECIDABLE (TOO_LARGE).
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub line_bytes_max: usize,
     /// Maximum work that a page may take from its bytes to its fingerprint, in steps that are counted and not

@@ -34,8 +34,9 @@ impl Vocabulary {
         self.slots.fill(0);
     }
 
-    /// Counts one occurrence, at index `position` of all terms. Returns the term's index in [`Self::distinct`], or
-    /// `None` if the term is new and `is_term` returns false.
+    /// Counts one occurrence of the term with this hash, and returns the term's index in [`Self::distinct`]. `position` is
+    /// the index of the occurrence among all terms. If the term is new and `is_term` returns false, counts nothing and
+    /// returns `None`.
     #[inline]
     pub(super) fn count(&mut self, hash: u64, position: u32, is_term: impl FnOnce() -> bool) -> Option<u32> {
         if self.distinct.len() * 2 >= self.slots.len() {

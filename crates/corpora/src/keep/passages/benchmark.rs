@@ -61,7 +61,7 @@ struct Place {
 
 /// The benchmarks take more memory than is allowed.
 #[derive(Debug, Error)]
-#[error("the texts of the benchmarks need more memory than {0} bytes")]
+#[error("the texts of the benchmarks need more than {} MB of memory; raise --passage-memory", .0 >> 20)]
 pub(crate) struct TooLarge(usize);
 
 /// A passage of a benchmark in a document.

@@ -40,13 +40,8 @@ pub(in crate::keep) fn read_benchmarks(
             };
             return Err(WrongOption::error(format_args!("--against {}: {problem}", path.display())));
         }
-        benchmarks.add_items(path, rules, &normalised).with_context(|| {
-            format!(
-                "--against {}: cannot read the benchmark (texts may take {} MB, see --passage-memory)",
-                path.display(),
-                memory_bytes >> 20
-            )
-        })?;
+        let cannot = || format!("--against {}: cannot read the benchmark", path.display());
+        benchmarks.add_items(path, rules, &normalised).with_context(cannot)?;
     }
     let (found, short) = (benchmarks.len(), benchmarks.short());
     if found == 0 {

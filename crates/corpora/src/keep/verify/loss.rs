@@ -13,7 +13,8 @@ use leitong_base::hashed::HashedMap;
 
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
 const PASSAGE_LETTERS: u32 = 100;
-/// Minimum percentage of an own passage's letters that must be in words which the kept document does not have instead.
+/// Minimum percentage of the letters of a passage that is the document's own which must be in words that the kept document
+/// does not have instead.
 const OWN_PERCENT: u32 = 75;
 /// Number of letters at the beginning of a text in which copies have their own headlines.
 const HEADLINE_LETTERS: u32 = 60;
@@ -58,8 +59,8 @@ impl Loss {
         f64::from(self.lost) / f64::from(self.letters.max(1))
     }
 
-    /// Returns true if the document has an own passage of at least `letters_min` letters. At its beginning, where
-    /// copies have their own headlines, a passage also needs at least [`PASSAGE_LETTERS`].
+    /// Returns true if a passage of at least `letters_min` letters is the document's own. At its beginning, where copies
+    /// have their own headlines, a passage also needs at least [`PASSAGE_LETTERS`].
     #[must_use]
     pub(super) fn has_own_passage(&self, document: &SplitText, kept: &SplitText, letters_min: u32) -> bool {
         let words = document.words();

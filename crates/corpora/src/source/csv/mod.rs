@@ -455,8 +455,7 @@ mod tests {
         }
     }
 
-    /// Of two columns with the same name, only the first one was read, and texts in the second one were lost
-    /// silently.
+    /// If two columns had the same name, only the first one was read, and texts in the second one were lost silently.
     #[test]
     fn two_columns_with_one_name_are_refused() {
         let rules =

@@ -42,8 +42,8 @@ pub struct ParagraphConfig {
     /// Weight of a list item, in percent of its characters, applied once for each list that contains it.
     #[schemars(range(min = 1, max = 100))]
     pub(super) list_level_percent: u32,
-    /// Maximum number of paragraphs in a fingerprint; the heaviest are kept. Each takes 10 bytes with 64
-    /// bits, 18 with 128.
+    /// Maximum number of paragraphs in a fingerprint; the heaviest are kept. Each takes 10 bytes
+    /// if `bits` is 64, 18 if it is 128.
     #[schemars(range(min = 1, max = 4_096))]
     pub(super) paragraphs_max: usize,
     /// File with common paragraphs to ignore, one per line (see docs/detectors.md), instead of the few that

@@ -120,9 +120,9 @@ pub enum Candidates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confirm {
-    /// The sketch.
+    /// By the sketch.
     Sketch,
-    /// Nothing.
+    /// No confirmation.
     None,
 }
 

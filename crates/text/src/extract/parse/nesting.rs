@@ -144,7 +144,7 @@ impl Builder<'_> {
             Tag::A => self.end_link(),
             Tag::Br => self.void(tag, &Attributes::default()),
             Tag::Html | Tag::Body => self.end_block(),
-            // Only titles of drawings are opened.
+            // Only the `<title>` of an SVG drawing is ever open. That of the page is raw text, so its end tag is ignored.
             Tag::Title if self.last(tag) > 0 => self.pop_to(self.last(tag)),
             _ if tag.is(flag::VOID | flag::RAW) => {}
             _ if tag.is(flag::HEADING) => {
