@@ -156,7 +156,7 @@ mod tests {
             lines.push_text(&" ".repeat(BUFFER_BYTES)).expect("written");
         }
         lines.push_text("]\n").expect("gathered");
-        let error = lines.cut_back(1, io::ErrorKind::StorageFull.into());
+        let error = lines.cut_back(0, io::ErrorKind::StorageFull.into());
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "[\"a\"]\n");
     }
