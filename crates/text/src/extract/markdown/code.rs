@@ -171,6 +171,7 @@ mod tests {
             assert_eq!(language(class).as_deref(), expected, "{class}");
         }
     }
+
     #[test]
     fn well_known_languages_need_no_prefix() {
         for (value, expected) in [

@@ -78,11 +78,7 @@ pub(super) fn labels(html: &str, judge: &mut Judge) {
 
 /// Returns the part of a page that is searched.
 fn start_of(html: &str) -> &str {
-    let mut end = html.len().min(BYTES_MAX);
-    while !html.is_char_boundary(end) {
-        end -= 1;
-    }
-    &html[..end]
+    &html[..html.floor_char_boundary(BYTES_MAX)]
 }
 
 /// Reads the source of a page that shows `bytes` bytes of text.
