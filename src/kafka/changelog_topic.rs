@@ -4,11 +4,15 @@
 //! compacted, but has the brokers' default retention for a moment, could lose its oldest segments in that
 //! moment.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, bail, ensure};
 use rdkafka::admin::{AlterConfig, ConfigResource, ConfigSource, ResourceSpecifier};
 use rdkafka::{Offset, TopicPartitionList};
 
+use super::client::CALL_TIMEOUT;
 use super::topics::{Topics, options};
+use crate::backoff::backoff;
 
 /// Required settings of the topic.
 pub(super) const QUEUE: [(&str, &str); 3] =
@@ -73,9 +77,23 @@ impl Topics<'_> {
         }
         let results = self.runtime.block_on(self.admin.alter_configs([&alter], &options()));
         match results.with_context(|| format!("no answer to the change of topic {topic}"))?.pop() {
-            Some(Ok(_)) => Ok(()),
+            Some(Ok(_)) => self.wait_for_queue(),
             Some(Err((_, error))) => bail!("cannot change the settings of topic {topic}: {error}"),
             None => bail!("the broker's answer does not name topic {topic}"),
+        }
+    }
+
+    /// Waits until the brokers show the settings of a queue: each hears of a change a moment after the
+    /// controller has made it.
+    fn wait_for_queue(&self) -> anyhow::Result<()> {
+        let topic = &self.config.topics.centroids;
+        let deadline = Instant::now() + CALL_TIMEOUT;
+        loop {
+            let [(name, found), ..] = &differences(&self.settings(topic)?)[..] else { return Ok(()) };
+            if Instant::now() >= deadline {
+                bail!("the settings of topic {topic} were changed, but a broker still shows {name}={found}");
+            }
+            backoff(Duration::from_millis(50));
         }
     }
 

@@ -54,6 +54,9 @@ impl Admin {
         }
         let results = self.runtime.block_on(self.client.alter_configs([&alter], &options()));
         results.expect("an answer")[0].as_ref().expect("altered");
+        wait_until("the settings are known", || {
+            settings.iter().all(|(key, value)| self.setting(name, key) == *value)
+        });
     }
 
     /// Returns one setting of a topic.
