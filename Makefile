@@ -206,7 +206,7 @@ spark: all-tools ## Run the recipe for Spark of examples/spark
 fuzz: prerequisites ## Fuzz all that is parsed from outside for a short while
 	fuzz/run.sh $(FUZZ_SECONDS)
 
-# Twelve faults are part of `make test`. STORM_SECONDS instead of STORM_FAULTS says how long; STORM_SEED draws the same again.
+# Twelve faults are part of `make test-all`. STORM_SECONDS instead of STORM_FAULTS says how long; STORM_SEED draws the same again.
 STORM_FAULTS ?= $(if $(STORM_SECONDS),,100)
 
 .PHONY: storm
