@@ -203,7 +203,7 @@ spark: all-tools ## Run the recipe for Spark of examples/spark
 
 # Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for an hour.
 .PHONY: fuzz
-fuzz: prerequisites ## Fuzz all that is parsed from outside for a short while
+fuzz: prerequisites ## Fuzz the parsers of pages, messages, archives, tables and settings for a short while
 	fuzz/run.sh $(FUZZ_SECONDS)
 
 # Twelve faults are part of `make test-all`. STORM_SECONDS instead of STORM_FAULTS says how long; STORM_SEED draws the same again.
