@@ -12,10 +12,12 @@ use crate::kafka::topics::Counts;
 
 use super::Roles;
 
-/// Bytes per centroid in memory, including its index, as measured (docs/kafka.md, `restore`).
+/// Bytes per centroid in memory, including its index, rounded up (docs/performance.md).
 const CENTROID_BYTES: u64 = 390;
 /// Bytes of memory per centroid on disk (docs/performance.md).
 const SEALED_BYTES: u64 = 20;
+/// Bytes of memory per url with `recrawls`, as measured (docs/kafka.md).
+const CRAWL_BYTES: u64 = 740;
 /// Number of blocks whose centroids are in memory: one that is being filled, one that is being written.
 const BLOCKS_IN_MEMORY: u64 = 2;
 /// Number of files of a table on disk in addition to its blocks: runs of keys, and files being written.
@@ -101,24 +103,29 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
             if config.table.on_disk { " and for tables on disk" } else { "" }
         )
     });
-    let (queues, table) = (queue_bytes(config, surroundings), table_bytes(config, surroundings));
-    let need = BASE_BYTES + queues + table;
+    let needs = [
+        (table_bytes(config, surroundings), "the table", "expiry.centroids_max", config.expiry.centroids_max),
+        (crawl_bytes(config, surroundings), "known urls", "recrawls.pages_max", config.recrawls.pages_max),
+        (
+            queue_bytes(config, surroundings),
+            "queues",
+            "pipeline.queue_bytes",
+            config.pipeline.queue_bytes as u64,
+        ),
+    ];
+    let need = needs.iter().fold(BASE_BYTES, |sum, (bytes, ..)| sum.saturating_add(*bytes));
     let memory = limits.memory_bytes.filter(|limit| *limit < need).map(|limit| {
         let mib = |bytes: u64| bytes >> 20;
-        let (name, value) = match table > queues {
-            true => ("expiry.centroids_max", config.expiry.centroids_max),
-            false => ("pipeline.queue_bytes", config.pipeline.queue_bytes as u64),
-        };
+        let parts = needs.iter().filter(|(bytes, ..)| *bytes > 0);
+        let parts = parts.map(|(bytes, what, name, value)| format!("{} for {what} ({name} = {value})", mib(*bytes)));
+        let parts: Vec<String> = parts.collect();
+        let (_, _, name, value) = needs.iter().max_by_key(|(bytes, ..)| *bytes).expect("three needs");
         format!(
-            "memory is limited to {} MiB, and up to {} may be needed: {} for the table at \
-             expiry.centroids_max = {}, {} for queues (pipeline.queue_bytes = {}), {} for everything else. \
-             Lower {name} = {value}, or provide more memory",
+            "memory is limited to {} MiB, and up to {} may be needed: {}, {} for everything else. Lower {name} = {value}, \
+             or provide more memory",
             mib(limit),
             mib(need),
-            mib(table),
-            config.expiry.centroids_max,
-            mib(queues),
-            config.pipeline.queue_bytes,
+            parts.join(", "),
             mib(BASE_BYTES)
         )
     });
@@ -166,6 +173,12 @@ fn table_bytes(config: &Config, surroundings: Surroundings) -> u64 {
     in_memory.saturating_mul(CENTROID_BYTES).saturating_add(on_disk).saturating_mul(tables)
 }
 
+fn crawl_bytes(config: &Config, surroundings: Surroundings) -> u64 {
+    let is_used = config.recrawls.enabled && surroundings.roles.cluster;
+    let tables = if is_used { surroundings.log_partitions } else { 0 };
+    config.recrawls.pages_max.saturating_mul(CRAWL_BYTES).saturating_mul(tables)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,6 +216,13 @@ mod tests {
         assert!(files.starts_with("open files are limited to 100, and up to 199 are needed"), "{files}");
         let [memory] = &warned(ALL, 1024, 4)[..] else { panic!("one warning") };
         assert!(memory.contains("Lower expiry.centroids_max = 20000000"), "{memory}");
+        assert!(!memory.contains("recrawls"), "{memory}");
+        let mut recrawls = Config::default();
+        (recrawls.recrawls.enabled, recrawls.recrawls.pages_max) = (true, 40_000_000);
+        let limits = Limits { open_files: None, memory_bytes: Some(16 << 30) };
+        let [memory] = &warnings(&recrawls, ALL, limits)[..] else { panic!("one warning") };
+        assert!(memory.contains("28228 for known urls (recrawls.pages_max = 40000000)"), "{memory}");
+        assert!(memory.contains("Lower recrawls.pages_max = 40000000"), "{memory}");
         // Without a table, only the queues can be made smaller.
         let left = Surroundings { roles: Roles { fingerprint: true, cluster: false }, ..ALL };
         assert_eq!(warned(left, 1024, 1), [""; 0]);
