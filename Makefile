@@ -26,9 +26,11 @@ help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What a build needs besides Rust: compilers and make for zstd and librdkafka, and OpenSSL for the latter's TLS.
-.PHONY: prerequisites
-prerequisites:
+.PHONY: rust prerequisites
+rust:
 	@command -v cargo >/dev/null || { echo "No Rust toolchain: install one with  curl https://sh.rustup.rs -sSf | sh"; exit 1; }
+
+prerequisites: rust
 	@{ command -v cc && command -v c++ && command -v pkg-config && pkg-config openssl; } >/dev/null || \
 	  $(call install,gcc g++ libc6-dev pkg-config libssl-dev,a build)
 
@@ -80,7 +82,8 @@ package: prerequisites ## Make the crates as they are published, and build the p
 DEMO := target/demo/leitong
 
 .PHONY: demo
-demo: prerequisites ## Deduplicate the sample pages, and show verdicts and summary
+demo: rust ## Deduplicate the sample pages, and show verdicts and summary
+	@command -v cc >/dev/null || $(call install,gcc libc6-dev,the demo)
 	@echo "Building leitong and its 200 dependencies for the demo, which takes two to five minutes the first time …"
 	@cargo build --locked --profile demo --no-default-features --features program
 	@echo "$$ leitong dedup --output target/demo/verdicts.jsonl examples/pages.jsonl"

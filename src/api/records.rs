@@ -124,9 +124,7 @@ fn array(body: &[u8], max: usize) -> Result<Records, Problem> {
 fn too_many(max: usize) -> Problem {
     Problem::new(
         Kind::TooLarge,
-        format!(
-            "the body has more than {max} pages; split it into several requests, or raise api.batch_pages_max"
-        ),
+        format!("the body has more than {max} pages; split it into several requests"),
     )
 }
 

@@ -33,7 +33,10 @@ impl ApiPort {
     /// Fails if the port cannot be bound.
     pub(crate) async fn bind(address: &str) -> anyhow::Result<Self> {
         let port = Port::bind(address).await.with_context(|| {
-            format!("api.address = {address:?}: cannot be bound; choose another address, or port 0 for a free port")
+            format!(
+                "cannot listen on {address}; choose another address (api.address, or --address of `serve`), or port 0 \
+                 for a free one"
+            )
         })?;
         Ok(Self(port))
     }

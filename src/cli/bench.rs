@@ -39,9 +39,9 @@ pub(super) struct Arguments {
     /// Configuration file [default: the default settings]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Table sizes to measure, in millions of centroids. 100 million need about 20 GB of memory; a size that
+    /// Table sizes to measure, in millions of centroids. 100 million need about 30 GB of memory; a size that
     /// does not fit is skipped
-    #[arg(long, value_name = "MILLIONS", value_delimiter = ',', default_values_t = [0.1, 1.0])]
+    #[arg(long, value_name = "MILLIONS", value_delimiter = ',', default_value = "0.1,1")]
     sizes: Vec<f64>,
     /// Hamming distances at which to measure the paper's plain look-up as well, for comparison with the
     /// configured one

@@ -15,7 +15,6 @@ use crate::console::saved::{Saved, Wanted};
 use crate::console::server::ConsolePort;
 use crate::console::site::Site;
 use leitong_base::terminal;
-use leitong_corpora::source::can_be_read_again;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -48,8 +47,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
     let files = [&arguments.pages[..], &arguments.verdicts].concat();
-    let is_stream = |path: &PathBuf| path == Path::new("-") || (path.exists() && !path.is_dir());
-    if let Some(pipe) = files.iter().find(|path| is_stream(path) && !can_be_read_again(path)) {
+    if let Some(pipe) = files.iter().find(|path| documents::is_read_once(path)) {
         return Err(wrong(format_args!(
             "{}: can be read only once, but the console reads its files at every look-up; write it to a file first",
             pipe.display()

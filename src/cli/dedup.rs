@@ -32,7 +32,7 @@ use leitong_corpora::keep::{Checkpoints, Keeping, TableOfRun};
 use leitong_corpora::sink::{Counts, DeadLetters, FileSink, Sink, WholeLines};
 use leitong_corpora::source::{
     FolderContent, FoundFiles, Input, InputNames, InputRules, Inputs, ReadSoFar, Reading, Resumed, Skipped,
-    Source, WarcBase, can_be_read_again, is_object,
+    Source, WarcBase, is_object,
 };
 use leitong_store::snapshot::{TableDir, TableSettings};
 
@@ -487,7 +487,7 @@ fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result
     if arguments.checkpoint.is_none() {
         return Ok(());
     }
-    if inputs.is_empty() || !inputs.iter().all(|input| can_be_read_again(input)) {
+    if inputs.is_empty() || inputs.iter().any(|input| documents::is_read_once(input)) {
         return Err(wrong(
             "--checkpoint: every INPUT must be a file or an object, so that the next run can read it again",
         ));

@@ -17,7 +17,9 @@ use crate::pipeline::page_reader::{NoPage, PageReader};
 use leitong_base::record::Place;
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_corpora::source::{Input, Inputs, Payload, ReadSoFar, Record, Source, WithoutRecords};
+use leitong_corpora::source::{
+    Input, Inputs, Payload, ReadSoFar, Record, Source, WithoutRecords, can_be_read_again,
+};
 use leitong_lab::pages::Label;
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::page::mapping::MessageOutcome;
@@ -123,6 +125,11 @@ impl Counted {
     pub(super) fn write(&self, contents: &str) -> anyhow::Result<()> {
         write(&self.output, contents)
     }
+}
+
+/// Returns true if the file exists and can be read only once, such as a pipe. `-` is standard input.
+pub(super) fn is_read_once(path: &Path) -> bool {
+    path == Path::new("-") || (path.exists() && !path.is_dir() && !can_be_read_again(path))
 }
 
 /// Opens all inputs before anything is written, to report a mistyped name at once.

@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::documents::is_read_once;
 use super::settings::wrong;
 use super::{passages, texts};
 use crate::config::Config;
 use crate::pipeline::fingerprint_stage::CompressedTexts;
 use leitong_corpora::keep::{Field, LostMax, Options, Prefer};
-use leitong_corpora::source::{InputRules, can_be_read_again, is_object};
+use leitong_corpora::source::{InputRules, is_object};
 
 #[derive(Debug, Args)]
 #[group(id = "documents")]
 pub(super) struct Arguments {
     /// Write the documents that are kept: to one file, or to a folder with one file per input. Compressed if
-    /// the name ends in .gz or .zst. Verdicts are then written only with --output
+    /// the name ends in .gz, .zst or .lz4. Verdicts are then written only with --output
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     keep: Option<PathBuf>,
     #[command(flatten)]
@@ -215,8 +216,7 @@ impl Arguments {
                 )));
             }
         }
-        let read_once = |path: &&PathBuf| !can_be_read_again(path);
-        match inputs.iter().find(read_once) {
+        match inputs.iter().find(|path| is_read_once(path)) {
             Some(path) if self.copies() => Err(wrong(format_args!(
                 "{}: can be read only once, but --keep and --drop read their inputs twice; write it to a file first",
                 path.display()

@@ -22,9 +22,13 @@ pub(super) enum Identity {
     Missing(PathBuf),
 }
 
+/// Endings of names that promise compression.
+const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
+
 /// Refuses, before anything is opened for writing, each of `outputs` (an option and a file) that is one of the
 /// `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints. Files that standard
-/// input or output is redirected from or to are checked as well.
+/// input or output is redirected from or to are checked as well. Of the outputs, only kept and dropped documents are
+/// compressed, so others may not have names of compressed files.
 pub(super) fn refuse_overwriting(
     outputs: &[(&str, PathBuf)],
     inputs: &[PathBuf],
@@ -55,6 +59,13 @@ pub(super) fn refuse_overwriting(
             }
             continue;
         }
+        let ending = COMPRESSED.iter().find(|ending| path.to_string_lossy().ends_with(**ending));
+        if let Some(ending) = ending.filter(|_| !["--keep", "--drop"].contains(option)) {
+            return Err(wrong(format_args!(
+                "{option} {name}: is written without compression; remove {ending} from the name, and compress the file \
+                 after the run"
+            )));
+        }
         let whole = resolved(path);
         let identity = identity(path);
         for (folder, files) in &folders {
@@ -72,7 +83,10 @@ pub(super) fn refuse_overwriting(
         if !taken.insert(file) {
             let why = match exists {
                 true => "is already an input or output, under this or another name; name another file",
-                false => "is named twice; name another file",
+                false => {
+                    "would be written twice: two outputs have this name, or two inputs have the same name and go to one \
+                     folder; name another file"
+                }
             };
             return Err(wrong(format_args!("{option} {name}: {why}")));
         }

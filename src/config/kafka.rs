@@ -48,8 +48,8 @@ pub struct KafkaConfig {
     /// lost, its partition then needs no restore. Each instance needs the memory, or disk space, of all
     /// tables.
     pub standby: bool,
-    /// Settings of the topics that `leitong topics create` makes. `check` and `run` compare the topics with
-    /// them.
+    /// Settings of the topics that `leitong topics create` makes. `topics check` and `run` compare
+    /// `log_partitions` and `message_bytes_max` with the topics.
     pub create: CreateConfig,
     /// Any properties of librdkafka, such as `security.protocol` or `sasl.password`, for all clients. Keep
     /// secrets in the environment: `"sasl.password" = "${KAFKA_PASSWORD}"`. Values are never logged.
@@ -211,7 +211,7 @@ pub struct CreateConfig {
     /// Replicas of each partition; -1 for the broker's default.
     #[schemars(range(min = -1, max = 100))]
     pub replication_factor: i32,
-    /// Largest message, in bytes, for all topics and clients.
+    /// Largest message, in bytes, for clients and for the topics of pages, fingerprints and dead letters.
     #[schemars(range(min = 1_048_576, max = 104_857_600))]
     pub message_bytes_max: usize,
 }

@@ -151,8 +151,8 @@ impl TracesConfig {
                 })
             }
             _ => Err(format!(
-                "OTEL_TRACES_SAMPLER = {}: must be always_on, always_off or traceidratio, with or without parentbased_; or \
-                 set traces.sample_ratio instead",
+                "OTEL_TRACES_SAMPLER = {}: must be always_on, always_off or traceidratio, with or without \
+                 parentbased_",
                 redact::name(&sampler, ["always_on", "always_off", "traceidratio"].into_iter())
             )),
         }

@@ -287,7 +287,7 @@ pub(crate) const ALL: &[Metric] = &[
     metric(
         "leitong_client_errors_total",
         "counter",
-        "client: admin, pages, log, cluster, reader, standby",
+        "client: admin, pages, log, cluster, reader, topic-ids",
         "Errors that librdkafka reported and recovers from",
     ),
 ];
@@ -375,7 +375,7 @@ pub(crate) fn begin() {
         (
             "leitong_client_errors_total",
             "client",
-            vec!["admin", "pages", "log", "cluster", "reader", "standby"],
+            vec!["admin", "pages", "log", "cluster", "reader", "topic-ids"],
         ),
     ];
     for (name, label, values) in labelled {

@@ -68,6 +68,37 @@ fn inputs_may_be_patterns_that_no_shell_expands() {
     );
 }
 
+/// Each of these was accepted, or refused for a reason that was not the user's mistake.
+#[test]
+fn a_mistake_in_a_command_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let pages = "examples/pages.jsonl";
+    let refused = |arguments: &[&str], why: &str| {
+        let run = run(arguments.iter().copied());
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(why), "{arguments:?}: {}", run.stderr);
+    };
+    for (option, name) in
+        [("--output", "v.jsonl.gz"), ("--clusters", "c.jsonl.zst"), ("--report", "r.html.lz4")]
+    {
+        let output = path(name);
+        refused(&["dedup", option, &output, pages], "is written without compression; remove .");
+        assert!(!folder.path().join(name).exists(), "{option}");
+    }
+    let missing = run(["dedup", "--keep", &path("kept.jsonl"), &path("missing.jsonl")]);
+    assert!(
+        missing.status == 1 && missing.stderr.contains("missing.jsonl: No such file"),
+        "{}",
+        missing.stderr
+    );
+    refused(&["tune", "--precision", "2", pages], "must be a number from 0 to 1");
+    refused(
+        &["compare", pages, pages],
+        "holds JSON lines, not one page; `compare` takes a page of it as FILE#ID",
+    );
+}
+
 #[test]
 fn compare_explains_its_result() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -112,6 +112,45 @@ fn everything_that_the_program_says_is_in_one_file() {
     }
 }
 
+/// Returns the full names of all settings and sections that the documentation lists.
+fn settings() -> HashSet<String> {
+    let mut names = HashSet::new();
+    for page in ["docs", "detector-docs"] {
+        let mut section = String::new();
+        for line in run(["config", page]).stdout.lines() {
+            let quoted = line.split('`').nth(1).unwrap_or_default();
+            if line.starts_with('#') {
+                section = quoted.trim_matches(['[', ']']).to_owned();
+                names.insert(section.clone());
+            } else if line.starts_with("| `") {
+                names.insert(format!("{section}.{quoted}").trim_start_matches('.').to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// A message that advises a setting which no file may hold sends its reader round in a circle.
+#[test]
+fn messages_name_only_settings_that_exist() {
+    let settings = settings();
+    assert!(settings.contains("expiry.centroids_max") && settings.len() > 120, "{settings:?}");
+    let is_of_name = |c: char| c.is_ascii_lowercase() || matches!(c, '.' | '_' | '-');
+    for (file, text) in messages() {
+        let words = text.split(|c: char| !is_of_name(c) && c != '/').map(|word| word.trim_end_matches('.'));
+        let names = words.filter(|word| {
+            let is_constant = file.ends_with("scope.rs") || text.starts_with(&format!("{word} = {{}}"));
+            let is_in_section = word
+                .split_once('.')
+                .is_some_and(|(section, _)| !section.is_empty() && settings.contains(section));
+            word.contains('_') && is_in_section && !word.contains('/') && !is_constant
+        });
+        for name in names {
+            assert!(settings.contains(name), "{file}: there is no setting {name}: {text}");
+        }
+    }
+}
+
 #[test]
 fn every_command_has_an_example_and_a_summary_without_a_full_stop() {
     let help = run(["config", "commands"]).stdout;

@@ -85,7 +85,7 @@ pub(super) enum Refusal {
     /// The log ends before the next offset to read.
     #[error(
         "the log ends at offset {log_end}, but {next} is the next to read: the log was deleted, recreated or \
-         truncated; use other topics and another kafka.app"
+         truncated. Start over with new topics for the log, the verdicts and the changelog, and raise kafka.epoch"
     )]
     LogShorter {
         /// The next offset to read.

@@ -1,8 +1,8 @@
-//! A a_storm_of_faults_breaks_no_guarantee: workers of all roles with three brokers, and every fault that they can have, drawn from a seed.
+//! The storm: workers of all roles with three brokers, and every fault that they can have, drawn from a seed.
 //!
 //! ```console
-//! $ make a_storm_of_faults_breaks_no_guarantee STORM_FAULTS=1000                     # as many faults; or STORM_SECONDS=3600
-//! $ make a_storm_of_faults_breaks_no_guarantee STORM_FAULTS=1000 STORM_SEED=4711     # the same faults in the same order
+//! $ make storm STORM_FAULTS=1000                     # as many faults; or STORM_SECONDS=3600
+//! $ make storm STORM_FAULTS=1000 STORM_SEED=4711     # the same faults in the same order
 //! ```
 //! A crawler writes all the time. Faults strike one after another, or two at once; after each, verdicts of
 //! all log partitions must continue. In the end every page has exactly one verdict, and the verdicts are

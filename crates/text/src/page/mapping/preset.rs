@@ -87,8 +87,13 @@ impl Preset {
             .min()
             .filter(|(distance, nearest)| *distance * 2 <= nearest.len().max(spelt.len()));
         let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-        let hint = nearest.map_or(String::new(), |(_, nearest)| format!("did you mean {nearest:?}? "));
-        Err(format!("no such preset; {hint}The presets are {}", names.join(", ")))
+        let names = names.join(", ");
+        Err(match nearest {
+            Some((_, nearest)) => {
+                format!("no such preset; did you mean {nearest:?}? The presets are {names}")
+            }
+            None => format!("no such preset; the presets are {names}"),
+        })
     }
 }
 
