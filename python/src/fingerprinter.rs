@@ -92,7 +92,7 @@ impl Fingerprinter {
         for (which, bytes) in [("first", a), ("second", b)] {
             if !detector.is_fingerprint(bytes) {
                 return Err(PyValueError::new_err(format!(
-                    "the {which} one is no fingerprint of the detector {}",
+                    "the {which} argument is not a fingerprint of the detector {}",
                     detector.name()
                 )));
             }

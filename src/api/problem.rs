@@ -50,7 +50,7 @@ kinds! {
     /// A web page of another site sent the request, or the `Host` header does not name this server.
     Forbidden "forbidden" 403 "The request comes from another site",
     /// The path does not exist.
-    NoSuchPath "no-such-path" 404 "There is nothing at this path",
+    NoSuchPath "no-such-path" 404 "Unknown path",
     /// No verdict on this page is kept.
     UnknownPage "unknown-page" 404 "No verdict on this page is kept",
     /// The cluster does not exist, or not any more.
@@ -72,7 +72,7 @@ kinds! {
     /// The client sends requests too often.
     TooManyRequests "too-many-requests" 429 "The client sends requests too often",
     /// There is a fault in Leitong.
-    Internal "internal" 500 "A fault in Leitong",
+    Internal "internal" 500 "Internal error in Leitong",
     /// Too many requests are in progress.
     Overloaded "overloaded" 503 "Too many requests are in progress",
     /// The table belongs to this instance, but cannot be looked up yet.

@@ -220,7 +220,7 @@ impl Marked {
             if now != *then {
                 bail!(
                     "already done: {done}, but the output of {option} was changed since: it has {}, and had {}; restore it from a \
-                     copy, or, {REMEDY}",
+                     copy; or, {REMEDY}",
                     describe(now),
                     describe(*then)
                 );

@@ -58,8 +58,11 @@ impl TopicWatch {
         let described = loop {
             match watch.describe() {
                 Ok(described) if !described.contains(&Described::Missing) => break described,
-                Ok(_) if Instant::now() >= deadline => {
-                    bail!("a topic does not exist any more; run `leitong topics check`")
+                Ok(described) if Instant::now() >= deadline => {
+                    let mut topics = watch.names.iter().zip(&described);
+                    let missing = topics.find(|(_, described)| **described == Described::Missing);
+                    let topic = missing.map_or("", |(topic, _)| topic);
+                    bail!("topic {topic} does not exist; run `leitong topics check`")
                 }
                 Err(error) if Instant::now() >= deadline => return Err(error),
                 Ok(_) | Err(_) => backoff(Duration::from_millis(200)),

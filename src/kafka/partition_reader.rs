@@ -100,7 +100,9 @@ impl Reader for PartitionReader {
             format!("brokers did not answer about the committed offset of {}", self.name())
         })?;
         let element = committed.elements_for_topic(&self.topic).into_iter().next();
-        let element = element.with_context(|| format!("brokers did not answer about {}", self.name()))?;
+        let element = element.with_context(|| {
+            format!("the answer of the brokers about committed offsets lacks {}", self.name())
+        })?;
         element.error().with_context(|| format!("brokers gave no committed offset of {}", self.name()))?;
         match element.offset() {
             Offset::Offset(offset) => Ok(Some(u64::try_from(offset)?)),

@@ -249,10 +249,7 @@ fn descriptions(
         );
         let mut answered = 0;
         let first = sys::rd_kafka_DescribeTopics_result_topics(result, &raw mut answered);
-        ensure!(
-            !first.is_null() && answered == count,
-            "librdkafka gave an answer about {answered} of {count} topics"
-        );
+        ensure!(!first.is_null() && answered == count, "brokers answered about {answered} of {count} topics");
         Ok(std::slice::from_raw_parts(first.cast_const().cast(), answered))
     }
 }

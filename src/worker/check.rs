@@ -83,7 +83,7 @@ pub(crate) fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Fi
     }
     let counts = match Topics::new(&config.kafka).and_then(|topics| topics.check(HEARD_WITHIN)) {
         Ok((differences, counts)) => {
-            findings.right("brokers", format!("{} answer for the topics", counts.brokers));
+            findings.right("brokers", format!("{} answered", counts.brokers));
             differences.iter().for_each(|difference| findings.refused("topics", difference.to_string()));
             if !differences.is_empty() {
                 return findings.0;
@@ -263,7 +263,7 @@ impl Findings {
         let compared = TopicWatch::new(&config.kafka)
             .and_then(|topics| startup::refuse_another(config, stage, &topics, log_partitions, accepted));
         match compared {
-            Ok(()) => self.right("tables", "made with these settings, or not there yet"),
+            Ok(()) => self.right("tables", "made with these settings, or not created yet"),
             Err(error) => self.refused("tables", format!("{error:#}")),
         }
     }

@@ -88,7 +88,7 @@ pub(crate) fn run(
     thread::scope(|scope| {
         if config.kafka.standby {
             for partition in 0..log_partitions {
-                health.wait_for(partition, "standby: not restored yet".to_owned());
+                health.wait_for(partition, "the table of the standby is not restored yet".to_owned());
                 scope.spawn(move || standby::follow(role, partition, stop));
             }
         }
@@ -125,7 +125,9 @@ fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyh
             return Err(error);
         }
         if let Err(error) = result {
-            tracing::warn!("joining the group again: {error:#}");
+            tracing::warn!(
+                "this instance has no log partitions until it has joined its group again: {error:#}"
+            );
             stop.wait(Duration::from_secs(1));
         }
     }
@@ -196,7 +198,11 @@ impl Owners {
                 // The runtime has logged an owner's panic. The owner has committed nothing since.
                 let _ = running.thread.join();
             } else {
-                tracing::info!(partition, "the owner did not stop in time; the next owner fences it");
+                tracing::info!(
+                    partition,
+                    "the owner did not stop in time; nothing is lost or published twice, because the next owner fences \
+                     it"
+                );
             }
             health.stop_waiting_for(partition);
             metrics::halted(partition, false);
@@ -217,7 +223,9 @@ impl ConsumerContext for Member {
                 self.owners.stop(&numbers, timeout);
                 self.owners.role.health.revoked(numbers.len());
             }
-            Rebalance::Error(error) => tracing::warn!(%error, "rebalance"),
+            Rebalance::Error(error) => {
+                tracing::warn!(%error, "log: partitions were not reassigned, because the rebalance of the group failed")
+            }
             Rebalance::Assign(_) => {}
         }
     }
@@ -227,7 +235,8 @@ impl ConsumerContext for Member {
             && !self.owners.leaving.load(Ordering::SeqCst)
         {
             if let Err(error) = member.pause(partitions) {
-                tracing::warn!(%error, "cannot pause partitions: their messages are fetched but not used");
+                tracing::warn!(%error, "messages of the log are fetched twice, because the group's consumer cannot be \
+                                        paused");
             }
             let numbers = numbers(partitions);
             tracing::info!(partitions = ?numbers, "log: partitions assigned");

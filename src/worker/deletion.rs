@@ -52,7 +52,7 @@ pub(crate) fn run<W: World>(role: &ClusterRole<W>, interval: Duration, stop: &St
                     metrics::changelog_deletion(false);
                     tracing::warn!(
                         partition,
-                        "changelog: cannot delete expired records, so the topic keeps growing: {error:#}"
+                        "changelog: the topic keeps growing, because expired records cannot be deleted: {error:#}"
                     );
                 }
             }

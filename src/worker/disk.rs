@@ -101,7 +101,7 @@ impl DiskTable {
             tracing::error!(
                 partition,
                 waiting,
-                "table on disk: cannot be written, so centroids wait in memory: {why}"
+                "table on disk: centroids wait in memory, because it cannot be written: {why}"
             );
             return Ok(());
         }
@@ -124,7 +124,7 @@ impl DiskTable {
                 metrics::disk_failed();
                 tracing::error!(
                     partition,
-                    "table on disk: cannot be saved, so a restart would read more of the changelog: {error}"
+                    "table on disk: a restart would read more of the changelog, because it cannot be saved: {error}"
                 );
             }
         }

@@ -67,7 +67,8 @@ pub(super) fn resolve<W: World>(
                 visible = count,
                 records = visible.len(),
                 committed,
-                "only a part of a transaction was committed; writing the rest"
+                "brokers committed only a part of a transaction; each verdict is published once, because only the rest \
+                 is written again"
             );
             take_out(parts, &visible);
             Ok(Fate::WriteRest)
@@ -138,7 +139,8 @@ fn visible_in<W: World>(
     if start > first && topic == owned.config().kafka.topics.centroids {
         // This owner lets brokers delete only records before its last committed position.
         return Err(Trouble::Fenced(
-            "another owner has deleted what this one wrote to the changelog".to_owned(),
+            "another owner of this partition has deleted the records that this one wrote to the changelog"
+                .to_owned(),
         ));
     }
     if start > last {

@@ -102,7 +102,8 @@ impl PageSessions<'_> {
             }
             if let Some(why) = &shared.lock().broken {
                 tracing::warn!(
-                    "the producer session has ended; pages since the last commit are read again: {why}"
+                    "pages since the last commit are read again (they count once), because the producer session has \
+                     ended: {why}"
                 );
             }
             drop(consumer);

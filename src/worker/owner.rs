@@ -139,14 +139,17 @@ impl<W: World> Owner<W> {
         // Once the owner is asked to stop, the partition is no longer its own, so errors no longer matter.
         let is_left = || self.owned.stop.is_requested();
         if is_left() {
-            tracing::info!(partition, "log partition: ignoring an error while releasing it: {trouble}");
+            tracing::info!(
+                partition,
+                "log partition: an error is ignored, because the partition is being released: {trouble}"
+            );
             return;
         }
         let not_ready = |why: String| self.owned.role.health.wait_for_unless(partition, why, is_left);
         match trouble {
             Trouble::Transient(error) => {
                 not_ready(format!("{error:#}"));
-                tracing::warn!(partition, "log partition: trying again: {error:#}");
+                tracing::warn!(partition, "log partition: no verdicts for now; trying again: {error:#}");
                 world.wait(&self.owned.stop, RETRY_PAUSE);
             }
             Trouble::Fenced(why) => {
@@ -154,7 +157,7 @@ impl<W: World> Owner<W> {
                 not_ready(self.fenced(&why, history.fenced));
                 tracing::warn!(
                     partition,
-                    "log partition: state dropped: {}",
+                    "log partition: no verdicts until its table is restored again: {}",
                     self.fenced(&why, history.fenced)
                 );
                 world.wait(&self.owned.stop, FENCED_PAUSE);
@@ -182,8 +185,8 @@ impl<W: World> Owner<W> {
             return why.to_owned();
         }
         format!(
-            "{why}; {rounds} times in a row: is there a second installation with kafka.app = {:?} and other topics? Each \
-             needs a name of its own",
+            "{why}; this happened {rounds} times in a row: does a second installation have kafka.app = {:?} and other \
+             topics? Give each its own name",
             self.owned.config().kafka.app
         )
     }

@@ -140,7 +140,7 @@ impl<'a> SourceEnd for PageTopic<'a> {
             return Ok(true);
         }
         if !self.paused {
-            tracing::info!("the queue stays full: pausing the page topic");
+            tracing::info!("reading of the page topic is paused, because the queue stays full");
             self.paused = true;
             metrics::paused(true);
         }

@@ -140,7 +140,7 @@ impl Next {
             self.whole = true;
             return Ok(());
         }
-        let id = ChangelogRecord::cluster_of(key).context("a key without a cluster id")?;
+        let id = ChangelogRecord::cluster_of(key).context("a record whose key has no cluster id")?;
         self.whole = false;
         if let Some(value) = record.value() {
             self.file.add(id.log_offset, value)?;

@@ -69,7 +69,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
                 // closely.
                 tracing::warn!(
                     partition,
-                    "standby: table discarded; following the changelog again in {} s: {why}",
+                    "standby: the table is discarded, and read again from the changelog in {} s: {why}",
                     UNFIT_PAUSE.as_secs()
                 );
                 role.tables.take(partition);
@@ -77,7 +77,10 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
             }
             Ended::Broker(error) => {
                 // The table is kept, and following continues from there.
-                tracing::warn!(partition, "standby: trying again: {error:#}");
+                tracing::warn!(
+                    partition,
+                    "standby: the table is out of date until the changelog can be read; trying again: {error:#}"
+                );
                 role.world.wait(stop, RETRY_PAUSE);
             }
         }
@@ -110,7 +113,7 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
     let bounds = changelog.bounds()?;
     if next_offset < bounds.0 {
         return Err(Ended::Unfit(format!(
-            "the changelog begins at offset {}, and was read up to {next_offset}",
+            "the changelog begins at offset {}, but only the records before offset {next_offset} were read",
             bounds.0
         )));
     }

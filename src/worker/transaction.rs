@@ -80,7 +80,10 @@ impl<C: TransactionClient> TransactionalProducer<C> {
                 Err(RequestError::Retriable(why)) if !stop() => {
                     attempts += 1;
                     if attempts % ATTEMPTS_UNTIL_WARNING == 0 {
-                        tracing::warn!(log_partition, "still waiting for the transaction coordinator: {why}");
+                        tracing::warn!(
+                            log_partition,
+                            "verdicts are delayed: still waiting for the transaction coordinator: {why}"
+                        );
                     }
                 }
                 Err(error) => {

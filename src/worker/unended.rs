@@ -126,7 +126,8 @@ pub(super) fn end<W: World>(
         partitions = ?found.aborted.iter().map(|range| (&range.topic, range.partition)).collect::<Vec<_>>(),
         changelog = found.changelog.is_some(),
         offset = found.pending,
-        "brokers had ended a transaction without informing all of its partitions; ended it there too"
+        "readers were held up by a transaction that brokers had ended in some partitions only; it is ended in the \
+         others now"
     );
     Err(anyhow::anyhow!("a transaction was still open in some partitions; taking over again").into())
 }

@@ -153,7 +153,7 @@ impl<'a, W: World> Writer<'a, W> {
         let Some(what) = producer.disturbance() else { return Ok(producer) };
         tracing::info!(
             partition = self.owned.partition,
-            "using a new producer, because a request of the old one may still arrive: {what}"
+            "using a new producer, because a late request of the old one must not count: {what}"
         );
         metrics::producer_replaced();
         drop(producer);

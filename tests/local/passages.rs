@@ -151,7 +151,8 @@ fn passages_of_many_documents_are_listed_and_cut() {
     }
     assert!(kept.iter().all(|page| page["leitong_cut_passages"] == 2));
     let bytes: u64 = kept.iter().map(|page| page["leitong_cut_bytes"].as_u64().expect("a number")).sum();
-    let expected = format!("cut: 480 passages ({:.1} MB) out of 240 documents", bytes as f64 / 1e6);
+    let expected =
+        format!("--cut: 480 passages ({:.1} MB) were cut out of 240 documents", bytes as f64 / 1e6);
     assert!(run.stderr.contains(&expected), "{}", run.stderr);
 }
 

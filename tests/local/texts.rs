@@ -231,7 +231,7 @@ fn a_text_that_needs_no_extraction_stays_as_it_is_and_is_escaped_in_markdown() {
     let run = dedup_files(&["--keep", name(&keep), "--as", "markdown"], &[&input]);
     let expected = format!("\\# {}\n\n\\*indented\\*", article(1, 20));
     assert_eq!(read(&keep)[0]["text"], expected);
-    assert!(run.stderr.contains("1 of the kept documents have no markup"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 of the kept documents are plain text"), "{}", run.stderr);
 }
 
 #[test]

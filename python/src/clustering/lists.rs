@@ -83,7 +83,9 @@ impl Lists {
         let (keys, places) = (columns::read(keys, count)?, columns::read(places, count)?);
         let forms: Vec<&[u8]> = self.rules.forms(forms, count)?.collect();
         if marks.len() != if self.rest { count } else { 0 } {
-            return Err(PyValueError::new_err("there must be a mark for each row of the second pass"));
+            return Err(PyValueError::new_err(
+                "each row of the second pass needs a mark, but there are fewer or more marks than rows",
+            ));
         }
         let rows = py.detach(|| {
             let (mut state, mut rows) = (self.state(), Rows::default());

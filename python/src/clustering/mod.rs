@@ -167,7 +167,9 @@ impl Clustering {
         let (places, other_places) =
             (columns::read(places, records.len())?, columns::read(other_places, records.len())?);
         if (roles.len(), others.len()) != (records.len(), records.len()) {
-            return Err(PyValueError::new_err("the columns have different lengths"));
+            return Err(PyValueError::new_err(
+                "the columns have different numbers of rows; pass columns of one batch",
+            ));
         }
         py.detach(|| {
             let mut verdicts = Vec::with_capacity(records.len());
@@ -222,9 +224,9 @@ impl Clustering {
             (UNDECIDABLE, None) => Ok(Decision::Undecidable),
             (FOUNDER, related) => Ok(Decision::Founded(id(place), related)),
             (NEAR | KNOWN_TEXT, Some(page)) => Ok(Decision::Joined(page)),
-            (role, _) => {
-                Err(PyValueError::new_err(format!("place {place}: role {role} needs another record")))
-            }
+            (role, _) => Err(PyValueError::new_err(format!(
+                "the record at place {place} has role {role}, which needs another record; pass it in `others`"
+            ))),
         }
     }
 

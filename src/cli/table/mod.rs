@@ -213,7 +213,7 @@ fn text(info: &Info) -> String {
         line("  on disk", info.on_disk.to_string());
     }
     if let Some(rest) = &info.rest {
-        line("  the rest is in", rest.clone());
+        line("  newer ones in", rest.clone());
     }
     let mut corpora: Vec<_> = info.corpora.iter().collect();
     corpora.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

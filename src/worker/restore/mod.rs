@@ -156,7 +156,7 @@ impl<'a, W: World> Restorer<'a, W> {
         } else {
             tracing::warn!(
                 partition = self.owned.partition,
-                "the standby's table is discarded, and restored from another source: {error}"
+                "restoring takes longer, because the standby's table cannot be used: {error}"
             );
         }
     }
@@ -193,14 +193,14 @@ impl<'a, W: World> Restorer<'a, W> {
                 Err(ReadError::Broker(error)) => {
                     tracing::warn!(
                         partition = self.owned.partition,
-                        "cannot read the changelog, trying again: {error:#}"
+                        "log partition: no verdicts until the changelog can be read; trying again: {error:#}"
                     );
                     // If the changelog no longer has the next records, a restore from its beginning does not
                     // need them.
                     match changelog.bounds() {
                         Ok((start, _)) if start > table.next_offset => {
                             return ReadOn::Unfit(RestoreError::Damaged(format!(
-                                "it begins at offset {start}, and was read up to {}",
+                                "it begins at offset {start}, but only the records before offset {} were read",
                                 table.next_offset
                             )));
                         }
@@ -241,7 +241,10 @@ impl<'a, W: World> Restorer<'a, W> {
                 Ok(next) => break (next, log_end, committed),
                 // Some committed records may not be visible yet.
                 Err(refusal) if refusal.may_pass() && world.now() < deadline => {
-                    tracing::info!(partition = self.owned.partition, "checking again: {refusal}");
+                    tracing::info!(
+                        partition = self.owned.partition,
+                        "log partition: no verdicts yet, because committed records may still become visible: {refusal}"
+                    );
                     if world.wait(&self.owned.stop, LOOK_AGAIN) {
                         return Ok(Restore::Stopped(Some(Box::new(table))));
                     }
@@ -294,7 +297,8 @@ impl<'a, W: World> Restorer<'a, W> {
             tracing::error!(
                 partition = self.owned.partition,
                 next,
-                "continuing after lost records, as accepted"
+                "pages before offset {next} of the log were lost, and get no verdict; continuing, as \
+                 --accept-lost-records allows"
             );
             state.skip_to(next);
             state.accept_gaps(log_end);

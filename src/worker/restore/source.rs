@@ -114,7 +114,10 @@ impl<W: World> ClusterRole<W> {
         match opened {
             // If the disk does not answer, the file may still be good.
             Err(Unusable::Io(error)) => {
-                tracing::warn!(partition = log_partition, "the snapshot cannot be read now: {error}");
+                tracing::warn!(
+                    partition = log_partition,
+                    "the snapshot is not used, because it cannot be read now: {error}"
+                );
                 Ok(None)
             }
             Ok(snapshot) => Ok(Some(snapshot)),
@@ -156,7 +159,10 @@ impl<W: World> ClusterRole<W> {
             },
             Ok(None) => Ok(None),
             Err(Unusable::Io(error)) => {
-                tracing::warn!(partition = log_partition, "the snapshot cannot be read now: {error}");
+                tracing::warn!(
+                    partition = log_partition,
+                    "the snapshot is not used, because it cannot be read now: {error}"
+                );
                 Ok(None)
             }
             Err(unusable) => {
@@ -172,7 +178,10 @@ impl<W: World> ClusterRole<W> {
             match self.table_folder(log_partition, || false) {
                 Ok(folder) => disk::set_aside(log_partition, &*folder.files, why),
                 // The next table that is created in the folder removes the old files.
-                Err(error) => tracing::warn!(partition = log_partition, "{error:#}; not set aside: {why}"),
+                Err(error) => tracing::warn!(
+                    partition = log_partition,
+                    "the table on disk cannot be used: {why} (and it cannot be set aside: {error:#})"
+                ),
             }
             return;
         }

@@ -175,7 +175,7 @@ impl Restoration {
             RestoreError::Damaged(format!("a record has an unknown key of {} bytes, \"{begin}\"", key.len()))
         })?;
         if *self.log_generation.get_or_insert(id.log_generation) != id.log_generation {
-            return Err(damaged("centroids of two logs"));
+            return Err(damaged("it holds centroids of two logs"));
         }
         match value {
             Some(value) if key.ends_with(texts::SUFFIX) => self.take_texts(id.log_offset, value),
@@ -213,9 +213,13 @@ impl Restoration {
         let centroid =
             Centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
         if message.number > Some(Restoration::NUMBER_MAX) {
-            return Err(RestoreError::Damaged(format!("centroid {log_offset} has an invalid number")));
+            return Err(RestoreError::Damaged(format!(
+                "the centroid at offset {log_offset} of the log has an invalid number"
+            )));
         }
-        let out_of_order = || RestoreError::Damaged(format!("centroid {log_offset} is out of order"));
+        let out_of_order = || {
+            RestoreError::Damaged(format!("the centroid at offset {log_offset} of the log is out of order"))
+        };
         if centroid.log_offset != log_offset || self.newest >= Some(log_offset) {
             return Err(out_of_order());
         }
@@ -246,7 +250,7 @@ impl Restoration {
                 Ok(())
             }
             _ => Err(RestoreError::Damaged(format!(
-                "a page becomes canonical instead of centroid {at}, which does not exist"
+                "the centroid at offset {at} of the log gets another canonical page, but no such centroid was read"
             ))),
         }
     }
@@ -255,13 +259,18 @@ impl Restoration {
     fn take_crawl(&mut self, change: CrawlChange) -> Result<(), RestoreError> {
         let (at, next) = (change.log_offset, self.clusterer.founded());
         if change.cluster >= next {
-            let problem = format!("the crawl at {at} is in cluster {}, which does not exist", change.cluster);
+            let problem = format!(
+                "the crawl at offset {at} of the log is in cluster {}, which does not exist",
+                change.cluster
+            );
             return Err(RestoreError::Damaged(problem));
         }
         if let (Change::Crawled(crawl), Some((counted, _))) = (&change.what, self.clusterer.crawl_bounds())
             && (crawl.sequence < counted || crawl.sequence > Restoration::NUMBER_MAX)
         {
-            return Err(RestoreError::Damaged(format!("the crawl at {at} is out of order")));
+            return Err(RestoreError::Damaged(format!(
+                "the crawl at offset {at} of the log is out of order"
+            )));
         }
         self.clusterer.restore_crawl(change);
         Ok(())
@@ -272,12 +281,14 @@ impl Restoration {
     fn take_texts(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
         let message = decoded(value)?;
         known(message.format_version)?;
-        let wrong = |what: &str| RestoreError::Damaged(format!("the texts up to {log_offset} {what}"));
+        let wrong = |what: &str| {
+            RestoreError::Damaged(format!("the texts up to offset {log_offset} of the log {what}"))
+        };
         let texts = message.texts.ok_or_else(|| wrong("are missing"))?;
         let seen = SeenText::from_message(&texts).map_err(RestoreError::Damaged)?;
         let end = self.clusterer.founded();
         if texts.first > Restoration::NUMBER_MAX || seen.iter().any(|text| text.cluster >= end) {
-            return Err(wrong("have an invalid number"));
+            return Err(wrong("name a text or a cluster that does not exist"));
         }
         self.clusterer.restore_texts(texts.first, seen.into_iter());
         Ok(())
@@ -289,7 +300,9 @@ impl Restoration {
         let known = self.clusterer.oldest_log_offset()?.is_some_and(|oldest| oldest <= log_offset);
         let counts = known && !self.numbered && self.newest >= Some(log_offset);
         if counts && !self.clusterer.forget_oldest(log_offset)? {
-            return Err(RestoreError::Damaged(format!("centroid {log_offset} was evicted out of order")));
+            return Err(RestoreError::Damaged(format!(
+                "the centroid at offset {log_offset} of the log was evicted out of order"
+            )));
         }
         Ok(())
     }
@@ -303,7 +316,7 @@ impl Restoration {
         }
         if let Some(founded) = position.founded {
             if founded > Restoration::NUMBER_MAX {
-                return damaged("a position with an invalid number".to_owned());
+                return damaged("a position record with an invalid number of centroids".to_owned());
             }
             if position.crawls > Some(Restoration::NUMBER_MAX)
                 || position.crawls_dead_below > Restoration::NUMBER_MAX
@@ -426,7 +439,8 @@ impl Restoration {
         // unchanged.
         if let Some(newest) = self.newest.filter(|newest| *newest >= saved.next_log_offset) {
             return Err(RestoreError::Damaged(format!(
-                "centroid {newest} was founded, but the position record says that the log was read only up to {}",
+                "a centroid was founded at offset {newest} of the log, but the position record says that the log was \
+                 read only up to {}",
                 saved.next_log_offset
             )));
         }

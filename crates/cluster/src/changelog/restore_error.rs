@@ -57,7 +57,7 @@ pub enum RestoreError {
     /// Another installation writes to the changelog.
     #[error(
         "the changelog was written under another kafka.app: two installations that share topics would give each page \
-         two verdicts; use the old name, or topics of its own (kafka.topics.*)"
+         two verdicts; set kafka.app to the old name, or give this installation its own topics (kafka.topics.*)"
     )]
     OtherApp,
     /// The settings that apply after the log have changed.

@@ -58,12 +58,13 @@ impl SeenText {
     pub fn from_message(message: &proto::Texts) -> Result<Vec<Self>, String> {
         let (keys, rest) = message.keys.as_chunks::<16>();
         if !rest.is_empty() || keys.len() != message.since.len() {
-            return Err(format!("texts from {} on are incomplete", message.first));
+            return Err(format!("the list of texts that begins with number {} is incomplete", message.first));
         }
         let text = |(key, since): (&[u8; 16], &u64)| {
             let cluster = message.founded.checked_sub(*since).filter(|_| *since > 0);
-            let cluster =
-                cluster.ok_or_else(|| format!("texts from {} on are in no cluster", message.first))?;
+            let cluster = cluster.ok_or_else(|| {
+                format!("a text in the list that begins with number {} is in no cluster", message.first)
+            })?;
             Ok(Self { key: u128::from_be_bytes(*key), cluster })
         };
         keys.iter().zip(&message.since).map(text).collect()

@@ -36,7 +36,7 @@ impl Unplaced {
             (0, _) => Err(broken("no format version")),
             (found, _) if found > FORMAT_VERSION => Err(EntryError::TooNew { found }),
             (_, None | Some(fingerprint_record::Outcome::Unreadable(_))) => Err(broken("no page")),
-            _ if message.source.is_some() => Err(broken("it already has a place in a log")),
+            _ if message.source.is_some() => Err(broken("it already has a place (`source`) in a log")),
             _ => Ok(Self(message)),
         }
     }

@@ -54,7 +54,9 @@ impl Parts {
         }
         ensure!(
             parts.bytes == extent.bytes,
-            "the parts in {} have {} bytes, but had {} at the checkpoint; remove the folder to begin again",
+            "{}: the parts of {output} have {} bytes, but had {} at the checkpoint; remove the folder of checkpoints \
+            to \
+             begin again",
             folder.display(),
             parts.bytes,
             extent.bytes

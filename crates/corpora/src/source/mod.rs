@@ -163,7 +163,7 @@ impl Record {
 pub enum FramingError {
     /// The compressed data is broken or ends early. The rest of the input is lost.
     #[error(
-        "the compressed input is damaged or ends early ({0}); fetch or write the file again, then run the rest"
+        "the compressed input is damaged or ends early ({0}); fetch or write the file again, and run again"
     )]
     BrokenCompression(String),
     /// A WARC record ends before its `Content-Length`.

@@ -65,7 +65,7 @@ fn check_once(shared: &Shared, bytes_per_second: u64) -> bool {
 fn tell(error: &BlockError) {
     counter!("leitong_disk_damaged_total").increment(1);
     tracing::error!(
-        "table on disk: the background check found damage, and no more decisions are made with this table: {error}"
+        "table on disk: no more pages are decided with it, because the background check found damage: {error}"
     );
 }
 

@@ -135,8 +135,8 @@ pub enum BlockError {
         known: u32,
     },
     /// An older Leitong wrote the file, with keys that this version does not look up.
-    #[error("{}: format version {found} is older than {known}, and this version of Leitong has other keys; \
-             begin with an empty table, or use the version that wrote it", path.display())]
+    #[error("{}: format version {found} is older than {known}, and this version of Leitong derives other keys from \
+             fingerprints; begin with an empty table, or use the version that wrote it", path.display())]
     TooOld {
         /// The file.
         path: PathBuf,
@@ -146,7 +146,9 @@ pub enum BlockError {
         known: u32,
     },
     /// The file belongs to another table.
-    #[error("{}: belongs to another table ({found:016x}, and this is {wanted:016x})", path.display())]
+    #[error("{}: belongs to another table (its table id is {found:016x} instead of {wanted:016x}); restore the whole \
+    folder from \
+             one backup", path.display())]
     OtherTable {
         /// The file.
         path: PathBuf,

@@ -230,7 +230,7 @@ impl Shared {
                 let span: u64 = sources.iter().map(|run| run.span()).sum();
                 let more = (span / 4).max(self.options.block);
                 tracing::warn!(
-                    "runs of keys could not be merged, so look-ups have to read more of them: {error}; the \
+                    "look-ups read more files than necessary, because runs of keys could not be merged: {error}; the \
                      next attempt is after {more} more centroids"
                 );
                 let again_at = self.view().end + more;

@@ -101,7 +101,7 @@ impl Journal {
         // The head was complete before the file got this name, so a broken head is damage.
         let head = read_frame(&mut reader, 0, 0).map_err(at(path))?;
         let head = head.and_then(|message| JournalHead::decode(&*message).ok());
-        let Some(head) = head else { return Err(damaged(0, "its head is broken")) };
+        let Some(head) = head else { return Err(damaged(0, "its header is broken")) };
         if head.format_version > FORMAT_VERSION {
             let found = head.format_version;
             return Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_VERSION });

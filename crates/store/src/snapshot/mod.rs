@@ -73,8 +73,8 @@ pub enum SnapshotError {
     },
     /// The folder contains other files than those of tables and checkpoints.
     #[error(
-        "{}: contains {name:?}, and no table and no checkpoint; name an empty folder, or one that does not exist \
-         yet, because files in it are replaced and removed",
+        "{}: contains {name:?}, but neither a table nor a checkpoint; name an empty folder, or one that does not \
+         exist yet, because Leitong replaces and removes files in it",
         path.display()
     )]
     OtherFiles {
@@ -213,7 +213,7 @@ pub enum SnapshotError {
     },
     /// Old centroids of the table are in blocks of another folder.
     #[error(
-        "{}: old centroids of this deduplicator are in blocks of {}, so it cannot be loaded or saved anywhere else",
+        "{}: the old centroids of this deduplicator are in files of {}; load and save it only there",
         path.display(),
         blocks.display()
     )]

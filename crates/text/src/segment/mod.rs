@@ -150,7 +150,7 @@ pub enum SegmentError {
     },
     /// The user dictionary has more words than fit.
     #[error(
-        "segment.user_dictionary: no room for line {line} ({text:?}): some 60,000 words of three and more characters \
+        "segment.user_dictionary: no room for line {line} ({text:?}): about 60,000 words of three or more characters \
          fit; leave out the rarest"
     )]
     DictionaryFull {

@@ -97,7 +97,7 @@ pub(in crate::keep) fn find_repeated(
         let Counts { searched, passages, .. } =
             search.list(spooled, &frequent, &mut lines).with_context(cannot)?;
         terminal::note(format_args!(
-            "passages: {passages} are in {} documents or more, of {searched} that are kept",
+            "passages: {passages} occur in {} or more of the {searched} kept documents that were searched",
             options.documents_min
         ));
     }

@@ -90,11 +90,11 @@ impl Report {
         if let Some(copied) = self.copied {
             kinds.push(vec!["documents kept".to_owned(), number(copied.kept)]);
             if self.verified.is_some() {
-                kinds.push(vec!["of these by verification".to_owned(), number(copied.kept_by_verify)]);
+                kinds.push(vec!["kept only because of --verify".to_owned(), number(copied.kept_by_verify)]);
             }
             kinds.push(vec!["documents dropped".to_owned(), number(copied.dropped)]);
             if self.benchmarks.is_some() {
-                kinds.push(vec!["of these for a benchmark".to_owned(), number(copied.benchmark)]);
+                kinds.push(vec!["dropped because of a benchmark".to_owned(), number(copied.benchmark)]);
             }
             kinds.push(vec!["bytes dropped".to_owned(), number(copied.dropped_bytes)]);
         }
@@ -123,8 +123,9 @@ impl Report {
         if !self.suspicious.is_empty() {
             tables.push(clusters(
                 "Clusters that look like a template",
-                "ten or more pages of one host, nearly all slightly different; compare two of them with \
-                 leitong compare. leitong boilerplate build --pages-min 2 lists their common paragraphs",
+                "Each has ten or more pages of one host, nearly all slightly different. They may be different \
+                 articles in one page layout: compare two of them with `leitong compare`. `leitong boilerplate build \
+                 --pages-min 2` lists the paragraphs that they share.",
                 &self.suspicious,
             ));
         }

@@ -92,7 +92,8 @@ impl TextCounts {
         let plain = self.plain.load(Ordering::Relaxed);
         if plain > 0 {
             terminal::note(format_args!(
-                "{plain} of the kept documents have no markup; their Markdown is their paragraphs, escaped"
+                "{plain} of the kept documents are plain text; their Markdown is their paragraphs, with special \
+                 characters escaped"
             ));
         }
         let documents = self.documents.load(Ordering::Relaxed);
@@ -105,7 +106,7 @@ impl TextCounts {
         for (column, count) in without_json.iter() {
             terminal::note(format_args!(
                 "column {column:?} has {count} values without a form in JSON, such as bytes that are not UTF-8, NaN or \
-                 times of day; they, or the parts concerned, are written as null (--fields)"
+                 times of day; null is written instead of each, or of the part that has no form (--fields)"
             ));
         }
     }
@@ -114,18 +115,18 @@ impl TextCounts {
     pub(in crate::keep) fn note_cut(&self) {
         let (documents, Cut { passages, bytes, left }, emptied) = self.cut();
         terminal::note(format_args!(
-            "cut: {passages} passages ({:.1} MB) out of {documents} documents",
+            "--cut: {passages} passages ({:.1} MB) were cut out of {documents} documents",
             bytes as f64 / 1e6
         ));
         if emptied > 0 {
             terminal::note(format_args!(
-                "{emptied} of these documents have no text any more; they are written with text \"\""
+                "--cut: {emptied} of these documents have nothing left; they are written with text \"\""
             ));
         }
         if left > 0 {
             terminal::note(format_args!(
-                "{left} lines keep a passage, because normalising changes their number of letters, so its place \
-                 is uncertain"
+                "--cut: {left} lines still have a passage: it was found in the normalised text, and its place in the \
+                 original is uncertain"
             ));
         }
     }

@@ -121,8 +121,8 @@ impl ParagraphConfig {
         // Shares such as 0.333 are meant as thirds.
         ((sum - 1.0).abs() > 0.002).then(|| {
             format!(
-                "paragraph.score_length = {score_length}: with score_position = {score_position} and score_relevance = \
-                 {score_relevance} it must add up to 1, and the sum is {sum:.3}"
+                "paragraph.score_length = {score_length}: score_length, score_position = {score_position} and \
+                 score_relevance = {score_relevance} must add up to 1, but their sum is {sum:.3}"
             )
         })
     }
