@@ -25,8 +25,7 @@ pub struct ApiConfig {
     /// Environment variable that holds the token. Clients send the token as `Authorization: Bearer …`.
     /// Without this and `token_file`, no token is needed.
     pub token_env: Option<String>,
-    /// File that holds the token, instead of `token_env`. The path is relative to the folder of this
-    /// configuration file.
+    /// File that holds the token, instead of `token_env`.
     pub token_file: Option<PathBuf>,
     /// Limit on the bytes of a request's body, both compressed and decompressed. A larger body is refused
     /// (413).

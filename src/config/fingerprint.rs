@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IdfConfig {
-    /// File with a table made by `leitong idf build`. Unset: the table that ships with Leitong. A relative
-    /// path starts at the configuration file's folder.
+    /// File with a table made by `leitong idf build`. Unset: the table that ships with Leitong.
     pub file: Option<PathBuf>,
 }
 

@@ -9,11 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TableConfig {
-    /// Keep all but the newest centroids in files instead of memory; each then takes about 20 bytes of
+    /// Keep all but the newest centroids in files instead of memory; each then takes about 14 bytes of
     /// memory. Verdicts are the same. `dedup` and `serve` keep the files in the folder of `--table`, `run` in
-    /// `kafka.snapshots.dir`. That folder must be on a local disk and survive restarts; after a restart the
-    /// worker opens the files and reads only newer centroids. The newest ones are in memory: 262,144 to
-    /// twice as many, at about 400 bytes each.
+    /// `kafka.snapshots.dir`. That folder must be on a local disk and survive restarts. The newest
+    /// centroids are in memory: 262,144 to twice as many, at about 400 bytes each.
     pub on_disk: bool,
     /// Number of centroids that `on_disk` writes at once, a power of two. The newest centroids, up to about
     /// twice this number, are in memory and take about 400 bytes each.

@@ -17,7 +17,7 @@ use crate::config::redact;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TracesConfig {
-    /// Record spans and send them.
+    /// Record spans of pages and send them to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names.
     pub enabled: bool,
     /// The collector's address for OTLP over HTTP (protobuf), such as `http://localhost:4318`. Without a
     /// path, `/v1/traces` is used. Unset: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_ENDPOINT`

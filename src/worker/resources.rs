@@ -14,7 +14,7 @@ use super::Roles;
 
 /// Bytes per centroid in memory, including its index, rounded up (docs/performance.md).
 const CENTROID_BYTES: u64 = 390;
-/// Bytes of memory per centroid on disk (docs/performance.md).
+/// Upper estimate of the bytes of memory per centroid on disk. With the default 15 keys it is 14 (docs/performance.md).
 const SEALED_BYTES: u64 = 20;
 /// Bytes of memory per url with `recrawls`, as measured (docs/kafka.md).
 const CRAWL_BYTES: u64 = 740;

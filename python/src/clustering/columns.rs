@@ -17,7 +17,10 @@ pub(super) fn numbers<'py>(py: Python<'py>, column: &[i64]) -> Bytes<'py> {
 pub(super) fn read(bytes: &[u8], count: usize) -> PyResult<Vec<i64>> {
     let (column, rest) = bytes.as_chunks::<8>();
     if column.len() != count || !rest.is_empty() {
-        return Err(PyValueError::new_err(format!("{} bytes are not {count} numbers", bytes.len())));
+        return Err(PyValueError::new_err(format!(
+            "a column of {} bytes does not hold {count} numbers of 8 bytes",
+            bytes.len()
+        )));
     }
     Ok(column.iter().map(|number| i64::from_le_bytes(*number)).collect())
 }

@@ -225,7 +225,9 @@ impl Clustering {
             (FOUNDER, related) => Ok(Decision::Founded(id(place), related)),
             (NEAR | KNOWN_TEXT, Some(page)) => Ok(Decision::Joined(page)),
             (role, _) => Err(PyValueError::new_err(format!(
-                "the record at place {place} has role {role}, which needs another record; pass it in `others`"
+                "place {place}: `others` must have the founder's record for the roles 2 and 3, and None for 0, but the \
+                 role \
+                 is {role}"
             ))),
         }
     }

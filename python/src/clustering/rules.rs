@@ -51,7 +51,10 @@ impl Rules {
         let is_form = |form: &[u8]| form.len() > ROOM && self.detector.is_fingerprint(&form[ROOM..]);
         let chunks = forms.chunks_exact(width.max(1));
         if width * count != forms.len() || !chunks.clone().all(is_form) {
-            return Err(PyValueError::new_err(format!("{} bytes are not {count} forms", forms.len())));
+            return Err(PyValueError::new_err(format!(
+                "a column of {} bytes does not hold {count} forms of one length",
+                forms.len()
+            )));
         }
         Ok(chunks)
     }

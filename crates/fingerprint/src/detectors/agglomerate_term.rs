@@ -67,7 +67,7 @@ pub(crate) struct AgglomerateTermNearConfig {
     /// Similarity of two pages: `weighted-jaccard` of frequency ÷ length, or `cosine` of the frequencies, for
     /// which 0.8 is a good minimum.
     pub(crate) similarity: TermSimilarity,
-    /// Minimum similarity of near pages, which also share a key.
+    /// Minimum similarity of near pages. They also share a key.
     #[schemars(range(min = 0, max = 1))]
     pub(crate) similarity_min: f64,
 }
@@ -87,7 +87,7 @@ pub(crate) enum Gap {
 /// Number of best terms that form a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum KeyTerms {
-    /// One key each of 3, 4 and 5 terms.
+    /// Three keys: one of 3, one of 4 and one of 5 terms.
     #[serde(rename = "3-to-5")]
     Any,
     /// One key of 3 terms.

@@ -23,11 +23,10 @@ pub struct ExtractConfig {
     /// text of their own are taken for listings (docs/extraction.md).
     pub listings: bool,
     /// Adds to verdicts what a page says about its source and itself: publisher, authors, date, canonical link, site,
-    /// language (docs/extraction.md). If off, verdicts have `credits: null`, and a record of the fingerprint log
-    /// takes about 80 bytes less. Fingerprints are the same.
+    /// language (docs/extraction.md). If off, verdicts have `credits: null`. Fingerprints are the same.
     pub credits: bool,
     /// Maximum number of block elements and runs of text in a page. A page with more is UNDECIDABLE (TOO_COMPLEX). Each
-    /// takes up to 500 bytes while the page is read.
+    /// takes up to 800 bytes while the page is read.
     #[schemars(range(min = 100, max = 100_000_000))]
     pub nodes_max: usize,
     /// Maximum number of elements that are open within one another. A page with more is UNDECIDABLE (TOO_COMPLEX).

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PageConfig {
-    /// Maximum size of a page's body in bytes. A page with a larger body is UNDECIDABLE (TOO_LARGE).
+    /// Maximum size of a page's body in bytes, after decompression. A page with a larger body is UNDECIDABLE
+    /// (TOO_LARGE).
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub bytes_max: usize,
-    /// Maximum size, in bytes, of a JSON line that is held in memory. If a line is longer, only its small
-    /// fields are read, and the page is UNDECIDABLE (TOO_LARGE).
+    /// Maximum size, in bytes, of a line or row that is held in memory. If a line of JSON is longer, only its small
+    /// fields are read, and the page is UNDECIDABLE (TOO_LARGE). A longer row of CSV becomes a dead letter.
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub line_bytes_max: usize,
     /// Maximum work that a page may take from its bytes to its fingerprint, in steps that are counted and not

@@ -13,8 +13,7 @@ pub struct SegmentConfig {
     pub fold_script: bool,
     /// Guesses Chinese words that are not in jieba's dictionary, with a hidden Markov model.
     pub hmm: bool,
-    /// File with words of your own, one per line: `word`, `word frequency` or `word frequency tag`. A relative path
-    /// starts at the configuration file's folder.
+    /// File with words of your own, one per line: `word`, `word frequency` or `word frequency tag`.
     pub user_dictionary: Option<PathBuf>,
     /// Languages whose stop words are removed, as ISO 639-1 codes.
     pub stop_word_languages: Vec<String>,

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct ConceptNetworkConfig {
     /// Files that list synonyms (see docs/detectors.md): database files of WordNet (`data.noun`, …,
-    /// `noun.exc`, …), and lists whose lines are synonyms separated by tabs. Relative paths start at the
-    /// configuration file's folder. Without a file, each term is a concept of its own.
+    /// `noun.exc`, …), and lists whose lines are synonyms separated by tabs. Without a file, each term is a
+    /// concept of its own.
     pub lexicon_files: Vec<PathBuf>,
     /// Overlap of two words' synonyms, 2·both ÷ (one + other), above which the words are one concept.
     #[schemars(range(min = 0, max = 1))]

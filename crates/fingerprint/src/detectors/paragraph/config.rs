@@ -22,8 +22,8 @@ pub struct ParagraphConfig {
     /// fingerprint.
     #[schemars(range(min = 1, max = 1_000))]
     pub(super) sentence_chars_min: usize,
-    /// Share of a sentence's score that comes from its length, compared with
-    /// the longest of the paragraph. The three shares must add up to 1.
+    /// Share of a sentence's score that comes from its length, compared with the longest sentence of the paragraph.
+    /// The three shares must add up to 1.
     #[schemars(range(min = 0, max = 1))]
     pub(super) score_length: f64,
     /// Share of a sentence's score that comes from its position: 1 for the first and the last sentence, else
@@ -42,12 +42,12 @@ pub struct ParagraphConfig {
     /// Weight of a list item, in percent of its characters, applied once for each list that contains it.
     #[schemars(range(min = 1, max = 100))]
     pub(super) list_level_percent: u32,
-    /// Maximum number of paragraphs in a fingerprint; the heaviest are kept. Each takes 10 bytes
-    /// if `bits` is 64, 18 if it is 128.
+    /// Maximum number of paragraphs in a fingerprint; those of the highest weight are kept. Each takes 10 bytes
+    /// if `bits` is 64, or 18 if it is 128.
     #[schemars(range(min = 1, max = 4_096))]
     pub(super) paragraphs_max: usize,
     /// File with common paragraphs to ignore, one per line (see docs/detectors.md), instead of the few that
-    /// ship with Leitong. A relative path starts at the configuration file's folder.
+    /// ship with Leitong.
     pub boilerplate_file: Option<std::path::PathBuf>,
     /// Conditions under which two fingerprints are near.
     pub(super) near: ParagraphNearConfig,
@@ -66,9 +66,9 @@ pub(super) struct ParagraphNearConfig {
     /// Minimum share of the weight of both pages that is in matching paragraphs.
     #[schemars(range(min = 0.0001, max = 1))]
     pub(super) share_min: f64,
-    /// Method that finds candidates: `bands` (a paragraph of each page agrees with one of the other in 32
-    /// bits in a row; fast in a table of any size) or `blocks` (every page that has a matching paragraph;
-    /// slow in a large table unless `max_distance` is 3 at most with 128 bits).
+    /// Method that finds candidates: `bands` (pages of which one paragraph has 32 bits in a row in common with a
+    /// paragraph of the new page; fast in a table of any size) or `blocks` (all pages with a matching paragraph;
+    /// slow in a large table unless `bits` is 128 and `max_distance` at most 3).
     pub(super) candidates: Candidates,
 }
 

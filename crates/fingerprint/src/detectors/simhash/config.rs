@@ -32,12 +32,12 @@ pub struct NearConfig {
     /// Confirmation of candidates: `sketch` (by a second, independent fingerprint) or `none` (the paper's
     /// method).
     pub confirm: Confirm,
-    /// Number of the 64 sketch values that must agree at distance 0. In unrelated texts, 4 to 8 agree. Long
-    /// texts of one site under different names need 15 more, and versions of one page 6 fewer.
+    /// Number of the 64 sketch values that must agree between texts of the same SimHash. In unrelated texts, 4 to 8
+    /// agree. Long texts of one site under different names need 15 more, and versions of one page 6 fewer.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_near: u32,
-    /// Number of the 64 sketch values that must agree at `max_distance`. In between, the number changes
-    /// linearly with the distance.
+    /// Number of the 64 sketch values that must agree between SimHashes at `max_distance`. For smaller distances,
+    /// the number is interpolated between this one and `sketch_matches_near`.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_far: u32,
     /// Number of the 64 sketch values that must agree for the shortest texts. It falls linearly with the
@@ -48,13 +48,12 @@ pub struct NearConfig {
     /// Size below which a text is short, in characters of Chinese; an English word counts as two.
     #[schemars(range(min = 0, max = 65_535))]
     pub short_text_size: u32,
-    /// Takes the addresses of pages into account. Pages of one site under different names are often a series
-    /// from one template. Pages of different sites, or of one name (a page that was moved, mirrored or
-    /// fetched again), therefore need fewer matching values. `false`: all pages are treated as if they had no
-    /// address.
+    /// Compares the addresses of pages as well. Pages of one site under different names are often a series from
+    /// one template, so more values must agree. Fewer must agree for pages of different sites, or of one name: a
+    /// page that was moved, mirrored or fetched again. `false`: addresses are ignored.
     pub addresses: bool,
-    /// `sketch_matches_short` for pages of different sites. Short pages of one name need no more than long
-    /// ones.
+    /// `sketch_matches_short` for pages of different sites under different names. For pages of one name, short texts
+    /// need no more matches than long ones.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_short_apart: u32,
     /// `short_text_size` for pages of different sites.
@@ -66,30 +65,29 @@ pub struct NearConfig {
     /// known.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub contained_min: f64,
-    /// Minimum length of the shorter of two near texts, as a share of the longer one's. A shorter one is an
-    /// excerpt.
+    /// Minimum length of the shorter of two near texts, as a share of the length of the longer one. If it is
+    /// shorter, it is an excerpt.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub length_ratio_min: f64,
-    /// Size below which texts are not near if they have different numbers in the same places. One number may
-    /// differ for every three that are the same, or for every one in versions of one page. Below this size,
-    /// texts of one site under different names are not near either if a number, version or name was replaced.
-    /// In longer ones, a sixteenth of these may be replaced, and several numbers only if as many are the same.
-    /// 0: numbers, versions and names are ignored.
+    /// Size below which texts are short, for the comparison of numbers. Short texts are not near if their numbers
+    /// differ in the same places: at most one for every three that are the same, or one for every one in versions
+    /// of one page. Short texts of one site under different names are not near either if a number, version or name
+    /// was replaced. In longer ones, a sixteenth of these may be replaced, and several numbers only if as many are
+    /// the same. 0: numbers, versions and names are ignored.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
-    /// Near pages that are duplicates, by how their texts relate: `all`; `contained`, only those whose text
-    /// is contained in the canonical page's (`SAME`, `EXCERPT`), so deleting them loses nothing; or `same`.
-    /// The others found clusters of their own, and are reported as related.
+    /// Near pages that are duplicates, by their relation to the canonical page: `all`; `contained` (`SAME` and
+    /// `EXCERPT`, so deleting duplicates loses no text); or `same`. Each other near page founds its own cluster, and
+    /// is reported as related.
     pub duplicates: Duplicates,
-    /// Number of the 64 sketch values that must agree for a page that is not near to be reported as related:
-    /// an excerpt, a page that repeats another among other text, or a merged page. If the lengths differ
-    /// much, up to 6 fewer are enough. The further the SimHashes are apart, the more are needed. 0: no such
-    /// page is related.
+    /// Number of the 64 sketch values that must agree for a page that is not near to be reported as related: an
+    /// excerpt, a page that repeats another among other text, or a merged page. Up to 6 fewer are enough if one text
+    /// is much longer; more are needed if the SimHashes are far apart. 0: no such page is related.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_related: u32,
     /// Maximum number of differing bits, of 64, between the SimHashes of related pages that share one of ten
-    /// sampled passages; `max_distance` if that is more. If very many pages share a passage and decisions on
-    /// them take too long, lower it. Fewer excerpts are then found.
+    /// sampled passages. A value below `max_distance` has no effect. Lower it if decisions take too long because
+    /// very many pages share a passage; fewer excerpts are then found.
     #[schemars(range(min = 0, max = 32))]
     pub max_distance_related: u32,
 }

@@ -19,19 +19,20 @@ pub struct InputConfig {
     pub preset: String,
     /// Folder with the WARC files that messages of `heritrix-log` name.
     pub warc_dir: Option<PathBuf>,
-    /// Locations of fields that differ from the preset.
+    /// JSON pointers to fields, such as `/response/body`, that replace those of the preset. Of several, the first
+    /// that finds a usable value counts. `@key` is the key of the message.
     pub fields: FieldsConfig,
     /// Values of a message that its verdict returns: a name of your choice, and a JSON pointer. Together with
     /// the values of the preset, they are the `passthrough` of the verdict; 4 KiB at most.
     pub passthrough: PassthroughConfig,
-    /// The messages to read. The others are counted, and get no verdict.
+    /// Messages to read. All others are counted, and get no verdict.
     pub filter: FilterConfig,
 }
 
-/// JSON pointers (`/response/body`) in order of preference: the first one that finds a usable value counts.
-/// `@key` is the key of the message. Empty: use the preset's. If there are several bodies, `text` takes
-/// precedence over `html`, `html_b64`, `body` and `content`, in this order. Setting one of these replaces all
-/// bodies of the preset.
+/// For each field, JSON pointers (`/response/body`) in order of preference: the first one that finds a usable value
+/// counts. `@key` is the key of the message. An empty list means the pointers of the preset. If a message has several
+/// bodies, `text` takes precedence over `html`, `html_b64`, `body` and `content`, in this order. A pointer for one of
+/// these five replaces all bodies of the preset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldsConfig {
