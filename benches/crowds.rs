@@ -96,7 +96,7 @@ fn word(number: usize) -> String {
 }
 
 /// Fills a table with the first `size` pages and decides on the next `asked` ones.
-fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page: impl Fn(usize) -> Page) {
+fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, queries: usize, page: impl Fn(usize) -> Page) {
     let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
     let mut clusterer = Clusterer::with_shards(
         Arc::clone(detector),
@@ -116,7 +116,7 @@ fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page
         clusterer.restore("", 0, &centroid).expect("in memory");
     }
     let records: Vec<FingerprintRecord> =
-        (size..size + asked).map(|number| FingerprintRecord::numbered(number, page(number))).collect();
+        (size..size + queries).map(|number| FingerprintRecord::numbered(number, page(number))).collect();
     let batches: Vec<Vec<_>> =
         records.chunks(BATCH).map(|chunk| (0..).zip(chunk.iter().map(Some)).collect()).collect();
     // A look-up's memory is released before the next one, so only the peak shows it.
@@ -127,7 +127,7 @@ fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page
             batch.into_iter().map(|(offset, record): (u64, _)| (first + offset, record)).collect();
         std::hint::black_box(clusterer.decide_batch(&batch).expect("in memory"));
     }
-    let pages_per_second = asked as f64 / (cpu_seconds() - since);
+    let pages_per_second = queries as f64 / (cpu_seconds() - since);
     let beyond = peak().saturating_sub(before) >> 10;
     println!("| {name} | {} | {pages_per_second:.0} | {beyond} |", clusterer.centroid_count());
 }

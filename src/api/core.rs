@@ -161,7 +161,7 @@ impl Core {
             Fingerprinting::Undecidable(_) => Box::default(),
         };
         let LookedUp { verdict, nearest, as_of } =
-            self.tables.look_up(record, options.asked, Timestamp::now(), &mut tools.scratch)?;
+            self.tables.look_up(record, options.preview, Timestamp::now(), &mut tools.scratch)?;
         let detector = &**self.stage.detector();
         let near_page = |(canonical, related)| NearPage::new(canonical, related, &fingerprint, detector);
         let nearest = nearest.into_iter().map(near_page).collect();

@@ -91,8 +91,8 @@ fn answers(clusterer: Clusterer, folder: &Path) -> (Vec<Result<String, String>>,
     let now = Timestamp::from_ms(1).expect("a time");
     for request in 0..REQUESTS {
         let pages: Vec<FingerprintRecord> = (request * PAGES..(request + 1) * PAGES).map(page).collect();
-        let asked = PreviewOptions { top: 8, max_distance: None };
-        let looked_up = store.look_up(pages[0].clone(), asked, now, &mut scratch);
+        let preview = PreviewOptions { top: 8, max_distance: None };
+        let looked_up = store.look_up(pages[0].clone(), preview, now, &mut scratch);
         answers.push(looked_up.map(|answer| format!("{:?} {:?}", answer.verdict, answer.nearest)));
         let (reply, replied) = oneshot::channel();
         submit.blocking_send(Submission { pages, reply }).expect("the committer is there");

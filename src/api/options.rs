@@ -17,7 +17,7 @@ const MEMBERS_MAX: usize = 10_000;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Options {
     /// Options of a look-up.
-    pub(super) asked: PreviewOptions,
+    pub(super) preview: PreviewOptions,
     /// Corpus of a look-up.
     pub(super) corpus: Option<String>,
     /// Url of the only page of a request, instead of the one in its body.
@@ -41,7 +41,7 @@ impl Options {
     /// Parses `query`, which may contain the options in `known`.
     pub(super) fn parse(query: &str, known: &[&str]) -> Result<Self, Problem> {
         let mut options =
-            Self { asked: PreviewOptions::default(), corpus: None, url: None, id: None, members: MEMBERS };
+            Self { preview: PreviewOptions::default(), corpus: None, url: None, id: None, members: MEMBERS };
         let wrong = |detail: String| Problem::new(Kind::BadOption, detail);
         let mut given: Vec<String> = Vec::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -68,10 +68,10 @@ impl Options {
                 "url" => options.url = text(&value)?,
                 "id" => options.id = text(&value)?,
                 "corpus" => options.corpus = Some(value.into_owned()),
-                "top" => options.asked.top = number(TOP_MAX)?,
+                "top" => options.preview.top = number(TOP_MAX)?,
                 "members" => options.members = number(MEMBERS_MAX)?,
                 _ => match value.parse::<f64>() {
-                    Ok(distance) if distance >= 0.0 => options.asked.max_distance = Some(distance),
+                    Ok(distance) if distance >= 0.0 => options.preview.max_distance = Some(distance),
                     _ => {
                         return Err(wrong(format!(
                             "{name}={value:?}: must be a number that is not negative"
@@ -108,7 +108,7 @@ mod tests {
             Options::parse("url=http%3A%2F%2Fa%2F%E4%BD%A0&top=3&max_distance=2.5", LOOK_UP_OPTIONS)
                 .expect("valid");
         assert_eq!(options.url.as_deref(), Some("http://a/你"));
-        assert_eq!(options.asked, PreviewOptions { max_distance: Some(2.5), top: 3 });
+        assert_eq!(options.preview, PreviewOptions { max_distance: Some(2.5), top: 3 });
         for (query, says) in [
             ("topp=3", "\"topp\": no such parameter; choose one of url, id, corpus, max_distance, top"),
             ("top=9", "top=\"9\": must be a whole number from 0 to 8"),

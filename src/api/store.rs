@@ -193,14 +193,14 @@ impl Tables for Store {
     fn look_up(
         &self,
         mut record: FingerprintRecord,
-        asked: PreviewOptions,
+        preview: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {
         let table = self.read();
         let position = table.clusterer().position();
         record.source = place(position.next_log_offset);
-        let previewed = table.view().preview(record, asked, now, scratch);
+        let previewed = table.view().preview(record, preview, now, scratch);
         drop(table);
         let (verdict, nearest) = previewed.map_err(|fault| unreliable(&fault))?;
         Ok(LookedUp { verdict, nearest, as_of: AsOf::new(position, None) })

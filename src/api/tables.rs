@@ -21,7 +21,7 @@ pub(crate) trait Tables: Send + Sync {
     fn look_up(
         &self,
         record: FingerprintRecord,
-        asked: PreviewOptions,
+        preview: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem>;

@@ -304,7 +304,7 @@ impl CheckpointDir {
         if let Some(RunTable { table, .. }) = &self.run_table {
             table.end_checkpoints(&self.folder)?;
         }
-        self.forget_mark()
+        self.remove_mark()
     }
 
     /// Removes the checkpoint of a run whose table is not saved. The previously saved table remains
@@ -315,9 +315,9 @@ impl CheckpointDir {
     pub(crate) fn give_up(&self) -> anyhow::Result<()> {
         self.remove()?;
         if let Some(RunTable { table, .. }) = &self.run_table {
-            table.forget_checkpoints()?;
+            table.remove_checkpoints()?;
         }
-        self.forget_mark()
+        self.remove_mark()
     }
 
     fn remove(&self) -> anyhow::Result<()> {
@@ -334,8 +334,8 @@ impl CheckpointDir {
         self.remove_tables_before(u64::MAX)
     }
 
-    fn forget_mark(&self) -> anyhow::Result<()> {
-        TableDir::forget_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
+    fn remove_mark(&self) -> anyhow::Result<()> {
+        TableDir::remove_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
     }
 
     /// Returns the folder, which also contains the parts of outputs that are not yet complete.

@@ -83,12 +83,12 @@ impl<'a> OutputEnds<'a> {
 
 /// Returns the ends of these partitions as `client` sees them, with one request per broker.
 fn ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> anyhow::Result<Vec<u64>> {
-    let mut asked = TopicPartitionList::with_capacity(partitions.len());
+    let mut wanted = TopicPartitionList::with_capacity(partitions.len());
     for (topic, partition) in partitions {
         // In this request, `End` is a special timestamp that asks for the end offset.
-        asked.add_partition_offset(topic, i32::try_from(*partition)?, Offset::End)?;
+        wanted.add_partition_offset(topic, i32::try_from(*partition)?, Offset::End)?;
     }
-    let found = client.offsets_for_times(asked, CALL_TIMEOUT).context(
+    let found = client.offsets_for_times(wanted, CALL_TIMEOUT).context(
         "brokers did not report the end offsets of \
                                                                topics",
     )?;

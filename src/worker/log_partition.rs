@@ -479,10 +479,10 @@ mod tests {
                 all.push(state.unexpired().map(|unexpired| format!("{unexpired:?}")));
                 all.push(state.insert_pending().map(|()| String::new()));
                 let look = |stage: &ClusterStage| {
-                    let asked = leitong_cluster::PreviewOptions { top: 8, max_distance: None };
+                    let preview = leitong_cluster::PreviewOptions { top: 8, max_distance: None };
                     let page = FingerprintRecord::numbered(7, Some(Fingerprints::even(1).get(3)));
                     let page = FingerprintRecord { corpus: "default".into(), fingerprint_hash: 1, ..page };
-                    stage.view().preview(page, asked, now, &mut leitong_cluster::Scratch::default())
+                    stage.view().preview(page, preview, now, &mut leitong_cluster::Scratch::default())
                 };
                 let looked_up = state.reader().read(look).expect("its owner is here");
                 all.push(looked_up.map(|answer| format!("{answer:?}")));

@@ -30,7 +30,7 @@ impl Needed {
     }
 
     /// Removes a partition that has no owner here any more.
-    pub(crate) fn forget(&self, partition: u32) {
+    pub(crate) fn remove(&self, partition: u32) {
         self.lock().remove(&partition);
     }
 

@@ -103,7 +103,7 @@ impl DecidedParts {
 /// Owns the partition until its stop flag is raised.
 pub(crate) fn run<W: World>(owner: &Owner<W>) {
     let table = owner.serve_until_stopped();
-    owner.owned.role.needed.forget(owner.owned.partition);
+    owner.owned.role.needed.remove(owner.owned.partition);
     // Without a standby, nobody would continue this table or drop it.
     let table = table.filter(|_| owner.owned.config().kafka.standby);
     owner.owned.role.tables.release(owner.owned.partition, table);

@@ -61,7 +61,7 @@ impl<W: World> WorkerTables<W> {
         &self,
         partition: u32,
         mut record: FingerprintRecord,
-        asked: PreviewOptions,
+        preview: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {
@@ -70,7 +70,7 @@ impl<W: World> WorkerTables<W> {
         let looked_up = self.read(partition, |view, held_as| {
             let position = view.clusterer.position();
             record.source = place(position.next_log_offset);
-            let (mut verdict, nearest) = view.preview(record, asked, now, scratch)?;
+            let (mut verdict, nearest) = view.preview(record, preview, now, scratch)?;
             if position.log_generation == 0 {
                 // The log has no name before its first record, so clusters have no ids yet.
                 verdict.cluster_id = None;
@@ -161,12 +161,12 @@ impl<W: World> Tables for WorkerTables<W> {
     fn look_up(
         &self,
         record: FingerprintRecord,
-        asked: PreviewOptions,
+        preview: PreviewOptions,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {
         let partition = log_partition(&record.corpus, self.role.log_partitions);
-        self.look_up_in(partition, record, asked, now, scratch)
+        self.look_up_in(partition, record, preview, now, scratch)
     }
 
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem> {

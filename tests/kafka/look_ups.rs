@@ -65,19 +65,19 @@ fn timeless_fields(verdict: &Value) -> Value {
 #[track_caller]
 fn look_up_and_write(installation: &Installation, client: &mut Client, row: &Row, written: usize) -> Answer {
     let page: Value = row.json();
-    let asked = client.look_up(&page);
-    assert_eq!(asked.status, 200, "{}", asked.body);
+    let answer = client.look_up(&page);
+    assert_eq!(answer.status, 200, "{}", answer.body);
     installation.feed(std::slice::from_ref(row), written);
     let verdicts = installation.verdicts();
     let verdict = verdicts.iter().find(|verdict| verdict["page_id"] == page["id"]).expect("its verdict");
-    let (found, mut expected) = (timeless_fields(&asked.body["verdict"]), timeless_fields(verdict));
+    let (found, mut expected) = (timeless_fields(&answer.body["verdict"]), timeless_fields(verdict));
     if verdict["kind"] == "UNIQUE" {
         // The verdict is identified by its offset; transaction markers take offsets as well.
-        assert!(verdict["log_offset"].as_u64() >= asked.body["as_of"]["log_offset"].as_u64());
+        assert!(verdict["log_offset"].as_u64() >= answer.body["as_of"]["log_offset"].as_u64());
         expected["cluster_id"] = found["cluster_id"].clone();
     }
-    assert_eq!(found, expected, "{}", asked.body["as_of"]);
-    asked
+    assert_eq!(found, expected, "{}", answer.body["as_of"]);
+    answer
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn look_ups_at_owner_and_standby_predict_the_verdict() {
     for (number, held_as) in (100..130).zip(["owner", "standby"].into_iter().cycle()) {
         followed();
         let asked_of = if held_as == "owner" { &owner } else { &standby };
-        let asked = look_up_and_write(&installation, &mut client(asked_of), &all[number], number + 1);
-        assert_eq!(asked.body["as_of"]["held_as"], held_as);
-        api.check(LOOK_UP, 200, &asked);
+        let answer = look_up_and_write(&installation, &mut client(asked_of), &all[number], number + 1);
+        assert_eq!(answer.body["as_of"]["held_as"], held_as);
+        api.check(LOOK_UP, 200, &answer);
     }
     for (worker, held_as) in [(&owner, "owner"), (&standby, "standby")] {
         assert!(worker.metric("leitong_lookups_total") > 15.0, "{held_as}");
@@ -164,7 +164,7 @@ fn an_instance_answers_only_from_its_own_tables() {
     let text = article(1, 30);
     let (mut seen, mut api) = (BTreeMap::new(), Api::read());
     for corpus in ["甲", "乙", "丙", "丁", "default", "news.example.com"] {
-        let asked = both.each_ref().map(|worker| {
+        let answer = both.each_ref().map(|worker| {
             let ask = || {
                 client(worker).post(
                     &format!("/v1/lookup?corpus={}", percent_encoded(corpus)),
@@ -175,10 +175,10 @@ fn an_instance_answers_only_from_its_own_tables() {
             wait_until("its table is there or elsewhere", || ask().status != 503);
             ask()
         });
-        let statuses = asked.each_ref().map(|answer| answer.status);
+        let statuses = answer.each_ref().map(|answer| answer.status);
         assert!(statuses == [200, 421] || statuses == [421, 200], "{corpus}: {statuses:?}");
-        let refused = asked.iter().find(|answer| answer.status == 421).expect("one of them");
-        let answered = asked.iter().find(|answer| answer.status == 200).expect("the other");
+        let refused = answer.iter().find(|answer| answer.status == 421).expect("one of them");
+        let answered = answer.iter().find(|answer| answer.status == 200).expect("the other");
         let partition = answered.body["as_of"]["log_partition"].as_u64().expect("a number");
         api.check(LOOK_UP, 421, refused);
         assert_eq!(refused.problem(), "not-here");
@@ -187,7 +187,7 @@ fn an_instance_answers_only_from_its_own_tables() {
         assert!(detail.contains("kafka.standby = true"), "{detail}");
         seen.insert(partition, statuses);
     }
-    assert_eq!(seen.len(), 2, "both partitions were asked: {seen:?}");
+    assert_eq!(seen.len(), 2, "both partitions were answer: {seen:?}");
     let id = "00000001000000010000000000000000";
     let mut clusters = both.each_ref().map(|worker| client(worker).get(&format!("/v1/clusters/{id}")));
     clusters.sort_by_key(|answer| answer.status);
@@ -273,7 +273,7 @@ fn look_up_until_ended(
         }
         let address = &all[dice.roll(all.len() as u64) as usize];
         let text = dice.roll(texts as u64) as usize;
-        let body = json!({ "id": "asked", "text": article(text, 25) }).to_string();
+        let body = json!({ "id": "answer", "text": article(text, 25) }).to_string();
         // A killed worker stops, possibly within an answer.
         let Some(mut client) = Client::try_to(address) else { continue };
         let headers = "Content-Type: application/json\r\n";
@@ -401,12 +401,12 @@ fn first_page(rows: &[Row], text: usize, texts: usize) -> usize {
 
 #[test]
 fn answers_are_right_while_owners_are_killed() {
-    storm("asked-storm", "");
+    storm("answer-storm", "");
 }
 
 #[test]
 fn answers_are_right_from_tables_on_disk_while_owners_are_killed() {
-    storm("asked-disk", "[table]\non_disk = true\nblock_centroids = 32\n");
+    storm("answer-disk", "[table]\non_disk = true\nblock_centroids = 32\n");
 }
 
 /// Nothing is answered from unreadable blocks, even before their owner has noticed.
@@ -415,7 +415,7 @@ fn nothing_is_answered_from_unreadable_blocks() {
     // A look-up must find it, not the check in the background.
     let table = "[table]\non_disk = true\nblock_centroids = 32\ncheck_mib_per_second = 0\n[kafka.snapshots]\ndir = \"tables\"\n";
     let more = settings(&format!("[kafka.create]\npage_partitions = 1\n{table}"));
-    let installation = Installation::new(&bootstrap(), "asked-damaged", &more);
+    let installation = Installation::new(&bootstrap(), "answer-damaged", &more);
     let all = rows(0, 400, 400);
     let mut worker = installation.worker(&[]);
     installation.feed(&all, all.len());

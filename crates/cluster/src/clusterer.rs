@@ -373,12 +373,12 @@ impl Clusterer {
         &mut self,
         records: &[(u64, Option<&FingerprintRecord>)],
     ) -> Result<Vec<Decision>, TableFault> {
-        let asked: Vec<Option<(Query<'_>, u128)>> =
+        let queries: Vec<Option<(Query<'_>, u128)>> =
             records.iter().map(|(_, record)| record.and_then(query_and_key)).collect();
-        let found = self.find_to_decide(&asked)?;
+        let found = self.find_to_decide(&queries)?;
         let mut decisions = Vec::with_capacity(records.len());
-        for (number, ((log_offset, record), asked)) in (0..).zip(records.iter().zip(asked)) {
-            decisions.push(self.decide_next(*log_offset, *record, asked, found.for_record(number))?);
+        for (number, ((log_offset, record), query)) in (0..).zip(records.iter().zip(queries)) {
+            decisions.push(self.decide_next(*log_offset, *record, query, found.for_record(number))?);
         }
         self.index_pending()?;
         Ok(decisions)
@@ -390,7 +390,7 @@ impl Clusterer {
         &mut self,
         log_offset: u64,
         record: Option<&FingerprintRecord>,
-        asked: Option<(Query<'_>, u128)>,
+        query: Option<(Query<'_>, u128)>,
         found: FoundFor<'_>,
     ) -> Result<Decision, TableFault> {
         self.position.next_log_offset = log_offset + 1;
@@ -399,7 +399,7 @@ impl Clusterer {
         if record.outcome == Outcome::Undecidable(Reason::Withdrawn) {
             self.withdraw(record, log_offset)?;
         }
-        let (Some((query, key)), Some(text)) = (asked, record.text) else { return Ok(Decision::Undecidable) };
+        let (Some((query, key)), Some(text)) = (query, record.text) else { return Ok(Decision::Undecidable) };
         self.expire()?;
         let known = self.with_text(query, key, found.old_text)?;
         let is_known = known.is_some();
@@ -509,8 +509,8 @@ impl Clusterer {
 
     /// Returns the cluster of a centroid as a verdict shows it, for a page whose text has this digest.
     fn canonical_page(&self, centroid: Centroid, near: NearCentroid, text_digest: u128) -> CanonicalPage {
-        let stands = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(near.number));
-        let (page_id, url) = match stands {
+        let canonical = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(near.number));
+        let (page_id, url) = match canonical {
             Some((page_id, url)) => (page_id.to_owned(), url.to_owned()),
             None => (centroid.page_id.into(), centroid.url.into()),
         };

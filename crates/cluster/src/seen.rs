@@ -134,7 +134,7 @@ impl Seen {
             self.begin_at(bounds.counted);
         }
         self.dead_below = self.dead_below.max(bounds.dead_below);
-        self.forget_surplus();
+        self.evict_surplus();
     }
 
     /// Returns true if the ring has all texts that a table with these bounds needs.
@@ -146,7 +146,7 @@ impl Seen {
     /// Evicts texts that no longer count.
     pub(super) fn raise(&mut self) {
         self.dead_below = self.dead_below.max(self.end.saturating_sub(self.texts_max));
-        self.forget_surplus();
+        self.evict_surplus();
     }
 
     /// Returns the cluster of the text with this key, if the text counts and `counts` returns true for the
@@ -195,19 +195,19 @@ impl Seen {
 
     /// Evicts the oldest texts while their clusters are below this number. Texts after them were inserted
     /// later and expire soon as well.
-    pub(super) fn forget_below(&mut self, cluster: u64) {
+    pub(super) fn evict_below(&mut self, cluster: u64) {
         while self.get(self.first).is_some_and(|text| text.cluster < cluster) {
-            self.forget_oldest();
+            self.evict_oldest();
         }
     }
 
-    fn forget_surplus(&mut self) {
+    fn evict_surplus(&mut self) {
         while self.first < self.dead_below.min(self.end) {
-            self.forget_oldest();
+            self.evict_oldest();
         }
     }
 
-    fn forget_oldest(&mut self) {
+    fn evict_oldest(&mut self) {
         let Some(oldest) = self.get(self.first) else { return };
         self.index.remove(oldest.text().key, self.first as u32);
         self.first += 1;
@@ -257,7 +257,7 @@ impl Seen {
     }
 
     /// Removes the marks of blocks that end before this number.
-    pub(super) fn forget_marks(&mut self, number: u64) {
+    pub(super) fn remove_marks(&mut self, number: u64) {
         while self.marks.front().is_some_and(|(at, _)| *at < number) {
             self.marks.pop_front();
         }

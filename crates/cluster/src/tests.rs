@@ -265,8 +265,8 @@ proptest! {
                 prop_assert_eq!(&again.decision, &decision);
             } else if let Decision::Joined(page) = &decision {
                 let (nearest, related) = preview.nearest[0].clone();
-                let stands = page.replaces.clone().unwrap_or((page.page_id.clone(), page.url.clone()));
-                prop_assert_eq!((nearest.page_id, nearest.cluster_id), (stands.0, page.cluster_id));
+                let canonical = page.replaces.clone().unwrap_or((page.page_id.clone(), page.url.clone()));
+                prop_assert_eq!((nearest.page_id, nearest.cluster_id), (canonical.0, page.cluster_id));
                 prop_assert_eq!((nearest.distance, related), (page.distance, false));
                 let id = page.cluster_id;
                 let centroid = decider.centroid(id, &mut scratch).expect("in memory").expect("it is there");

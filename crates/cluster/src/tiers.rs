@@ -298,7 +298,7 @@ impl Tiers {
             };
             old.take(first, handed, texts)?;
         }
-        self.seen.forget_marks(old.end());
+        self.seen.remove_marks(old.end());
         let gone = old.end().saturating_sub(self.young.first()).min(LEAVING_MAX);
         (0..gone).for_each(|_| self.young.remove_oldest(detector));
         Ok(())

@@ -33,7 +33,7 @@ const IS_NEW: u8 = 2;
 pub(crate) struct Lists {
     rules: Arc<Rules>,
     window: u64,
-    rest: bool,
+    is_second_pass: bool,
     state: Mutex<State>,
 }
 
@@ -82,7 +82,7 @@ impl Lists {
         let count = places.len() / 8;
         let (keys, places) = (columns::read(keys, count)?, columns::read(places, count)?);
         let forms: Vec<&[u8]> = self.rules.forms(forms, count)?.collect();
-        if marks.len() != if self.rest { count } else { 0 } {
+        if marks.len() != if self.is_second_pass { count } else { 0 } {
             return Err(PyValueError::new_err(
                 "each row of the second pass needs a mark, but there are fewer or more marks than rows",
             ));
@@ -92,8 +92,10 @@ impl Lists {
             for (at, form) in forms.into_iter().enumerate() {
                 state.begin(keys[at], places[at])?;
                 match marks.get(at) {
-                    None => self.window(&mut state, (keys[at], places[at]), form, &mut rows),
-                    Some(mark) => self.rest(&mut state, (keys[at], places[at]), form, *mark, &mut rows),
+                    None => self.first_pass(&mut state, (keys[at], places[at]), form, &mut rows),
+                    Some(mark) => {
+                        self.second_pass(&mut state, (keys[at], places[at]), form, *mark, &mut rows)
+                    }
                 }
             }
             PyResult::Ok(rows)
@@ -110,8 +112,8 @@ impl Lists {
 }
 
 impl Lists {
-    pub(super) fn new(rules: Arc<Rules>, window: u64, rest: bool) -> Self {
-        Self { rules, window, rest, state: Mutex::default() }
+    pub(super) fn new(rules: Arc<Rules>, window: u64, is_second_pass: bool) -> Self {
+        Self { rules, window, is_second_pass, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -119,7 +121,7 @@ impl Lists {
     }
 
     /// Compares an undecided document with the earlier ones in the window.
-    fn window(&self, state: &mut State, (key, place): (i64, i64), form: &[u8], rows: &mut Rows) {
+    fn first_pass(&self, state: &mut State, (key, place): (i64, i64), form: &[u8], rows: &mut Rows) {
         state.open += 1;
         if state.open > self.window {
             rows.push(place, key, 0, BEYOND);
@@ -131,7 +133,14 @@ impl Lists {
     }
 
     /// Compares a document with the earlier new founders, unless both are in the window.
-    fn rest(&self, state: &mut State, (key, place): (i64, i64), form: &[u8], mark: u8, rows: &mut Rows) {
+    fn second_pass(
+        &self,
+        state: &mut State,
+        (key, place): (i64, i64),
+        form: &[u8],
+        mark: u8,
+        rows: &mut Rows,
+    ) {
         let was_open = mark & WAS_OPEN != 0;
         state.open += u64::from(was_open);
         let is_in_window = was_open && state.open <= self.window;

@@ -118,9 +118,9 @@ impl Exporter {
         for attempt in 1..=ATTEMPTS {
             match self.post(body.clone()).await {
                 Ok(rejected) => return self.accepted(spans.len() as u64, rejected),
-                Err(Failure::ForNow(why, asked)) if attempt < ATTEMPTS => {
+                Err(Failure::ForNow(why, retry_after)) if attempt < ATTEMPTS => {
                     tracing::debug!("retrying to send traces to the collector: {why}");
-                    sleep(asked.unwrap_or(pause).min(PAUSE_MAX)).await;
+                    sleep(retry_after.unwrap_or(pause).min(PAUSE_MAX)).await;
                     pause *= 2;
                 }
                 Err(Failure::ForNow(why, _) | Failure::ForGood(why)) => {
@@ -228,11 +228,11 @@ impl Exporter {
     }
 }
 
-fn failure(status: StatusCode, body: &[u8], asked: Option<Duration>) -> Failure {
+fn failure(status: StatusCode, body: &[u8], retry_after: Option<Duration>) -> Failure {
     let said = String::from_utf8_lossy(&body[..body.len().min(200)]).replace(char::is_control, " ");
     let why = format!("the collector answered {status}: {}", said.trim());
     match status.as_u16() {
-        429 | 502 | 503 | 504 => Failure::ForNow(why, asked),
+        429 | 502 | 503 | 504 => Failure::ForNow(why, retry_after),
         _ => Failure::ForGood(why),
     }
 }

@@ -55,7 +55,7 @@ impl<W: World> ClusterRole<W> {
             return Ok((Clusterer::new(detector, rules, position), None));
         }
         let folder = self.table_folder(partition, stop)?;
-        ChangelogBlocks::forget(&*folder.files).context("cannot remove the old table on disk")?;
+        ChangelogBlocks::remove(&*folder.files).context("cannot remove the old table on disk")?;
         let manifest = Manifest { table_id: self.world.random(), ..Manifest::default() };
         let files = Arc::clone(&folder.files);
         let store = BlockStore::open(files, Arc::clone(&detector), folder.options, &manifest);

@@ -258,8 +258,8 @@ fn checked_by_cluster(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> 
         if !named.is_null()
             && let Some(former) = canonical.insert(&verdict["cluster_id"], named)
         {
-            let stands = if replaces.is_null() { named } else { replaces };
-            assert_eq!(stands, former, "a cluster has one canonical page: {verdict}");
+            let canonical = if replaces.is_null() { named } else { replaces };
+            assert_eq!(canonical, former, "a cluster has one canonical page: {verdict}");
         }
         let recrawl = &verdict["recrawl"];
         if !recrawl["successor_page_id"].is_null() {

@@ -61,14 +61,14 @@ impl PostgreSql {
 
     /// Returns the rows of a statement, one line each, or the error.
     fn ask(&self, database: &str, sql: &str) -> Result<Vec<String>, String> {
-        let asked = postgresql("psql")
+        let answer = postgresql("psql")
             .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", USER, "-d", database])
             .args(["-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-c", sql])
             .output()
             .expect("psql starts");
-        match asked.status.success() {
-            true => Ok(String::from_utf8_lossy(&asked.stdout).lines().map(str::to_owned).collect()),
-            false => Err(String::from_utf8_lossy(&asked.stderr).into_owned()),
+        match answer.status.success() {
+            true => Ok(String::from_utf8_lossy(&answer.stdout).lines().map(str::to_owned).collect()),
+            false => Err(String::from_utf8_lossy(&answer.stderr).into_owned()),
         }
     }
 }

@@ -120,7 +120,7 @@ impl Canonicals {
     }
 
     /// Removes the clusters below this number.
-    pub(super) fn forget_below(&mut self, number: u64) {
+    pub(super) fn evict_below(&mut self, number: u64) {
         let gone = number.saturating_sub(self.first).min(self.ranks.len() as u64);
         self.ranks.drain(..gone as usize);
         self.first += gone;

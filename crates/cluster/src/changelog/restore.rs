@@ -299,7 +299,7 @@ impl Restoration {
     fn take_tombstone(&mut self, log_offset: u64) -> Result<(), RestoreError> {
         let known = self.clusterer.oldest_log_offset()?.is_some_and(|oldest| oldest <= log_offset);
         let counts = known && !self.numbered && self.newest >= Some(log_offset);
-        if counts && !self.clusterer.forget_oldest(log_offset)? {
+        if counts && !self.clusterer.evict_oldest(log_offset)? {
             return Err(RestoreError::Damaged(format!(
                 "the centroid at offset {log_offset} of the log was evicted out of order"
             )));
@@ -340,7 +340,7 @@ impl Restoration {
             }
             // Centroids of older versions are numbered backwards from here.
             self.numbered = true;
-            self.clusterer.forget_below(founded - position.centroid_count);
+            self.clusterer.evict_below(founded - position.centroid_count);
         }
         if let Some(bounds) = TextBounds::from_position(&position) {
             if bounds.counted > Restoration::NUMBER_MAX || bounds.dead_below > bounds.counted {
@@ -422,7 +422,7 @@ impl Restoration {
                     "{read} centroids were read, but the position record counts {founded}"
                 )));
             }
-            forget_expired(&mut clusterer, &saved, founded)?;
+            evict_expired(&mut clusterer, &saved, founded)?;
         }
         if saved.founded.is_none() && self.numbered {
             return Err(RestoreError::Damaged(
@@ -460,13 +460,13 @@ impl Restoration {
 
 /// Removes the centroids that had expired when `saved` was written, and checks that all others of the `founded` ones
 /// are there.
-fn forget_expired(
+fn evict_expired(
     clusterer: &mut Clusterer,
     saved: &proto::Position,
     founded: u64,
 ) -> Result<(), RestoreError> {
     let first = founded.saturating_sub(saved.centroid_count);
-    clusterer.forget_below(first);
+    clusterer.evict_below(first);
     if TextBounds::from_position(saved).is_some_and(|bounds| !clusterer.has_all_texts(bounds)) {
         return Err(RestoreError::Damaged("texts of pages that joined clusters are missing".to_owned()));
     }

@@ -38,13 +38,13 @@ impl Clusterer {
         self.attempt(|table| {
             table.raise_bounds();
             table.find_first_unexpired()?;
-            table.forget_below(table.first_unexpired.0);
+            table.evict_below(table.first_unexpired.0);
             Ok(())
         })
     }
 
     /// Removes the centroids below this number.
-    pub fn forget_below(&mut self, number: u64) {
+    pub fn evict_below(&mut self, number: u64) {
         let number = number.min(self.founded());
         (self.table.first()..number).for_each(|_| self.remove_oldest());
     }
@@ -52,10 +52,10 @@ impl Clusterer {
     pub(super) fn remove_oldest(&mut self) {
         self.table.remove_oldest(&*self.detector);
         if let Some(canonicals) = &mut self.canonicals {
-            canonicals.forget_below(self.table.first());
+            canonicals.evict_below(self.table.first());
         }
         if let Some(crawls) = &mut self.crawls {
-            crawls.forget_below(self.table.first());
+            crawls.evict_below(self.table.first());
         }
     }
 
@@ -63,7 +63,7 @@ impl Clusterer {
     ///
     /// # Errors
     /// [`TableFault`].
-    pub fn forget_oldest(&mut self, log_offset: u64) -> Result<bool, TableFault> {
+    pub fn evict_oldest(&mut self, log_offset: u64) -> Result<bool, TableFault> {
         self.attempt(|table| {
             let is_oldest = table.oldest_log_offset()? == Some(log_offset);
             if is_oldest {
@@ -87,14 +87,14 @@ impl Clusterer {
     pub(super) fn expire(&mut self) -> Result<(), TableFault> {
         self.find_first_unexpired()?;
         let aged = self.first_unexpired.0.min(self.table.first() + AGED_FREED_PER_RECORD);
-        self.forget_below(self.bounds.dead_below.max(aged));
+        self.evict_below(self.bounds.dead_below.max(aged));
         Ok(())
     }
 
     /// Updates which centroid is the oldest unexpired one.
     pub(super) fn find_first_unexpired(&mut self) -> Result<(), TableFault> {
         self.first_unexpired = self.first_unexpired_at(self.bounds, self.first_time)?;
-        self.table.seen.forget_below(self.first_unexpired.0);
+        self.table.seen.evict_below(self.first_unexpired.0);
         Ok(())
     }
 

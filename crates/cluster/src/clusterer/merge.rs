@@ -55,8 +55,8 @@ impl Clusterer {
     /// [`TableFault`].
     pub fn merge_batch(&mut self, batch: &[SavedCentroid]) -> Result<Vec<Merged>, TableFault> {
         self.attempt(|table| {
-            let asked: Vec<_> = batch.iter().map(|saved| Some(saved.query_and_key())).collect();
-            let found = table.find_to_decide(&asked)?;
+            let queries: Vec<_> = batch.iter().map(|saved| Some(saved.query_and_key())).collect();
+            let found = table.find_to_decide(&queries)?;
             let merge = |(number, saved)| table.merge_next(saved, found.for_record(number));
             let merged = (0..).zip(batch).map(merge).collect::<Result<_, _>>()?;
             table.index_pending()?;

@@ -40,7 +40,7 @@ impl Clusterer {
     pub fn preview(
         &self,
         record: &FingerprintRecord,
-        asked: PreviewOptions,
+        options: PreviewOptions,
         scratch: &mut Scratch,
     ) -> Result<Preview, TableFault> {
         self.check()?;
@@ -58,7 +58,7 @@ impl Clusterer {
         };
         let mut nearest = Vec::new();
         for near in found {
-            if nearest.len() >= asked.top {
+            if nearest.len() >= options.top {
                 break;
             }
             nearest.extend(unexpired.in_full(query, *near, scratch)?.map(page));
@@ -72,10 +72,10 @@ impl Clusterer {
             page.equal_text = true;
             return Ok(Preview { decision: Decision::Joined(page), nearest });
         }
-        let near_enough = self.near_enough(found, asked);
+        let near_enough = self.near_enough(found, options);
         let decision = match unexpired.nearest(query, (&near_enough, more), Vec::new(), scratch)? {
             // A centroid of the second look-up has not been compared with the requested threshold yet.
-            Some((centroid, near)) if !near.related && self.is_near_enough(near, asked) => {
+            Some((centroid, near)) if !near.related && self.is_near_enough(near, options) => {
                 Decision::Joined(self.joined(record, centroid, near).0)
             }
             other => {
@@ -88,12 +88,12 @@ impl Clusterer {
     }
 
     /// Returns the centroids that are near by the requested threshold, and those that are related.
-    fn near_enough(&self, found: &[NearCentroid], asked: PreviewOptions) -> Vec<NearCentroid> {
-        found.iter().copied().filter(|near| near.related || self.is_near_enough(*near, asked)).collect()
+    fn near_enough(&self, found: &[NearCentroid], options: PreviewOptions) -> Vec<NearCentroid> {
+        found.iter().copied().filter(|near| near.related || self.is_near_enough(*near, options)).collect()
     }
 
-    fn is_near_enough(&self, near: NearCentroid, asked: PreviewOptions) -> bool {
-        asked.max_distance.is_none_or(|max| self.detector.distance(near.distance) <= max)
+    fn is_near_enough(&self, near: NearCentroid, options: PreviewOptions) -> bool {
+        options.max_distance.is_none_or(|max| self.detector.distance(near.distance) <= max)
     }
 
     /// Returns the number of the oldest centroid that will not have expired when `record` is decided.

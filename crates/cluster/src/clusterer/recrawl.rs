@@ -197,8 +197,8 @@ impl Clusterer {
     /// Removes the page with this url, which no longer counts, from the cluster with this number.
     fn leave(&mut self, url: &str, cluster: u64, log_offset: u64) -> Result<Option<Left>, TableFault> {
         let Some((founded_at, _)) = self.table.founded(cluster)? else { return Ok(None) };
-        let stands = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(cluster));
-        let stood = match stands {
+        let canonical = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(cluster));
+        let was_canonical = match canonical {
             Some((_, standing)) => standing == url,
             None => match self.table.centroid(cluster, &mut self.scratch)? {
                 Some(centroid) => *centroid.url == *url,
@@ -206,7 +206,7 @@ impl Clusterer {
             },
         };
         let cluster_id = self.cluster_id(founded_at);
-        if !stood {
+        if !was_canonical {
             return Ok(Some(Left { cluster_id, what: WhatIsLeft::Remains }));
         }
         let successor = self.crawls.as_ref().and_then(|crawls| crawls.successor(cluster));

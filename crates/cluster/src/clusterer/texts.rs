@@ -38,15 +38,15 @@ impl Clusterer {
     /// Looks up a batch: first the texts, then the near centroids of the records with unknown texts.
     pub(super) fn find_to_decide(
         &mut self,
-        asked: &[Option<(Query<'_>, u128)>],
+        queries: &[Option<(Query<'_>, u128)>],
     ) -> Result<Found, TableFault> {
         self.index_pending()?;
         // A known text whose cluster has expired must not suppress the look-up of near centroids.
         self.find_first_unexpired()?;
         let unexpired =
             Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.first_unexpired.0);
-        let mut open: Vec<Option<u128>> = asked.iter().map(|asked| asked.map(|(_, key)| key)).collect();
-        let mut by_text = vec![false; asked.len()];
+        let mut open: Vec<Option<u128>> = queries.iter().map(|query| query.map(|(_, key)| key)).collect();
+        let mut by_text = vec![false; queries.len()];
         for (key, known) in open.iter_mut().zip(&mut by_text) {
             *known = key.is_some_and(|key| unexpired.cluster_of(key).is_some());
             *key = key.filter(|_| !*known);
@@ -55,7 +55,7 @@ impl Clusterer {
         for (old, known) in old_texts.iter().zip(&mut by_text) {
             *known |= old.is_some_and(|number| unexpired.has(number));
         }
-        let open = asked.iter().zip(&by_text).map(|(asked, known)| asked.filter(|_| !known));
+        let open = queries.iter().zip(&by_text).map(|(query, known)| query.filter(|_| !known));
         let queries: Vec<Option<Query<'_>>> = open.map(|open| open.map(|(query, _)| query)).collect();
         let nearest = self.table.find_to_decide(&queries, &*self.detector, &mut self.scratch)?;
         Ok(Found { nearest, old_texts, by_text })

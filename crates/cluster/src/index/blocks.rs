@@ -24,7 +24,7 @@ const AHEAD: usize = 256;
 /// together have more only if spills are long.
 const FOUND_MAX: usize = 4_096;
 
-/// Number of hash bits that are kept together with the compared bits if these are only 24 ([`Key::rest_bits`]).
+/// Number of hash bits that are kept together with the compared bits if these are only 24 ([`Key::prefilter_width`]).
 const KEPT: u32 = 8;
 
 /// A shard of a plan's tables.
@@ -237,7 +237,7 @@ impl Table {
     fn new(key: Key) -> Self {
         let masks = masks(key.width(), key.radius).iter().map(|mask| mix(*mask, key.width())).collect();
         let most = ((1_u128 << key.width()) / SEGMENTS as u128).clamp(1, 1 << 31) as usize;
-        Self { key, masks, most, mask: u32::MAX >> (32 - key.rest_bits()) }
+        Self { key, masks, most, mask: u32::MAX >> (32 - key.prefilter_width()) }
     }
 
     /// Returns the mixed key of a fingerprint. The lowest byte is the segment's number.
@@ -250,7 +250,7 @@ impl Table {
     #[inline(always)]
     fn kept(&self, bits: u64, hash: u64) -> u32 {
         let last = hash >> self.key.width().saturating_sub(KEPT);
-        self.key.rest(bits) | (last as u32) << (32 - KEPT) & !self.mask
+        self.key.prefilter(bits) | (last as u32) << (32 - KEPT) & !self.mask
     }
 
     /// Returns the position in the kept bits of this bit of [`in_piece`], or `None` if it is not kept.

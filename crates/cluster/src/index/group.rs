@@ -1,11 +1,11 @@
 //! A group of the key index: one cache line with up to fourteen entries of 36 bits.
 //!
 //! ```text
-//! 14 × 32 bits: words   │ 14 × 4 bits: rests │ 4 bits: count │ 2 × 2 bits: reach
+//! 14 × 32 bits: words   │ 14 × 4 bits: nibbles │ 4 bits: count │ 2 × 2 bits: reach
 //! ```
-//! An entry's *word* holds the slot in its lower bits and the lower bits of the tag above (`layout.rs`). The
-//! *rest of the entry*, 4 bits, holds the upper two bits of the tag and the distance from its home in groups. The
-//! *reach* of a group says how many groups after it a look-up has to read. There are two reaches: one for values
+//! An entry's *word* holds the slot in its lower bits and the lower bits of the tag above (`layout.rs`). Its *nibble*
+//! holds the upper two bits of the tag and the distance from its home in groups. The *reach* of a group says how many
+//! groups after it a look-up has to read. There are two reaches: one for values
 //! at home in the group whose second-lowest bit is 0, and one for those in which it is 1.
 
 use super::layout::Home;
@@ -17,7 +17,7 @@ pub(super) const FAR: usize = 3;
 
 const COUNT_SHIFT: u32 = 56;
 const REACH_SHIFT: u32 = 60;
-/// The bits of [`Item::rest`] that hold the distance from the home.
+/// The bits of [`Item::nibble`] that hold the distance from the home.
 const DISTANCE: u32 = 3;
 
 /// A group of entries.
@@ -25,8 +25,8 @@ const DISTANCE: u32 = 3;
 #[repr(align(64))]
 pub(super) struct Group {
     words: [u32; GROUP],
-    /// From the lowest bit: [`Item::rest`] of each entry, the number of entries, and both reaches.
-    rest: u64,
+    /// From the lowest bit: [`Item::nibble`] of each entry, the number of entries, and both reaches.
+    nibbles: u64,
 }
 
 /// One entry.
@@ -35,19 +35,19 @@ pub(super) struct Item {
     /// The lower bits of the tag, and below them the slot.
     pub(super) word: u32,
     /// The upper two bits of the tag, and below them the distance from the home.
-    pub(super) rest: u32,
+    pub(super) nibble: u32,
 }
 
 impl Item {
     /// Returns the same entry with distance 0.
     pub(super) fn at_home(self) -> Self {
-        Self { rest: self.rest & !DISTANCE, ..self }
+        Self { nibble: self.nibble & !DISTANCE, ..self }
     }
 
     /// Returns the distance from the home, in groups.
     #[inline(always)]
     pub(super) fn distance(self) -> usize {
-        (self.rest & DISTANCE) as usize
+        (self.nibble & DISTANCE) as usize
     }
 }
 
@@ -55,14 +55,14 @@ impl Group {
     /// Returns the number of entries.
     #[inline(always)]
     pub(super) fn count(&self) -> u32 {
-        (self.rest >> COUNT_SHIFT & 15) as u32
+        (self.nibbles >> COUNT_SHIFT & 15) as u32
     }
 
     /// Returns the number of groups after this one that a look-up for `value` has to read. [`FAR`] means that
     /// entries may also be outside of all groups.
     #[inline(always)]
     pub(super) fn reach(&self, value: u32) -> usize {
-        (self.rest >> reach_shift(value) & 3) as usize
+        (self.nibbles >> reach_shift(value) & 3) as usize
     }
 
     /// Raises the reach for `value` to at least `distance`.
@@ -83,7 +83,7 @@ impl Group {
 
     fn set_reach(&mut self, value: u32, distance: usize) {
         let shift = reach_shift(value);
-        self.rest = self.rest & !(3 << shift) | (distance as u64) << shift;
+        self.nibbles = self.nibbles & !(3 << shift) | (distance as u64) << shift;
     }
 
     /// Returns a mask of the entries whose word has the lower tag bits of `home`. `tag_mask` selects these bits.
@@ -110,7 +110,7 @@ impl Group {
             let number = candidates.trailing_zeros();
             candidates &= candidates - 1;
             let item = self.get(number);
-            if item.rest == home.rest | distance as u32 {
+            if item.nibble == home.nibble | distance as u32 {
                 found(item.word);
             }
         }
@@ -118,7 +118,7 @@ impl Group {
 
     #[inline(always)]
     fn get(&self, number: u32) -> Item {
-        Item { word: self.words[number as usize], rest: (self.rest >> (4 * number) & 15) as u32 }
+        Item { word: self.words[number as usize], nibble: (self.nibbles >> (4 * number) & 15) as u32 }
     }
 
     /// Returns all entries.
@@ -134,8 +134,8 @@ impl Group {
             return false;
         }
         self.words[number as usize] = item.word;
-        self.rest |= u64::from(item.rest) << (4 * number);
-        self.rest += 1 << COUNT_SHIFT;
+        self.nibbles |= u64::from(item.nibble) << (4 * number);
+        self.nibbles += 1 << COUNT_SHIFT;
         true
     }
 
@@ -146,11 +146,11 @@ impl Group {
         let last_number = self.count() - 1;
         let last = self.get(last_number);
         self.words[number as usize] = last.word;
-        self.rest &= !(15 << (4 * number)) & !(15 << (4 * last_number));
+        self.nibbles &= !(15 << (4 * number)) & !(15 << (4 * last_number));
         if number < last_number {
-            self.rest |= u64::from(last.rest) << (4 * number);
+            self.nibbles |= u64::from(last.nibble) << (4 * number);
         }
-        self.rest -= 1 << COUNT_SHIFT;
+        self.nibbles -= 1 << COUNT_SHIFT;
         Some(taken)
     }
 }
@@ -175,9 +175,9 @@ mod tests {
         ) {
             let (mut group, mut list) = (Group::default(), Vec::<Item>::new());
             let mut reach = [0; 2];
-            for (add, word, rest, distance) in steps {
+            for (add, word, nibble, distance) in steps {
                 if add {
-                    let item = Item { word, rest };
+                    let item = Item { word, nibble };
                     prop_assert_eq!(group.push(item), list.len() < GROUP);
                     if list.len() < GROUP {
                         list.push(item);
@@ -186,8 +186,8 @@ mod tests {
                     let half = &mut reach[(word & 2) as usize / 2];
                     *half = distance.max(*half);
                 } else {
-                    let at = list.iter().position(|item| item.rest == rest);
-                    prop_assert_eq!(group.take(|item| item.rest == rest), at.map(|at| list.swap_remove(at)));
+                    let at = list.iter().position(|item| item.nibble == nibble);
+                    prop_assert_eq!(group.take(|item| item.nibble == nibble), at.map(|at| list.swap_remove(at)));
                     group.lower_reach(distance);
                     reach = reach.map(|reach| reach.min(distance));
                 }

@@ -21,7 +21,7 @@ pub(super) const AHEAD: usize = 256;
 
 /// Maximum ratio of a shard's entries to a batch's keys at which the whole batch is sorted and inserted at once,
 /// instead of key by key: passing over one entry costs about a tenth of inserting one.
-const MERGED_MIN: usize = 10;
+const AT_ONCE_RATIO_MAX: usize = 10;
 
 /// A shard: the keys whose hashes have the same upper bits.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl KeyShard {
         let own = batch.values.len() * self.share.count / SEGMENTS;
         // `Segment::insert_all` orders slots by number, which is their age only if they do not wrap around.
         let wraps = first.checked_add(batch.len() as u32).is_none();
-        if own * MERGED_MIN >= taken && !wraps {
+        if own * AT_ONCE_RATIO_MAX >= taken && !wraps {
             return self.insert_all(first, batch, second_of);
         }
         let Self { share, segments, second } = self;

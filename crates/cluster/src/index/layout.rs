@@ -42,8 +42,8 @@ pub(super) struct Home {
     pub(super) value: u32,
     /// The lower bits of the tag, at their place in [`Item::word`].
     pub(super) word: u32,
-    /// The upper bits of the tag, at their place in [`Item::rest`].
-    pub(super) rest: u32,
+    /// The upper bits of the tag, at their place in [`Item::nibble`].
+    pub(super) nibble: u32,
 }
 
 impl Default for Layout {
@@ -100,7 +100,12 @@ impl Layout {
         let product = u64::from(value) * self.homes as u64;
         let fraction = product & ((1 << self.bits) - 1);
         let tag = fraction >> self.shift << self.slot_bits;
-        Home { group: (product >> self.bits) as u32, value, word: tag as u32, rest: (tag >> 32 << 2) as u32 }
+        Home {
+            group: (product >> self.bits) as u32,
+            value,
+            word: tag as u32,
+            nibble: (tag >> 32 << 2) as u32,
+        }
     }
 
     /// Returns the first value whose home is this group or a later one.
@@ -111,7 +116,7 @@ impl Layout {
     /// Returns the value of an entry of this group.
     #[inline]
     pub(super) fn value_of(&self, group: usize, item: Item) -> u32 {
-        let tag = (u64::from(item.rest >> 2) << 32 | u64::from(item.word)) >> self.slot_bits;
+        let tag = (u64::from(item.nibble >> 2) << 32 | u64::from(item.word)) >> self.slot_bits;
         let product = ((group - item.distance()) as u64) << self.bits | tag << self.shift;
         product.div_ceil(self.homes as u64) as u32
     }
@@ -158,10 +163,10 @@ mod tests {
             prop_assert_eq!(value & 1, hash & 1, "the last bit says whether the key is wide");
             let home = layout.home(value);
             prop_assert!((home.group as usize) < homes);
-            prop_assert_eq!((home.word & layout.slot_mask(), home.rest & 3), (0, 0));
-            prop_assert!(home.rest < 16);
+            prop_assert_eq!((home.word & layout.slot_mask(), home.nibble & 3), (0, 0));
+            prop_assert!(home.nibble < 16);
             let slot = youngest.wrapping_sub((u64::from(age) % layout.slots()) as u32);
-            let item = Item { word: home.word | slot & layout.slot_mask(), rest: home.rest | distance };
+            let item = Item { word: home.word | slot & layout.slot_mask(), nibble: home.nibble | distance };
             prop_assert_eq!(layout.value_of(home.group as usize + distance as usize, item), value);
             prop_assert_eq!(layout.slot(item.word, youngest), slot);
             prop_assert!(layout.first_value(home.group as usize) <= u64::from(value));

@@ -96,7 +96,7 @@ impl Batch {
     }
 
     /// Removes the first `count` fingerprints.
-    fn forget(&mut self, count: usize) {
+    fn evict(&mut self, count: usize) {
         let values = count.checked_sub(1).map_or(0, |last| self.ends[last]);
         self.values.drain(..values as usize);
         self.ends.drain(..count);

@@ -197,9 +197,9 @@ mod tests {
                 }
                 prop_assert_eq!(overflow.len(), held.len());
                 prop_assert_eq!(overflow.seconds.is_some() && held.is_empty(), false);
-                for asked in [end, end.wrapping_sub(40), end / 2] {
-                    let near = |slot: &u32| (second(*slot) ^ second(asked)).count_ones() <= max_distance;
-                    let mut found = found(&overflow, second(asked));
+                for query in [end, end.wrapping_sub(40), end / 2] {
+                    let near = |slot: &u32| (second(*slot) ^ second(query)).count_ones() <= max_distance;
+                    let mut found = found(&overflow, second(query));
                     found.retain(near);
                     found.sort_unstable();
                     let mut naive: Vec<u32> = held.iter().copied().filter(near).collect();
@@ -237,7 +237,7 @@ mod tests {
         let mut handed_on = Vec::new();
         for size in [20_000_u32, 40_000] {
             (overflow.len() as u32..size).for_each(|slot| overflow.push(slot, Some(16), &apart));
-            let all: usize = (0..100).map(|asked| found(&overflow, apart(1_000_000 + asked)).len()).sum();
+            let all: usize = (0..100).map(|query| found(&overflow, apart(1_000_000 + query)).len()).sum();
             handed_on.push(all);
         }
         assert!(handed_on[0] < 1_000 && handed_on[1] < 2_000, "{handed_on:?} for two and four million");

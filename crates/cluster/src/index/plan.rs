@@ -138,11 +138,12 @@ impl Plan {
             let masks = masks(key.width(), key.radius);
             let here = key.differ(differ);
             let compared = centroids as f64 * within(&here, key.radius);
-            let rest: Vec<f64> = (0..key.rest_bits()).map(|bit| differ[key.rest_bit(bit) as usize]).collect();
+            let prefilter: Vec<f64> =
+                (0..key.prefilter_width()).map(|bit| differ[key.prefilter_bit(bit) as usize]).collect();
             let lists = (compared / masks / super::buckets::MEAN as f64).min(1.0);
             TABLE
                 + masks * (VISIT + lists * LIST)
-                + compared * (COMPARE + within(&rest, max_distance) * FETCH)
+                + compared * (COMPARE + within(&prefilter, max_distance) * FETCH)
         };
         self.keys().map(cost).sum()
     }
@@ -207,18 +208,18 @@ impl Key {
 
     /// Returns the number of bits by which candidates are first compared. They lie outside the block if there are
     /// enough bits there. For a long key, which few centroids share, fewer bits are enough.
-    pub(super) fn rest_bits(&self) -> u32 {
+    pub(super) fn prefilter_width(&self) -> u32 {
         if self.radius == 0 && self.width() > 16 { 24 } else { 32 }
     }
 
     /// Returns the bits of a fingerprint by which candidates are first compared.
     #[inline]
-    pub(super) fn rest(&self, bits: u64) -> u32 {
-        bits.rotate_right(self.shift + self.block) as u32 & u32::MAX >> (32 - self.rest_bits())
+    pub(super) fn prefilter(&self, bits: u64) -> u32 {
+        bits.rotate_right(self.shift + self.block) as u32 & u32::MAX >> (32 - self.prefilter_width())
     }
 
-    /// Returns the position in the fingerprint of this bit of [`Self::rest`].
-    fn rest_bit(&self, bit: u32) -> u32 {
+    /// Returns the position in the fingerprint of this bit of [`Self::prefilter`].
+    fn prefilter_bit(&self, bit: u32) -> u32 {
         (self.shift + self.block + bit) % 64
     }
 
@@ -322,8 +323,8 @@ mod tests {
             let own = (0..64).filter(|bit| key.value(1 << bit) != 0).count();
             assert_eq!(own, key.width() as usize);
             assert_eq!(key.value(u64::MAX), u64::MAX >> (64 - key.width()));
-            assert!((0..24).all(|bit| key.rest(1 << key.rest_bit(bit)) == 1 << bit));
-            assert!((0..24).all(|bit| key.value(1 << key.rest_bit(bit)) == 0), "outside the block");
+            assert!((0..24).all(|bit| key.prefilter(1 << key.prefilter_bit(bit)) == 1 << bit));
+            assert!((0..24).all(|bit| key.value(1 << key.prefilter_bit(bit)) == 0), "outside the block");
         }
     }
 

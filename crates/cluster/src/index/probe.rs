@@ -26,7 +26,7 @@ pub(super) struct Scratch {
     /// [`Self::fetch_far`] also writes elements after its end.
     far: [Far; AHEAD * FAR + FAR],
     /// The places that may have entries outside of all groups.
-    rest: [u8; AHEAD + 1],
+    outside: [u8; AHEAD + 1],
 }
 
 impl Default for Scratch {
@@ -35,7 +35,7 @@ impl Default for Scratch {
             homes: [Home::default(); AHEAD],
             candidates: [0; AHEAD],
             far: [(0, 0); AHEAD * FAR + FAR],
-            rest: [0; AHEAD + 1],
+            outside: [0; AHEAD + 1],
         }
     }
 }
@@ -61,7 +61,7 @@ impl Scratch {
         for ((place, home), candidates) in places.iter().zip(homes).zip(&mut *candidates) {
             *candidates = segments[place.segment as usize].candidates(home, 0);
         }
-        let (far, rest) = self.fetch_far(segments, places);
+        let (far, outside) = self.fetch_far(segments, places);
         let Self { homes, candidates, .. } = self;
         for ((place, home), candidates) in places.iter().zip(&*homes).zip(&*candidates) {
             if *candidates != 0 {
@@ -75,18 +75,18 @@ impl Scratch {
             let candidates = segment.candidates(home, distance);
             segment.confirm(candidates, home, distance, |slot| found(place, slot));
         }
-        for number in &self.rest[..rest] {
+        for number in &self.outside[..outside] {
             let (place, home) = (&places[*number as usize], &self.homes[*number as usize]);
-            segments[place.segment as usize].rest(home).for_each(|slot| found(place, slot));
+            segments[place.segment as usize].outside(home).for_each(|slot| found(place, slot));
         }
     }
 
-    /// Fills `far` and `rest` with what must be read in addition to the homes, and prefetches it. Returns the
+    /// Fills `far` and `outside` with what must be read in addition to the homes, and prefetches it. Returns the
     /// lengths of both lists.
     #[inline]
     fn fetch_far(&mut self, segments: &[Segment], places: &[Place]) -> (usize, usize) {
-        let Self { homes, far, rest, .. } = self;
-        let (mut far_len, mut rest_len) = (0, 0);
+        let Self { homes, far, outside, .. } = self;
+        let (mut far_len, mut outside_len) = (0, 0);
         for (number, (place, home)) in places.iter().zip(&*homes).enumerate() {
             let group = segments[place.segment as usize].group(home.group as usize);
             let reach = group.reach(home.value);
@@ -95,19 +95,19 @@ impl Scratch {
                 far[far_len + distance] = (number as u8, distance as u8 + 1);
             }
             far_len += reach;
-            rest[rest_len] = number as u8;
-            rest_len += usize::from(reach == FAR);
+            outside[outside_len] = number as u8;
+            outside_len += usize::from(reach == FAR);
         }
         let read_far = |(number, distance): &Far| {
             let (place, home) = (&places[*number as usize], &homes[*number as usize]);
             segments[place.segment as usize].group(home.group as usize + *distance as usize).count()
         };
         black_box(far[..far_len].iter().map(read_far).fold(0, |all, read| all ^ read));
-        let read_rest = |number: &u8| {
-            segments[places[*number as usize].segment as usize].prefetch_rest(&homes[*number as usize])
+        let read_outside = |number: &u8| {
+            segments[places[*number as usize].segment as usize].prefetch_outside(&homes[*number as usize])
         };
-        black_box(rest[..rest_len].iter().map(read_rest).fold(0, |all, read| all ^ read));
-        (far_len, rest_len)
+        black_box(outside[..outside_len].iter().map(read_outside).fold(0, |all, read| all ^ read));
+        (far_len, outside_len)
     }
 }
 

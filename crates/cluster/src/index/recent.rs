@@ -39,8 +39,8 @@ impl Recent {
     }
 
     /// Removes the first `count` fingerprints. The caller must call [`Self::clear`] before the next [`Self::find`].
-    pub(crate) fn forget(&mut self, count: usize) {
-        self.values.forget(count);
+    pub(crate) fn evict(&mut self, count: usize) {
+        self.values.evict(count);
     }
 
     /// Removes all fingerprints. Keeps only the memory that a batch needs: while a table was restored, there may have
@@ -63,7 +63,7 @@ impl Recent {
     ) -> Vec<u32> {
         let mut found: Vec<u32> = match look_up {
             LookUp::Hamming { max_distance, .. } => {
-                let near = |bits: u64| values.iter().any(|asked| (bits ^ asked).count_ones() <= max_distance);
+                let near = |bits: u64| values.iter().any(|query| (bits ^ query).count_ones() <= max_distance);
                 self.values.iter().filter(|(_, bits)| near(*bits)).map(|(number, _)| number).collect()
             }
             LookUp::Keys => {

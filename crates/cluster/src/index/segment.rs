@@ -33,8 +33,8 @@ pub(super) struct Segment {
     /// The homes, and [`FAR`] more groups after them.
     groups: Vec<Group>,
     layout: Layout,
-    /// The entries outside of all groups. Not to be confused with the rest of an entry, [`Item::rest`].
-    rest: Ordered,
+    /// The entries that are outside of all groups.
+    outside: Ordered,
     /// Number of entries, without those in overflow lists.
     taken: usize,
     /// No slot in the segment is younger than this.
@@ -68,7 +68,7 @@ impl Segment {
         Self {
             groups: vec![Group::default(); 1 + FAR],
             layout: Layout::default(),
-            rest: Ordered::default(),
+            outside: Ordered::default(),
             taken: 0,
             youngest: 0,
             oldest: 0,
@@ -146,14 +146,14 @@ impl Segment {
 
     /// Returns the slots with the value of `home` that are outside of all groups.
     #[inline]
-    pub(super) fn rest(&self, home: &Home) -> impl Iterator<Item = u32> + '_ {
-        self.rest.get(self.layout.hash(home.value))
+    pub(super) fn outside(&self, home: &Home) -> impl Iterator<Item = u32> + '_ {
+        self.outside.get(self.layout.hash(home.value))
     }
 
-    /// Prefetches the entries that [`Self::rest`] reads.
+    /// Prefetches the entries that [`Self::outside`] reads.
     #[inline]
-    pub(super) fn prefetch_rest(&self, home: &Home) -> u64 {
-        self.rest.prefetch(self.layout.hash(home.value))
+    pub(super) fn prefetch_outside(&self, home: &Home) -> u64 {
+        self.outside.prefetch(self.layout.hash(home.value))
     }
 
     /// Returns the overflow list of `hash`, if it has one.
@@ -173,7 +173,7 @@ impl Segment {
     /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         let overflow = self.overflow.values().map(|overflow| 16 + overflow.bytes()).sum::<usize>();
-        self.groups.capacity() * size_of::<Group>() + self.rest.bytes() + overflow
+        self.groups.capacity() * size_of::<Group>() + self.outside.bytes() + overflow
     }
 
     #[inline]
@@ -188,7 +188,7 @@ impl Segment {
             self.confirm(self.candidates(home, distance), home, distance, &mut found);
         }
         if reach == FAR {
-            self.rest(home).for_each(found);
+            self.outside(home).for_each(found);
         }
     }
 
@@ -205,7 +205,7 @@ impl Segment {
         }
         self.taken += 1;
         if !self.put(&home, slot) {
-            self.rest.insert(entry(self.layout.hash(value), slot));
+            self.outside.insert(entry(self.layout.hash(value), slot));
         }
     }
 
@@ -214,8 +214,8 @@ impl Segment {
     fn put(&mut self, home: &Home, slot: u32) -> bool {
         let (first, word) = (home.group as usize, home.word | slot & self.layout.slot_mask());
         let put = |distance: &usize| {
-            let rest = home.rest | *distance as u32;
-            self.groups[first + distance].push(Item { word, rest })
+            let nibble = home.nibble | *distance as u32;
+            self.groups[first + distance].push(Item { word, nibble })
         };
         let distance = (0..=FAR).find(put);
         if distance != Some(0) {
@@ -233,10 +233,10 @@ impl Segment {
         let first = home.group as usize;
         let reach = self.groups[first].reach(home.value);
         let taken = (0..=reach).any(|distance| {
-            let wanted = Item { word, rest: home.rest | distance as u32 };
+            let wanted = Item { word, nibble: home.nibble | distance as u32 };
             self.groups[first + distance].take(|item| item == wanted).is_some()
         });
-        let taken = taken || reach == FAR && self.rest.remove(entry(self.layout.hash(home.value), slot));
+        let taken = taken || reach == FAR && self.outside.remove(entry(self.layout.hash(home.value), slot));
         if taken {
             self.taken -= 1;
             self.bring_home(first);
@@ -253,7 +253,7 @@ impl Segment {
         }
         while (self.groups[home].count() as usize) < GROUP {
             if let Some(entry) = self.rest_of(home) {
-                self.rest.remove(entry);
+                self.outside.remove(entry);
                 let value = self.layout.value_of_hash(hash_of(entry));
                 self.put(&self.layout.home(value), slot_of(entry));
                 continue;
@@ -276,7 +276,7 @@ impl Segment {
     fn rest_of(&self, home: usize) -> Option<Entry> {
         let value_of = |entry: Entry| u64::from(self.layout.value_of_hash(hash_of(entry)));
         let first = self.layout.first_value(home);
-        let first = self.rest.from(self.layout.hash(u32::try_from(first).ok()?)).next()?;
+        let first = self.outside.from(self.layout.hash(u32::try_from(first).ok()?)).next()?;
         (value_of(first) < self.layout.first_value(home + 1)).then_some(first)
     }
 
@@ -328,14 +328,14 @@ impl Segment {
         let bits_max = if is_empty { u32::BITS } else { former.bits };
         self.layout = Layout::new(homes, youngest.wrapping_sub(self.oldest), bits_max);
         let groups = std::mem::replace(&mut self.groups, vec![Group::default(); homes + FAR]);
-        let rest = std::mem::take(&mut self.rest);
+        let outside = std::mem::take(&mut self.outside);
 
         // Entries that fit into their home are put there first, so few have to go elsewhere.
         let mut homeless = Vec::new();
         let mut put_home = |segment: &mut Self, value: u32, slot: u32| {
             let home = segment.layout.home(segment.layout.value_from(value, &former));
             let word = home.word | slot & segment.layout.slot_mask();
-            if !segment.groups[home.group as usize].push(Item { word, rest: home.rest }) {
+            if !segment.groups[home.group as usize].push(Item { word, nibble: home.nibble }) {
                 homeless.push(entry(home.value, slot));
             }
         };
@@ -345,13 +345,13 @@ impl Segment {
                 put_home(self, former.value_of(number, item), slot);
             }
         }
-        for entry in rest.iter() {
+        for entry in outside.iter() {
             put_home(self, former.value_of_hash(hash_of(entry)), slot_of(entry));
         }
         homeless.retain(|entry| !self.put(&self.layout.home(hash_of(*entry)), slot_of(*entry)));
-        homeless.iter_mut().for_each(|rest| *rest = entry(self.layout.hash(hash_of(*rest)), slot_of(*rest)));
+        homeless.iter_mut().for_each(|item| *item = entry(self.layout.hash(hash_of(*item)), slot_of(*item)));
         homeless.sort_unstable();
-        self.rest = Ordered::from_sorted(&homeless);
+        self.outside = Ordered::from_sorted(&homeless);
         if self.layout.bits < former.bits {
             self.merge_lists(&former, seconds);
         }
@@ -361,7 +361,7 @@ impl Segment {
     fn find_oldest(&self) -> u32 {
         let slots =
             self.groups.iter().flat_map(Group::iter).map(|item| self.layout.slot(item.word, self.youngest));
-        let ages = slots.chain(self.rest.iter().map(slot_of)).map(|slot| self.youngest.wrapping_sub(slot));
+        let ages = slots.chain(self.outside.iter().map(slot_of)).map(|slot| self.youngest.wrapping_sub(slot));
         self.youngest.wrapping_sub(ages.max().unwrap_or(0))
     }
 
@@ -433,12 +433,12 @@ mod tests {
                         && self.groups[home.group as usize].reach(value) >= item.distance()
                 })
             });
-            let in_rest = self.rest.iter().all(|entry| {
+            let in_outside = self.outside.iter().all(|entry| {
                 let value = self.layout.value_of_hash(hash_of(entry));
                 self.groups[self.layout.home(value).group as usize].reach(value) == FAR
             });
             let count: usize = self.groups.iter().map(|group| group.count() as usize).sum();
-            in_groups && in_rest && count + self.rest.len() == self.taken
+            in_groups && in_outside && count + self.outside.len() == self.taken
         }
     }
 
@@ -496,7 +496,7 @@ mod tests {
                 segment.remove(hash, oldest, second(oldest));
                 prop_assert!(segment.is_sound());
             }
-            prop_assert!(segment.taken == 0 && segment.overflow.is_empty() && segment.rest.len() == 0);
+            prop_assert!(segment.taken == 0 && segment.overflow.is_empty() && segment.outside.len() == 0);
             prop_assert!(segment.groups.iter().all(|group| group.reach(0) + group.reach(2) == 0));
         }
 
@@ -607,7 +607,11 @@ mod tests {
                     segment.groups.iter().filter(|group| group.reach(0).max(group.reach(2)) > 0).count();
                 let share = far as f64 / segment.groups.len() as f64;
                 assert!(share < 0.3, "{share} of the groups have entries elsewhere at {slot}");
-                assert!(segment.rest.len() * 50 < segment.taken, "{} are in no group", segment.rest.len());
+                assert!(
+                    segment.outside.len() * 50 < segment.taken,
+                    "{} are in no group",
+                    segment.outside.len()
+                );
             }
         }
     }

@@ -84,7 +84,7 @@ impl Spills {
         (self.bits[at], self.slots[at]) = (bits, slot);
         spill.length += 1;
         if spill.length == LONG {
-            self.note_places(*spill);
+            self.add_places(*spill);
         } else if spill.length > LONG {
             self.places.insert(spread(slot.into()), length);
         }
@@ -94,7 +94,7 @@ impl Spills {
     pub(super) fn pop(&mut self, spill: &mut Spill) -> Option<(u32, u32)> {
         let last = spill.range().last()?;
         if spill.length == LONG {
-            self.forget_places(*spill);
+            self.remove_places(*spill);
         } else if spill.length > LONG {
             self.places.remove(&spread(self.slots[last].into()));
         }
@@ -133,13 +133,13 @@ impl Spills {
     }
 
     /// Stores the positions of the slots of a list that has become long.
-    fn note_places(&mut self, spill: Spill) {
+    fn add_places(&mut self, spill: Spill) {
         let slots = self.slots[spill.range()].iter();
         self.places.extend(slots.zip(0..).map(|(slot, place)| (spread((*slot).into()), place)));
     }
 
     /// Discards the positions of the slots of a list that is no longer long.
-    fn forget_places(&mut self, spill: Spill) {
+    fn remove_places(&mut self, spill: Spill) {
         for slot in &self.slots[spill.range()] {
             self.places.remove(&spread((*slot).into()));
         }
@@ -152,7 +152,7 @@ impl Spills {
     pub(super) fn drop(&mut self, spill: Spill) {
         self.free += room(spill.length) as usize;
         if spill.length >= LONG {
-            self.forget_places(spill);
+            self.remove_places(spill);
         }
     }
 
@@ -178,7 +178,7 @@ impl Spills {
         }
         let spill = Spill { start: start as u32, ..spill };
         if spill.length >= LONG {
-            self.note_places(spill);
+            self.add_places(spill);
         }
         spill
     }

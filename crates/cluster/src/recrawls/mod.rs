@@ -130,7 +130,7 @@ impl Crawls {
     pub(super) fn restore_bounds(&mut self, (counted, dead_below): (u64, u64)) {
         self.counted = self.counted.max(counted);
         self.dead_below = self.dead_below.max(dead_below);
-        self.forget_surplus();
+        self.evict_surplus();
     }
 
     /// Returns the last crawl of this url and the number of its cluster. `key` is the key of the url.
@@ -164,7 +164,7 @@ impl Crawls {
         }
         self.crawls.insert(sequence, Member { crawl, cluster, older, younger: None });
         self.counted = self.counted.max(sequence + 1);
-        self.forget_surplus();
+        self.evict_surplus();
     }
 
     fn remove(&mut self, key: u128) {
@@ -188,7 +188,7 @@ impl Crawls {
     }
 
     /// Evicts crawls beyond `pages_max`.
-    fn forget_surplus(&mut self) {
+    fn evict_surplus(&mut self) {
         self.dead_below = self.dead_below.max(self.counted.saturating_sub(self.pages_max));
         while let Some((sequence, member)) = self.crawls.first_key_value()
             && *sequence < self.dead_below
@@ -198,7 +198,7 @@ impl Crawls {
     }
 
     /// Evicts the crawls of clusters below this number.
-    pub(super) fn forget_below(&mut self, number: u64) {
+    pub(super) fn evict_below(&mut self, number: u64) {
         while let Some((cluster, (oldest, _))) = self.clusters.first_key_value()
             && *cluster < number
         {

@@ -41,7 +41,7 @@ pub(super) struct ColdCentroid<'a> {
     pub(super) log_time: Option<Timestamp>,
     pub(super) text_digest: u128,
     /// The fingerprint without its compared part.
-    pub(super) rest: &'a [u8],
+    pub(super) uncompared: &'a [u8],
 }
 
 /// A block that is being filled.
@@ -97,9 +97,9 @@ impl Cold {
         Self { origin, first: origin, end: origin, ..Self::default() }
     }
 
-    /// Adds a centroid. Only `rest` of its fingerprint is stored here.
-    pub(super) fn push(&mut self, centroid: &Centroid, rest: &[u8]) {
-        self.open.push(centroid, rest);
+    /// Adds a centroid. Only the `uncompared` part of its fingerprint is stored here.
+    pub(super) fn push(&mut self, centroid: &Centroid, uncompared: &[u8]) {
+        self.open.push(centroid, uncompared);
         self.end += 1;
         if (self.end - self.origin).is_multiple_of(BLOCK as u64) {
             self.sealed.push_back(self.open.seal(&mut self.packer.0));
@@ -145,7 +145,7 @@ impl Cold {
             let whole = Records::new(records).zip(Texts(&texts)).map(|(record, (page_id, url))| Centroid {
                 log_offset: record.log_offset,
                 log_time: record.log_time,
-                fingerprint: record.rest.into(),
+                fingerprint: record.uncompared.into(),
                 text_digest: record.text_digest,
                 page_id: page_id.into(),
                 url: url.into(),
@@ -193,7 +193,7 @@ fn block_texts(sealed: Option<&Sealed>, open: &Open, unpacker: &mut Unpacker) ->
 }
 
 impl Open {
-    fn push(&mut self, centroid: &Centroid, rest: &[u8]) {
+    fn push(&mut self, centroid: &Centroid, uncompared: &[u8]) {
         let difference = centroid.log_offset.wrapping_sub(self.last.log_offset) as i64;
         push_varint(zigzag(difference), &mut self.records);
         self.last.log_offset = centroid.log_offset;
@@ -208,8 +208,8 @@ impl Open {
             }
         }
         self.records.extend_from_slice(&centroid.text_digest.to_le_bytes());
-        push_varint(rest.len() as u64, &mut self.records);
-        self.records.extend_from_slice(rest);
+        push_varint(uncompared.len() as u64, &mut self.records);
+        self.records.extend_from_slice(uncompared);
         for text in [&centroid.page_id, &centroid.url] {
             push_varint(text.len() as u64, &mut self.texts);
             self.texts.extend_from_slice(text.as_bytes());
@@ -262,10 +262,10 @@ impl<'a> Iterator for Records<'a> {
         let (digest, bytes) = self.bytes.split_first_chunk::<16>().expect(IN_MEMORY);
         self.bytes = bytes;
         let length = varint(&mut self.bytes) as usize;
-        let (rest, bytes) = self.bytes.split_at(length);
+        let (uncompared, bytes) = self.bytes.split_at(length);
         self.bytes = bytes;
         let text_digest = u128::from_le_bytes(*digest);
-        Some(ColdCentroid { log_offset: self.last.log_offset, log_time, text_digest, rest })
+        Some(ColdCentroid { log_offset: self.last.log_offset, log_time, text_digest, uncompared })
     }
 }
 
@@ -353,7 +353,7 @@ mod tests {
                 for (number, centroid) in queue.iter().step_by(7) {
                     let found = cold.get(*number).expect("it is there");
                     let Centroid { log_offset, log_time, text_digest, .. } = *centroid;
-                    let expected = ColdCentroid { log_offset, log_time, text_digest, rest: &centroid.fingerprint };
+                    let expected = ColdCentroid { log_offset, log_time, text_digest, uncompared: &centroid.fingerprint };
                     prop_assert_eq!(found, expected);
                     let texts = (centroid.page_id.clone(), centroid.url.clone());
                     prop_assert_eq!(cold.texts(*number, &mut Unpacker::default()), Some(texts));

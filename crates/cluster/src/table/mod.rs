@@ -195,9 +195,9 @@ impl Table {
         let Scratch { batch, hits, .. } = scratch;
         let corpora = self.probes(queries, purpose, detector, batch);
         hits.clear();
-        let asked = Queries { queries, corpora: &corpora, detector };
+        let look_up = Queries { queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut NearestCentroids| {
-            in_order(hits).chunks(AHEAD).for_each(|some| self.compare(some, asked, nearest.as_mut()));
+            in_order(hits).chunks(AHEAD).for_each(|some| self.compare(some, look_up, nearest.as_mut()));
             nearest.keep_nearest();
             hits.clear();
         };
@@ -209,7 +209,7 @@ impl Table {
         } else {
             let compared = in_order(hits).par_chunks(AHEAD).map(|some| {
                 let mut near = Vec::new();
-                self.compare(some, asked, &mut near);
+                self.compare(some, look_up, &mut near);
                 near
             });
             let near: Vec<Vec<NearCentroid>> = compared.collect();
@@ -233,12 +233,12 @@ impl Table {
         let queries = [Some(query)];
         let corpora = self.probes(&queries, Purpose::Probe, detector, batch);
         hits.clear();
-        let asked = Queries { queries: &queries, corpora: &corpora, detector };
+        let look_up = Queries { queries: &queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<NearCentroid>| {
             let mut near = Vec::new();
             for some in in_order(hits).chunks(AHEAD) {
                 near.clear();
-                self.compare(some, asked, &mut near);
+                self.compare(some, look_up, &mut near);
                 for near in near.iter().filter(|near| counts(near.number)) {
                     if nearest.is_none_or(|nearest| *near < nearest)
                         && self.is_near_in_full(query, *near, detector)
@@ -264,10 +264,10 @@ impl Table {
             return false;
         };
         // Most detectors compare the whole fingerprint at once.
-        if cold.rest.is_empty() {
+        if cold.uncompared.is_empty() {
             return true;
         }
-        near.is_in_full(detector, query.fingerprint, &[compared, cold.rest].concat())
+        near.is_in_full(detector, query.fingerprint, &[compared, cold.uncompared].concat())
     }
 
     /// Returns the centroids added since the last [`Self::index_pending`] that may be near `query`, nearest first.
@@ -282,9 +282,9 @@ impl Table {
         let found = self.recent.find(&values, second, detector.look_up(), detector.second_key());
         let hits: Vec<Hit> =
             found.into_iter().map(|number| Hit::new(0, (first + u64::from(number)) as u32)).collect();
-        let asked = Queries { queries: &[Some(query)], corpora: &[Some(corpus)], detector };
+        let look_up = Queries { queries: &[Some(query)], corpora: &[Some(corpus)], detector };
         let mut near = Vec::new();
-        hits.chunks(AHEAD).for_each(|some| self.compare(some, asked, &mut near));
+        hits.chunks(AHEAD).for_each(|some| self.compare(some, look_up, &mut near));
         near.sort_unstable();
         near
     }
@@ -306,8 +306,8 @@ impl Table {
     pub(super) fn centroid(&self, number: u64, scratch: &mut Scratch) -> Option<Centroid> {
         let (page_id, url) = self.cold.texts(number, &mut scratch.unpacker)?;
         let (_, compared) = self.hot.get(number)?;
-        let ColdCentroid { log_offset, log_time, text_digest, rest } = self.cold.get(number)?;
-        let fingerprint = [compared, rest].concat().into();
+        let ColdCentroid { log_offset, log_time, text_digest, uncompared } = self.cold.get(number)?;
+        let fingerprint = [compared, uncompared].concat().into();
         Some(Centroid { log_offset, log_time, fingerprint, text_digest, page_id, url })
     }
 
@@ -335,7 +335,7 @@ impl Table {
             let first = self.first_recent();
             // Some of them have left already if `expiry.centroids_max` is smaller than a batch.
             let gone = self.hot.first().saturating_sub(first);
-            self.recent.forget(gone as usize);
+            self.recent.evict(gone as usize);
             let Self { index, hot, recent, .. } = self;
             index.insert(first + gone, recent.batch_mut(), |slot| bits_of(hot, slot, detector));
             self.recent.clear();
@@ -355,7 +355,7 @@ impl Table {
         let (name, fingerprint_hash) = self.corpora.get(corpus);
         self.texts.remove(SeenText::key_of(name, fingerprint_hash, cold.text_digest), number as u32);
         if self.index.leaving_together().is_none() && number < self.first_recent() {
-            let fingerprint = [compared, cold.rest].concat();
+            let fingerprint = [compared, cold.uncompared].concat();
             self.removed.clear();
             self.removed.push(|values| values_of(detector, &fingerprint, corpus, Purpose::Insert, values));
             self.index.remove(number as u32, &self.removed);
@@ -431,17 +431,20 @@ impl Table {
 
     /// Compares at most [`AHEAD`] ordered hits with their queries, and adds the near and related ones to
     /// `near`.
-    fn compare(&self, hits: &[Hit], asked: Queries<'_>, near: &mut Vec<NearCentroid>) {
+    fn compare(&self, hits: &[Hit], look_up: Queries<'_>, near: &mut Vec<NearCentroid>) {
         self.fetch(hits);
         for hits in hits.chunk_by(|a, b| a.query() == b.query()) {
             let query = hits[0].query();
-            let (Some(of), Some(corpus)) = (&asked.queries[query as usize], asked.corpora[query as usize])
+            let (Some(of), Some(corpus)) =
+                (&look_up.queries[query as usize], look_up.corpora[query as usize])
             else {
                 continue;
             };
             // Mostly there is one hit. Preparing it for `compare_all` would take longer than comparing it.
             if hits.len() < TOGETHER_MIN {
-                near.extend(hits.iter().filter_map(|hit| self.compare_one(*hit, of, corpus, asked.detector)));
+                near.extend(
+                    hits.iter().filter_map(|hit| self.compare_one(*hit, of, corpus, look_up.detector)),
+                );
                 continue;
             }
             // With several hits, the detector reads the query only once.
@@ -455,7 +458,7 @@ impl Table {
                     count += 1;
                 }
             }
-            asked.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, comparison| {
+            look_up.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, comparison| {
                 let Comparison { distance, near: is_near } = comparison;
                 near.push(NearCentroid { query, related: !is_near, distance, number: numbers[at] });
             });

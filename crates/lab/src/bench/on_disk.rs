@@ -117,12 +117,12 @@ fn measure_in(
         // Filters are loaded at their first use, so the first round does not count.
         look_ups(&mut table.clusterer, &mut queries, fingerprints).context(FAILED)?;
         let before = table.store.counted();
-        let (look_ups_per_second, found_percent, asked) =
+        let (look_ups_per_second, found_percent, look_ups) =
             look_ups(&mut table.clusterer, &mut queries, fingerprints).context(FAILED)?;
         let after = table.store.counted();
         let threads = options(plan).readers;
         let raw_reads_per_second = raw_reads(&files.path(""), threads, RAW_TIME)?;
-        let each = |count: u64| count as f64 / asked as f64;
+        let each = |count: u64| count as f64 / look_ups as f64;
         let figure = OnDiskFigures {
             fingerprints: name,
             centroids: size,
@@ -263,7 +263,7 @@ impl Filled {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the rate is what is asked for")]
+#[expect(clippy::disallowed_methods, reason = "the rate is what is look_ups for")]
 fn pause(time: Duration) {
     std::thread::sleep(time);
 }

@@ -185,7 +185,7 @@ pub(super) struct Cold {
     pub(super) log_offset: u64,
     pub(super) log_time: Option<Timestamp>,
     pub(super) text_digest: u128,
-    rest: Box<[u8]>,
+    uncompared: Box<[u8]>,
     page_id: Box<str>,
     url: Box<str>,
 }
@@ -348,7 +348,7 @@ impl Cold {
         Centroid {
             log_offset: self.log_offset,
             log_time: self.log_time,
-            fingerprint: [compared, &self.rest].concat().into(),
+            fingerprint: [compared, &self.uncompared].concat().into(),
             text_digest: self.text_digest,
             page_id: self.page_id,
             url: self.url,
@@ -391,12 +391,12 @@ fn parse_cold(mut bytes: &[u8]) -> Option<Vec<Cold>> {
             bytes = rest;
             Some(field)
         };
-        let (rest, page_id, url) = (next()?, next()?, next()?);
+        let (uncompared, page_id, url) = (next()?, next()?, next()?);
         all.push(Cold {
             log_offset,
             log_time,
             text_digest: u128::from_le_bytes(*digest),
-            rest: rest.into(),
+            uncompared: uncompared.into(),
             page_id: str::from_utf8(page_id).ok()?.into(),
             url: str::from_utf8(url).ok()?.into(),
         });

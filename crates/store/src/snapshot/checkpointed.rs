@@ -27,7 +27,7 @@ impl TableDir {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub fn forget_mark(checkpoints: &Path) -> io::Result<()> {
+    pub fn remove_mark(checkpoints: &Path) -> io::Result<()> {
         match fs::remove_file(checkpoints.join(MARK)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed,
@@ -120,7 +120,7 @@ impl TableDir {
     /// [`SnapshotError::Io`] if a file cannot be written or removed.
     pub fn end_checkpoints(&self, checkpoints: &Path) -> Result<(), SnapshotError> {
         if self.has_mark_of(checkpoints)? {
-            self.forget_checkpoints()?;
+            self.remove_checkpoints()?;
         }
         if let Some(blocks) = self.blocks() {
             blocks.saved();
@@ -133,7 +133,7 @@ impl TableDir {
     ///
     /// # Errors
     /// [`SnapshotError::Io`] if a file cannot be written or removed.
-    pub fn forget_checkpoints(&self) -> Result<(), SnapshotError> {
+    pub fn remove_checkpoints(&self) -> Result<(), SnapshotError> {
         let folder = self.folder();
         match fs::remove_file(folder.join(MARK)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

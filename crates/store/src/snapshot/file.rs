@@ -243,7 +243,7 @@ impl TableDir {
         settings: &TableSettings,
     ) -> Result<Clusterer, SnapshotError> {
         if !self.checkpointed {
-            self.forget_checkpoints()?;
+            self.remove_checkpoints()?;
         }
         self.remove_unfinished()?;
         let blocks = saved.and_then(|saved| saved.blocks.as_ref());

@@ -99,7 +99,7 @@ impl ChangelogBlocks {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub fn forget(files: &dyn Files) -> io::Result<()> {
+    pub fn remove(files: &dyn Files) -> io::Result<()> {
         match files.remove(FILE_NAME) {
             Ok(()) => files.sync(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

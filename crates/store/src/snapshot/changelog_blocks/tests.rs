@@ -188,7 +188,7 @@ impl Worker {
     }
 
     fn from_changelog(folder: SimFolder, kept: &Kept, expiry: &ExpiryConfig) -> Self {
-        ChangelogBlocks::forget(&folder).expect("it can be written to");
+        ChangelogBlocks::remove(&folder).expect("it can be written to");
         let manifest = Manifest { table_id: 99, ..Manifest::default() };
         let files = Arc::new(folder.clone());
         let store = Arc::new(BlockStore::open(files, detector(), options(), &manifest).expect("opens"));

@@ -460,7 +460,7 @@ impl<'a> Builder<'a> {
         let mut next = Block::default();
         if self.block.counts.bytes == 0 {
             self.tree.segments.truncate(self.block.first_segment as usize);
-            self.tree.structure.forget_after(self.block.first_segment);
+            self.tree.structure.remove_after(self.block.first_segment);
             next.features = self.block.features
                 & (block_flag::AFTER_BREAK | block_flag::AFTER_RULE | block_flag::AFTER_CONTROL);
             next.images_before = self.block.images_before;

@@ -113,7 +113,7 @@ impl Structure {
     }
 
     /// Moves all places within the current block, which turned out to be blank, to its start at `segment`.
-    pub(in crate::extract) fn forget_after(&mut self, segment: u32) {
+    pub(in crate::extract) fn remove_after(&mut self, segment: u32) {
         for span in &self.recent {
             let span = &mut self.spans[*span as usize];
             span.first = span.first.min(segment);
