@@ -96,17 +96,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let mut config = arguments.decision.config("files have no keys; it is for `leitong run`")?;
     arguments.columns.apply(&mut config.input.fields);
-    let read = if arguments.url_base.is_some() { FolderContent::Pages } else { FolderContent::Documents };
-    let files = FoundFiles::find(&arguments.inputs, read)?;
-    note_left_out(&files, read);
+    let files = find_files(arguments)?;
     let unnameable = files.unnameable.len();
-    let (paths, mut below) = (files.files, files.below);
-    if paths.is_empty() && !arguments.inputs.is_empty() {
-        bail!("nothing to read: the inputs name no file; check the names");
-    }
-    if arguments.warc_base.is_some() {
-        below.iter_mut().for_each(|below| *below = named_for_records(below));
-    }
+    let (paths, below) = (files.files, files.below);
     check(arguments, (&paths, &below), &config)?;
     let rules = InputRules {
         quotes: !arguments.columns.no_quotes,
@@ -163,6 +155,20 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         started,
     };
     run.decide(inputs)
+}
+
+/// Finds the files that the inputs name, and reports those that are left out.
+fn find_files(arguments: &Arguments) -> anyhow::Result<FoundFiles> {
+    let read = if arguments.url_base.is_some() { FolderContent::Pages } else { FolderContent::Documents };
+    let mut found = FoundFiles::find(&arguments.inputs, read)?;
+    note_left_out(&found, read);
+    if found.files.is_empty() && !arguments.inputs.is_empty() {
+        bail!("nothing to read: the inputs name no file; check the names");
+    }
+    if arguments.warc_base.is_some() {
+        found.below.iter_mut().for_each(|below| *below = named_for_records(below));
+    }
+    Ok(found)
 }
 
 /// A run that is to be started or resumed.

@@ -228,14 +228,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             crate::backoff::backoff(WAIT);
         }
     }
-    lines.flush()?;
-    terminal::note(format_args!("{} messages shown of {read} read", lines.shown));
-    if lines.unreadable > 0 {
-        terminal::note(format_args!(
-            "{} messages of the verdict topic are not verdicts of this version; run without a filter to see them",
-            lines.unreadable
-        ));
-    }
+    lines.finish(read)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -263,6 +256,19 @@ impl Lines {
         };
         self.shown += 1;
         written.context("cannot write to standard output")
+    }
+
+    /// Flushes the lines, and reports how many of the `read` messages were shown, and how many are unreadable.
+    fn finish(&mut self, read: u64) -> anyhow::Result<()> {
+        self.flush()?;
+        terminal::note(format_args!("{} messages shown of {read} read", self.shown));
+        if self.unreadable > 0 {
+            terminal::note(format_args!(
+                "{} messages of the verdict topic are not verdicts of this version; run without a filter to see them",
+                self.unreadable
+            ));
+        }
+        Ok(())
     }
 
     fn flush(&mut self) -> anyhow::Result<()> {

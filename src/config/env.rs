@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn each_error_is_told_apart() {
+    fn each_error_is_named() {
         assert_eq!(substituted("${NOPE}"), Err(EnvError::Unset("NOPE".to_owned())));
         assert_eq!(substituted("a ${HOME"), Err(EnvError::Unclosed));
         assert_eq!(substituted("${a b}"), Err(EnvError::BadName));

@@ -85,25 +85,7 @@ impl TracesConfig {
                 variable(&common).map(|value| (common, value))
             })
         };
-        let endpoint = match (&self.endpoint, exporter("ENDPOINT")) {
-            (Some(endpoint), _) => endpoint_setting("traces.endpoint", endpoint)?,
-            (None, Some((name, value))) => {
-                if let Some((protocol, value)) = exporter("PROTOCOL").filter(|(_, p)| p != "http/protobuf") {
-                    return Err(format!(
-                        "{protocol} = {}: only http/protobuf is supported; set it to that, and {name} \
-                         to the collector's address for it, usually http://HOST:4318",
-                        redact::name(&value, ["grpc", "http/json"].into_iter())
-                    ));
-                }
-                match name.contains("TRACES") {
-                    // An address for traces is used as it is. The path is added to an address for all
-                    // signals.
-                    true => address(&name, &value)?,
-                    false => with_path(address(&name, &value)?, true),
-                }
-            }
-            (None, None) => endpoint_setting("traces.endpoint", "http://localhost:4318")?,
-        };
+        let endpoint = self.endpoint(exporter)?;
         let mut resource = pairs(&variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
         let name = self.service_name.clone().or_else(|| variable("OTEL_SERVICE_NAME"));
         let has_name = resource.iter().any(|(key, _)| key == "service.name");
@@ -130,6 +112,27 @@ impl TracesConfig {
             batch_spans: usize::try_from(batching("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)?).unwrap_or(512),
             delay: Duration::from_millis(batching("OTEL_BSP_SCHEDULE_DELAY", 5_000)?),
         }))
+    }
+
+    /// Returns the collector's address. `exporter` returns the variable with this name for traces, or else for all
+    /// signals, and its value.
+    fn endpoint(&self, exporter: impl Fn(&str) -> Option<(String, String)>) -> Result<Url, String> {
+        if let Some(endpoint) = &self.endpoint {
+            return endpoint_setting("traces.endpoint", endpoint);
+        }
+        let Some((name, value)) = exporter("ENDPOINT") else {
+            return endpoint_setting("traces.endpoint", "http://localhost:4318");
+        };
+        if let Some((protocol, value)) = exporter("PROTOCOL").filter(|(_, p)| p != "http/protobuf") {
+            return Err(format!(
+                "{protocol} = {}: only http/protobuf is supported; set it to that, and {name} to the collector's \
+                 address for it, usually http://HOST:4318",
+                redact::name(&value, ["grpc", "http/json"].into_iter())
+            ));
+        }
+        let address = address(&name, &value)?;
+        // An address for traces is used as it is. The path is added to an address for all signals.
+        Ok(if name.contains("TRACES") { address } else { with_path(address, true) })
     }
 
     /// Returns the share of pages without a context that are traced. A page with a context is always traced

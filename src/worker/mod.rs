@@ -96,11 +96,7 @@ pub(crate) struct Accepted {
 /// The worker refuses its configuration or topics, or an error occurs that cannot be retried.
 pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
     let stop = Stop::new();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .thread_name("leitong-admin")
-        .enable_all()
-        .build()?;
+    let runtime = admin_runtime()?;
     // Done first, because dictionaries take a while to load, and a signal before this would kill the process.
     stop::on_signals(&runtime, &stop)?;
     let traced = trace_settings(&config)?;
@@ -155,6 +151,15 @@ pub(crate) fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::R
         exporting.end(&runtime);
     }
     result
+}
+
+/// Creates the runtime of signals, admin port and traces.
+fn admin_runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("leitong-admin")
+        .enable_all()
+        .build()
 }
 
 /// Checks the topics, and warns if the machine may be too small for the configuration. Returns the number of

@@ -114,19 +114,7 @@ pub(crate) fn replay(
     let begin = from.max(log_start);
     let mut replayed =
         Replayed { taken: 0, dropped: 0, start_is_missing: (begin > from).then_some(log_start) };
-    let identity = settings.identity(log_partition);
-    let restored = Restored {
-        clusterer: start.clusterer,
-        watermarks: start.watermarks,
-        cluster_hash_since: begin,
-        table_id: None,
-    };
-    let detector = &settings.detector;
-    let topic = config.topics.fingerprints.as_str().into();
-    let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
-        ClusterStage::new(clusterer, Arc::clone(detector), settings.cluster_hash)
-    });
-    state.skip_to(begin);
+    let mut state = continued(start, begin, config, settings, log_partition);
     if replayed.start_is_missing.is_some() {
         state.accept_gaps(end);
     }
@@ -139,7 +127,7 @@ pub(crate) fn replay(
         match reader.next(Duration::from_secs(1))? {
             Step::Record(message) if place(&message).offset < end => {
                 let at = place(&message);
-                let entry = Entry::decode(message.payload().unwrap_or_default(), &**detector);
+                let entry = Entry::decode(message.payload().unwrap_or_default(), &*settings.detector);
                 if let Err(error @ EntryError::TooNew { .. }) = &entry {
                     anyhow::bail!("{}@{}: {error}", reader.name(), at.offset);
                 }
@@ -160,4 +148,26 @@ pub(crate) fn replay(
     sink.flush()?;
     let (stage, watermarks) = state.into_parts();
     Ok((replayed, stage.into_clusterer(), watermarks))
+}
+
+/// Returns the log partition in the state of `start`, from which it continues at the offset `begin`.
+fn continued(
+    start: Start,
+    begin: u64,
+    config: &KafkaConfig,
+    settings: &TableSettings,
+    log_partition: u32,
+) -> LogPartition {
+    let restored = Restored {
+        clusterer: start.clusterer,
+        watermarks: start.watermarks,
+        cluster_hash_since: begin,
+        table_id: None,
+    };
+    let topic = config.topics.fingerprints.as_str().into();
+    let mut state = LogPartition::new(restored, settings.identity(log_partition), topic, |clusterer| {
+        ClusterStage::new(clusterer, Arc::clone(&settings.detector), settings.cluster_hash)
+    });
+    state.skip_to(begin);
+    state
 }

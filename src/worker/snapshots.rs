@@ -74,20 +74,10 @@ fn write<W: World>(
         changelog_offset: from,
         whole: true,
     };
-    if let Some(last) = last {
-        let copied = last.read(|log_offset, value| {
-            next.file.add(log_offset, value)?;
-            Ok(!stop.is_requested())
-        });
-        match copied {
-            Ok(Some(_)) => {}
-            Ok(None) => return Ok(()),
-            Err(unusable @ Unusable::Damaged(_)) => {
-                role.set_aside(partition, &unusable);
-                return Ok(()); // the next one is made from the changelog only
-            }
-            Err(error) => return Err(error.into()),
-        }
+    if let Some(last) = last
+        && !copy(last, &mut next, role, partition, stop)?
+    {
+        return Ok(());
     }
     if !reader.read_to_end(from, || stop.is_requested(), |record: &dyn Record| next.take(record))? {
         return Ok(());
@@ -103,6 +93,29 @@ fn write<W: World>(
     let seconds = format!("{:.1}", took.as_secs_f64());
     tracing::info!(partition, centroids, log_offset, changelog_offset, seconds, "snapshot written");
     Ok(())
+}
+
+/// Copies the centroids of the last snapshot to the next one. Returns false if `stop` is raised, or if the last one is
+/// damaged: it is set aside, and the next one will be made from the changelog only.
+fn copy<W: World>(
+    last: ChangelogSnapshot,
+    next: &mut Next,
+    role: &ClusterRole<W>,
+    partition: u32,
+    stop: &Stop,
+) -> anyhow::Result<bool> {
+    let copied = last.read(|log_offset, value| {
+        next.file.add(log_offset, value)?;
+        Ok(!stop.is_requested())
+    });
+    match copied {
+        Ok(position) => Ok(position.is_some()),
+        Err(unusable @ Unusable::Damaged(_)) => {
+            role.set_aside(partition, &unusable);
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Returns the footer of a snapshot that contains the changelog of `topic` up to `changelog_offset`.

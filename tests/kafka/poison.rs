@@ -44,11 +44,10 @@ fn noise(length: usize) -> Vec<u8> {
     (0..length).map(step).collect()
 }
 
-#[test]
-fn poison_stops_nothing() {
-    let more = "[page]\nbytes_max = 100000\n[kafka.dead_letters]\nvalue_bytes_max = 200000\n\
-                [kafka.create]\npage_partitions = 1";
-    let installation = Installation::new(&crate::broker::bootstrap(), "poison", more);
+/// A readable message with the id of its page, and kind and reason of the expected verdict.
+type Readable = (&'static str, Row, &'static str, Option<&'static str>);
+
+fn readable_messages() -> Vec<Readable> {
     let text = article(1, 30);
     let (gbk, _, _) = encoding_rs::GBK.encode(&text);
     let protobuf = proto::Page {
@@ -57,7 +56,7 @@ fn poison_stops_nothing() {
         body: Some(proto::page::Body::Text(text.clone())),
         ..proto::Page::default()
     };
-    let good = [
+    vec![
         ("text", page("text", &json!({"text": text})), "UNIQUE", None),
         (
             "protobuf",
@@ -78,11 +77,19 @@ fn poison_stops_nothing() {
         ("pdf", page("pdf", &json!({"html": "%PDF-1.7 \u{1}"})), "UNDECIDABLE", Some("NOT_HTML")),
         ("gone", page("gone", &json!({"text": text, "status": 404})), "UNDECIDABLE", Some("HTTP_STATUS")),
         ("empty", page("empty", &json!({})), "UNDECIDABLE", Some("EMPTY")),
-    ];
+    ]
+}
+
+/// Returns a message whose value is too long for a dead letter.
+fn long_quote() -> Row {
+    page("quote", &json!({"status": "9".repeat(500_000)}))
+}
+
+/// Returns messages that cannot be read as pages, with the expected cause.
+fn unreadable_messages() -> Vec<(Row, &'static str)> {
     let huge_header =
         Row { headers: vec![("huge".into(), Some(vec![b'x'; 300_000]))], ..row(JSON, None, b"{") };
-    let long_quote = page("quote", &json!({"status": "9".repeat(500_000)}));
-    let bad = [
+    vec![
         (row(JSON, Some("k"), &noise(1000)), "BROKEN_JSON"),
         (Row { value: None, ..row(JSON, Some("null"), b"") }, "NULL_VALUE"),
         (row(JSON, None, b""), "BROKEN_JSON"),
@@ -94,9 +101,40 @@ fn poison_stops_nothing() {
         (row(JSON, None, "[".repeat(100_000).as_bytes()), "WRONG_TYPE"),
         (row(Some("application/protobuf"), None, &noise(100)), "BROKEN_PROTOBUF"),
         (row(Some("text/html"), None, b"<p>no key"), "MISSING_URL"),
-        (long_quote.clone(), "WRONG_TYPE"),
+        (long_quote(), "WRONG_TYPE"),
         (huge_header, "BROKEN_JSON"),
-    ];
+    ]
+}
+
+/// Checks the dead letter of the message `sent`, which came from the topic `pages`.
+fn assert_dead_letter(letter: &Row, sent: &Row, cause: &str, pages: &str) {
+    assert_eq!(letter.header("__connect.errors.exception.class.name"), cause);
+    assert_eq!(letter.header("__connect.errors.topic"), pages);
+    assert!(letter.header("__connect.errors.exception.message").len() < 2000);
+    if *sent == long_quote() {
+        let place = letter.header("leitong.value.left.out");
+        let offset = letter.header("__connect.errors.offset");
+        assert!(place.ends_with(&format!("{pages}[0]@{offset}")), "{place}");
+        assert_eq!(letter.value, None);
+        return;
+    }
+    assert_eq!(letter.value, sent.value, "{cause}");
+    let is_huge = sent.headers[0].0 == "huge";
+    assert_eq!(letter.headers[0] == sent.headers[0], !is_huge, "{cause}");
+    assert_eq!(letter.key, sent.key);
+    assert_eq!(
+        letter.header("leitong.headers.left.out").starts_with("key and headers, 300"),
+        is_huge,
+        "{cause}"
+    );
+}
+
+#[test]
+fn poison_stops_nothing() {
+    let more = "[page]\nbytes_max = 100000\n[kafka.dead_letters]\nvalue_bytes_max = 200000\n\
+                [kafka.create]\npage_partitions = 1";
+    let installation = Installation::new(&crate::broker::bootstrap(), "poison", more);
+    let (good, bad) = (readable_messages(), unreadable_messages());
     let mut rows = Vec::new();
     let (mut good_rows, mut bad_rows) = (good.iter(), bad.iter());
     loop {
@@ -120,25 +158,7 @@ fn poison_stops_nothing() {
     let letters = installation.dead_letters();
     assert_eq!(letters.len(), bad.len());
     for ((sent, cause), letter) in bad.iter().zip(&letters) {
-        assert_eq!(letter.header("__connect.errors.exception.class.name"), *cause);
-        assert_eq!(letter.header("__connect.errors.topic"), installation.topic("pages"));
-        assert!(letter.header("__connect.errors.exception.message").len() < 2000);
-        if *sent == long_quote {
-            let place = letter.header("leitong.value.left.out");
-            let offset = letter.header("__connect.errors.offset");
-            assert!(place.ends_with(&format!("{}[0]@{offset}", installation.topic("pages"))), "{place}");
-            assert_eq!(letter.value, None);
-            continue;
-        }
-        assert_eq!(letter.value, sent.value, "{cause}");
-        let is_huge = sent.headers[0].0 == "huge";
-        assert_eq!(letter.headers[0] == sent.headers[0], !is_huge, "{cause}");
-        assert_eq!(letter.key, sent.key);
-        assert_eq!(
-            letter.header("leitong.headers.left.out").starts_with("key and headers, 300"),
-            is_huge,
-            "{cause}"
-        );
+        assert_dead_letter(letter, sent, cause, &installation.topic("pages"));
     }
 
     // The counts are consistent.

@@ -108,7 +108,7 @@ proptest! {
     /// A page is near very many centroids. Most of them expire while the batch is decided, and some are near only
     /// by their compared part.
     #[test]
-    fn those_that_were_not_kept_are_found_when_the_kept_ones_expire(
+    fn centroids_that_were_not_kept_are_found_when_the_kept_ones_expire(
         pages in prop::collection::vec((any::<bool>(), 1..4_u8, prop::bool::weighted(0.6)), 1..300),
         hubs_in in 1..12_u32, centroids_max in 1..60_u64, batch in 1..150_usize,
         shards in prop::sample::select(vec![1_usize, 8]),

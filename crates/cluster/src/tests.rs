@@ -373,17 +373,17 @@ proptest! {
 
     /// A table that is saved and restored at any point continues as if nothing had happened.
     #[test]
-    fn goes_on_after_restoring(events in events(), expiry in expiry(), cut in 0..150_usize) {
+    fn a_restored_table_decides_as_the_saved_one_would(events in events(), expiry in expiry(), cut in 0..150_usize) {
         let (before, after) = events.split_at(cut.min(events.len()));
         let mut first = clusterer(&expiry);
         let mut decisions = decided(&mut first, before);
         let mut second = restored(&first, &expiry);
-        let stand = |table: &Clusterer| -> Vec<_> {
+        let canonical_ids = |table: &Clusterer| -> Vec<_> {
             let ids = (0..before.len() as u64).map(|at| ClusterId { log_generation: 0, log_partition: 0, log_offset: at });
             let mut scratch = Scratch::default();
             ids.map(|id| Some(table.centroid(id, &mut scratch).expect("in memory")?.page_id)).collect()
         };
-        prop_assert_eq!(stand(&second), stand(&first));
+        prop_assert_eq!(canonical_ids(&second), canonical_ids(&first));
         let centroids: Vec<(String, u64, Centroid)> =
             first.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid)).collect();
         prop_assert_eq!(centroids.len(), first.centroid_count());

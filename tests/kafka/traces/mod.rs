@@ -74,6 +74,60 @@ fn of_trace<'s>(spans: &'s [Value], trace: &str) -> BTreeMap<&'s str, &'s Value>
     spans.map(|span| (span["name"].as_str().expect("a name"), span)).collect()
 }
 
+/// Checks the relations between the spans of a page, which went through the topics `pages`, `log` and `outcome`. A dead
+/// letter has no steps. Returns the parent of the first span, and the last span.
+fn ends_of_page(
+    spans: &[Value],
+    trace: &str,
+    [pages, log, outcome]: [&str; 3],
+    has_steps: bool,
+) -> (String, String) {
+    let spans = of_trace(spans, trace);
+    // Each span with its parent.
+    let receive = [format!("receive {pages}"), format!("receive {log}")];
+    let process = [format!("process {pages}"), format!("process {log}")];
+    let send = [format!("send {log}"), format!("send {outcome}")];
+    let mut below = vec![
+        (&process[0], &receive[0]),
+        (&send[0], &receive[0]),
+        (&receive[1], &send[0]),
+        (&process[1], &receive[1]),
+        (&send[1], &receive[1]),
+    ];
+    let steps = ["decode", "extract", "segment", "fingerprint"].map(str::to_owned);
+    if has_steps {
+        // Plain text needs no decoding.
+        below.extend(steps.iter().skip(1).map(|step| (step, &process[0])));
+    }
+    for (span, parent) in below {
+        assert_eq!(spans[&**span]["parent"], spans[&**parent]["span"], "{span} is below {parent}");
+    }
+    let kinds = [(&receive[0], "CONSUMER"), (&process[1], "CONSUMER"), (&send[0], "PRODUCER")];
+    for (name, kind) in kinds {
+        assert_eq!(spans[&**name]["kind"], format!("SPAN_KIND_{kind}"));
+    }
+    let first = spans[&*receive[0]]["parent"].as_str().expect("an id").to_owned();
+    (first, spans[&*send[1]]["span"].as_str().expect("an id").to_owned())
+}
+
+/// Checks the attributes of the span that sent the verdict `row` to `topic`.
+fn assert_attributes_of_sending(sent: &Value, row: &Row, topic: &str) {
+    let attributes = &sent["attributes"];
+    for (name, value) in [
+        ("messaging.system", "kafka"),
+        ("messaging.operation.type", "send"),
+        ("messaging.destination.name", topic),
+        ("leitong.page.id", "original"),
+        ("url.full", "https://example.test/original"),
+        ("leitong.corpus", "default"),
+        ("leitong.kind", "UNIQUE"),
+    ] {
+        assert_eq!(attributes[name], value, "{name} of {attributes}");
+    }
+    assert_eq!(attributes["messaging.kafka.offset"], row.offset, "{attributes}");
+    assert_eq!(attributes["messaging.destination.partition.id"], row.partition.to_string());
+}
+
 const SOON: [(&str, &str); 1] = [("OTEL_BSP_SCHEDULE_DELAY", "100")];
 
 #[test]
@@ -117,37 +171,10 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
     let verdict =
         |id: &str| verdicts.iter().find(|row| row.header("leitong.page.id") == id).expect("a verdict");
     let [pages, log, out] = ["pages", "log", "verdicts"].map(|name| installation.topic(name));
-    let of_page = |trace: &str, outcome: &str| {
-        let spans = of_trace(&spans, trace);
-        // Each span with its parent.
-        let receive = [format!("receive {pages}"), format!("receive {log}")];
-        let process = [format!("process {pages}"), format!("process {log}")];
-        let send = [format!("send {log}"), format!("send {outcome}")];
-        let mut below = vec![
-            (&process[0], &receive[0]),
-            (&send[0], &receive[0]),
-            (&receive[1], &send[0]),
-            (&process[1], &receive[1]),
-            (&send[1], &receive[1]),
-        ];
-        let steps = ["decode", "extract", "segment", "fingerprint"].map(str::to_owned);
-        if outcome == out {
-            // Plain text needs no decoding.
-            below.extend(steps.iter().skip(1).map(|step| (step, &process[0])));
-        }
-        for (span, parent) in below {
-            assert_eq!(spans[&**span]["parent"], spans[&**parent]["span"], "{span} is below {parent}");
-        }
-        let kinds = [(&receive[0], "CONSUMER"), (&process[1], "CONSUMER"), (&send[0], "PRODUCER")];
-        for (name, kind) in kinds {
-            assert_eq!(spans[&**name]["kind"], format!("SPAN_KIND_{kind}"));
-        }
-        let first = spans[&*receive[0]]["parent"].as_str().expect("an id").to_owned();
-        (first, spans[&*send[1]]["span"].as_str().expect("an id").to_owned())
-    };
+    let of_page = |trace: &str| ends_of_page(&spans, trace, [&pages, &log, &out], true);
     for (id, header) in [("original", &sampled), ("copy", &copy)] {
         let (trace, crawler) = (&header[3..35], &header[36..52]);
-        let (first, last) = of_page(trace, &out);
+        let (first, last) = of_page(trace);
         assert_eq!(first, crawler, "the crawler's span is the parent");
         assert_eq!(verdict(id).header("traceparent"), format!("00-{trace}-{last}-01"), "consumers go on");
         let headers = verdict(id).headers.iter().filter(|(name, _)| name == "traceparent").count();
@@ -160,21 +187,7 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
         (&sent["state"], &sent["schema"]),
         (&"crawler=7".into(), &"https://opentelemetry.io/schemas/1.43.0".into())
     );
-    let attributes = &sent["attributes"];
-    for (name, value) in [
-        ("messaging.system", "kafka"),
-        ("messaging.operation.type", "send"),
-        ("messaging.destination.name", &out),
-        ("leitong.page.id", "original"),
-        ("url.full", "https://example.test/original"),
-        ("leitong.corpus", "default"),
-        ("leitong.kind", "UNIQUE"),
-    ] {
-        assert_eq!(attributes[name], value, "{name} of {attributes}");
-    }
-    let row = verdict("original");
-    assert_eq!(attributes["messaging.kafka.offset"], row.offset, "{attributes}");
-    assert_eq!(attributes["messaging.destination.partition.id"], row.partition.to_string());
+    assert_attributes_of_sending(sent, verdict("original"), &out);
     let kind = &of_trace(&spans, &copy[3..35])[&*format!("process {log}")]["attributes"]["leitong.kind"];
     assert_eq!(kind, "EXACT_DUPLICATE");
     // An unsampled context is passed on unchanged, and a malformed one counts as missing.
@@ -182,12 +195,13 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
     assert_eq!(verdict("unsampled").header("tracestate"), "crawler=8");
     for id in ["malformed", "alone"] {
         let header = verdict(id).header("traceparent");
-        let (first, last) = of_page(&header[3..35], &out);
+        let (first, last) = of_page(&header[3..35]);
         assert_eq!((&*first, &header[36..52]), ("", &*last), "{id}: the trace begins here");
     }
     let letters = installation.dead_letters();
     let header = parent(4, "01");
-    let (first, last) = of_page(&header[3..35], &installation.topic("dead"));
+    let (first, last) =
+        ends_of_page(&spans, &header[3..35], [&pages, &log, &installation.topic("dead")], false);
     assert_eq!(first, header[36..52]);
     assert_eq!(letters[0].header("traceparent"), format!("00-{}-{last}-01", &header[3..35]));
     let received = letters[0].headers.iter().find(|(name, _)| name == "traceparent");

@@ -75,15 +75,20 @@ mod tests {
     }
 
     #[test]
-    fn parts_share_what_tells_and_what_does_not() {
+    fn each_part_gets_its_share_of_discriminating_bits() {
         // The upper half never differs.
         let differ = std::array::from_fn(|bit| if bit < 32 { 0.5 } else { 0.0 });
         let (order, ordered) = BitOrder::balanced(&[22, 21, 21], &differ);
-        let telling =
+        let discriminating =
             |from: usize, to: usize| ordered[from..to].iter().filter(|differ| **differ > 0.0).count();
-        assert_eq!([telling(0, 22), telling(22, 43), telling(43, 64)].iter().sum::<usize>(), 32);
+        assert_eq!(
+            [discriminating(0, 22), discriminating(22, 43), discriminating(43, 64)].iter().sum::<usize>(),
+            32
+        );
         assert!(
-            [telling(0, 22), telling(22, 43), telling(43, 64)].iter().all(|count| (10..=11).contains(count))
+            [discriminating(0, 22), discriminating(22, 43), discriminating(43, 64)]
+                .iter()
+                .all(|count| (10..=11).contains(count))
         );
         let set = order.apply(0xffff_ffff);
         assert!((0..64).all(|bit| (set >> bit & 1 == 1) == (ordered[bit] > 0.0)), "{set:x}");

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gives_back_what_a_restore_took() {
+    fn memory_of_a_restore_is_freed() {
         let mut recent = Recent::default();
         for round in 0..2 {
             for number in 0..10 * FINGERPRINTS_KEPT {

@@ -540,7 +540,7 @@ mod tests {
     /// Two lists are merged when slots need the bits that distinguished their hashes. The merged list
     /// releases its slots in the order in which they were inserted.
     #[test]
-    fn lists_that_are_no_longer_told_apart_are_merged() {
+    fn lists_that_are_no_longer_distinguished_are_merged() {
         let mut segment = Segment::new(0);
         let hashes = [0x7000_0000, 0x7000_1000, 0x7000_0001];
         let all = (0..300_u32).map(|slot| (hashes[slot as usize % 3], slot));

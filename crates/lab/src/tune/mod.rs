@@ -7,7 +7,7 @@ mod curve;
 
 use std::fmt::Write;
 
-use self::curve::{Labelled, curve, suggest};
+use self::curve::{Labelled, Point, curve, suggest};
 use crate::eval::{EvaluatedDetector, Workers, fingerprints, pairs};
 use crate::pages::{EvalPage, are_labelled, founders, labelled_pairs};
 use leitong_fingerprint::Detector;
@@ -140,33 +140,34 @@ fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) ->
     }
     match suggested {
         None => out.push_str("\nNo related pair has a fingerprint, so there is nothing to suggest.\n"),
-        Some(point) => {
-            let reached = if point.precision >= precision {
-                ""
-            } else {
-                " (not reached by any threshold; this one has the best F1)"
-            };
-            let _ = writeln!(
-                out,
-                "\nFor a precision of {precision}{reached}: distance up to {}, precision {:.4}, recall {:.4}",
-                detector.distance(point.distance),
-                point.precision,
-                point.recall
-            );
-            match detector.threshold_setting(point.distance) {
-                Some(setting) => {
-                    out.push_str("The figures consider the distance only; the detector's other conditions leave out more pairs.\n\n");
-                    out.push_str(&setting);
-                    out.push('\n');
-                    if BASELINES.contains(&detector.name()) {
-                        out.push_str(
-                            "\nNo run uses this detector; the setting is for a detector file (--variant).\n",
-                        );
-                    }
-                }
-                None => out.push_str("\nThis detector has no threshold to set.\n"),
-            }
-        }
+        Some(point) => out.push_str(&suggestion(point, detector, precision)),
+    }
+    out
+}
+
+/// Formats the suggested threshold, and the setting for it.
+fn suggestion(point: Point, detector: &dyn Detector, precision: f64) -> String {
+    let reached = if point.precision >= precision {
+        ""
+    } else {
+        " (not reached by any threshold; this one has the best F1)"
+    };
+    let mut out = format!(
+        "\nFor a precision of {precision}{reached}: distance up to {}, precision {:.4}, recall {:.4}\n",
+        detector.distance(point.distance),
+        point.precision,
+        point.recall
+    );
+    let Some(setting) = detector.threshold_setting(point.distance) else {
+        return out + "\nThis detector has no threshold to set.\n";
+    };
+    out.push_str(
+        "The figures consider the distance only; the detector's other conditions leave out more pairs.\n\n",
+    );
+    out.push_str(&setting);
+    out.push('\n');
+    if BASELINES.contains(&detector.name()) {
+        out.push_str("\nNo run uses this detector; the setting is for a detector file (--variant).\n");
     }
     out
 }

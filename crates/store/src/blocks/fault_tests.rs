@@ -104,7 +104,7 @@ fn runs_that_find_no_room_stay_as_they_are() {
 /// The device writes more slowly than blocks fill. The deciding thread waits for it, and no more centroids
 /// wait in memory than allowed.
 #[test]
-fn a_slow_device_slows_down_who_decides() {
+fn a_slow_device_slows_the_deciding_thread_down() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&SimHashConfig::default()));
     let expiry = ExpiryConfig::default();
     let folder = SimFolder::default();

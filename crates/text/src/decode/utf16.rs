@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn four_byte_and_two_byte_units_are_told_apart() {
+    fn utf_32_and_utf_16_are_distinguished() {
         let text = "<html><body>Some text, 一些字</body></html>";
         let utf32le = bytes_of(text, |c| (c as u32).to_le_bytes().to_vec());
         let utf32be = bytes_of(text, |c| (c as u32).to_be_bytes().to_vec());
