@@ -19,7 +19,7 @@ pub struct Work {
 
 /// The error for a page that needs more work than its budget allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the page needs more than {max} steps of work")]
+#[error("the page is too complex: it needs more than {max} steps of work")]
 pub struct TooMuchWork {
     /// The limit.
     pub max: u64,

@@ -32,7 +32,7 @@ impl SourceEnd for Files<'_> {
     async fn read(&mut self, limit: Load) -> anyhow::Result<Option<Vec<Record>>> {
         if self.rest.is_empty() && self.has_more {
             let more = self.source.read_batch(&mut self.rest, limit.bytes);
-            self.has_more = more.context("cannot read on")?;
+            self.has_more = more.context("cannot continue to read the inputs")?;
         }
         if self.rest.is_empty() && !self.has_more {
             return Ok(None);

@@ -266,7 +266,9 @@ impl<'a> Search<'a> {
         let sampling = &self.sampling;
         let make = |pieces: &Vec<Frequent>, text: &Text| joined(sampling, text.text(), pieces);
         each_text(spooled, self.texts, wanted, make, |_, decision, found| {
-            let place = decision.text.context("a text that was there in the first reading")?;
+            let place = decision.text.context(
+                "a text of the first reading is missing in the second: an input has changed; run again",
+            )?;
             found.into_iter().flatten().try_for_each(|span| spans.push(Span { place, ..span }))
         })?;
         let mut spans = spans.finish()?;

@@ -123,9 +123,9 @@ impl Report {
         if !self.suspicious.is_empty() {
             tables.push(clusters(
                 "Clusters that look like a template",
-                "Each has ten or more pages of one host, nearly all slightly different. They may be different \
-                 articles in one page layout: compare two of them with `leitong compare`. `leitong boilerplate build \
-                 --pages-min 2` lists the paragraphs that they share.",
+                "each has ten or more pages of one host, nearly all slightly different. They may be different \
+                 articles in one page layout: compare two of them with `leitong compare`, or list the paragraphs that \
+                 they share with `leitong boilerplate build --pages-min 2`",
                 &self.suspicious,
             ));
         }

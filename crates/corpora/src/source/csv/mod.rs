@@ -140,7 +140,8 @@ impl<R: Read> CsvRows<R> {
         let names = match names {
             Ok(names) => names,
             Err(problem) => {
-                let error = FramingError::BrokenCsv(format!("the names of the columns: {problem}"));
+                let error =
+                    FramingError::BrokenCsv(format!("the first row, which names the columns: {problem}"));
                 return Ok(Some((Payload::Broken(error), header.length)));
             }
         };
