@@ -226,8 +226,7 @@ impl Clustering {
             (NEAR | KNOWN_TEXT, Some(page)) => Ok(Decision::Joined(page)),
             (role, _) => Err(PyValueError::new_err(format!(
                 "place {place}: `others` must have the founder's record for the roles 2 and 3, and None for 0, but the \
-                 role \
-                 is {role}"
+                 role is {role}"
             ))),
         }
     }

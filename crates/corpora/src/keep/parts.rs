@@ -55,8 +55,7 @@ impl Parts {
         ensure!(
             parts.bytes == extent.bytes,
             "{}: the parts of {output} have {} bytes, but had {} at the checkpoint; remove the folder of checkpoints \
-            to \
-             begin again",
+             to begin again",
             folder.display(),
             parts.bytes,
             extent.bytes
