@@ -3,7 +3,7 @@
 //! ```text
 //! page → parse → features (of each block) → score → select → gaps → write (paragraphs), title
 //!          ↑                                          │
-//!          └──────── hidden parts of the text ────────┘      in_data (text that only a script shows)
+//!          └──────── hidden parts of the text ────────┘      in_data, in_state (text that only a script shows)
 //! ```
 //! Each block gets features (length, share of links, names of the elements around it, …), and from these the
 //! probability that it is main text. Hidden parts that belong to the chosen text are parsed as if they were visible,
@@ -18,6 +18,8 @@ mod features;
 mod gaps;
 mod hidden;
 mod in_data;
+mod in_state;
+mod json;
 mod score;
 mod select;
 mod title;
@@ -139,7 +141,16 @@ impl Chooser {
         if !self.is_nearly_empty() {
             return Ok(Vec::new());
         }
-        let found = in_data::text(html, &self.tree);
+        let mut found = in_data::text(html, &self.tree);
+        if found.is_empty() {
+            work.add(html.len(), BYTE_STEPS)?;
+            found = in_state::text(html, &self.tree);
+        }
+        let kept = self.selection.bytes(&self.tree);
+        let bytes: usize = found.iter().map(|paragraph| paragraph.text.len()).sum();
+        if kept >= select::NEARLY_EMPTY && bytes < 2 * kept as usize {
+            found.clear();
+        }
         let inner = self.tree.head.inner_page.filter(|_| found.is_empty());
         let inner = inner.and_then(|inner| html.get(inner.start as usize..inner.end as usize));
         let Some(source) = inner else { return Ok(found) };
@@ -147,7 +158,7 @@ impl Chooser {
         entities::decode_into(source, &mut inner);
         let mut chooser = Self::new(&self.config, false);
         chooser.choose(&inner, Syntax::Html, work)?;
-        let (bytes, kept) = (chooser.selection.bytes(&chooser.tree), self.selection.bytes(&self.tree));
+        let bytes = chooser.selection.bytes(&chooser.tree);
         let is_text = bytes >= PROSE_MIN && bytes > 4 * kept;
         Ok(if is_text { chooser.main_text(&inner).paragraphs() } else { found })
     }
@@ -279,7 +290,25 @@ mod tests {
             (format!("<noframes><body>{article}</body></noframes>"), true),
             (format!("<textarea id=source>\n{}\n</textarea>", SENTENCES.join("\n\n")), true),
             (format!("<script type='text/markdown'>{}</script>", SENTENCES.join("\n\n")), true),
-            (format!("<script type='text/template'>{article}</script>"), false),
+            (format!("<script type='text/template'>{article}</script>"), true),
+            (format!("<script type='text/html; charset=utf-8' id=page>{article}</script>"), true),
+            (format!("<script type='text/template'>{article}<p>{{{{name}}}}</p></script>"), false),
+            (format!("<script type='text/plain'>{}</script>", SENTENCES.join("\n\n")), true),
+            (format!("<script type='text/babel'>{article}</script>"), false),
+            (format!("<video src=a.mp4 />{article}"), true),
+            (format!("<canvas>{article}</canvas>"), true),
+            (
+                format!(
+                    "<svg><style>p {{ color: red }}</style><foreignObject>{article}</foreignObject></svg>"
+                ),
+                true,
+            ),
+            (format!("<svg><text>{}</text></svg>", SENTENCES.join("</text><text>")), true),
+            (format!("<svg><script>{}</script></svg>", SENTENCES.join(" ")), false),
+            (format!("<style>p {{ color: red }}<p>{article}"), true),
+            (format!("<iframe src=advert>{article}"), true),
+            (format!("<title>Islands<p>{article}"), true),
+            (format!("<script src=menu>{article}"), false),
             (format!("<form hidden>{article}</form>"), true),
             (format!("<iframe srcdoc=\"{article}\"></iframe>"), true),
             (format!("<iframe srcdoc='{escaped}'></iframe>"), true),

@@ -29,7 +29,10 @@ const DESCRIBED_PROBABILITY_MIN: u16 = 550;
 const OTHER_TEXT_MIN: u64 = 200;
 
 /// Bytes of chosen text below which a page has next to nothing.
-const NEARLY_EMPTY: u32 = 200;
+pub(super) const NEARLY_EMPTY: u32 = 200;
+
+/// The same for text without an end of a sentence, such as links to other stories and the footer.
+const LABELS_NEARLY_EMPTY: u32 = 400;
 
 /// The chosen blocks of a page, with the buffers used to choose them. Kept from page to page to avoid allocations.
 #[derive(Debug, Default)]
@@ -51,9 +54,15 @@ impl Selection {
         self.features.phrases()
     }
 
-    /// Returns true if next to nothing was chosen.
+    /// Returns true if next to nothing was chosen, or a few labels and links without any sentence.
     pub(super) fn is_nearly_empty(&self, tree: &Tree) -> bool {
-        self.bytes(tree) < NEARLY_EMPTY
+        let bytes = self.bytes(tree);
+        bytes < NEARLY_EMPTY || (bytes < LABELS_NEARLY_EMPTY && self.stops(tree) == 0)
+    }
+
+    /// Returns the number of ends of sentences in the chosen text.
+    fn stops(&self, tree: &Tree) -> u32 {
+        self.chosen.iter().map(|&block| u32::from(tree.blocks[block as usize].counts.stops)).sum()
     }
 
     /// Returns the bytes of the chosen text.
@@ -93,7 +102,7 @@ impl Selection {
         self.chosen.clear();
         let likely = probabilities.iter().enumerate().filter(|(_, probability)| **probability >= limit);
         self.chosen.extend(likely.filter_map(|(at, _)| u32::try_from(at).ok()));
-        if self.is_nearly_empty(tree) && self.is_all_links(tree) {
+        if self.bytes(tree) < NEARLY_EMPTY && self.is_all_links(tree) {
             // A menu is not a text, even if there is nothing else.
             self.chosen.clear();
         }
@@ -114,8 +123,7 @@ impl Selection {
         let sum = |of: fn(&Block) -> u32| -> u32 {
             self.chosen.iter().map(|&block| of(&tree.blocks[block as usize])).sum()
         };
-        sum(|block| block.counts.stops.into()) == 0
-            && sum(|block| block.link_bytes) * 10 >= sum(|block| block.counts.bytes) * 9
+        self.stops(tree) == 0 && sum(|block| block.link_bytes) * 10 >= sum(|block| block.counts.bytes) * 9
     }
 }
 

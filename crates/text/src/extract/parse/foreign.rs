@@ -52,7 +52,9 @@ impl Builder<'_> {
         let tag = if is_own(tag) { tag } else { Tag::Unknown };
         self.check_depth()?;
         let mut features = open::FOREIGN;
-        if matches!(tag, Tag::Svg | Tag::Annotation | Tag::AnnotationXml) {
+        // A drawing may hold the whole page, as text or as HTML.
+        let is_drawing = tag == Tag::Svg && !self.keeps_hidden();
+        if is_drawing || matches!(tag, Tag::Annotation | Tag::AnnotationXml | Tag::Style | Tag::Script) {
             features |= open::SKIPPED;
         }
         if is_integration_point(tag) {
@@ -93,7 +95,8 @@ impl Builder<'_> {
 
 /// Returns true if the element has a meaning of its own within a drawing or formula.
 fn is_own(tag: Tag) -> bool {
-    matches!(tag, Tag::Svg | Tag::Math | Tag::Annotation | Tag::AnnotationXml) || is_integration_point(tag)
+    matches!(tag, Tag::Svg | Tag::Math | Tag::Annotation | Tag::AnnotationXml | Tag::Style | Tag::Script)
+        || is_integration_point(tag)
 }
 
 /// Returns true if HTML's rules apply within this element of SVG or MathML.

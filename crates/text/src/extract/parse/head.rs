@@ -65,14 +65,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Reads the initial state of a script; the longest one is kept.
-    pub(in crate::extract) fn state(&mut self, state: &[u8]) {
-        let length = |segment: Segment| (segment.end - segment.start) as usize;
-        if self.tree.head.state.map_or(0, length) < state.len() {
-            self.tree.head.state = self.range_of(state);
-        }
-    }
-
     /// Reads the page in an `<iframe srcdoc>`; the longest one is kept.
     pub(in crate::extract) fn inner_page(&mut self, page: &[u8]) {
         let length = |segment: Segment| (segment.end - segment.start) as usize;

@@ -96,6 +96,8 @@ pub(in crate::extract) struct Builder<'a> {
     block: Block,
     /// True if the tree's [`structure`] is recorded.
     records: bool,
+    /// Elements of raw text that have no end tag in the rest of the page.
+    unended: Vec<Tag>,
 }
 
 impl<'a> Builder<'a> {
@@ -136,6 +138,7 @@ impl<'a> Builder<'a> {
             node: 0,
             block: Block::default(),
             records: false,
+            unended: Vec::new(),
         }
     }
 
@@ -162,6 +165,22 @@ impl<'a> Builder<'a> {
             self.syntax = Syntax::Xml;
         }
         self.is_xml()
+    }
+
+    /// Returns true if an element of raw text that has no end tag is passed over, with the text up to the next tag. By
+    /// the standard it holds the rest of the page; if that is all there is, authors meant something else.
+    pub(in crate::extract) fn passes_unended(&mut self, tag: Tag) -> bool {
+        let passes = self.keeps_hidden() && tag != Tag::Script;
+        if passes && !self.unended.contains(&tag) {
+            self.unended.push(tag);
+        }
+        passes
+    }
+
+    /// Returns true if no end tag of `tag` follows, as a search has shown. Searching for it again and again would take
+    /// quadratic time.
+    pub(in crate::extract) fn is_unended(&self, tag: Tag) -> bool {
+        self.unended.contains(&tag)
     }
 
     /// Returns true if hidden content is read in this pass.
@@ -287,7 +306,10 @@ impl<'a> Builder<'a> {
         // A script may show any template, so templates are read like shadow trees if all hidden content is read.
         let is_shadow = tag == Tag::Template
             && (self.keeps_hidden() || (attributes.shadow && self.may_begin_shadow_tree()));
-        if (tag.is(flag::SKIP) && !is_shadow) || is_unseen || is_mark(tag, attributes.class) {
+        // Browsers that cannot play or draw show the content of these.
+        let is_fallback = self.keeps_hidden() && matches!(tag, Tag::Audio | Tag::Canvas | Tag::Video);
+        let is_skipped = tag.is(flag::SKIP) && !is_shadow && !is_fallback;
+        if is_skipped || is_unseen || is_mark(tag, attributes.class) {
             features |= open::SKIPPED;
         }
         if is_unseen && self.inside.skipped == 0 {

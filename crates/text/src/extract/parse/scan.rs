@@ -30,8 +30,6 @@ pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) content_start: usize,
     /// `type` of scripts.
     pub(in crate::extract) kind: &'a [u8],
-    /// `data-preloaded`, the state of a thread of Discourse.
-    pub(in crate::extract) state: &'a [u8],
     /// Offset of the tag in the page.
     pub(in crate::extract) start: usize,
     /// `hidden` or `aria-hidden=true`.
@@ -169,7 +167,7 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         builder.start(tag, &found)?;
         return Ok(end);
     }
-    if builder.keeps_hidden() && may_hold_page(tag, found.kind) {
+    if builder.keeps_hidden() && may_hold_page(html, tag, found.kind, end) {
         return Ok(end);
     }
     if found.self_closing && builder.is_xml() && !tag.is(flag::VOID) {
@@ -186,24 +184,27 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         builder.close_select(tag);
         let close = match tag {
             Tag::Script => script_end(html, end, &html[at..name]),
+            _ if builder.is_unended(tag) => html.len(),
             _ => raw_text_end(html, end, &html[at..name]),
         };
         if found.self_closing && close == html.len() && builder.closes_itself() {
             return Ok(end);
         }
+        if close == html.len() && builder.passes_unended(tag) {
+            let next = memchr(b'<', &html[end..]).map_or(close, |found| end + found);
+            if tag == Tag::Title {
+                builder.title(end, next);
+            }
+            return Ok(next);
+        }
         if tag == Tag::Title {
             builder.title(end, close);
         } else if tag == Tag::Script && is_type(found.kind, "application/ld+json") {
             builder.linked_data(end, close);
-        } else if tag == Tag::Script && is_type(found.kind, "application/json") {
-            builder.state(&html[end..close]);
         } else if tag == Tag::Iframe {
             builder.inner_page(found.srcdoc);
         }
         return Ok(after_end_tag(html, close));
-    }
-    if !found.state.is_empty() {
-        builder.state(found.state);
     }
     builder.start(tag, &found)?;
     if matches!(tag, Tag::Xmp | Tag::Plaintext) {
@@ -216,12 +217,34 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
     Ok(end)
 }
 
-/// Returns true if the element may hold the text of a page that shows none: content for browsers without scripts or
-/// frames, or the source of slides and documents that a script renders.
-fn may_hold_page(tag: Tag, kind: &[u8]) -> bool {
+/// Kinds of scripts that hold markup, which another script shows.
+const TEMPLATES: [&str; 10] = [
+    "text/html",
+    "text/plain",
+    "text/template",
+    "text/x-template",
+    "text/ng-template",
+    "text/x-tmpl",
+    "text/x-jquery-tmpl",
+    "text/x-handlebars",
+    "text/x-handlebars-template",
+    "text/x-mustache",
+];
+
+/// Marks of a place in a template that a script fills.
+const PLACES: [&[u8]; 4] = [b"{{", b"<%", b"{%", b"${"];
+
+/// Returns true if the element, whose content begins at `from`, may hold the text of a page that shows none: content for
+/// browsers without scripts or frames, or the source of slides and documents that a script renders. A template with
+/// places to fill is part of the program, and the same on all of a site's pages.
+fn may_hold_page(html: &[u8], tag: Tag, kind: &[u8], from: usize) -> bool {
     match tag {
         Tag::Noscript | Tag::Noframes | Tag::Noembed | Tag::Textarea => true,
-        Tag::Script => is_type(kind, "text/markdown") || is_type(kind, "text/x-markdown"),
+        Tag::Script if is_type(kind, "text/markdown") || is_type(kind, "text/x-markdown") => true,
+        Tag::Script if TEMPLATES.iter().any(|template| is_type(kind, template)) => {
+            let content = &html[from..script_end(html, from, b"script")];
+            !PLACES.iter().any(|place| memmem::find(content, place).is_some())
+        }
         _ => false,
     }
 }
@@ -417,7 +440,6 @@ fn keep<'a>(found: &mut Attributes<'a>, name: &[u8], value: &'a [u8], start: usi
         (4, b'l') if name.eq_ignore_ascii_case(b"lang") => &mut found.lang,
         (8, b'd') if name.eq_ignore_ascii_case(b"datetime") => &mut found.datetime,
         (10, b'h') if name.eq_ignore_ascii_case(b"http-equiv") => &mut found.property,
-        (14, b'd') if name.eq_ignore_ascii_case(b"data-preloaded") => &mut found.state,
         (14 | 10, b's')
             if name.eq_ignore_ascii_case(b"shadowrootmode") || name.eq_ignore_ascii_case(b"shadowroot") =>
         {

@@ -131,8 +131,6 @@ pub(in crate::extract) struct Head {
     pub(in crate::extract) descriptions: [Option<Segment>; 3],
     /// The article's text in linked data.
     pub(in crate::extract) body: Option<Segment>,
-    /// The longest initial state of a script: JSON, or an attribute with references.
-    pub(in crate::extract) state: Option<Segment>,
     /// The longest page in an `<iframe srcdoc>`.
     pub(in crate::extract) inner_page: Option<Segment>,
     /// Kinds of page that the page declares, as bits of [`declared`].

@@ -1,0 +1,283 @@
+//! Finds a page's text in the state from which a script would build the page: `__NEXT_DATA__`, `window.__NUXT__`,
+//! `data-page`, `data-preloaded` and the like.
+//!
+//! In: the page and its tree. Out: paragraphs; none unless something shows that a string is this page's text. Either it
+//! contains the page's description, or it is named like a text and in an object with the page's title. State without
+//! such a string is ignored: pages of one application share messages and terms there, and would all be copies of one
+//! another. Editors keep paragraphs as strings of their own, which are found by their common name. Cost: linear in the
+//! page, times the few levels and titles that are tried. Memory: the length of the state.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::extract::document::Paragraph;
+use crate::extract::main_text::features::described::Described;
+use crate::extract::main_text::in_data::{TEXT_BYTES_MIN, paragraphs};
+use crate::extract::main_text::json::{Json, Value, unescaped};
+use crate::extract::main_text::{PROSE_MIN, title};
+use crate::extract::parse::entities;
+use crate::extract::parse::segment::Segment;
+use crate::extract::parse::text::single_spaced;
+use crate::extract::parse::tree::Tree;
+
+/// Minimum share of the page's description, in thousandths, that a string must contain.
+const DESCRIBED_SHARE_MIN: i16 = 250;
+
+/// The name of the field that holds a post's text in threads of Discourse.
+const POST: &str = "cooked";
+
+/// What names of fields with text contain, in lower case.
+const BODY_NAMES: [&str; 10] =
+    ["article", "body", "children", "content", "html", "markdown", "paragraph", "rendered", "text", "value"];
+
+/// Minimum bytes of a title that is not by chance in an object.
+const TITLE_BYTES_MIN: usize = 12;
+/// Maximum number of objects with the page's title that are examined.
+const TITLES_MAX: usize = 16;
+/// Maximum number of levels from a paragraph up to the object that holds all of them.
+const LEVELS_MAX: usize = 4;
+/// Minimum bytes of a string that counts as prose, if it has the end of a sentence.
+const PROSE_BYTES_MIN: usize = 60;
+/// Maximum number of levels of JSON within strings of JSON.
+const INNER_LEVELS_MAX: usize = 3;
+
+/// Returns the text in the state of the scripts and attributes of `html`.
+pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
+    let mut sources = sources(html);
+    let mut inner = 0..sources.len();
+    for _ in 0..INNER_LEVELS_MAX {
+        let found: Vec<_> =
+            sources[inner.clone()].iter().flat_map(|source| Json::parse(source).inner()).collect();
+        inner = sources.len()..sources.len() + found.len();
+        sources.extend(found.into_iter().map(Cow::Owned));
+    }
+    let states: Vec<Json<'_>> = sources.iter().map(|source| Json::parse(source)).collect();
+    let by_title = title::find(html, tree).map_or_else(Vec::new, |title| by_title(&states, &title));
+    let range = |segment: Segment| html.get(segment.start as usize..segment.end as usize);
+    let descriptions = tree.head.descriptions.into_iter().flatten().filter_map(range).map(str::as_bytes);
+    let by_description = by_description(&states, descriptions);
+    let bytes = |paragraphs: &[Paragraph]| paragraphs.iter().map(|one| one.text.len()).sum::<usize>();
+    if bytes(&by_title) > bytes(&by_description) { by_title } else { by_description }
+}
+
+/// Returns the inline scripts of `html`, and the attributes that hold JSON, without their references.
+fn sources(html: &str) -> Vec<Cow<'_, str>> {
+    let mut found = Vec::new();
+    let mut rest = html;
+    while let Some(at) = memchr::memmem::find(rest.as_bytes(), b"<script") {
+        rest = &rest[at..];
+        let Some((tag, after)) = rest.split_once('>') else { break };
+        let (content, after) = after.split_once("</script").unwrap_or((after, ""));
+        if content.len() >= TEXT_BYTES_MIN && !tag.contains("ld+json") {
+            // Angular writes references of its own.
+            found.push(match content.contains("&q;") {
+                true => Cow::Owned(content.replace("&q;", "\"").replace("&l;", "<").replace("&g;", ">")),
+                false => Cow::Borrowed(content),
+            });
+        }
+        rest = after;
+    }
+    for (begin, quote) in [("=\"{", '"'), ("='{", '\''), ("=\"[", '"'), ("='[", '\'')] {
+        let mut rest = html;
+        while let Some((_, after)) = rest.split_once(begin) {
+            let (value, after) = after.split_once(quote).unwrap_or((after, ""));
+            if value.len() >= TEXT_BYTES_MIN {
+                let mut decoded = String::with_capacity(value.len());
+                entities::decode_into(value, &mut decoded);
+                found.push(Cow::Owned(decoded));
+            }
+            rest = after;
+        }
+    }
+    found
+}
+
+/// Returns the longest text that contains enough of `descriptions`: with the other posts if it is a post, or the other
+/// paragraphs if it is one.
+fn by_description<'a>(states: &[Json<'_>], descriptions: impl Iterator<Item = &'a [u8]>) -> Vec<Paragraph> {
+    let texts: Vec<(&Json<'_>, &Value<'_>)> = states
+        .iter()
+        .flat_map(|state| state.values.iter().map(move |value| (state, value)))
+        .filter(|(_, value)| value.text.len() >= TEXT_BYTES_MIN && !is_nested(value.text))
+        .collect();
+    let mut described = Described::default();
+    described.gather(descriptions, None, texts.iter().map(|(_, value)| value.text.as_bytes()));
+    let found = texts.iter().zip(&described.shares).filter(|(_, shares)| shares[1] >= DESCRIBED_SHARE_MIN);
+    let Some(((state, value), _)) = found.max_by_key(|((_, value), _)| value.text.len()) else {
+        return Vec::new();
+    };
+    if value.name == POST {
+        let posts = states.iter().flat_map(|state| &state.values).filter(|value| value.name == POST);
+        return posts.flat_map(|post| paragraphs(post.text)).collect();
+    }
+    if is_body(value.name) && value.text.len() < PROSE_MIN as usize {
+        let mut object = value.object;
+        for _ in 0..LEVELS_MAX {
+            let parts = state.named(object, value.name);
+            if prose_bytes(&parts) >= PROSE_MIN as usize {
+                return parts.into_iter().flat_map(|part| paragraphs(part.text)).collect();
+            }
+            object = state.objects[object].parent;
+        }
+    }
+    paragraphs(value.text)
+}
+
+/// Returns the longest text that is in an object with the page's title.
+fn by_title(states: &[Json<'_>], title: &str) -> Vec<Paragraph> {
+    if title.len() < TITLE_BYTES_MIN {
+        return Vec::new();
+    }
+    let is_title = |value: &Value<'_>| {
+        // Escapes make a string up to six times as long.
+        (title.len()..=title.len() * 6 + 100).contains(&value.text.len())
+            && unescaped(value.text).is_some_and(|text| single_spaced(&decoded(&text)) == title)
+    };
+    let titles = states.iter().flat_map(|state| {
+        state.values.iter().filter(|value| is_title(value)).map(move |title| (state, title.object))
+    });
+    let texts = titles.take(TITLES_MAX).map(|(state, object)| state.text_of(object));
+    texts.max_by_key(|(bytes, _)| *bytes).map_or_else(Vec::new, |(_, text)| text)
+}
+
+fn decoded(text: &str) -> String {
+    let mut decoded = String::with_capacity(text.len());
+    entities::decode_into(text, &mut decoded);
+    decoded
+}
+
+impl Json<'_> {
+    /// Returns the JSON in strings of this source.
+    fn inner(&self) -> Vec<String> {
+        let inner =
+            self.values.iter().filter(|value| value.text.len() >= TEXT_BYTES_MIN && is_nested(value.text));
+        inner.filter_map(|value| unescaped(value.text)).collect()
+    }
+
+    /// Returns the strings of this name in `object`.
+    fn named(&self, object: usize, name: &str) -> Vec<Value<'_>> {
+        let values = &self.values[self.objects[object].values.clone()];
+        values.iter().filter(|value| value.name == name && !is_nested(value.text)).copied().collect()
+    }
+
+    /// Returns the text in `object` and its length in bytes: the longest string, or all strings of one name.
+    fn text_of(&self, object: usize) -> (usize, Vec<Paragraph>) {
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        for value in &self.values[self.objects[object].values.clone()] {
+            if is_body(value.name) && is_prose(value.text) {
+                *by_name.entry(value.name).or_default() += value.text.len();
+            }
+        }
+        let longest = by_name.into_iter().max_by_key(|(name, bytes)| (*bytes, *name));
+        let Some((name, bytes)) = longest.filter(|(_, bytes)| *bytes >= PROSE_MIN as usize) else {
+            return (0, Vec::new());
+        };
+        let parts = self.named(object, name);
+        let whole = parts.iter().max_by_key(|part| part.text.len());
+        // A text with markup or several lines is whole; others of its name belong to other stories.
+        let is_whole = |part: &&Value<'_>| {
+            (part.text.contains('<') || part.text.contains("\\n")) && part.text.len() >= PROSE_MIN as usize
+        };
+        match whole.filter(is_whole) {
+            Some(whole) => (whole.text.len(), paragraphs(whole.text)),
+            None => (bytes, parts.into_iter().flat_map(|part| paragraphs(part.text)).collect()),
+        }
+    }
+}
+
+/// Returns true if the string is JSON itself, or a row of the stream that Next.js sends (`5:["$","p",…`).
+fn is_nested(text: &str) -> bool {
+    let row = text.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+    let row = if row.len() + 4 >= text.len() { row.strip_prefix(':').unwrap_or(text) } else { text };
+    row.starts_with(['{', '['])
+}
+
+fn is_body(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    BODY_NAMES.iter().any(|body| name.contains(body))
+}
+
+/// Returns true if the string has the length of a sentence and the end of one.
+fn is_prose(text: &str) -> bool {
+    text.len() >= PROSE_BYTES_MIN
+        && !is_nested(text)
+        && (text.contains([' ', '\u{3002}', '\u{ff0c}']) || text.contains("\\u3002"))
+        && (text.contains(['.', '!', '?', '\u{3002}', '\u{ff01}', '\u{ff1f}', '\u{964}', '\u{61f}'])
+            || text.contains("\\u3002"))
+}
+
+fn prose_bytes(values: &[Value<'_>]) -> usize {
+    values.iter().filter(|value| is_prose(value.text)).map(|value| value.text.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::{ExtractConfig, extract};
+
+    const SENTENCES: [&str; 5] = [
+        "The ferry between the bay and the outer islands will stop running at the end of October, the harbour board said.",
+        "Passengers have complained for years about cancelled crossings, but the board blamed a worn gearbox.",
+        "A replacement vessel could be chartered, although its draught is too deep for the old stone pier.",
+        "Shopkeepers fear that deliveries of flour will become irregular, and several families have moved inland.",
+        "The council promised to look for money, while the union offered two trawlers that may carry mail and people.",
+    ];
+    const TERMS: &str =
+        "These terms govern the use of the service, and whoever uses it agrees to them in full. ";
+
+    fn found(head: &str, body: &str) -> usize {
+        let html = format!(
+            "<title>The last ferry of October - Bay News</title>{head}<body><div id=app></div>{body}"
+        );
+        let text = extract(&html, &ExtractConfig::default()).expect("within the limits").text();
+        assert!(!text.contains("govern"), "{text}");
+        SENTENCES.iter().filter(|sentence| text.contains(*sentence)).count()
+    }
+
+    /// Pages of these frameworks gave no text, because their state is not a script of JSON or they have no description.
+    #[test]
+    fn a_text_is_found_in_the_state_by_its_title_or_description() {
+        let html = SENTENCES.map(|sentence| format!("<p>{sentence}<\\/p>")).concat();
+        let blocks = SENTENCES
+            .map(|sentence| format!(r#"{{"type":"paragraph","children":[{{"text":"{sentence}"}}]}}"#));
+        let rest = format!(
+            r#""nav":[{{"title":"Home","text":"All news."}}],"terms":{{"html":"{}"}}"#,
+            TERMS.repeat(20)
+        );
+        let title = r#""title":"The last ferry of October""#;
+        let data = format!(r#"{{"page":{{"post":{{{title},"id":4,"html":"{html}"}},{rest}}}}}"#);
+        let blocks = format!(r#"{{"page":{{"post":{{{title},"body":[{}]}},{rest}}}}}"#, blocks.join(","));
+        let flight =
+            SENTENCES.map(|sentence| format!(r#"[\"$\",\"p\",null,{{\"children\":\"{sentence}\"}}]"#));
+        let described = format!("<meta name=description content='{}'>", SENTENCES[0]);
+        for (head, body) in [
+            ("", format!("<script id=__NEXT_DATA__ type=application/json>{data}</script>")),
+            ("", format!("<script id=__NEXT_DATA__ type=application/json>{blocks}</script>")),
+            (&described, format!("<script id=__NEXT_DATA__ type=application/json>{blocks}</script>")),
+            ("", format!("<script>window.__INITIAL_STATE__ = {data};</script>")),
+            (
+                "",
+                format!(
+                    "<script>window.__NUXT__=(function(a){{return {{data:[{{post:{{title:\"The last ferry of October\",\
+                     id:a,body:\"{}\"}}}}]}}}}(1));</script>",
+                    html.replace('<', "\\u003C")
+                ),
+            ),
+            ("", format!("<main data-page=\"{}\"></main>", data.replace('"', "&quot;"))),
+            ("", format!("<script>window.state = JSON.parse({});</script>", serde_json::json!(data))),
+            ("", format!("<script id=ng-state type=application/json>{}</script>", data.replace('"', "&q;"))),
+            (
+                &described,
+                format!(
+                    "<script>self.__next_f.push([1,\"5:[\\\"$\\\",\\\"div\\\",null,{{\\\"children\\\":[{}]}}]\"])</script>",
+                    flight.join(",")
+                ),
+            ),
+        ] {
+            assert_eq!(found(head, &body), SENTENCES.len(), "{body}");
+        }
+        // Without title and description nothing shows that the text is this page's.
+        let other = data.replace("last ferry", "first ferry");
+        assert_eq!(found("", &format!("<script>window.state = {other};</script>")), 0);
+    }
+}
