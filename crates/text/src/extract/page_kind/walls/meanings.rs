@@ -64,7 +64,7 @@ const SENTENCES: [(Wall, Meanings, Meanings); 10] = [
     (Wall::Blocked, BROWSER | CHECKING, SAFE),
     (Wall::Error, WORK | NOW, SITE),
     (Wall::Blocked, BLOCKER, OFF),
-    (Wall::Shell, SCRIPTS | SWITCH, !0),
+    (Wall::Shell, SCRIPTS | SWITCH, ADDRESS | ASKED | SITE | PLEASE | REFUSAL),
 ];
 
 /// The meanings that all sentences of a short page, its title and its buttons combine: all of the first set, and one of
