@@ -321,7 +321,7 @@ const BYLINES: [&str; 9] =
 
 /// Words before an author's name in other languages. Those without a colon end in a preposition: each name after them
 /// must have at least two words, since `Von Hamburg` names a place.
-const BYLINES_OF: [(&str, &[&str]); 7] = [
+const BYLINES_OF: [(&str, &[&str]); 19] = [
     (
         "de",
         &[
@@ -342,16 +342,7 @@ const BYLINES_OF: [(&str, &[&str]); 7] = [
     ),
     (
         "fr",
-        &[
-            "écrit par",
-            "rédigé par",
-            "publié par",
-            "un article de",
-            "texte :",
-            "auteur :",
-            "autrice :",
-            "par",
-        ],
+        &["écrit par", "rédigé par", "publié par", "un article de", "texte:", "auteur:", "autrice:", "par"],
     ),
     ("es", &["escrito por", "publicado por", "un artículo de", "texto:", "autor:", "autora:", "por"]),
     ("pt", &["escrito por", "publicado por", "um artigo de", "texto:", "autor:", "autora:", "por"]),
@@ -370,18 +361,37 @@ const BYLINES_OF: [(&str, &[&str]); 7] = [
     ),
     ("nl", &["geschreven door", "een artikel van", "tekst:", "auteur:", "door"]),
     ("ru", &["автор:", "автор статьи:", "текст:"]),
+    ("uk", &["автор:", "авторка:", "текст:"]),
+    ("pl", &["autor:", "autorka:", "tekst:", "opracowanie:"]),
+    ("cs", &["autor:", "autorka:", "text:"]),
+    ("ro", &["autor:", "autoare:", "scris de"]),
+    ("hu", &["szerző:", "írta:"]),
+    ("tr", &["yazar:", "yazan:", "haber:"]),
+    ("fi", &["kirjoittaja:", "teksti:"]),
+    ("sv", &["författare:", "text:", "skriven av", "av"]),
+    ("da", &["forfatter:", "tekst:", "skrevet af", "af"]),
+    ("nb", &["forfatter:", "tekst:", "skrevet av", "av"]),
+    ("vi", &["tác giả:"]),
+    ("id", &["penulis:", "oleh:", "oleh"]),
 ];
 
-/// Returns the length of `cue` at the start of `line`, in any case.
+/// Returns the length of `cue` at the start of `line`, in any case. Before a colon there may be a space, as in French,
+/// where it may be a narrow one.
 fn cue_length(line: &str, cue: &str) -> Option<usize> {
-    let mut rest = line.chars();
+    let mut rest = line;
     for wanted in cue.chars() {
-        let found = rest.next()?;
-        // The space in `Auteur :` may be a narrow one.
-        let is_space = wanted == ' ' && found.is_whitespace();
-        (is_space || found.to_lowercase().eq([wanted])).then_some(())?;
+        let start = if wanted == ':' { rest.trim_start() } else { rest };
+        let mut after = start.chars();
+        let found = after.next()?;
+        let is_same = match wanted {
+            ':' => matches!(found, ':' | '：'),
+            ' ' => found.is_whitespace(),
+            _ => found.to_lowercase().eq([wanted]),
+        };
+        is_same.then_some(())?;
+        rest = after.as_str();
     }
-    Some(line.len() - rest.as_str().len())
+    Some(line.len() - rest.len())
 }
 
 /// Returns the authors that a line names in the page's language: `Von Jane Doe`, `Texte : Jane Doe`.
@@ -599,6 +609,20 @@ mod tests {
             ("es", "Por Juana Dol", &["Juana Dol"]),
             ("it", "A cura di Gianna Dol", &["Gianna Dol"]),
             ("ru", "Автор: Жанна Доль", &["Жанна Доль"]),
+            ("fr", "Auteur: Jeanne Dol", &["Jeanne Dol"]),
+            ("fr-CA", "Auteur\u{202f}: Jeanne Dol", &["Jeanne Dol"]),
+            ("fr", "Texte\u{a0}: Jeanne Dol et Karl Roth", &["Jeanne Dol", "Karl Roth"]),
+            ("de", "Autorin : Jana Doll", &["Jana Doll"]),
+            ("pl", "Autor: Joanna Dol", &["Joanna Dol"]),
+            ("uk", "Автор: Жанна Доль", &["Жанна Доль"]),
+            ("cs", "Autor: Jana Dolová", &["Jana Dolová"]),
+            ("hu", "Szerző: Dol Janka", &["Dol Janka"]),
+            ("tr", "Yazar: Jale Dol", &["Jale Dol"]),
+            ("sv", "Av Johanna Dal", &["Johanna Dal"]),
+            ("sv", "Av Stockholm", &[]),
+            ("da", "Skrevet af Johanne Dal", &["Johanne Dal"]),
+            ("vi", "Tác giả: Nguyễn Thị Đào", &["Nguyễn Thị Đào"]),
+            ("id", "Penulis: Jaya Dol", &["Jaya Dol"]),
             ("en", "Von Jana Doll", &[]),
         ] {
             assert_eq!(authors(language, text), expected, "{text}");
