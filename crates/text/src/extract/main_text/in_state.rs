@@ -23,6 +23,9 @@ use crate::extract::parse::tree::Tree;
 /// Minimum share of the page's description, in thousandths, that a string must contain.
 const DESCRIBED_SHARE_MIN: i16 = 250;
 
+/// Bytes of markup by which a string may be longer than the description and say no more.
+const MARKUP_BYTES: usize = 20;
+
 /// The name of the field that holds a post's text in threads of Discourse.
 const POST: &str = "cooked";
 
@@ -54,8 +57,9 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     let states: Vec<Json<'_>> = sources.iter().map(|source| Json::parse(source)).collect();
     let by_title = title::find(html, tree).map_or_else(Vec::new, |title| by_title(&states, &title));
     let range = |segment: Segment| html.get(segment.start as usize..segment.end as usize);
-    let descriptions = tree.head.descriptions.into_iter().flatten().filter_map(range).map(str::as_bytes);
-    let by_description = by_description(&states, descriptions);
+    let descriptions = tree.head.descriptions.into_iter().flatten().filter_map(range);
+    let descriptions: Vec<&[u8]> = descriptions.map(str::as_bytes).collect();
+    let by_description = by_description(&states, &descriptions);
     let bytes = |paragraphs: &[Paragraph]| paragraphs.iter().map(|one| one.text.len()).sum::<usize>();
     if bytes(&by_title) > bytes(&by_description) { by_title } else { by_description }
 }
@@ -94,14 +98,21 @@ fn sources(html: &str) -> Vec<Cow<'_, str>> {
 
 /// Returns the longest text that contains enough of `descriptions`: with the other posts if it is a post, or the other
 /// paragraphs if it is one.
-fn by_description<'a>(states: &[Json<'_>], descriptions: impl Iterator<Item = &'a [u8]>) -> Vec<Paragraph> {
+fn by_description(states: &[Json<'_>], descriptions: &[&[u8]]) -> Vec<Paragraph> {
+    // The state of many pages repeats the description itself.
+    let repeated = descriptions.iter().map(|one| one.len() + MARKUP_BYTES).max().unwrap_or_default();
     let texts: Vec<(&Json<'_>, &Value<'_>)> = states
         .iter()
         .flat_map(|state| state.values.iter().map(move |value| (state, value)))
         .filter(|(_, value)| value.text.len() >= TEXT_BYTES_MIN && !is_nested(value.text))
+        .filter(|(_, value)| is_body(value.name) || value.name == POST || value.text.len() > repeated)
         .collect();
     let mut described = Described::default();
-    described.gather(descriptions, None, texts.iter().map(|(_, value)| value.text.as_bytes()));
+    described.gather(
+        descriptions.iter().copied(),
+        None,
+        texts.iter().map(|(_, value)| value.text.as_bytes()),
+    );
     let found = texts.iter().zip(&described.shares).filter(|(_, shares)| shares[1] >= DESCRIBED_SHARE_MIN);
     let Some(((state, value), _)) = found.max_by_key(|((_, value), _)| value.text.len()) else {
         return Vec::new();
