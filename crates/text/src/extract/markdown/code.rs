@@ -1,5 +1,10 @@
 //! Code spans and fenced code blocks, and the programming language that a class or another attribute names.
 
+use crate::extract::markdown::Page;
+use crate::extract::parse::structure::{SpanKind, Structure};
+use crate::extract::parse::text;
+use crate::extract::parse::tree::Block;
+
 /// Maximum length of a language's name in bytes.
 const LANGUAGE_BYTES_MAX: usize = 30;
 
@@ -112,6 +117,24 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
+/// Returns the text of a preformatted block without the numbers of its lines.
+pub(super) fn text(page: &Page<'_>, block: &Block) -> String {
+    let Structure { spans, .. } = &page.tree.structure;
+    let mut text = String::with_capacity(block.counts.bytes as usize + 8);
+    let mut push = |from: u32, to: u32| {
+        text::push_segments(page.html, &page.tree.segments[from as usize..to as usize], &mut text);
+    };
+    let mut at = block.first_segment;
+    let first = spans.partition_point(|span| span.first < at);
+    let spans = spans[first..].iter().take_while(|span| span.first < block.end_segment);
+    for number in spans.filter(|span| span.kind == SpanKind::LineNumber) {
+        push(at, number.first.max(at));
+        at = number.end.clamp(at, block.end_segment);
+    }
+    push(at, block.end_segment);
+    text::trim_lines(&text)
+}
+
 /// Returns the programming language that the value of a `class` attribute names.
 pub(super) fn language(class: &str) -> Option<String> {
     let class = class.to_ascii_lowercase().replace(": ", ":");
@@ -123,7 +146,10 @@ pub(super) fn language(class: &str) -> Option<String> {
     let after = words.iter().position(|word| *word == "sourcecode");
     let after = after.or((words.len() == 2 && words[0] == "highlight").then_some(0));
     let after = after.and_then(|at| words.get(at + 1).copied().filter(|name| is_language(name)));
-    named.or(after).map(str::to_owned)
+    // GitHub writes `blob-wrapper data type-python`.
+    let kind =
+        || words.iter().filter_map(|word| word.strip_prefix("type-")).find(|name| LANGUAGES.contains(name));
+    named.or(after).or_else(kind).map(str::to_owned)
 }
 
 /// Returns the first word of an attribute of `code` or `pre` that is a well-known language.
@@ -163,6 +189,8 @@ mod tests {
             ("highlight wide python", None),
             ("language-none", None),
             ("highlight", None),
+            ("blob-wrapper data type-python", Some("python")),
+            ("type-post", None),
             ("lang-", None),
             ("language-`x`", None),
             ("crayon-plain lang:swift decode:true", Some("swift")),

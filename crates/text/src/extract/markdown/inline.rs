@@ -24,6 +24,8 @@ enum What {
     Char(char),
     /// An index into the page's images.
     Image(usize),
+    /// A formula, as an index into the page's spans.
+    Formula(usize),
 }
 
 /// The markup round a character.
@@ -53,7 +55,12 @@ enum Style {
     /// Emphasis within a word, where underscores mean nothing.
     EmphasisInWord,
     Code,
+    /// The character that stands for a formula.
+    Formula,
 }
+
+/// The character that stands for a formula until it is written.
+const FORMULA: char = '\u{fffc}';
 
 /// The place where a line will be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +78,10 @@ pub(super) struct Spans {
     strong: u32,
     emphasis: u32,
     code: u32,
+    /// Number of open spans that are not written.
+    unwritten: u32,
+    /// The formula that is open, as an index into the page's spans, counted from 1. 0 for none.
+    formula: u32,
     /// Open links, from the outside in.
     links: Vec<u32>,
     next_image: usize,
@@ -84,7 +95,17 @@ impl Spans {
             spans.flat_map(|(at, span)| [(span.first, true, at), (span.end, false, at)]).collect();
         // At one place, spans end before others begin.
         events.sort_by_key(|(segment, begins, _)| (*segment, *begins));
-        Self { events, next: 0, strong: 0, emphasis: 0, code: 0, links: Vec::new(), next_image: 0 }
+        Self {
+            events,
+            next: 0,
+            strong: 0,
+            emphasis: 0,
+            code: 0,
+            unwritten: 0,
+            formula: 0,
+            links: Vec::new(),
+            next_image: 0,
+        }
     }
 
     /// Moves on to `segment`, and returns how its text looks.
@@ -94,6 +115,16 @@ impl Spans {
                 SpanKind::Strong => &mut self.strong,
                 SpanKind::Emphasis => &mut self.emphasis,
                 SpanKind::Code => &mut self.code,
+                SpanKind::Preview => &mut self.unwritten,
+                SpanKind::LineNumber => {
+                    self.next += 1;
+                    continue;
+                }
+                SpanKind::Formula(_) => {
+                    self.formula = if *begins { at + 1 } else { 0 };
+                    self.next += 1;
+                    continue;
+                }
                 SpanKind::Link if *begins => {
                     self.links.push(at + 1);
                     self.next += 1;
@@ -173,6 +204,9 @@ pub(super) fn line(
 /// Returns `image` as Markdown, with the link round it.
 pub(super) fn image(page: &Page<'_>, image: &Image) -> String {
     let text = single_spaced(&decoded(page, image.text));
+    if image.is_formula {
+        return formula(&text, false);
+    }
     let mut out = "![".to_owned();
     push_escaped(&text.chars().collect::<Vec<_>>(), None, Some(']'), true, &mut out);
     out.push_str("](");
@@ -183,6 +217,12 @@ pub(super) fn image(page: &Page<'_>, image: &Image) -> String {
         Some(link) => format!("[{out}]({link})"),
         None => out,
     }
+}
+
+/// Returns a formula with its TeX source, which is not escaped.
+fn formula(source: &str, has_own_line: bool) -> String {
+    let mark = if has_own_line { "$$" } else { "$" };
+    format!("{mark}{source}{mark}")
 }
 
 /// Returns text outside of any markup as one line of Markdown.
@@ -208,10 +248,23 @@ fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) ->
     // The look of each visible character. For each image, the number of visible characters before it, its index, and
     // its offset in `raw`.
     let mut looks: Vec<Look> = Vec::new();
+    let mut formulas: Vec<u32> = Vec::new();
     let mut images: Vec<(usize, usize, usize)> = Vec::new();
     let mut within = within.iter().copied().peekable();
     for segment in block.first_segment..block.end_segment {
         let look = spans.look_at(page, segment);
+        if spans.unwritten > 0 {
+            continue;
+        }
+        if spans.formula > 0 {
+            // A formula has one character in the place of its text.
+            if formulas.last() != Some(&spans.formula) {
+                formulas.push(spans.formula);
+                raw.push(FORMULA);
+                looks.push(Look { style: Style::Formula, ..look });
+            }
+            continue;
+        }
         let is_before = |image: &usize| page.tree.structure.images[*image].segment <= segment;
         while let Some(image) = within.next_if(is_before) {
             images.push((looks.len(), image, raw.len()));
@@ -232,6 +285,7 @@ fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) ->
         images.into_iter().map(|(before, image, at)| (before, image, is_spaced(at))).collect();
     let mut images = images.into_iter().peekable();
     let mut units: Vec<Unit> = Vec::with_capacity(looks.len() + looks.len() / 4);
+    let mut formulas = formulas.into_iter();
     let mut seen = 0_usize;
     for c in collapse(raw).chars() {
         let look = if is_blank(c) {
@@ -245,7 +299,14 @@ fn units(page: &Page<'_>, spans: &mut Spans, block: &Block, within: &[usize]) ->
             seen += 1;
             look
         };
-        units.push(Unit { what: What::Char(c), look });
+        let unit = match look.style {
+            Style::Formula => {
+                let formula = formulas.next().map_or(0, |formula| formula as usize - 1);
+                Unit { what: What::Formula(formula), look: Look { style: Style::Plain, ..look } }
+            }
+            _ => Unit { what: What::Char(c), look },
+        };
+        units.push(unit);
     }
     for (_, image, is_spaced) in images {
         push_image(page, image, is_spaced, &mut units);
@@ -360,7 +421,7 @@ fn beside(units: &[Unit], at: Option<usize>, look: Look) -> Side {
     match unit.what {
         _ if unit.look.link != look.link || unit.look.style == Style::Code => Side::Mark,
         _ if unit.look.style != Style::Plain => Side::Emphasis,
-        What::Image(_) => Side::Mark,
+        What::Image(_) | What::Formula(_) => Side::Mark,
         What::Char(c) if c.is_whitespace() => Side::Blank,
         What::Char(c) if c.is_ascii_punctuation() => Side::Mark,
         What::Char(_) => Side::Other,
@@ -387,6 +448,13 @@ fn push_styles(
     let mut at = range.start;
     while at < range.end {
         let unit = units[at];
+        if let What::Formula(span) = unit.what {
+            let span = page.tree.structure.spans[span];
+            let source = single_spaced(&decoded(page, span.value));
+            out.push_str(&formula(&source, span.kind == SpanKind::Formula(true)));
+            at += 1;
+            continue;
+        }
         if let What::Image(number) = unit.what {
             let shown = page.tree.structure.images[number];
             let link = if in_brackets { 0 } else { shown.link };
@@ -398,7 +466,7 @@ fn push_styles(
         let end = end_of(units, at, is_same).min(range.end);
         let text: Vec<char> = units[at..end].iter().filter_map(Unit::char).collect();
         let delimiter = match unit.look.style {
-            Style::Plain => "",
+            Style::Plain | Style::Formula => "",
             Style::Strong => "**",
             Style::Emphasis => "_",
             Style::EmphasisInWord => "*",
@@ -421,7 +489,7 @@ impl Unit {
     fn char(&self) -> Option<char> {
         match self.what {
             What::Char(c) => Some(c),
-            What::Image(_) => None,
+            What::Image(_) | What::Formula(_) => None,
         }
     }
 }
@@ -438,7 +506,8 @@ fn first_of(next: Option<&Unit>, link: u32) -> Option<char> {
             }
         }
         _ if matches!(next.what, What::Image(_)) => '!',
-        Style::Plain => next.char().unwrap_or(' '),
+        _ if matches!(next.what, What::Formula(_)) => '$',
+        Style::Plain | Style::Formula => next.char().unwrap_or(' '),
         Style::Strong | Style::EmphasisInWord => '*',
         Style::Emphasis => '_',
         Style::Code => '`',

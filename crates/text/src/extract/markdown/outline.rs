@@ -7,10 +7,9 @@
 use crate::extract::markdown::inline::{self, Around, Spans};
 use crate::extract::markdown::table::{Grid, data_tables};
 use crate::extract::markdown::{Page, code};
-use crate::extract::parse::structure::{Property, SpanKind};
+use crate::extract::parse::structure::{Property, Span, SpanKind};
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::text;
-use crate::extract::parse::tree::block_flag;
+use crate::extract::parse::tree::{Block, block_flag};
 
 /// Maximum depth of lists and quotations within one another. The content of deeper ones is written at this depth.
 pub(super) const LEVELS_MAX: u8 = 10;
@@ -18,9 +17,18 @@ pub(super) const LEVELS_MAX: u8 = 10;
 /// Maximum number of nodes, from an image's upwards, that are searched for its `<figure>`.
 const FIGURE_LEVELS_MAX: usize = 3;
 
-/// Maximum number of nodes, from program text upwards, that are searched for its language: the class may be that of a
-/// `figure` with a table that has the `pre` in a cell.
-const LANGUAGE_LEVELS_MAX: usize = 6;
+/// Maximum number of nodes, from program text upwards, that are searched for its language. Tables, rows and cells do
+/// not count: many highlighters have the numbers of lines in another cell.
+const LANGUAGE_LEVELS_MAX: usize = 4;
+
+/// Maximum number of spaces and tabs before a line of a program in a row of its own.
+const INDENTATION_MAX: usize = 200;
+
+/// Maximum number of tags between these spaces and the text of the line.
+const INDENTATION_TAGS_MAX: usize = 4;
+
+/// Maximum number of line feeds between two lines of such a program.
+const BLANK_LINES_MAX: u32 = 4;
 
 /// A part of the outline.
 #[derive(Debug)]
@@ -55,9 +63,16 @@ enum Kind {
     Quote,
     /// A list, and the number of the next item if it is ordered.
     List(Option<u32>),
-    /// An item, with its number if it has one.
-    Item(Option<u32>),
+    /// An item.
+    Item(Item),
     Table(Grid),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Item {
+    number: Option<u32>,
+    /// True if it is a task that is done, false if it is another task.
+    task: Option<bool>,
 }
 
 #[derive(Debug)]
@@ -72,6 +87,8 @@ struct Leaf {
     part: Part,
     node: u32,
     block: u32,
+    /// The [line](Context::line) of the last block.
+    line: u32,
 }
 
 /// The place of a node.
@@ -80,8 +97,12 @@ struct Context {
     container: usize,
     /// The level of the heading round it.
     heading: Option<u8>,
-    /// The innermost preformatted node.
+    /// The innermost preformatted node, or the table whose rows are the lines of a program.
     preformatted: u32,
+    /// The number of lines up to this one in such a table. 0 for other nodes.
+    line: u32,
+    /// The innermost table.
+    table: u32,
     /// True within a cell of a table that is written as a table.
     is_cell: bool,
     /// The row and column of that cell.
@@ -104,13 +125,15 @@ struct Builder {
     containers: Vec<Container>,
     /// The place of each node.
     contexts: Vec<Context>,
+    /// Number of table rows that are lines of programs.
+    lines: u32,
 }
 
 impl Builder {
     fn new(page: &Page<'_>) -> Self {
         let root = Container { kind: Kind::Page, parent: 0, level: 0, children: Vec::new(), is_linked: true };
         let contexts = Vec::with_capacity(page.tree.nodes.len());
-        let mut builder = Self { containers: vec![root], contexts };
+        let mut builder = Self { containers: vec![root], contexts, lines: 0 };
         let tables = data_tables(page.tree);
         let mut tables = tables.into_iter().peekable();
         for (number, node) in (0_u32..).zip(&page.tree.nodes) {
@@ -119,6 +142,8 @@ impl Builder {
                     container: 0,
                     heading: None,
                     preformatted: u32::MAX,
+                    line: 0,
+                    table: u32::MAX,
                     is_cell: false,
                     cell: (0, 0),
                 },
@@ -147,6 +172,19 @@ impl Builder {
                 _ => None,
             })
         };
+        if tag == Tag::Table {
+            context.table = node;
+        }
+        for property in properties() {
+            match property {
+                Property::ProgramLine => {
+                    self.lines += 1;
+                    (context.preformatted, context.line) = (parent.table, self.lines);
+                }
+                Property::Task(is_done) if tag != Tag::Li => self.set_task(context.container, is_done),
+                _ => {}
+            }
+        }
         let holder = &mut self.containers[context.container];
         match (tag, &mut holder.kind) {
             // Cells hold only text, so no container opens within a table.
@@ -181,11 +219,22 @@ impl Builder {
             (Tag::Li | Tag::Dt, Kind::List(next)) => {
                 let own = next.map(|next| number().unwrap_or(next));
                 *next = own.map(|own| own.saturating_add(1));
-                context.container = self.open(Kind::Item(own), context.container, 0);
+                let task = properties().find_map(|property| match property {
+                    Property::Task(is_done) => Some(is_done),
+                    _ => None,
+                });
+                let item = Item { number: own, task };
+                context.container = self.open(Kind::Item(item), context.container, 0);
             }
             _ => {}
         }
         context
+    }
+
+    fn set_task(&mut self, container: usize, is_done: bool) {
+        if let Kind::Item(item) = &mut self.containers[container].kind {
+            item.task = Some(is_done);
+        }
     }
 
     /// Adds a container in `parent` and returns its index. If it would be nested too deeply, returns `parent` instead.
@@ -212,7 +261,8 @@ impl Builder {
         let context = self.contexts[block.node as usize];
         // A table has nothing but text, in its cells and between them.
         let is_in_table = matches!(self.containers[context.container].kind, Kind::Table(_));
-        if block.features & block_flag::PREFORMATTED != 0 && !is_in_table {
+        let is_program = block.features & block_flag::PREFORMATTED != 0 || context.line != 0;
+        if is_program && !is_in_table {
             self.add_code(page, context, number);
             return;
         }
@@ -260,25 +310,34 @@ impl Builder {
             text.push_str(&line);
             return;
         }
-        self.add(container, Leaf { part: Part::Heading(level, line), node, block: number });
+        self.add(container, Leaf { part: Part::Heading(level, line), node, block: number, line: 0 });
     }
 
     fn add_code(&mut self, page: &Page<'_>, context: Context, number: u32) {
         let block = &page.tree.blocks[number as usize];
-        let added = text::of_block(page.html, page.tree, block, true);
+        let mut added = code::text(page, block);
         if added.is_empty() {
             return;
         }
         let node = context.preformatted;
-        if let Some(Leaf { part: Part::Code { text, .. }, .. }) =
+        let lines = match context.line {
+            0 => 1,
+            line => {
+                added.insert_str(0, indentation(page, block));
+                let before = self.last_leaf(context.container).map_or(0, |leaf| leaf.line);
+                line.saturating_sub(before).clamp(1, BLANK_LINES_MAX)
+            }
+        };
+        if let Some(Leaf { part: Part::Code { text, .. }, line, .. }) =
             self.last_leaf(context.container).filter(|leaf| leaf.node == node)
         {
-            text.push('\n');
+            text.push_str(&"\n".repeat(lines as usize));
             text.push_str(&added);
+            *line = context.line;
             return;
         }
         let part = Part::Code { text: added, language: language(page, number) };
-        self.add(context.container, Leaf { part, node, block: number });
+        self.add(context.container, Leaf { part, node, block: number, line: context.line });
     }
 
     /// Adds a line as a paragraph, or to its cell.
@@ -289,7 +348,7 @@ impl Builder {
             self.link(container);
             return;
         }
-        self.add(container, Leaf { part: Part::Paragraph(vec![line]), node, block: u32::MAX });
+        self.add(container, Leaf { part: Part::Paragraph(vec![line]), node, block: u32::MAX, line: 0 });
     }
 
     fn add(&mut self, container: usize, leaf: Leaf) {
@@ -306,7 +365,7 @@ impl Builder {
         }
         match list.children.last() {
             Some(Child::Container(item)) => *item,
-            _ => self.open(Kind::Item(None), container, 0),
+            _ => self.open(Kind::Item(Item::default()), container, 0),
         }
     }
 
@@ -361,11 +420,15 @@ impl Builder {
                     });
                     let is_ordered = matches!(self.containers[at].kind, Kind::List(Some(_)));
                     let items = items.map(|item| {
-                        let number = match self.containers[item].kind {
-                            Kind::Item(number) => number,
-                            _ => None,
+                        let Item { number, task } = match self.containers[item].kind {
+                            Kind::Item(item) => item,
+                            _ => Item::default(),
                         };
-                        (if is_ordered { number.or(Some(1)) } else { None }, self.parts(item))
+                        let mut parts = self.parts(item);
+                        if let (Some(is_done), Some(Part::Paragraph(lines))) = (task, parts.first_mut()) {
+                            lines[0].insert_str(0, if is_done { "[x] " } else { "[ ] " });
+                        }
+                        (if is_ordered { number.or(Some(1)) } else { None }, parts)
                     });
                     parts.push(Part::List(items.collect()));
                 }
@@ -374,6 +437,22 @@ impl Builder {
         }
         parts
     }
+}
+
+/// Returns the white space before the text of a cell that is a line of a program.
+fn indentation<'a>(page: &Page<'a>, block: &Block) -> &'a str {
+    let first = page.tree.segments[block.first_segment as usize];
+    let mut before = &page.html[..first.start as usize];
+    // The text may begin within inline elements.
+    for _ in 0..INDENTATION_TAGS_MAX {
+        let Some(tag) = before.ends_with('>').then(|| before.rfind('<')).flatten() else { break };
+        if before[tag..].starts_with("<td") {
+            return "";
+        }
+        before = &before[..tag];
+    }
+    let spaces = before.bytes().rev().take(INDENTATION_MAX).take_while(|byte| matches!(byte, b' ' | b'\t'));
+    &before[before.len() - spaces.count()..]
 }
 
 /// Returns true if `node` is in a figure that holds block `number`.
@@ -390,11 +469,19 @@ fn language(page: &Page<'_>, number: u32) -> Option<String> {
     let structure = &page.tree.structure;
     let block = &page.tree.blocks[number as usize];
     let first = structure.spans.partition_point(|span| span.first < block.first_segment);
-    let spans = structure.spans[first..].iter().take_while(|span| span.first < block.end_segment);
+    let is_of_block = |span: &&Span| span.first < block.end_segment;
+    let spans = structure.spans[first..].iter().take_while(is_of_block);
     let value =
         |value: crate::extract::parse::segment::Segment| &page.html[value.start as usize..value.end as usize];
-    let mut of_code = spans.take(4).filter(|span| span.kind == SpanKind::Code);
-    let nodes = page.tree.ancestors(block.node).take(LANGUAGE_LEVELS_MAX);
+    let mut of_code = spans.filter(|span| span.kind == SpanKind::Code).take(4);
+    let is_of_table = |node: &u32| {
+        matches!(page.tree.nodes[*node as usize].tag, Tag::Table | Tag::Tbody | Tag::Tr | Tag::Td)
+    };
+    let mut levels = 0;
+    let nodes = page.tree.ancestors(block.node).take_while(|node| {
+        levels += usize::from(!is_of_table(node));
+        levels <= LANGUAGE_LEVELS_MAX
+    });
     let mut of_nodes = nodes.flat_map(|node| structure.of_node(node).map(move |property| (node, property)));
     let of_pre = |class: &str| code::language(class).or_else(|| code::well_known(class));
     let of_node = |(node, property): (u32, Property)| match property {

@@ -119,7 +119,7 @@ struct Shape {
 
 /// Returns the nodes of tables that hold data. Such a table has at least two rows with two columns. It has header
 /// cells, or at least half of its rows have all columns. Its cells hold a few lines of text each, and no headings,
-/// programs, quotations or other tables.
+/// programs, quotations or other tables. Tables whose rows are the lines of a program are layout, too.
 pub(super) fn data_tables(tree: &Tree) -> Vec<u32> {
     let mut shapes: Vec<Shape> = Vec::new();
     // For each node, the innermost table around it, as an index into the shapes counted from 1, and the innermost cell
@@ -142,6 +142,12 @@ pub(super) fn data_tables(tree: &Tree) -> Vec<u32> {
                 shape.rows.push(0);
                 // A cell without end tag holds the next row.
                 place.1 = 0;
+            }
+            (Tag::Td, Some(shape))
+                if tree.structure.of_node(number).any(|property| property == Property::ProgramLine) =>
+            {
+                shape.is_layout = true;
+                place.1 = number;
             }
             (Tag::Td | Tag::Th, Some(shape)) => {
                 let columns = tree.structure.of_node(number).find_map(|property| match property {

@@ -87,7 +87,11 @@ fn read(markdown: &str) -> Read {
                 read.text.push_str(&bare(&text));
                 read.paths.push((path.join(" "), text.to_string()));
             }
-            Event::Text(_) | Event::Code(_) | Event::SoftBreak | Event::HardBreak => {}
+            Event::Text(_)
+            | Event::Code(_)
+            | Event::SoftBreak
+            | Event::HardBreak
+            | Event::TaskListMarker(_) => {}
             other => panic!("{other:?} in {markdown:?}"),
         }
     }
@@ -178,6 +182,109 @@ fn lists_quotations_and_code() {
         ("<ul><li>a<pre>b\nc</pre></ul>", "- a\n\n  ```\n  b\n  c\n  ```"),
         ("<pre><div>a</div><div>  b</div></pre>", "```\na\n  b\n```"),
         ("<ol start=-2><li>a</ol><ol start=9999999999><li>b</ol>", "1. a\n\n1) b"),
+    ]);
+}
+
+/// Whether a task is done was lost.
+#[test]
+fn checkboxes_make_a_task_list() {
+    check(&[
+        (
+            "<ul><li><input type=checkbox checked disabled> a<li><input type=checkbox> b<ul><li><p><input \
+             type=CHECKBOX checked=''>c</p></ul><li>d</ul>",
+            "- [x] a\n- [ ] b\n  - [x] c\n- d",
+        ),
+        ("<ol><li><label><input type=checkbox># a</label></ol>", "1. [ ] # a"),
+        ("<ul><li>a <input type=checkbox> b<li><input type=radio>c</ul>", "- a b\n- c"),
+        ("<ul><li><p>a<p><input type=checkbox>b</ul>", "- a\n\n  b"),
+        ("<p><input type=checkbox checked>a", "a"),
+        ("<ul><li>[x] a</ul>", "- \\[x] a"),
+    ]);
+}
+
+/// Numbers of lines were glued to the code, the language was lost, or each line was a paragraph.
+#[test]
+fn programs_have_no_numbers_of_lines() {
+    let rows = |lines: &[&str]| -> String {
+        let row = |line: &&str| {
+            format!("<tr><td class='blob-num' data-line-number=1><td class='blob-code x'>{line}</td>")
+        };
+        lines.iter().map(row).collect()
+    };
+    for (html, expected) in [
+        (
+            "<pre><code class=language-sh><span class=ln>1</span>a\n<span class=ln>2</span>  b\n</code></pre>",
+            "```sh\na\n  b\n```",
+        ),
+        (
+            "<pre><span></span><span class='linenos'> 9</span>a\n<span class=linenos>10</span>b</pre>",
+            "```\na\nb\n```",
+        ),
+        (
+            "<table><tr><td><pre><span class=lnt>1\n</span><span class=lnt>2\n</span></pre><td><pre><code \
+             class=language-go>a\nb</code></pre></table>",
+            "```go\na\nb\n```",
+        ),
+        (
+            "<div class='language-ruby highlighter-rouge'><div class=highlight><pre class=highlight><code><table \
+             class=rouge-table><tbody><tr><td class=rouge-code><pre>a\n</pre></table></code></pre></div></div>",
+            "```ruby\na\n```",
+        ),
+        (
+            &format!(
+                "<div class='data type-python'><table>{}</table></div>",
+                rows(&["def <b>a</b>():", "", "    <i>b</i>()", "\n", "\tc"])
+            ),
+            "```python\ndef a():\n\n    b()\n\n\tc\n```",
+        ),
+        ("<p>a <span class=ln>1</span>", "a 1"),
+    ] {
+        assert_eq!(markdown(html), expected, "{html}");
+    }
+}
+
+/// Formulas were written as the letters that MathML has in a row, or not at all.
+#[test]
+fn formulas_are_their_tex_source() {
+    let math = |attributes: &str, tex: &str| {
+        format!(
+            "<math{attributes}><semantics><mrow><mi>x</mi><mn>2</mn></mrow>{}</semantics></math>",
+            if tex.is_empty() {
+                String::new()
+            } else {
+                format!("<annotation encoding='application/x-tex'>{tex}</annotation>")
+            }
+        )
+    };
+    for (html, expected) in [
+        (&*format!("so ({}), <b>b</b>", math("", "x_1 &lt; y*z*")), "so ($x_1 < y*z*$), **b**"),
+        (&format!("so {}", math(" display=block", "x\n^2")), "so $$x ^2$$"),
+        (&format!("so {} is", math(" alttext='x^{2}'", "")), "so $x^{2}$ is"),
+        (&format!("so {} is", math("", "")), "so x2 is"),
+        ("so <span class=MathJax_Preview>x^2</span><script type='math/tex'>x^2</script> is", "so $x^2$ is"),
+        ("so <script type='math/tex; mode=display'>x_2</script> is", "so $x_2$ is"),
+        ("a <span class=MathJax_Preview>x^2</span> b", "a x^2 b"),
+        ("a <img class=latex src=x.png alt='\\frac{1}{2}'> b", "a $\\frac{1}{2}$ b"),
+        (
+            &format!("<table><tr><th>a<th>b<tr><td>c<td>{}</table>", math("", "|x|")),
+            "| a | b |\n| --- | --- |\n| c | $\\|x\\|$ |",
+        ),
+    ] {
+        assert_eq!(markdown(html), expected, "{html}");
+    }
+}
+
+/// Images that scripts load had the address of a placeholder, or none.
+#[test]
+fn images_have_the_address_that_is_loaded() {
+    check(&[
+        (
+            "a <img src='data:image/gif;base64,R0' data-src=/b.png alt=c> d",
+            "a ![c](https://a.example/b.png) d",
+        ),
+        ("a <img src=/p.gif data-original=/b.png alt=c>", "a ![c](https://a.example/b.png)"),
+        ("a <img srcset='/b.png 1x, /c.png 2x' alt=c>", "a ![c](https://a.example/c.png)"),
+        ("a <img src=/b.png srcset='/c.png 2x' alt=c>", "a ![c](https://a.example/b.png)"),
     ]);
 }
 

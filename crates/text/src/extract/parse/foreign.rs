@@ -61,6 +61,9 @@ impl Builder<'_> {
             features |= open::INTEGRATION;
         }
         let position = self.push_open(tag, features);
+        if tag == Tag::Math && self.records && self.inside.skipped == 0 {
+            self.begin_span(tag, attributes);
+        }
         if features & open::INTEGRATION != 0 {
             self.scope = position;
         }

@@ -466,6 +466,7 @@ impl<'a> Builder<'a> {
                 self.record_image(attributes);
             }
             Tag::Input => {
+                self.record_checkbox(attributes);
                 self.block.features |= block_flag::AFTER_CONTROL;
                 if attributes.kind.eq_ignore_ascii_case(b"password") {
                     self.tree.head.declared |= declared::PASSWORD;

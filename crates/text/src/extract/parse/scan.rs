@@ -201,6 +201,8 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
             builder.title(end, close);
         } else if tag == Tag::Script && is_type(found.kind, "application/ld+json") {
             builder.linked_data(end, close);
+        } else if tag == Tag::Script && found.kind.starts_with(b"math/tex") {
+            builder.formula(end, close);
         } else if tag == Tag::Iframe {
             builder.inner_page(found.srcdoc);
         }
@@ -349,6 +351,15 @@ pub(in crate::extract) fn values<'a, const N: usize>(
         }
     });
     values
+}
+
+/// Returns true if the tag whose name begins at `tag` has the attribute, with or without a value.
+pub(in crate::extract) fn has_attribute(html: &[u8], tag: usize, wanted: &str) -> bool {
+    let mut has = false;
+    each_attribute(html, name_end(html, tag), &mut false, |name, _, _| {
+        has |= name.eq_ignore_ascii_case(wanted.as_bytes());
+    });
+    has
 }
 
 /// Calls `found` with the name, the value and the value's offset of each attribute up to the tag's `>`. Returns the

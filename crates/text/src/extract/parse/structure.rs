@@ -7,11 +7,21 @@
 
 use memchr::memmem;
 
-use crate::extract::parse::scan::{Attributes, values};
+use crate::extract::parse::scan::{Attributes, has_attribute, values};
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::stack::open;
 use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::Node;
 use crate::extract::parse::{Builder, index};
+
+/// Number of bytes after the start of a formula in which its TeX source is searched for.
+const FORMULA_BYTES_MAX: usize = 16 * 1024;
+
+/// Attributes in which scripts that load images late find their address.
+const LATE_SOURCES: [&str; 4] = ["data-src", "data-original", "data-lazy-src", "data-actualsrc"];
+
+/// Class names of the numbers of lines within programs.
+const LINE_NUMBERS: [&[u8]; 6] = [b"ln", b"lnt", b"lineno", b"linenos", b"line-number", b"linenumber"];
 
 /// Largest `colspan` and `rowspan` that count. The standard allows more, but no such table is worth writing.
 const CELL_SPAN_MAX: u32 = 100;
@@ -42,7 +52,8 @@ pub(in crate::extract) struct Span {
     pub(in crate::extract) first: u32,
     /// The segment after its last.
     pub(in crate::extract) end: u32,
-    /// The `href` of a link, or the attribute of code that may name its programming language.
+    /// The `href` of a link, the attribute of code that may name its programming language, or the TeX source of a
+    /// formula.
     pub(in crate::extract) value: Segment,
 }
 
@@ -57,9 +68,15 @@ pub(in crate::extract) enum SpanKind {
     Emphasis,
     /// `<code>`, `<tt>`.
     Code,
+    /// `<math>` with its TeX source. It is true if the formula has a line of its own.
+    Formula(bool),
+    /// The number of a line of a program.
+    LineNumber,
+    /// What MathJax shows until it has rendered the formula after it.
+    Preview,
 }
 
-/// An image.
+/// An image, or a formula that is a script or an image.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Image {
     /// The segment after it.
@@ -72,8 +89,10 @@ pub(in crate::extract) struct Image {
     pub(in crate::extract) link: u32,
     /// Its `src`.
     pub(in crate::extract) source: Segment,
-    /// Its `alt`.
+    /// Its `alt`, or the TeX source of the formula.
     pub(in crate::extract) text: Segment,
+    /// True if it is a formula.
+    pub(in crate::extract) is_formula: bool,
 }
 
 /// A property of a node.
@@ -94,6 +113,10 @@ pub(in crate::extract) enum Property {
     Language(Segment),
     /// A table that is layout by its `role`.
     Presentation,
+    /// The first paragraph of an item, or the item, of a task list. It is true if the task is done.
+    Task(bool),
+    /// A table cell that is a line of a program.
+    ProgramLine,
 }
 
 impl Structure {
@@ -146,6 +169,12 @@ impl Builder<'_> {
                 let name = names.into_iter().find(|name| !name.is_empty());
                 (SpanKind::Code, name.unwrap_or(attributes.class))
             }
+            Tag::Math => match formula(self.html, attributes.start) {
+                Some((source, is_display)) => (SpanKind::Formula(is_display), source),
+                None => return,
+            },
+            _ if has_class(attributes.class, &LINE_NUMBERS) => (SpanKind::LineNumber, &[][..]),
+            _ if is_preview(self.html, attributes) => (SpanKind::Preview, &[][..]),
             _ => return,
         };
         let value = self.range_of(value).filter(|_| !value.is_empty()).unwrap_or(NONE);
@@ -182,17 +211,62 @@ impl Builder<'_> {
         if !self.records {
             return;
         }
-        let [source, text] = values(self.html, attributes.start, ["src", "alt"]);
+        let [source, text, set] = values(self.html, attributes.start, ["src", "alt", "srcset"]);
         if text.trim_ascii().is_empty() {
             return;
         }
+        let late = values(self.html, attributes.start, LATE_SOURCES);
+        let is_address = |source: &&[u8]| !source.is_empty() && !source.starts_with(b"data:");
+        let mut sources = late.into_iter().chain([source, largest_of_set(set)]);
+        let source = sources.find(is_address).unwrap_or_default();
+        let is_formula = has_class(attributes.class, &[b"latex", b"tex", b"mwe-math-fallback-image-inline"])
+            || has_class(attributes.class, &[b"mwe-math-fallback-image-display"]);
+        self.push_image(source, text, is_formula);
+    }
+
+    /// Records the formula in a script with the TeX source from `start` to `end`.
+    pub(in crate::extract) fn formula(&mut self, start: usize, end: usize) {
+        if self.records && self.inside.skipped == 0 {
+            let html = self.html;
+            self.push_image(&[], &html[start..end], true);
+        }
+    }
+
+    fn push_image(&mut self, source: &[u8], text: &[u8], is_formula: bool) {
         let Some(text) = self.range_of(text) else { return };
         let link = self.last(Tag::A).checked_sub(1).and_then(|at| self.stack.elements.get(at as usize));
         let link =
             link.filter(|element| element.features & open::LINK != 0).map_or(0, |element| element.span);
         let source = self.range_of(source).filter(|_| !source.is_empty()).unwrap_or(NONE);
         let (segment, block) = (index(self.tree.segments.len()), index(self.tree.blocks.len()));
-        self.tree.structure.images.push(Image { segment, block, node: self.node, link, source, text });
+        self.tree.structure.images.push(Image {
+            segment,
+            block,
+            node: self.node,
+            link,
+            source,
+            text,
+            is_formula,
+        });
+    }
+
+    /// Records a checkbox at the beginning of an item, or of the first paragraph in it.
+    pub(super) fn record_checkbox(&mut self, attributes: &Attributes<'_>) {
+        let node = self.node;
+        let is_last = index(self.tree.nodes.len()) == node + 1;
+        if !self.records
+            || !attributes.kind.eq_ignore_ascii_case(b"checkbox")
+            || !is_last
+            || self.block.counts.bytes != 0
+        {
+            return;
+        }
+        let Node { tag, parent, .. } = self.tree.nodes[node as usize];
+        let is_first = parent + 1 == node && self.tree.nodes[parent as usize].tag == Tag::Li;
+        if tag == Tag::Li || is_first {
+            let is_done = has_attribute(self.html, attributes.start, "checked");
+            self.tree.structure.properties.push((node, Property::Task(is_done)));
+        }
     }
 
     /// Records the properties of the node that was just added.
@@ -208,6 +282,7 @@ impl Builder<'_> {
                 let [value] = values(self.html, attributes.start, [name]);
                 number(value).map(Property::Number)
             }
+            Tag::Td if has_class(attributes.class, &[b"blob-code"]) => Some(Property::ProgramLine),
             Tag::Td | Tag::Th => {
                 let [columns, rows] = values(self.html, attributes.start, ["colspan", "rowspan"])
                     .map(|value| number(value).unwrap_or(1).clamp(1, CELL_SPAN_MAX));
@@ -237,7 +312,40 @@ impl Builder<'_> {
 
 /// Returns true if a class may name a programming language.
 fn names_language(class: &[u8]) -> bool {
-    [&b"lang"[..], b"highlight", b"brush", b"source"].iter().any(|word| memmem::find(class, word).is_some())
+    [&b"lang"[..], b"highlight", b"brush", b"source", b"type-"]
+        .iter()
+        .any(|word| memmem::find(class, word).is_some())
+}
+
+/// Returns true if one of these names is in a `class` attribute.
+fn has_class(class: &[u8], names: &[&[u8]]) -> bool {
+    !class.is_empty() && class.split(u8::is_ascii_whitespace).any(|name| names.contains(&name))
+}
+
+/// Returns true if MathJax replaces the element by the formula in the script after it.
+fn is_preview(html: &[u8], attributes: &Attributes<'_>) -> bool {
+    let after = || &html[attributes.start..html.len().min(attributes.start + FORMULA_BYTES_MAX)];
+    has_class(attributes.class, &[b"MathJax_Preview"]) && memmem::find(after(), b"math/tex").is_some()
+}
+
+/// Returns the address of the last image of a `srcset`, which is mostly the largest one.
+fn largest_of_set(set: &[u8]) -> &[u8] {
+    let last = set.rsplit(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
+    last.split(u8::is_ascii_whitespace).next().unwrap_or_default()
+}
+
+/// Returns the TeX source of the `<math>` whose name begins at `start`, and true if the formula has a line of its own.
+fn formula(html: &[u8], start: usize) -> Option<(&[u8], bool)> {
+    let [alternative, display] = values(html, start, ["alttext", "display"]);
+    let html = &html[start..html.len().min(start + FORMULA_BYTES_MAX)];
+    let html = &html[..memmem::find(html, b"</math")?];
+    let annotated = || {
+        let from = &html[memmem::find(html, b"application/x-tex")?..];
+        let from = &from[memmem::find(from, b">")? + 1..];
+        Some(&from[..memmem::find(from, b"</annotation")?])
+    };
+    let source = annotated().unwrap_or(alternative).trim_ascii();
+    (!source.is_empty()).then_some((source, display.eq_ignore_ascii_case(b"block")))
 }
 
 /// An empty range.

@@ -9,16 +9,20 @@ use crate::extract::parse::tree::{Block, Tree};
 
 /// Returns the text of a block, in one line unless `keep_lines` is true.
 pub(in crate::extract) fn of_block(html: &str, tree: &Tree, block: &Block, keep_lines: bool) -> String {
-    let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
     let mut text = String::with_capacity(block.counts.bytes as usize + block.counts.words as usize + 8);
+    push_segments(html, &tree.segments[block.first_segment as usize..block.end_segment as usize], &mut text);
+    if keep_lines { trim_lines(&text) } else { collapse(text) }
+}
+
+/// Appends the text of segments as it is, with character references decoded.
+pub(in crate::extract) fn push_segments(html: &str, segments: &[Segment], text: &mut String) {
     for segment in segments {
         if *segment == Segment::LINE_BREAK {
             text.push('\n');
         } else {
-            entities::decode_into(&html[segment.start as usize..segment.end as usize], &mut text);
+            entities::decode_into(&html[segment.start as usize..segment.end as usize], text);
         }
     }
-    if keep_lines { trim_lines(&text) } else { collapse(text) }
 }
 
 /// Returns the text of a segment outside of the blocks, such as a title or the value of an attribute, in one line;
@@ -32,7 +36,7 @@ pub(in crate::extract) fn of_segment(html: &str, segment: Option<Segment>) -> Op
 }
 
 /// Returns the lines without white space at their ends, and without blank lines at the start and end.
-fn trim_lines(text: &str) -> String {
+pub(in crate::extract) fn trim_lines(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(is_blank)).collect();
     while lines.last().is_some_and(|line| line.is_empty()) {
         lines.pop();
