@@ -9,7 +9,7 @@
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::num::NonZeroU32;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,6 +21,8 @@ use crate::keep::verify::shortened;
 use leitong_base::hashed::HashedMap;
 use leitong_text::page::mapping::pointer_to_field;
 
+/// Number of choices that a question may have.
+const CHOICES: RangeInclusive<usize> = 2..=26;
 /// Memory per piece, in bytes.
 const PIECE_BYTES: usize = 48;
 
@@ -100,8 +102,8 @@ impl Benchmarks {
         self.files.push(name.to_owned());
     }
 
-    /// Adds all texts in the item with this number of the current file. `normalised` returns a text in the form that
-    /// documents have.
+    /// Adds all texts in the item with this number of the current file, and short questions together with their choices.
+    /// `normalised` returns a text in the form that documents have.
     ///
     /// # Errors
     /// The texts take too much memory.
@@ -111,7 +113,59 @@ impl Benchmarks {
         value: &Value,
         normalised: &impl Fn(&str) -> String,
     ) -> Result<(), TooLarge> {
-        self.add_at(item, value, &mut String::new(), normalised)
+        self.add_at(item, value, &mut String::new(), normalised)?;
+        self.add_questions(item, value, &mut String::new(), normalised)
+    }
+
+    /// Adds the short texts of each object with the choices in it, as pages show them: with letters before the choices,
+    /// or without. Objects in objects are searched as well.
+    fn add_questions(
+        &mut self,
+        item: u64,
+        value: &Value,
+        pointer: &mut String,
+        normalised: &impl Fn(&str) -> String,
+    ) -> Result<(), TooLarge> {
+        let Value::Object(fields) = value else { return Ok(()) };
+        let is_choice = |name: &str| name.len() == 1 && name.starts_with(|c: char| c.is_ascii_uppercase());
+        let columns =
+            fields.iter().filter(|(name, _)| is_choice(name)).filter_map(|(_, value)| value.as_str());
+        let lists = fields.values().flat_map(choices).chain([columns.collect()]);
+        let lists: Vec<Vec<&str>> = lists.filter(|list| CHOICES.contains(&list.len())).collect();
+        let length = pointer.len();
+        for (name, value) in fields {
+            pointer.push_str(&pointer_to_field(name));
+            match value {
+                Value::String(question) if !is_choice(name) => {
+                    for choices in &lists {
+                        self.add_question(item, pointer, question, choices, normalised)?;
+                    }
+                }
+                _ => self.add_questions(item, value, pointer, normalised)?,
+            }
+            pointer.truncate(length);
+        }
+        Ok(())
+    }
+
+    fn add_question(
+        &mut self,
+        item: u64,
+        field: &str,
+        question: &str,
+        choices: &[&str],
+        normalised: &impl Fn(&str) -> String,
+    ) -> Result<(), TooLarge> {
+        let lettered = || ('a'..='z').zip(choices).map(|(letter, choice)| format!("{letter} {choice}"));
+        if (1..self.letters_min).contains(&count(&normalised(question))) {
+            for choices in [choices.join("\n"), lettered().collect::<Vec<_>>().join("\n")] {
+                let text = normalised(&format!("{question}\n{choices}"));
+                if count(&text) >= self.letters_min {
+                    self.add_text(item, field, text)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn add_at(
@@ -224,6 +278,18 @@ impl Benchmarks {
     }
 }
 
+/// Returns the lists of texts in a field of an item: the field itself, or fields of an object.
+fn choices(field: &Value) -> Vec<Vec<&str>> {
+    match field {
+        Value::Object(fields) => fields.values().filter_map(strings).collect(),
+        _ => strings(field).into_iter().collect(),
+    }
+}
+
+fn strings(value: &Value) -> Option<Vec<&str>> {
+    value.as_array()?.iter().map(Value::as_str).collect()
+}
+
 /// The source of a text, as `FILE#ITEM/POINTER`.
 struct Source<'a>(&'a str, &'a Text);
 
@@ -290,6 +356,31 @@ mod tests {
         assert_eq!((found.letters, found.passage.contains("– rivers")), (count(QUESTION), true));
         assert_eq!(benchmarks.find("which of the two rivers that rise in the northern hills"), None);
         assert_eq!(benchmarks.find(""), None);
+    }
+
+    /// A short question was not looked for, so its copies with all choices stayed.
+    #[test]
+    fn a_short_question_is_found_with_its_choices() {
+        let question = "Which town is the largest?";
+        let towns = ["Old Harbour", "North Bridge", "Mill Valley", "East Market"];
+        let [a, b, c, d] = towns;
+        for item in [
+            json!({ "question": question, "choices": towns, "answer": 2, "subject": "towns" }),
+            json!({ "id": "7", "question": question, "choices": { "label": ["A", "B", "C", "D"], "text": towns } }),
+            json!({ "Question": question, "A": a, "B": b, "C": c, "D": d, "Answer": "C" }),
+            json!({ "doc": { "q": question, "options": towns } }),
+        ] {
+            let benchmarks = benchmarks(60, &[item]);
+            for page in [
+                format!("quiz. {question} a) {a} b) {b} c) {c} d) {d}. answer on monday."),
+                format!("quiz\n{question}\n- {a}\n- {b}\n- {c}\n- {d}"),
+            ] {
+                let found = benchmarks.find(&page.to_lowercase()).expect("the question");
+                assert!(found.benchmark.to_lowercase().contains("/q"), "{found:?}");
+            }
+            assert_eq!(benchmarks.find(&format!("{question} {a} {c}").to_lowercase()), None, "other choices");
+            assert_eq!(benchmarks.find(&question.to_lowercase()), None, "the question alone");
+        }
     }
 
     #[test]
