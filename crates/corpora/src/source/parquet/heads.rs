@@ -4,15 +4,13 @@
 
 use std::ops::Range;
 
-use super::runs::{varint, zigzag};
+use super::compact::Compact;
 use crate::source::location::Stored;
 
 /// Number of bytes that are read at first. Headers are longer only if they contain long statistics.
 const FIRST_BYTES: usize = 4 << 10;
 /// Maximum length of a header.
 const HEAD_BYTES_MAX: usize = 16 << 20;
-/// Maximum depth of nested values.
-const DEPTH_MAX: usize = 16;
 /// The type of pages that readers skip.
 const INDEX_PAGE: i64 = 1;
 
@@ -53,9 +51,9 @@ impl Heads {
             if bytes.is_empty() || !self.file.read_at(&mut bytes, self.rest.start).ok()? {
                 return None;
             }
-            let mut input = Compact { bytes: &bytes, at: 0 };
-            match input.head() {
-                Some(head) => return Some((head, input.at)),
+            let mut input = Compact::new(&bytes);
+            match Head::read(&mut input) {
+                Some(head) => return Some((head, input.position())),
                 None if length >= left || length >= HEAD_BYTES_MAX => return None,
                 None => length *= 16,
             }
@@ -70,95 +68,21 @@ struct Head {
     compressed: i64,
 }
 
-/// A reader of values in Thrift's compact protocol.
-struct Compact<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Compact<'_> {
-    fn head(&mut self) -> Option<Head> {
-        let mut head = Head::default();
+impl Head {
+    /// Reads a header. `None` if the bytes end early.
+    fn read(input: &mut Compact<'_>) -> Option<Self> {
+        let mut head = Self::default();
         let mut field = 0;
-        while let Some((number, kind)) = self.field(field)? {
+        while let Some((number, kind)) = input.field(field)? {
             field = number;
             match number {
-                1 => head.kind = self.integer()?,
-                2 => head.uncompressed = self.integer()?,
-                3 => head.compressed = self.integer()?,
-                _ => self.skip(kind, 0)?,
+                1 => head.kind = input.integer()?,
+                2 => head.uncompressed = input.integer()?,
+                3 => head.compressed = input.integer()?,
+                _ => input.skip(kind)?,
             }
         }
         Some(head)
-    }
-
-    /// Reads the number and type of the next field. `Some(None)` at the end of the struct, and `None` if the bytes
-    /// end early.
-    fn field(&mut self, before: i64) -> Option<Option<(i64, u8)>> {
-        let byte = self.byte()?;
-        if byte == 0 {
-            return Some(None);
-        }
-        let number = match byte >> 4 {
-            0 => self.integer()?,
-            more => before.checked_add(i64::from(more))?,
-        };
-        Some(Some((number, byte & 15)))
-    }
-
-    fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
-        if depth > DEPTH_MAX {
-            return None;
-        }
-        match kind {
-            // The type itself says if a boolean is true.
-            1 | 2 => {}
-            3 => self.pass(1)?,
-            4..=6 => drop(self.varint()?),
-            7 => self.pass(8)?,
-            8 => {
-                let length = self.varint()?;
-                self.pass(length)?;
-            }
-            9 | 10 => {
-                let head = self.byte()?;
-                let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
-                for _ in 0..count {
-                    // Booleans in lists are bytes.
-                    let kind = if matches!(head & 15, 1 | 2) { 3 } else { head & 15 };
-                    self.skip(kind, depth + 1)?;
-                }
-            }
-            12 => {
-                let mut field = 0;
-                while let Some((number, kind)) = self.field(field)? {
-                    field = number;
-                    self.skip(kind, depth + 1)?;
-                }
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.at)?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    fn pass(&mut self, count: u64) -> Option<()> {
-        let at = self.at.checked_add(usize::try_from(count).ok()?)?;
-        self.at = at;
-        (at <= self.bytes.len()).then_some(())
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        varint(self.bytes, &mut self.at)
-    }
-
-    fn integer(&mut self) -> Option<i64> {
-        self.varint().map(zigzag)
     }
 }
 
@@ -173,11 +97,11 @@ mod tests {
             0x15, 6, 0x15, 0xd8, 4, 0x15, 80, 0x15, 1, 0x3c, 0x18, 2, b'a', b'b', 0x19, 0x25, 2, 4, 0x11,
             0x1c, 0, 0, 0,
         ];
-        let mut input = Compact { bytes: &head, at: 0 };
-        assert_eq!(input.head(), Some(Head { kind: 3, uncompressed: 300, compressed: 40 }));
-        assert_eq!(input.at, head.len());
+        let mut input = Compact::new(&head);
+        assert_eq!(Head::read(&mut input), Some(Head { kind: 3, uncompressed: 300, compressed: 40 }));
+        assert_eq!(input.position(), head.len());
         for length in 0..head.len() {
-            assert_eq!(Compact { bytes: &head[..length], at: 0 }.head(), None, "{length}");
+            assert_eq!(Head::read(&mut Compact::new(&head[..length])), None, "{length}");
         }
     }
 }

@@ -11,9 +11,11 @@
 //! row above this limit is left out and reported.
 
 mod columns;
+mod compact;
 mod costs;
 mod guard;
 mod heads;
+mod index;
 mod json;
 pub(crate) mod originals;
 mod plan;
@@ -78,7 +80,8 @@ impl ParquetFile {
     /// # Errors
     /// The index is missing or broken.
     pub fn open(file: Stored) -> Result<Self, Fault> {
-        let index = guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()));
+        let index = index::check(&file)
+            .and_then(|()| guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())));
         let index = index.map_err(|fault| fault.or_machine_failure(&file))?;
         let columns = index.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
         let is_read = |codec: &Compression| !matches!(codec, Compression::BROTLI(_) | Compression::LZO);

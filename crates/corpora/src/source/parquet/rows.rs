@@ -150,7 +150,7 @@ impl Rows {
                 continue;
             }
             match self.next_batch() {
-                Ok(batch) => self.add(&batch),
+                Ok(batch) => self.add(&batch)?,
                 Err(fault) => {
                     let problem = fault.content_fault()?;
                     self.reader = None;
@@ -171,13 +171,13 @@ impl Rows {
 
     /// Adds the rows of a batch, which are the next ones that are not too large. Rows above the number that the index gives
     /// for the row group have no numbers of their own, so the last row that has one is lost, and stands for them.
-    fn add(&mut self, batch: &RecordBatch) {
+    fn add(&mut self, batch: &RecordBatch) -> io::Result<()> {
         let end = self.file.rows_of(self.row_group);
         let mut added = 0;
         while added < batch.num_rows() && self.next < end {
             let left = batch.num_rows() - added;
             let room = usize::try_from(end - self.next).unwrap_or(usize::MAX);
-            let has_surplus = left > room || (left == room && self.has_another_batch());
+            let has_surplus = left > room || (left == room && self.has_another_batch()?);
             let too_large = self.plan.as_ref().and_then(|plan| plan.next_too_large(self.next));
             let until = too_large.map_or(u64::MAX, |(rows, _)| rows.start - self.next);
             let until = usize::try_from(until).unwrap_or(usize::MAX).min(left);
@@ -194,13 +194,16 @@ impl Rows {
                 self.pass_too_large();
             }
         }
+        Ok(())
     }
 
-    /// Returns true if the pages of the row group have rows after those that were read.
-    fn has_another_batch(&mut self) -> bool {
-        let Some(reader) = &mut self.reader else { return false };
-        guarded(|| reader.next().transpose())
-            .is_ok_and(|batch| batch.is_some_and(|batch| batch.num_rows() > 0))
+    /// Returns true if the pages of the row group have rows after those that were read, even if these cannot be read.
+    fn has_another_batch(&mut self) -> io::Result<bool> {
+        let Some(reader) = &mut self.reader else { return Ok(false) };
+        match guarded(|| reader.next().transpose()) {
+            Ok(batch) => Ok(batch.is_some_and(|batch| batch.num_rows() > 0)),
+            Err(fault) => fault.or_machine_failure(&self.file.file).content_fault().map(|_| true),
+        }
     }
 
     /// Moves on to the end of the row group, of which only the last row is left.

@@ -11,7 +11,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::ParquetMetaDataWriter;
-use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 
 use super::*;
 use crate::source::location::Stored;
@@ -143,6 +143,19 @@ fn rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
     }
 }
 
+/// If the surplus rows were broken, too, the row group ended without a message.
+#[test]
+fn broken_rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let values = [vec!["x"; 2047], vec!["surplus"]].concat();
+    let plain = properties().set_compression(Compression::UNCOMPRESSED).set_dictionary_enabled(false);
+    let plain = plain.set_statistics_enabled(EnabledStatistics::None).set_write_batch_size(1024);
+    let path = write(folder.path(), &[batch([("text", strings(&values))])], plain.build());
+    patch(&path, &[0x16, 0x80, 0x20, 0x26], &[0x16, 0x80, 0x10, 0x26]);
+    patch(&path, b"surplus", b"\xffurplus");
+    assert_eq!(lost(&path), [1023]);
+}
+
 /// The values of a damaged page did not count, and were decoded up to the damage: a file of 2 KB took several GB.
 #[test]
 fn values_before_the_damage_of_a_page_count() {
@@ -217,11 +230,7 @@ fn a_broken_row_between_large_ones_costs_only_itself() {
     let rows = batch([("text", strings(&[&*value].repeat(72))), ("id", strings(&ids))]);
     let plain = properties().set_compression(Compression::UNCOMPRESSED).set_write_batch_size(1024);
     let plain = plain.set_column_dictionary_enabled("id".into(), false);
-    let path = write(
-        folder.path(),
-        &[rows],
-        plain.set_statistics_enabled(parquet::file::properties::EnabledStatistics::None).build(),
-    );
+    let path = write(folder.path(), &[rows], plain.set_statistics_enabled(EnabledStatistics::None).build());
     patch(&path, b"id 40", b"id \xff0");
     assert_eq!(lost(&path), [40]);
 }
