@@ -1,6 +1,6 @@
 //! `leitong console`: serves a web page that compares pages in the browser, without a broker.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;

@@ -223,7 +223,6 @@ fn prose_bytes(values: &[Value<'_>]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::extract::{ExtractConfig, extract};
 
     const SENTENCES: [&str; 5] = [
