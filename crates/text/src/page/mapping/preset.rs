@@ -114,6 +114,6 @@ mod tests {
             assert!(message.contains(&format!("did you mean {nearest:?}?")), "{name}: {message}");
         }
         let message = Preset::named("wget").expect_err("unknown");
-        assert!(!message.contains("did you mean") && message.contains("The presets are json, "), "{message}");
+        assert!(!message.contains("did you mean") && message.contains("the presets are json, "), "{message}");
     }
 }
