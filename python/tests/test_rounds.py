@@ -79,9 +79,9 @@ class Model:
     def decided(self, records, leader_of, forms, founders, found):
         settings = self.settings
         nearest = {steps.NEAR: {}, steps.RELATED: {}}
-        for later, earlier, distance, kind in found:
+        for later, earlier, rank, kind in found:
             best = nearest[kind].get(later)
-            nearest[kind][later] = min(best or (distance, earlier), (distance, earlier))
+            nearest[kind][later] = min(best or (rank, earlier), (rank, earlier))
         by_article = collections.defaultdict(list)
         of_founders = [(place, forms[place]) for place in sorted(founders)]
         for article, place, form in self.run(steps.articles(settings), "place long, form binary", of_founders):

@@ -91,9 +91,10 @@ fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> 
         let unexpired = &centroids[centroids.len().saturating_sub(centroids_max)..];
         let found = unexpired.iter().filter_map(|(offset, centroid)| {
             let Comparison { distance, near } = detector.compare(page, centroid);
-            (near || detector.related(page, centroid)).then_some((!near, distance, *offset))
+            let rank = detector.rank(page, detector.compared(centroid), distance);
+            (near || detector.related(page, centroid)).then_some((!near, rank, *offset, distance))
         });
-        let nearest = found.min().map(|(related, distance, offset)| (related, offset, distance));
+        let nearest = found.min().map(|(related, _, offset, distance)| (related, offset, distance));
         if nearest.is_none_or(|(related, ..)| related) {
             centroids.push((offset, page));
         }
@@ -141,7 +142,9 @@ proptest! {
             passages[mix.next_bits() as usize % 10] = mix.next_bits() as u32;
             let common = if passage { &mut passages[2] } else { &mut bands[2] };
             *common = 42;
-            simhash::encode(hash, 3_000, &values, (&[0; 18], &[0; 10]), [0; 8], (bands, passages)).into()
+            let [site, name] = [(); 2].map(|()| 1 + mix.next_bits() as u8 % 3);
+            let address = [0, site, 0, name, 0, 0, 0, 0];
+            simhash::encode(hash, 3_000, &values, (&[0; 18], &[0; 10]), address, (bands, passages)).into()
         }).collect();
         let detector = Arc::new(SimHash::new(&SimHashConfig::default()));
         let naive = scanned(&*detector, &pages, centroids_max as usize);

@@ -102,6 +102,13 @@ pub trait Detector: Send + Sync {
         self.compare(fingerprint, compared)
     }
 
+    /// Returns the place of a near or related centroid among the others, with only the [compared](Self::compared) part
+    /// of its fingerprint: a page joins the cluster of the centroid with the lowest one. The distance, unless the
+    /// fingerprints show more than their distance; 0 only at distance 0. Symmetric.
+    fn rank(&self, _fingerprint: &[u8], _compared: &[u8], distance: u32) -> u32 {
+        distance
+    }
+
     /// Calls [`Self::compare_found`] for many centroids, and `found` with the number and the comparison of
     /// each that is near or [related](Self::related_found).
     fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {

@@ -193,7 +193,7 @@ def _count(pairs):
 
 def _decided(leaders, founders, found, settings):
     """Returns the role of each leader, and the page that its verdict names."""
-    first = F.min(F.struct("distance", "earlier")).getField("earlier")
+    first = F.min(F.struct("rank", "earlier")).getField("earlier")
 
     def nearest(kind, name):
         if found is None:

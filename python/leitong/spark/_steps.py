@@ -22,7 +22,7 @@ WAS_OPEN, IS_NEW = 1, 2
 # Columns of each step's output, with types as Spark names them.
 DOCUMENTS = "place long, text binary, form binary"
 KEYS = "key long, place long"
-PAIRS = "later long, earlier long, distance long, kind byte"
+PAIRS = "later long, earlier long, rank long, kind byte"
 PLACES = "place long"
 ARTICLES = "article binary, place long, form binary"
 PARTS = "place long, part long"
@@ -183,9 +183,9 @@ def _batch(columns, names):
     return pyarrow.record_batch(columns, names=names)
 
 
-def _pairs(later, earlier, distance, kind):
+def _pairs(later, earlier, rank, kind):
     kind = pyarrow.Array.from_buffers(pyarrow.int8(), len(kind), [None, pyarrow.py_buffer(kind)])
-    return _batch([_longs(later), _longs(earlier), _longs(distance), kind], ["later", "earlier", "distance", "kind"])
+    return _batch([_longs(later), _longs(earlier), _longs(rank), kind], ["later", "earlier", "rank", "kind"])
 
 
 def _longs(numbers):

@@ -48,20 +48,20 @@ struct State {
     looked_at: u64,
 }
 
-/// Pairs of documents: later, earlier, distance, kind.
+/// Pairs of documents: later, earlier, rank, kind.
 #[derive(Default)]
 struct Rows {
     later: Vec<i64>,
     earlier: Vec<i64>,
-    distance: Vec<i64>,
+    rank: Vec<i64>,
     kind: Vec<u8>,
 }
 
 impl Rows {
-    fn push(&mut self, later: i64, earlier: i64, distance: u32, kind: u8) {
+    fn push(&mut self, later: i64, earlier: i64, rank: u32, kind: u8) {
         self.later.push(later);
         self.earlier.push(earlier);
-        self.distance.push(distance.into());
+        self.rank.push(rank.into());
         self.kind.push(kind);
     }
 }
@@ -69,7 +69,7 @@ impl Rows {
 #[pymethods]
 impl Lists {
     /// Takes the next rows, in ascending order of key and place. `marks` has a byte for each row of the second
-    /// pass, and is empty in the first one. Returns four columns: later place, earlier place, distance, and kind
+    /// pass, and is empty in the first one. Returns four columns: later place, earlier place, rank, and kind
     /// (0 near, 1 related, 2 beyond the window: then "earlier place" is the key).
     fn feed<'py>(
         &self,
@@ -100,8 +100,8 @@ impl Lists {
             }
             PyResult::Ok(rows)
         })?;
-        let Rows { later, earlier, distance, kind } = rows;
-        Ok([numbers(py, &later), numbers(py, &earlier), numbers(py, &distance), PyBytes::new(py, &kind)])
+        let Rows { later, earlier, rank, kind } = rows;
+        Ok([numbers(py, &later), numbers(py, &earlier), numbers(py, &rank), PyBytes::new(py, &kind)])
     }
 
     /// Returns the number of pairs looked at so far. A pair counts once for each key that its documents share.
@@ -162,7 +162,7 @@ impl Lists {
         for earlier in &state.kept {
             if let Some(found) = self.rules.compare(document, earlier, Some(key.cast_unsigned())) {
                 let kind = if found.related { RELATED } else { NEAR };
-                rows.push(document.place, earlier.place, found.distance, kind);
+                rows.push(document.place, earlier.place, found.rank, kind);
             }
         }
     }

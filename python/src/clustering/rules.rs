@@ -15,7 +15,8 @@ const ROOM: usize = 16;
 pub(super) struct Found {
     /// True if the documents are related but not near.
     pub(super) related: bool,
-    pub(super) distance: u32,
+    /// Place of the earlier document among those that the later one is near or related to.
+    pub(super) rank: u32,
 }
 
 /// A document, prepared for comparisons.
@@ -91,8 +92,8 @@ impl Rules {
         let (later, earlier) = (&later.form[ROOM..], &earlier.form[ROOM..]);
         let compared = self.detector.compare(later, earlier);
         let related = !compared.near;
-        (!related || self.detector.related(later, earlier))
-            .then_some(Found { related, distance: compared.distance })
+        let rank = || self.detector.rank(later, self.detector.compared(earlier), compared.distance);
+        (!related || self.detector.related(later, earlier)).then(|| Found { related, rank: rank() })
     }
 
     /// Returns the article that the page is a part of, as bytes that no other article has.

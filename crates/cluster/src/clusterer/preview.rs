@@ -27,7 +27,8 @@ pub struct Preview {
     /// The decision.
     pub decision: Decision,
     /// The nearest centroids that are near or related; the flag is true if only related. Near ones come first.
-    /// Both are ordered by distance, and equally distant ones by age, oldest first.
+    /// Both are ordered by rank ([`Detector::rank`](leitong_fingerprint::Detector::rank)), and equal ranks by age,
+    /// oldest first.
     pub nearest: Vec<(CanonicalPage, bool)>,
 }
 

@@ -8,7 +8,7 @@ use crate::TableFault;
 use crate::recrawls::Crawls;
 use crate::table::{Centroid, NearCentroid, Scratch};
 use crate::tiers::Tiers;
-use leitong_fingerprint::Detector;
+use leitong_fingerprint::{Comparison, Detector};
 
 /// The centroids that count for a decision: unexpired, and of clusters that still have a page.
 pub(super) struct Unexpired<'a> {
@@ -44,8 +44,8 @@ impl<'a> Unexpired<'a> {
         let number = self.cluster_of(key).or(old).filter(|number| self.has(*number));
         let Some(number) = number else { return Ok(None) };
         let Some(centroid) = self.table.centroid(number, scratch)? else { return Ok(None) };
-        let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
-        Ok(Some((centroid, NearCentroid { query: 0, related: false, distance, number })))
+        let near = self.compared(query, number, &centroid, false);
+        Ok(Some((centroid, near)))
     }
 
     /// Returns the number of the cluster that has a page with this text key. Looks only in memory.
@@ -72,7 +72,7 @@ impl<'a> Unexpired<'a> {
             let near = self.table.find_nearest(query, self.first, &ended, self.detector, scratch)?;
             nearest = self.first_in_full(query, near.into_iter(), scratch)?;
         }
-        let order = |near: NearCentroid| (near.related, near.distance, near.number);
+        let order = |near: NearCentroid| (near.related, near.rank, near.number);
         let bound = nearest.as_ref().map(|(_, near)| order(*near));
         let nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
         let recent = self.first_in_full(query, nearer, scratch)?;
@@ -92,8 +92,16 @@ impl<'a> Unexpired<'a> {
         if !self.detector.are_parts(query.fingerprint, &centroid.fingerprint) {
             return Ok(None);
         }
-        let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
-        Ok(Some((centroid, NearCentroid { query: 0, related: true, distance, number })))
+        let near = self.compared(query, number, &centroid, true);
+        Ok(Some((centroid, near)))
+    }
+
+    /// Returns a centroid that counts as near or related whatever its fingerprint says.
+    fn compared(&self, query: Query<'_>, number: u64, centroid: &Centroid, related: bool) -> NearCentroid {
+        let comparison = self.detector.compare(query.fingerprint, &centroid.fingerprint);
+        let comparison = Comparison { near: !related, ..comparison };
+        let compared = self.detector.compared(&centroid.fingerprint);
+        NearCentroid::new((0, &query), (number, compared), comparison, self.detector)
     }
 
     /// Returns the first of `some` that is near or related [in full](Self::in_full).

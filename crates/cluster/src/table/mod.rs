@@ -57,21 +57,37 @@ pub struct Centroid {
     pub url: Box<str>,
 }
 
-/// A centroid that may be near or related. The order is: by query, near before related, by distance, oldest
-/// first.
+/// A centroid that may be near or related. The order is: by query, near before related, by
+/// [rank](Detector::rank), oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NearCentroid {
     /// The query's number in its batch.
     pub query: u32,
     /// True if it is related but not near.
     pub related: bool,
-    /// Distance in the detector's unit.
-    pub distance: u32,
+    /// Place among the others, which is the distance unless the detector knows more.
+    pub rank: u32,
     /// The centroid's number.
     pub number: u64,
+    /// Distance in the detector's unit.
+    pub distance: u32,
 }
 
 impl NearCentroid {
+    /// Returns the result of a comparison of the query's fingerprint with the compared part of a centroid that is near
+    /// or related.
+    #[inline]
+    #[must_use]
+    pub fn new(
+        (query, of): (u32, &Query<'_>),
+        (number, compared): (u64, &[u8]),
+        Comparison { distance, near }: Comparison,
+        detector: &dyn Detector,
+    ) -> Self {
+        let rank = detector.rank(of.fingerprint, compared, distance);
+        Self { query, related: !near, rank, number, distance }
+    }
+
     /// Returns true if no centroid can be nearer. Only centroids with the same [equal key](Detector::equal_key)
     /// can be as near.
     pub(super) fn is_equal(self) -> bool {
@@ -459,8 +475,8 @@ impl Table {
                 }
             }
             look_up.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, comparison| {
-                let Comparison { distance, near: is_near } = comparison;
-                near.push(NearCentroid { query, related: !is_near, distance, number: numbers[at] });
+                let centroid = (numbers[at], compared[at]);
+                near.push(NearCentroid::new((query, of), centroid, comparison, look_up.detector));
             });
         }
     }
@@ -479,9 +495,8 @@ impl Table {
             return None;
         }
         let comparison = detector.compare_found(of.fingerprint, compared);
-        let related = !comparison.near;
-        let found = !related || detector.related_found(of.fingerprint, compared);
-        found.then_some(NearCentroid { query: hit.query(), related, distance: comparison.distance, number })
+        let found = comparison.near || detector.related_found(of.fingerprint, compared);
+        found.then(|| NearCentroid::new((hit.query(), of), (number, compared), comparison, detector))
     }
 
     /// Prefetches the compared parts of these hits, so their cache misses overlap.

@@ -1,15 +1,16 @@
 //! The near centroids that a look-up keeps: the nearest few of each query, not all.
 //!
 //! A page may be near any number of centroids that are not near one another, and related to others. The
-//! decision takes the nearest of those that have not expired by then, and among equally near ones the oldest.
+//! decision takes the nearest of those that have not expired by then, and among equally near ones the oldest. Another
+//! version of the same page counts as nearer than any other page.
 //! More than one is kept because centroids may expire while the batch is decided. If all that were kept have
 //! expired, and others were not kept, that one page is looked up again ([`super::Table::find_nearest`]). So
 //! memory is bounded by [`KEPT`] centroids per query, and no near centroid is lost.
 
 use super::NearCentroid;
 
-/// Maximum number of near centroids kept per query: those with the smallest distance, and the oldest among
-/// these.
+/// Maximum number of near centroids kept per query: those with the lowest [rank](NearCentroid::rank), and the oldest
+/// among these.
 const KEPT: usize = 8;
 
 /// The nearest centroids of each query of a batch.
@@ -97,7 +98,7 @@ mod tests {
             all in prop::collection::vec((0..4_u32, any::<bool>(), 0..3_u32, 0..40_u64), 0..200), portion in 1..50_usize,
         ) {
             let all: Vec<NearCentroid> =
-                all.into_iter().map(|(query, related, distance, number)| NearCentroid { query, related, distance, number }).collect();
+                all.into_iter().map(|(query, related, rank, number)| NearCentroid { query, related, rank, number, distance: rank }).collect();
             let mut nearest = NearestCentroids::default();
             for (at, some) in all.chunks(portion).enumerate() {
                 let mut of_one_core = NearestCentroids::default();

@@ -19,7 +19,7 @@ use super::keyed::{Keys, is_wide, key_of_text, keys_of};
 use super::reads::Reads;
 use super::view::View;
 use leitong_cluster::{HITS_MAX, NearCentroid, Purpose, Query, SeenText};
-use leitong_fingerprint::{Comparison, Detector};
+use leitong_fingerprint::Detector;
 
 /// Minimum number of reads or queries for which other threads are used.
 const PARALLEL_MIN: usize = 8;
@@ -271,8 +271,8 @@ impl LookUp<'_> {
                 }
             }
             self.detector.compare_all(of.fingerprint, &compared, &mut |at, comparison| {
-                let Comparison { distance, near: is_near } = comparison;
-                near.push(NearCentroid { query, related: !is_near, distance, number: numbers[at] });
+                let centroid = (numbers[at], compared[at]);
+                near.push(NearCentroid::new((query, of), centroid, comparison, &*self.detector));
             });
         }
         Ok(())

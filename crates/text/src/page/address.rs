@@ -31,6 +31,8 @@ const SUBJECT_BYTES_MIN: usize = 4;
 const EXTENSIONS: [&str; 10] = ["html", "htm", "xhtml", "shtml", "md", "txt", "php", "asp", "aspx", "jsp"];
 /// Beginnings of the names of Doxygen's pages.
 const DOXYGEN_KINDS: [&str; 5] = ["class", "struct", "union", "namespace", "interface"];
+/// The end of the name of Doxygen's list of all members of a class.
+const DOXYGEN_MEMBERS: &str = "-members";
 /// The form of an underscore in these names.
 const DOXYGEN_UNDERSCORE: &str = "__";
 /// The form of a point in these names.
@@ -42,6 +44,18 @@ const VERSION_WORDS: [&str; 12] = [
     "latest", "stable", "unstable", "current", "nightly", "next", "dev", "devel", "main", "master", "trunk",
     "head",
 ];
+/// Names of releases of Debian and Ubuntu, which have folders of packages and manuals.
+const RELEASE_NAMES: [&str; 24] = [
+    "jessie", "stretch", "buster", "bullseye", "bookworm", "trixie", "forky", "duke", "sid", "trusty",
+    "xenial", "bionic", "focal", "hirsute", "impish", "jammy", "kinetic", "lunar", "mantic", "noble",
+    "oracular", "plucky", "questing", "resolute",
+];
+/// Folders of registries. Below them are the names of packages, of one or two segments.
+const PACKAGES: [&str; 7] = ["package", "packages", "project", "crate", "crates", "gems", "artifact"];
+/// Maximum number of folders from a package to the registry's folder.
+const PACKAGE_SEGMENTS: usize = 2;
+/// Folders of versions below a package.
+const PACKAGE_VERSIONS: [&str; 2] = ["/v", "/versions"];
 /// Folders of documentation. A short number directly below or above one of them is a version.
 const DOCUMENTATION: [&str; 7] =
     ["docs", "doc", "documentation", "manual", "reference", "javadoc", "apidocs"];
@@ -79,7 +93,7 @@ impl Address {
             return Self::default();
         }
         let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-        let path = url.path().trim_end_matches('/');
+        let path = without_package_version(url.path().trim_end_matches('/'));
         let last = path.rsplit('/').next().unwrap_or_default();
         let folders = &path[..path.len() - last.len()];
         let name = match longest_part(without_extension(last)) >= NAME_CHARS_MIN {
@@ -88,6 +102,20 @@ impl Address {
             false => format!("{host}{}{last}{query}", without_versions(folders)),
         };
         Self { site: site(&host).to_owned(), name, subject: subject(last), article: String::new() }
+    }
+}
+
+/// Returns the path of a package in a registry without the version at its end: `/project/tea` of `/project/tea/1.4.2`,
+/// `/package/@leaf/tea` of `/package/@leaf/tea/v/1.4.2`. Other paths are returned whole, such as `/releases/1.4.2`.
+fn without_package_version(path: &str) -> &str {
+    let Some((folders, last)) = path.rsplit_once('/') else { return path };
+    if last.is_empty() || version_at(last) > 0 {
+        return path;
+    }
+    let package = PACKAGE_VERSIONS.iter().find_map(|end| folders.strip_suffix(end)).unwrap_or(folders);
+    match package.rsplit('/').skip(1).take(PACKAGE_SEGMENTS).any(|folder| PACKAGES.contains(&folder)) {
+        true => package,
+        false => path,
     }
 }
 
@@ -131,7 +159,7 @@ fn is_title(name: &str) -> bool {
 fn last_folder(folders: &str) -> &str {
     let last = folders.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let is_named = last.bytes().any(|byte| byte.is_ascii_alphabetic());
-    if is_named && !VERSION_WORDS.contains(&last) { &last[..version_at(last)] } else { "" }
+    if is_named && !is_version_word(last) { &last[..version_at(last)] } else { "" }
 }
 
 /// Returns the folder that names a language, such as `de` or `zh_cn`, with a slash. It distinguishes translations of
@@ -163,8 +191,9 @@ fn subject(last: &str) -> String {
 }
 
 /// Returns what a page of Doxygen is about, in lower case, from its name: `bintable` of `classCCfits_1_1BinTable`,
-/// `ptp_event` of `structptp__event`, `span.h` of `span_8h`.
+/// `ptp_event` of `structptp__event` and of `structptp__event-members`, `span.h` of `span_8h`.
 fn doxygen_entity(name: &str) -> Option<String> {
+    let name = name.strip_suffix(DOXYGEN_MEMBERS).unwrap_or(name);
     let of_kind = DOXYGEN_KINDS.iter().find_map(|kind| name.strip_prefix(kind)).filter(|entity| {
         entity.starts_with(|first: char| first.is_ascii_uppercase())
             || entity.contains(DOXYGEN_UNDERSCORE)
@@ -186,11 +215,16 @@ fn without_versions(folders: &str) -> String {
     let mut below = folders.split('/').skip(1);
     let kept = folders.split('/').map(|folder| {
         let beside = [before, below.next().unwrap_or_default()];
-        let is_version = VERSION_WORDS.contains(&folder) || is_version_number(folder, beside);
+        let is_version = is_version_word(folder) || is_version_number(folder, beside);
         before = folder;
         if is_version { "" } else { &folder[..version_at(folder)] }
     });
     kept.collect::<Vec<_>>().join("/")
+}
+
+/// Returns true if a folder is named instead of numbered: `/stable/`, `/trixie/`.
+fn is_version_word(folder: &str) -> bool {
+    VERSION_WORDS.contains(&folder) || RELEASE_NAMES.contains(&folder)
 }
 
 /// Returns true if a folder is a version without a point: `/v2/`, or the number in `/docs/16/` and `/21/docs/`.
@@ -325,6 +359,7 @@ mod tests {
             ("printf.3.de", "printf"),
             ("classCCfits_1_1BinTable.html", "bintable"),
             ("structptp__event.html", "ptp_event"),
+            ("classCCfits_1_1BinTable-members.html", "bintable"),
             ("span_8h.html", "span.h"),
             ("classroom.html", "classroom"),
             ("index.php", "index"),
@@ -365,6 +400,8 @@ mod tests {
             ("https://a.example/2024/docs/tea", "https://a.example/docs/2024/tea"),
             ("https://a.example/latest", "https://a.example/stable"),
             ("https://a.example/releases/1.4.4/", "https://a.example/releases/1.4.5/"),
+            ("https://a.example/project/1.4.4/", "https://a.example/project/1.4.5/"),
+            ("https://a.example/project/tea/20260501", "https://a.example/project/tea/20260502"),
             ("https://a.example/weather/2024.05.01/bern", "https://a.example/weather/2024.05.02/bern"),
             ("https://a.example/3/tea", "https://a.example/4/tea"),
             ("https://a.example/3.2/tea", "https://b.example/3.2/tea"),
@@ -372,6 +409,31 @@ mod tests {
         ] {
             assert!(!is_one(a, b), "{a} {b}");
         }
+    }
+
+    /// Versions of a package were read as pages of a series, since a version is the last segment of their addresses,
+    /// and packages of one family as copies of one another.
+    #[test]
+    fn versions_of_a_package_are_one_page_about_the_package() {
+        let address = |path: &str| Address::from_url(&format!("https://a.example/{path}"));
+        for (versions, subject) in [
+            (["project/green-tea/1.4.2/", "project/green-tea/"], "green-tea"),
+            (["package/@leaf/oolong/v/0.9.1", "package/@leaf/oolong/v/2.0.0-rc1"], "oolong"),
+            (["gems/sencha/versions/1.4.2", "gems/sencha/versions/1.5.0"], "sencha"),
+            (["artifact/org.leaf/sencha/v1.4", "artifact/org.leaf/sencha/1.5"], "sencha"),
+        ] {
+            let [a, b] = versions.map(address);
+            assert_eq!((a.name, a.subject), (b.name, subject.into()), "{versions:?}");
+        }
+        assert_ne!(address("project/sencha/1.4.2").name, address("project/oolong/1.4.2").name);
+    }
+
+    #[test]
+    fn a_page_keeps_its_name_in_the_folder_of_another_release() {
+        let name = |path: &str| Address::from_url(&format!("https://a.example/{path}")).name;
+        assert_eq!(name("bookworm/tea.1.html"), name("trixie/tea.1.html"));
+        assert_eq!(name("manuals/jammy/tea.1.html"), name("manuals/noble/tea.1.html"));
+        assert_ne!(name("weather/tea.1.html"), name("trixie/tea.1.html"));
     }
 
     proptest::proptest! {

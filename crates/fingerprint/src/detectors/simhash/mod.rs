@@ -55,6 +55,7 @@ use crate::secret::{Purpose, Secret, TextHash};
 use crate::sketch::{self, BINS};
 use crate::{Comparison, Detector, LookUp, SecondKey, Shares, basis_points, facts, numbers};
 pub(crate) use addresses::ADDRESS_BYTES;
+use addresses::Addresses;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
 use encoding::{COMPARED_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
 pub use encoding::{encode, simhash_of, sketch_of};
@@ -62,14 +63,16 @@ use leitong_text::segment::Terms;
 
 /// Version of the fingerprint, part of the fingerprint hash. Raise it whenever the same terms may yield a
 /// different fingerprint.
-const VERSION: u32 = 13;
+const VERSION: u32 = 14;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
-const NEAR_VERSION: u32 = 12;
+const NEAR_VERSION: u32 = 13;
 
 /// Frequencies whose terms are counted together; 99 % of a page's distinct terms have one of these.
 const SMALL_FREQUENCIES: usize = 12;
 /// The largest `max_distance`.
 const DISTANCE_MAX: u32 = 20;
+/// Number of bits of a SimHash, above any distance.
+const HASH_BITS: u32 = 64;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
 
@@ -232,6 +235,20 @@ impl Detector for SimHash {
                 self.confirmed(distance, &SketchView::new(fingerprint), &SketchView::new(compared))
             });
         Comparison { distance, near }
+    }
+
+    /// Returns the distance, but more than any distance for another page: a later version of a page may be nearer to a
+    /// sibling. Equal SimHashes come first, since one key finds them.
+    #[inline]
+    fn rank(&self, fingerprint: &[u8], compared: &[u8], distance: u32) -> u32 {
+        let is_one_page = || {
+            let addresses = self.addresses(&SketchView::new(fingerprint), &SketchView::new(compared));
+            matches!(addresses, Addresses::OnePage | Addresses::OneName)
+        };
+        match distance == 0 || self.config.near.confirm == Confirm::None || is_one_page() {
+            true => distance,
+            false => HASH_BITS + distance,
+        }
     }
 
     #[inline]

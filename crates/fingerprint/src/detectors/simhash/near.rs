@@ -471,6 +471,26 @@ mod tests {
         assert!(near(["", ""], classes), "without addresses nothing tells them apart");
     }
 
+    /// Later versions of pages joined the clusters of siblings that happened to be nearer.
+    #[test]
+    fn another_version_of_the_page_goes_before_a_nearer_page() {
+        let detector = SimHash::new(&SimHashConfig::default());
+        let rank = |a: &str, b: &str, distance| {
+            let [a, b] = [a, b].map(|url| fingerprint(&detector, url, &sentences(0..9)));
+            assert_eq!(detector.rank(&a, &b, distance), detector.rank(&b, &a, distance));
+            detector.rank(&a, &b, distance)
+        };
+        let (old, new, sibling) =
+            ("https://a.example/1.0/tea", "https://a.example/2.0/tea", "https://a.example/1.0/coffee");
+        assert!(rank(new, old, 20) < rank(new, sibling, 1));
+        assert!(rank(new, old, 1) < rank(new, old, 2) && rank(new, sibling, 1) < rank(new, sibling, 2));
+        assert_eq!(rank(new, sibling, 0), 0, "one key finds equal texts");
+        let mirrors =
+            ["https://a.example/how-to-brew-green-tea", "https://b.example/x/how-to-brew-green-tea"];
+        assert!(rank(mirrors[0], mirrors[1], 20) < rank(mirrors[0], sibling, 1));
+        assert_eq!(rank("", "", 3), rank("", sibling, 3), "without addresses the distance decides");
+    }
+
     /// Pages about the windows of two libraries, which list what all windows inherit, were copies of one another,
     /// because what one page lists beyond the other replaces no fact.
     #[test]
