@@ -62,7 +62,13 @@ impl UnreadRecords {
             0 => return ExitCode::SUCCESS,
             1 => terminal::note("1 record cannot be read and is not part of the result"),
             count => {
-                terminal::note(format_args!("{count} records cannot be read and are not part of the result"));
+                let named = match count > NAMED_MAX {
+                    true => format!("; the first {NAMED_MAX} of them are named above"),
+                    false => String::new(),
+                };
+                terminal::note(format_args!(
+                    "{count} records cannot be read and are not part of the result{named}"
+                ));
             }
         }
         ExitCode::from(3)

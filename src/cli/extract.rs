@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::documents;
+use super::documents::{self, UnreadRecords};
 use super::outputs::refuse_overwriting;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
@@ -102,7 +102,7 @@ fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode
     let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut extractor = extractor(format, config);
     let mut out = WholeLines::create(Path::new("-"))?;
-    let (mut skipped, mut exit) = (0_u64, ExitCode::SUCCESS);
+    let (mut skipped, mut unread) = (0_u64, UnreadRecords::default());
     documents::for_each_record(source, |record| {
         let place = record.place;
         match reader.record_of_file(&place, record.payload) {
@@ -110,10 +110,7 @@ fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode
             Ok(MessageOutcome::Page(page)) => out
                 .push(&line(&page, format, &mut extractor, config.page.work_max))
                 .context("cannot write texts")?,
-            Err(unreadable) => {
-                terminal::note(format_args!("{place}: {} ({})", unreadable.message, unreadable.cause));
-                exit = ExitCode::from(3);
-            }
+            Err(no_page) => unread.count(&place, &no_page),
         }
         Ok(())
     })?;
@@ -121,7 +118,7 @@ fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode
     if skipped > 0 {
         terminal::note(format_args!("{skipped} records are skipped: they are not pages"));
     }
-    Ok(exit)
+    Ok(unread.finish())
 }
 
 /// Formats one line of `--jsonl`.
