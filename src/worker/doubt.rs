@@ -54,9 +54,11 @@ pub(super) fn resolve<W: World>(
     let Some(last) = parts.last() else { return Ok(Fate::Committed) };
     let end = Some(last.next_log_offset);
     let visible = visible(owned, parts, delivered)?;
+    let committed = log.committed()?;
+    let visible = with_deleted(&visible, committed == end && end != before);
     let count = visible.iter().filter(|visible| **visible).count();
     let all = count == outgoing(parts, &owned.config().kafka, owned.partition).count();
-    match log.committed()? {
+    match committed {
         committed if committed == end && all => Ok(Fate::Committed),
         committed if committed == end && end != before && count == 0 => Err(other_owner(committed)),
         committed if committed != before && committed != end => Err(other_owner(committed)),
@@ -82,12 +84,22 @@ pub(super) fn other_owner(committed: Option<u64>) -> Trouble {
     Trouble::Fenced(format!("another instance has committed {committed} of the log in the meantime"))
 }
 
-/// Returns, for each record sent, true if a `read_committed` consumer sees it.
+/// Returns, for each record sent, true if a `read_committed` consumer saw it. Records that retention has deleted were
+/// visible if another one of the transaction is. If all are deleted, the offset that was committed decides.
+fn with_deleted(visible: &[Option<bool>], is_offset_committed: bool) -> Vec<bool> {
+    let deleted = match visible.iter().any(Option::is_some) {
+        true => visible.contains(&Some(true)),
+        false => is_offset_committed,
+    };
+    visible.iter().map(|visible| visible.unwrap_or(deleted)).collect()
+}
+
+/// Returns, for each record sent, true if a `read_committed` consumer sees it. `None` if retention has deleted it.
 fn visible<W: World>(
     owned: &OwnedPartition<W>,
     parts: &[Outputs],
     delivered: &[Option<Delivered>],
-) -> Result<Vec<bool>, Trouble> {
+) -> Result<Vec<Option<bool>>, Trouble> {
     let config = &owned.config().kafka;
     let mut wanted: BTreeMap<(&str, u32), BTreeSet<u64>> = BTreeMap::new();
     let places: Vec<_> = outgoing(parts, config, owned.partition)
@@ -97,23 +109,30 @@ fn visible<W: World>(
     for (topic, partition, offset) in places.iter().flatten() {
         wanted.entry((topic, *partition)).or_default().insert(*offset);
     }
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut starts) = (BTreeSet::new(), BTreeMap::new());
     for ((topic, partition), offsets) in wanted {
-        let found = visible_in(owned, topic, partition, &offsets)?;
+        let (found, start) = visible_in(owned, topic, partition, &offsets)?;
         seen.extend(found.into_iter().map(|offset| (topic, partition, offset)));
+        starts.insert((topic, partition), start);
     }
-    Ok(places.iter().map(|place| place.is_some_and(|place| seen.contains(&place))).collect())
+    let is_visible = |place: &Option<(&str, u32, u64)>| {
+        let Some((topic, partition, offset)) = *place else { return Some(false) };
+        let is_deleted = starts.get(&(topic, partition)).is_some_and(|start| offset < *start);
+        (!is_deleted).then(|| seen.contains(&(topic, partition, offset)))
+    };
+    Ok(places.iter().map(is_visible).collect())
 }
 
-/// Returns the `offsets` of one partition that a `read_committed` consumer sees.
+/// Returns the `offsets` of one partition that a `read_committed` consumer sees, and the first offset that retention has
+/// not deleted.
 fn visible_in<W: World>(
     owned: &OwnedPartition<W>,
     topic: &str,
     partition: u32,
     offsets: &BTreeSet<u64>,
-) -> Result<BTreeSet<u64>, Trouble> {
+) -> Result<(BTreeSet<u64>, u64), Trouble> {
     let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
-        return Ok(BTreeSet::new());
+        return Ok((BTreeSet::new(), 0));
     };
     let world = &owned.role.world;
     let reader = world.reader(topic, partition)?;
@@ -144,8 +163,7 @@ fn visible_in<W: World>(
         ));
     }
     if start > last {
-        // Retention has deleted all of them, so they count as visible.
-        return Ok(offsets.clone());
+        return Ok((found, start));
     }
     let passed = std::cell::Cell::new(false);
     let read = reader.read_to_end::<anyhow::Error>(
@@ -162,7 +180,7 @@ fn visible_in<W: World>(
     if !read && !passed.get() {
         return Err(anyhow::anyhow!("stopped").into());
     }
-    Ok(found)
+    Ok((found, start))
 }
 
 /// Removes the visible records. `visible` is in the order of sending.
@@ -176,5 +194,28 @@ fn take_out(parts: &mut [Outputs], visible: &[bool]) {
     for (at, part) in parts.iter_mut().enumerate() {
         // Of the position records, only the last one was sent.
         part.changelog.retain(|record| (at != last && record.key == POSITION_KEY) || is_left());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Deleted records counted as visible. An aborted transaction was then said to be committed in part, and only its
+    /// rest was written again.
+    #[test]
+    fn deleted_records_follow_those_that_are_left() {
+        let (seen, hidden) = (Some(true), Some(false));
+        for (visible, is_offset_committed, expected) in [
+            (&[None, hidden][..], false, &[false, false][..]),
+            (&[None, hidden], true, &[false, false]),
+            (&[None, seen], true, &[true, true]),
+            (&[None, seen, hidden], true, &[true, true, false]),
+            (&[None, None], true, &[true, true]),
+            (&[None, None], false, &[false, false]),
+            (&[], true, &[]),
+        ] {
+            assert_eq!(with_deleted(visible, is_offset_committed), expected, "{visible:?}");
+        }
     }
 }

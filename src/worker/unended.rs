@@ -276,7 +276,7 @@ fn origin_of_first<W: World>(
 fn last_position<W: World>(owned: &OwnedPartition<W>, range: &OpenRange) -> Result<Option<Vec<u8>>, Trouble> {
     let reader = owned.role.world.uncommitted_reader(&range.topic, range.partition)?;
     let mut last = None;
-    reader.read_to_end::<anyhow::Error>(
+    let is_whole = reader.read_to_end::<anyhow::Error>(
         range.from,
         || owned.stop.is_requested(),
         |record: &dyn Record| {
@@ -286,7 +286,8 @@ fn last_position<W: World>(owned: &OwnedPartition<W>, range: &OpenRange) -> Resu
             Ok(())
         },
     )?;
-    Ok(last)
+    // The position of an earlier transaction must not be taken for the last one.
+    if is_whole { Ok(last) } else { Err(anyhow::anyhow!("stopped").into()) }
 }
 
 fn next_log_offset(position: &[u8]) -> Option<u64> {
@@ -304,7 +305,7 @@ fn any_visible<W: World>(owned: &OwnedPartition<W>, offset: u64) -> Result<bool,
         let (start, end) = reader.bounds()?;
         let mut found = false;
         if start < end {
-            reader.read_to_end::<anyhow::Error>(
+            let is_whole = reader.read_to_end::<anyhow::Error>(
                 start.max(end.saturating_sub(TAIL)),
                 || owned.stop.is_requested(),
                 |record: &dyn Record| {
@@ -313,6 +314,9 @@ fn any_visible<W: World>(owned: &OwnedPartition<W>, offset: u64) -> Result<bool,
                     Ok(())
                 },
             )?;
+            if !is_whole && !found {
+                return Err(anyhow::anyhow!("stopped").into());
+            }
         }
         if found {
             return Ok(true);
