@@ -218,9 +218,10 @@ impl Marked {
         for ((option, paths), then) in self.outputs.iter().zip(&run.outputs) {
             let now = written(paths);
             if now != *then {
+                let path = paths.first().map(|path| format!(" {}", path.display())).unwrap_or_default();
                 bail!(
-                    "already done: {done}, but the output of {option} was changed since: it has {}, and had {}; restore it from a \
-                     copy; or, {REMEDY}",
+                    "already done: {done}, but {option}{path} is not what that run wrote: it has {}, and that run wrote {}. If that \
+                     run wrote to another file, name that one; if the file was changed, restore it from a copy; or, {REMEDY}",
                     describe(now),
                     describe(*then)
                 );

@@ -158,18 +158,19 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     fs::write(path("out/gone.jsonl"), "").expect("written");
     let again = command.run();
     assert_eq!(again.status, 1);
-    assert!(
-        again.stderr.contains("the output of --drop was changed since: it has 0 bytes"),
-        "{}",
-        again.stderr
-    );
+    let told =
+        format!("--drop {} is not what that run wrote: it has 0 bytes", path("out/gone.jsonl").display());
+    assert!(again.stderr.contains(&told), "{}", again.stderr);
     fs::remove_file(path("out/kept/1.jsonl")).expect("removed");
     let again = command.run();
-    assert!(
-        again.status == 1 && again.stderr.contains("--keep was changed since: it has no file"),
-        "{}",
-        again.stderr
-    );
+    let told =
+        format!("--keep {} is not what that run wrote: it has no file", path("out/kept/1.jsonl").display());
+    assert!(again.status == 1 && again.stderr.contains(&told), "{}", again.stderr);
+    // With a copy of the table and new outputs, the message blamed a change to files that never existed.
+    copy(&path("table"), &path("copied"));
+    let elsewhere = Command::new(&path("out2"), &path("copied"), &[], &[&input]).run();
+    let told = "If that run wrote to another file, name that one";
+    assert!(elsewhere.status == 1 && elsewhere.stderr.contains(told), "{}", elsewhere.stderr);
 
     let (table, clusters) = (path("printed"), path("clusters.jsonl"));
     let options = ["--table", name(&table), "--clusters", name(&clusters)];
