@@ -132,6 +132,12 @@ fn errors_in_a_table_name_file_and_line() {
             &[][..],
             "there is no column of texts or HTML; the columns are \"id\", \"words\"",
         ),
+        // The message showed the names of all columns as one, without a word about the cause.
+        (
+            "sep=;\nid;text\n1;x\n",
+            &[],
+            "there is no column of texts or HTML; the columns are \"sep=;\" (separated by ';'? Write the table with commas",
+        ),
         ("id,text\n1,x\n", &["--text-column", "body"], "there is no column \"body\" for the text"),
     ] {
         let input = write(folder.path(), "b.csv", contents);

@@ -58,6 +58,9 @@ pub fn delimiter(name: &str) -> Option<u8> {
     }
 }
 
+/// Characters that separate columns in tables of other programs.
+const OTHER_DELIMITERS: [char; 5] = [';', '|', '\t', ',', '\u{1}'];
+
 /// The columns that are needed.
 pub(super) enum Wanted<'a> {
     /// The columns that these rules use.
@@ -322,12 +325,19 @@ pub(crate) fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Resu
     ends[..count + last].iter().map(|end| text(&output[std::mem::replace(&mut start, *end)..*end])).collect()
 }
 
-/// Lists the names of the columns, for people.
+/// Lists the names of the columns, for people. A single name that contains another delimiter is probably several names.
 fn listed(names: &[String]) -> String {
     let named: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
     let more = names.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("the columns are {}{more}", named.join(", "))
+    let other = match names {
+        [name] => OTHER_DELIMITERS.iter().find(|delimiter| name.contains(**delimiter)),
+        _ => None,
+    };
+    let other = other.map_or_else(String::new, |delimiter| {
+        format!(" (separated by {delimiter:?}? Write the table with commas as .csv, or with tabs as .tsv)")
+    });
+    format!("the columns are {}{more}{other}", named.join(", "))
 }
 
 impl<R: Read + Send> Source for CsvRows<R> {
