@@ -9,6 +9,7 @@ use std::io::{self, BufRead, Read};
 use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::lz4::Lz4Frames;
+use super::machine_error::is_machine_error;
 
 const ZSTD: [u8; 4] = *b"\x28\xb5\x2f\xfd";
 const LZ4: [u8; 4] = *b"\x04\x22\x4d\x18";
@@ -42,9 +43,10 @@ fn is_skippable(magic: &[u8; 4]) -> bool {
 }
 
 /// Decompresses an input for which [`may_begin`] is true. An error at its beginning is returned by the first
-/// read.
+/// read. After an error, nothing more is read.
 pub(super) fn decompressed(compressed: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
-    begin(compressed).unwrap_or_else(|error| Box::new(Failed(Some(error))))
+    let frames = begin(compressed).unwrap_or_else(|error| Box::new(Failed(Some(error))));
+    Box::new(UpToError(Some(frames)))
 }
 
 fn begin(mut compressed: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
@@ -155,6 +157,22 @@ impl<R: Read> Read for Begun<R> {
     }
 }
 
+/// A reader that ends after the first error of the format.
+struct UpToError(Option<Box<dyn Read + Send>>);
+
+impl Read for UpToError {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.as_mut().map_or(Ok(0), |frames| frames.read(buffer));
+        if let Err(error) = &read
+            && error.kind() != io::ErrorKind::Interrupted
+            && !is_machine_error(error)
+        {
+            self.0 = None;
+        }
+        read
+    }
+}
+
 /// A reader that only returns an error.
 struct Failed(Option<io::Error>);
 
@@ -206,6 +224,12 @@ mod tests {
             assert_eq!(read(&file).expect("two frames"), "one two");
             for cut in [2, 6, 10, 14, note.len() + 6, file.len() - 5] {
                 assert!(read(&file[..cut]).is_err(), "cut after {cut}");
+                let mut cut = decompressed(io::Cursor::new(file[..cut].to_vec()));
+                let mut errors = 0;
+                while cut.read(&mut [0; 100]).map_or_else(|_| true, |bytes| bytes > 0) {
+                    errors += 1;
+                    assert!(errors < 10, "the error is repeated");
+                }
             }
         }
         assert_eq!(read(&skippable(3, b"alone")).expect("nothing"), "");

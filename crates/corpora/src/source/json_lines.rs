@@ -23,7 +23,7 @@ pub struct JsonLines<R> {
     /// Number of bytes read so far.
     at: u64,
     skipped: Skipped,
-    /// An error to report before anything is read.
+    /// An error to report in front of the first line.
     broken: Option<FramingError>,
     ended: bool,
 }
@@ -44,7 +44,7 @@ impl<R: Read> JsonLines<R> {
         Self { reader, input, line_bytes_max, line: 0, at: 0, skipped, broken: None, ended: false }
     }
 
-    /// Creates a source for an input that cannot be decompressed at all.
+    /// Creates a source for an input whose beginning cannot be decompressed, or that is in another format.
     pub(super) fn broken_from_the_start(
         reader: BufReader<R>,
         input: Arc<str>,
@@ -59,7 +59,7 @@ impl<R: Read> JsonLines<R> {
             self.line += 1;
             let start = self.at;
             if let Some(error) = self.broken.take() {
-                self.ended = true;
+                self.ended = !matches!(error, FramingError::BrokenCompression(_));
                 return Ok(Some(self.record(start..start, Payload::Broken(error))));
             }
             let (bytes, payload) = match self.read_line() {
@@ -125,10 +125,10 @@ impl<R: Read> JsonLines<R> {
         Ok((bytes, read.map(|_| json).map_err(|error| error.to_string())))
     }
 
-    /// Returns the record for the rest of an input whose decompression failed.
+    /// Returns the record for an input whose decompression failed. Lines of the next gzip member may follow.
     fn broken(&mut self, error: io::Error) -> io::Result<Payload> {
         let error: FramingError = framing_error(&error).ok_or(error)?;
-        self.ended = true;
+        self.ended = !matches!(error, FramingError::BrokenCompression(_));
         Ok(Payload::Broken(error))
     }
 }

@@ -161,10 +161,8 @@ impl Record {
 /// A fault in the file format of an input. It becomes a dead letter.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum FramingError {
-    /// The compressed data is broken or ends early. The rest of the input is lost.
-    #[error(
-        "the compressed input is damaged or ends early ({0}); fetch or write the file again, and run again"
-    )]
+    /// The compressed data is damaged or ends early. The rest of the input is lost, or what is left of one gzip member.
+    #[error("the compressed input {0}; fetch or write the file again, and run again")]
     BrokenCompression(String),
     /// A WARC record ends before its `Content-Length`.
     #[error("the WARC record of {url} ends early, after {found} of {expected} bytes; fetch the file again")]
@@ -360,7 +358,10 @@ pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
         let problem = error.to_string();
         match frames::needs(&problem) {
             Some(format) => FramingError::OtherFormat(format),
-            None => FramingError::BrokenCompression(problem),
+            None => FramingError::BrokenCompression(match error.kind() {
+                io::ErrorKind::UnexpectedEof => format!("ends early ({problem})"),
+                _ => format!("is damaged ({problem})"),
+            }),
         }
     })
 }

@@ -32,7 +32,7 @@ use super::parquet::{ParquetFile, ParquetSource, is_parquet};
 use super::reading::{self, Reading};
 use super::rules::InputRules;
 use super::stamp::Stamp;
-use super::warc::WarcReader;
+use super::warc::{self, WarcReader};
 use super::{FramingError, ReadSoFar, Source};
 use leitong_base::terminal;
 
@@ -238,10 +238,8 @@ impl Input {
     pub fn is_warc(&self) -> io::Result<bool> {
         let Contents::Again(location) = &self.contents else { return Ok(false) };
         let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
-        match reader.fill_buf() {
-            Ok(start) => Ok(is_warc(start)),
-            Err(error) => super::framing_error(&error).map(|_| false).ok_or(error),
-        }
+        begin(&mut reader)?;
+        Ok(is_warc(reader.buffer()))
     }
 
     /// Returns the name of the input's format, with advice, if the format is not supported.
@@ -313,42 +311,61 @@ fn framed(
 ) -> io::Result<Box<dyn Source>> {
     let limits = &rules.limits;
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, decompressed);
-    match reader.fill_buf() {
-        Ok(start) if is_warc(start) => {
-            let reader = WarcReader::new(reader, name, limits);
-            let is_all = matches!(wanted, Wanted::Only(_));
-            Ok(Box::new(if is_all { reader.with_all_records() } else { reader }))
+    let broken = begin(&mut reader)?;
+    let start = reader.buffer();
+    if is_warc(start) {
+        let reader = WarcReader::new(reader, name, limits).after(broken);
+        let is_all = matches!(wanted, Wanted::Only(_));
+        return Ok(Box::new(if is_all { reader.with_all_records() } else { reader }));
+    }
+    let dialect = csv::dialect(&name, rules.quotes);
+    let is_page = is_page(&name, start);
+    if let Some(broken) = broken {
+        // Rows without the names of their columns, and pieces of a page, say nothing.
+        if dialect.is_some() || is_page {
+            let nothing: Box<dyn Read + Send> = Box::new(io::empty());
+            reader = BufReader::new(nothing);
         }
-        Ok(start) => match other_format(start) {
-            None if is_page(&name, start)
-                && let Some(url) = page_url =>
-            {
-                Ok(Box::new(PageFile::new(reader, name, url, limits)))
-            }
-            None if begins_page(start) => {
-                let broken = FramingError::OtherFormat("an HTML page from a pipe (use `leitong extract`)");
-                Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
-            }
-            None => match csv::dialect(&name, rules.quotes) {
-                Some(dialect) => Ok(Box::new(CsvRows::new(reader, name, dialect, limits, wanted)?)),
-                None => Ok(Box::new(JsonLines::new(reader, name, limits))),
-            },
-            Some(format) => {
-                let broken = FramingError::OtherFormat(format);
-                Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
-            }
+        return Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)));
+    }
+    match other_format(start) {
+        None if is_page && let Some(url) = page_url => Ok(Box::new(PageFile::new(reader, name, url, limits))),
+        None if begins_page(start) => {
+            let broken = FramingError::OtherFormat("an HTML page from a pipe (use `leitong extract`)");
+            Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
+        }
+        None => match dialect {
+            Some(dialect) => Ok(Box::new(CsvRows::new(reader, name, dialect, limits, wanted)?)),
+            None => Ok(Box::new(JsonLines::new(reader, name, limits))),
         },
-        Err(error) => match super::framing_error(&error) {
-            // A decompressor reports an error only once, so it must be kept.
-            Some(broken) => Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken))),
-            None => Err(error),
-        },
+        Some(format) => {
+            let broken = FramingError::OtherFormat(format);
+            Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
+        }
     }
 }
 
-/// Returns true if the input begins with a WARC record, maybe after blank lines.
+/// Fills the buffer of `reader`. If its beginning cannot be decompressed, returns the error, and fills the buffer with
+/// what can be read after it, if there is anything.
+///
+/// # Errors
+/// The operating system's error.
+fn begin(reader: &mut BufReader<impl Read>) -> io::Result<Option<FramingError>> {
+    let mut broken = None;
+    while let Err(error) = reader.fill_buf() {
+        if error.kind() != io::ErrorKind::Interrupted {
+            let error = super::framing_error(&error).ok_or(error)?;
+            broken.get_or_insert(error);
+        }
+    }
+    Ok(broken)
+}
+
+/// Returns true if the input begins with a WARC record, maybe after a byte order mark, blank lines and zeros.
 fn is_warc(start: &[u8]) -> bool {
-    start.trim_ascii_start().starts_with(b"WARC/")
+    let start = start.strip_prefix(warc::BYTE_ORDER_MARK).unwrap_or(start);
+    let blank = start.iter().take_while(|byte| **byte == 0 || byte.is_ascii_whitespace()).count();
+    start[blank..].starts_with(b"WARC/")
 }
 
 /// A reader that counts bytes, and marks errors as coming from the machine.

@@ -32,6 +32,8 @@ const HTTP_HEAD_BYTES_MAX: usize = 64 * 1024;
 pub(super) const RECORD_HEADS_MAX: usize = HEAD_BYTES_MAX + HTTP_HEAD_BYTES_MAX;
 /// Number of bytes that identify the start of a header: a line feed and `WARC/1.0`.
 const MARK_BYTES: usize = 9;
+/// U+FEFF in UTF-8, which editors write.
+pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Number of bytes before the claimed end of a long record in which the next header is searched.
 const TAIL_BYTES: usize = HEAD_BYTES_MAX;
 /// Number of bytes by which a resource without a content type is recognised as a page.
@@ -49,6 +51,8 @@ pub struct WarcReader<R> {
     /// True if records that are not pages are returned, too.
     all_records: bool,
     skipped: Skipped,
+    /// An error to report before anything is read.
+    broken: Option<FramingError>,
     ended: bool,
 }
 
@@ -77,8 +81,15 @@ impl<R: Read> WarcReader<R> {
             start: 0,
             all_records: false,
             skipped: Skipped::default(),
+            broken: None,
             ended: false,
         }
+    }
+
+    /// Reports an error in front of the first record.
+    #[must_use]
+    pub(super) fn after(self, broken: Option<FramingError>) -> Self {
+        Self { broken, ..self }
     }
 
     /// Also returns records that are not pages, as [`Payload::NoPage`].
@@ -89,7 +100,14 @@ impl<R: Read> WarcReader<R> {
 
     fn next_record(&mut self) -> io::Result<Option<Record>> {
         while !self.ended {
-            let payload = match self.read_record() {
+            let record = match self.broken.take() {
+                Some(error) => {
+                    self.record += 1;
+                    Ok(Some(Some(Payload::Broken(error))))
+                }
+                None => self.read_record(),
+            };
+            let payload = match record {
                 Ok(None) => break,
                 Ok(Some(None)) => {
                     if !self.all_records {
@@ -100,7 +118,8 @@ impl<R: Read> WarcReader<R> {
                 Ok(Some(Some(payload))) => payload,
                 Err(error) => {
                     let error = framing_error(&error).ok_or(error)?;
-                    self.ended = true;
+                    // Only the beginning of a record is held. The next gzip member begins another one.
+                    self.window.take_held();
                     self.record += 1;
                     Payload::Broken(error)
                 }
@@ -116,13 +135,18 @@ impl<R: Read> WarcReader<R> {
     /// Reads a record. Returns `None` at the end of the input, and `Some(None)` for a record that is not a
     /// page.
     fn read_record(&mut self) -> io::Result<Option<Option<Payload>>> {
+        if self.window.bytes_taken() == 0
+            && self.window.hold(BYTE_ORDER_MARK.len())?.starts_with(BYTE_ORDER_MARK)
+        {
+            self.window.take(BYTE_ORDER_MARK.len());
+        }
         let zeros = self.skip_blank()?;
         if self.window.hold(1)?.is_empty() {
             return Ok(None);
         }
         self.record += 1;
         if zeros > 0 && begins_record(self.window.hold(MARK_BYTES)?) {
-            let fault = format!("{zeros} zero bytes between records");
+            let fault = format!("{zeros} zero bytes in front of a record");
             return Ok(Some(Some(Payload::Broken(FramingError::BrokenWarc(fault)))));
         }
         self.start = self.window.bytes_taken();

@@ -74,6 +74,11 @@ impl<R: Read> Window<R> {
         }
     }
 
+    /// Takes all bytes that are held.
+    pub(super) fn take_held(&mut self) {
+        self.take(self.held().len());
+    }
+
     /// Skips `count` bytes, or fewer if the input ends. Returns the number of skipped bytes.
     pub(super) fn skip(&mut self, count: u64) -> io::Result<u64> {
         let held = usize::try_from(count).unwrap_or(usize::MAX).min(self.held().len());
