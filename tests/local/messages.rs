@@ -100,7 +100,7 @@ fn everything_that_the_program_says_is_in_one_file() {
     assert!(messages.len() > 800, "{} messages: are they recognised?", messages.len());
     // One of each kind: an error type, `bail!`, `context`, a log event, a line for people, a metric.
     let kinds = [
-        "fetch or write the file again, then run the rest",
+        "fetch or write the file again, and run again",
         "--keep and --drop read their inputs twice",
         "cannot listen for SIGTERM",
         "the owner did not stop in time",

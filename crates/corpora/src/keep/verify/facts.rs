@@ -5,7 +5,7 @@
 //! places, by which pages of a template are recognised after all documents of the cluster were compared. Which facts
 //! count depends on the addresses ([`Facts`]). Cost: linear in both texts.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -37,9 +37,11 @@ const NAMES_SHARE: usize = 16;
 const PLACES_OF_A_SERIES: u32 = 2;
 /// Maximum number of places in which words of two pages of a series are replaced.
 const REPLACED_PLACES: usize = 10;
+/// Maximum number of places in which a page of a template differs from the first one.
+const TEMPLATE_PLACES: usize = 20;
 /// Minimum percentage of letters that the shorter one of two replaced texts must have, compared with the longer one, if
 /// their numbers of words differ.
-const REPLACED_BY: u32 = 70;
+const REPLACED_BY: u32 = 45;
 
 /// The way in which facts of two near-duplicates count, depending on their addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,40 +93,52 @@ pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) 
     }
 }
 
-/// Returns the words that the document has in a few short places where the kept one has others. These words are facts
-/// if the places are those of a template. Words of the document's host name and numbers do not count, nor do places at
-/// either end of the text, where sites have their own credits.
+/// Returns the words that the document has in a few short places where the first kept one of its cluster has others.
+/// These words are facts if the places are those of a template. Words of the document's host name and numbers do not
+/// count, nor, on different sites, do places at either end of the text, where sites have their own credits.
 #[must_use]
 pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Filling> {
     let words = document.words();
+    let [site, kept_site] = [document, kept].map(|text| Address::from_url(text.url()).site);
     let is_between_credits = |place: &&Range<usize>| {
+        if !site.is_empty() && site == kept_site {
+            return true;
+        }
         let [before, after] = [&words[..place.start], &words[place.end..]].map(letters_of);
         before >= CREDIT_LETTERS && after >= CREDIT_LETTERS
     };
     let is_short = |place: &&Range<usize>| letters_of(&words[(*place).clone()]) <= FACT_LETTERS;
     let places: Vec<_> = loss.places.iter().filter(is_short).filter(is_between_credits).collect();
     let may_be_one_page = Facts::for_urls(document.url(), kept.url()) == Facts::MayChange;
-    if places.is_empty() || loss.runs as usize > REPLACED_PLACES || may_be_one_page {
+    if places.is_empty() || loss.runs as usize > TEMPLATE_PLACES || may_be_one_page {
         return Vec::new();
     }
-    let instead = loss.places_instead(document, kept).iter();
-    let instead: HashSet<u64> = instead.map(|place| run_before(kept.words(), place.start)).collect();
-    let site = Address::from_url(document.url()).site;
+    let instead = places_by_run_before(document, kept, loss);
     let counts = |word: &&Word| {
         let word = document.spelled(word);
         let is_of_site = word.len() >= NAME_CHARS_MIN && site.contains(word);
         !is_of_site && !word.contains(|c: char| c.is_ascii_digit())
     };
     let filling = |place: &Range<usize>| {
-        let run = run_before(words, place.start);
+        let instead = instead.get(&run_before(words, place.start))?;
         let mut found = words[place.clone()].iter().filter(counts).peekable();
         found.peek()?;
-        instead.contains(&run).then(|| Filling { place: run, words: combined_hash(found) })
+        Some(Filling { place: instead.start as u32..instead.end as u32, words: combined_hash(found) })
     };
     places.into_iter().filter_map(filling).collect()
 }
 
-/// Returns the hash of the run that ends before the word `at`, by which a place is recognised in other documents.
+/// Returns the places where the kept document has text that the document lacks, by the run before each.
+fn places_by_run_before<'a>(
+    document: &SplitText,
+    kept: &SplitText,
+    loss: &'a Loss,
+) -> HashMap<u64, &'a Range<usize>> {
+    let places = loss.places_instead(document, kept).iter();
+    places.map(|place| (run_before(kept.words(), place.start), place)).collect()
+}
+
+/// Returns the hash of the run that ends before the word `at`, by which a place is recognised in another document.
 fn run_before(words: &[Word], at: usize) -> u64 {
     let mut letters = 0;
     let run = words[..at].iter().rev().take_while(|word| {
@@ -162,48 +176,44 @@ fn have_other_files(a: &str, b: &str) -> bool {
     a.is_none() || a != b
 }
 
-/// Returns true if the texts differ in a few short places only, and each has other words there, about as many: one page
-/// has "in red" where the other has "in blue". Numbers are left to [`FactsOfText`].
+/// Returns true if the document differs in a few short places only, and the kept one has about as many other words in
+/// half of them, in a long text in all: one page has "in red" where the other has "in blue". What the kept document has
+/// elsewhere does not matter. Numbers are left to [`FactsOfText`].
 fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     if loss.longest > FACT_LETTERS || loss.runs as usize > REPLACED_PLACES {
         return false;
     }
-    let differing = Differing::new(document, &loss.places);
-    let kept_differing = Differing::new(kept, loss.places_instead(document, kept));
-    let (letters, kept_letters) = (differing.letters, kept_differing.letters);
-    kept_differing.is_short
-        && (differing.count == kept_differing.count
-            || letters.min(kept_letters) * 100 >= letters.max(kept_letters) * REPLACED_BY)
-        && !differing.words.is_subset(&kept_differing.words)
-        && !kept_differing.words.is_subset(&differing.words)
-}
-
-/// The places of a text at which another one has other words.
-struct Differing {
-    /// True if the places are few and short.
-    is_short: bool,
-    /// Number of words in all places.
-    count: usize,
-    /// Number of letters in all places.
-    letters: u32,
-    /// Hashes of the words without digits.
-    words: HashSet<u64>,
-}
-
-impl Differing {
-    fn new(text: &SplitText, places: &[Range<usize>]) -> Self {
-        let words = |place: &Range<usize>| &text.words()[place.clone()];
-        let letters = places.iter().map(|place| letters_of(words(place)));
-        let is_short =
-            places.len() <= REPLACED_PLACES && letters.clone().all(|letters| letters <= FACT_LETTERS);
-        let without_digits = |word: &&Word| !text.spelled(word).contains(|c: char| c.is_ascii_digit());
-        Self {
-            is_short,
-            count: places.iter().map(ExactSizeIterator::len).sum(),
-            letters: letters.sum(),
-            words: places.iter().flat_map(words).filter(without_digits).map(|word| word.hash).collect(),
-        }
+    let instead = places_by_run_before(document, kept, loss);
+    let has_word = |place: &&Range<usize>| {
+        let words = &document.words()[(*place).clone()];
+        words.iter().any(|word| !document.spelled(word).contains(|c: char| c.is_ascii_digit()))
+    };
+    let (mut places, mut replaced) = (0_usize, 0_usize);
+    for place in loss.places.iter().filter(has_word) {
+        let instead = instead.get(&run_before(document.words(), place.start));
+        places += 1;
+        replaced += usize::from(instead.is_some_and(|instead| is_replaced(document, place, kept, instead)));
     }
+    let replaced_min = if loss.letters < SHORT_LETTERS { places.div_ceil(2) } else { places };
+    replaced >= replaced_min.max(1)
+}
+
+/// Returns true if the words of a place are others than those of the kept document's place, and about as many.
+fn is_replaced(
+    document: &SplitText,
+    place: &Range<usize>,
+    kept: &SplitText,
+    kept_place: &Range<usize>,
+) -> bool {
+    let [ours, theirs] = [(document, place), (kept, kept_place)].map(|(text, place)| {
+        let words = &text.words()[place.clone()];
+        let without_digits = |word: &&Word| !text.spelled(word).contains(|c: char| c.is_ascii_digit());
+        let hashes: HashSet<u64> = words.iter().filter(without_digits).map(|word| word.hash).collect();
+        (words.len(), letters_of(words), hashes)
+    });
+    let is_about_as_long =
+        ours.0 == theirs.0 || ours.1.min(theirs.1) * 100 >= ours.1.max(theirs.1) * REPLACED_BY;
+    is_about_as_long && !ours.2.is_subset(&theirs.2) && !theirs.2.is_subset(&ours.2)
 }
 
 /// Returns the number of facts of one text that replace facts of the other. Further facts of either text were added
@@ -301,6 +311,16 @@ mod tests {
         }
         assert!(!differ(&page(["red and blue", "monday"]), &red, series), "a word was added");
         assert!(!differ(&page(["", "monday"]), &red, series), "a word was left out");
+        let heron =
+            "a grey heron stood in the reeds and waited for fishing boats to come back from the open sea. ";
+        let longer = page(["blue", "monday"]).replace(RIVER, &format!("{RIVER}{heron}"));
+        assert!(differ(&red, &longer, series), "the kept page has more text");
+        assert!(!differ(&longer, &red, series), "text of its own is no replaced word");
+        let days = |days: [&str; 2]| format!("{MARKET}from {} {RIVER}until {} {MARKET}", days[0], days[1]);
+        assert!(
+            differ(&days(["monday", "friday"]), &days(["friday", "monday"]), series),
+            "words change places"
+        );
         let reworded =
             red.replace("and in wood", "which was made by hand out of very old wood from the mountains");
         assert!(!differ(&reworded, &red, series), "a sentence was rewritten");
@@ -336,12 +356,14 @@ mod tests {
             fillings(&document, &kept, &Loss::between(&document, &kept))
         };
         let [friday, sunday] = [words("friday", "", "b"), words("sunday", "", "c")];
-        assert_eq!((friday.len(), sunday.len(), friday[0].place), (1, 1, sunday[0].place), "one place");
+        assert_eq!((friday.len(), sunday.len(), &friday[0].place), (1, 1, &sunday[0].place), "one place");
         assert_ne!(friday[0].words, sunday[0].words);
         assert_eq!(words("holidays and weekdays", "", "b").len(), 1, "longer than the word that it replaces");
         assert_eq!(words("monday in spring", "", "b"), [], "added");
         assert_eq!(words("friday", "", "my-friday"), [], "the name of the site");
         assert_eq!(words("monday", "", "b"), []);
-        assert_eq!(words("friday", "by our father ", "b"), friday, "credits do not count");
+        let credits = words("friday", "by our father ", "b");
+        assert_eq!((credits.len(), credits[0].words), (1, friday[0].words), "credits do not count");
+        assert_eq!(words("friday", "by our father ", "b.a").len(), 3, "on one site they do");
     }
 }

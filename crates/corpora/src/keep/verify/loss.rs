@@ -8,7 +8,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use super::words::{SplitText, Word, letters_of};
+use super::words::{SplitText, Word, combined_hash, letters_of};
 use leitong_base::hashed::HashedMap;
 
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
@@ -59,15 +59,25 @@ impl Loss {
         f64::from(self.lost) / f64::from(self.letters.max(1))
     }
 
-    /// Returns true if a passage of at least `letters_min` letters is the document's own. At its beginning, where copies
-    /// have their own headlines, a passage also needs at least [`PASSAGE_LETTERS`].
+    /// Returns the hashes of the passages of at least `letters_min` letters, or two thirds of that if they are whole
+    /// sentences, that are the document's own. At its beginning, where copies have their own headlines, a passage that
+    /// does not end a sentence also needs at least [`PASSAGE_LETTERS`].
     #[must_use]
-    pub(super) fn has_own_passage(&self, document: &SplitText, kept: &SplitText, letters_min: u32) -> bool {
+    pub(super) fn own_passages(&self, document: &SplitText, kept: &SplitText, letters_min: u32) -> Vec<u64> {
         let words = document.words();
-        let long: Vec<_> =
-            self.places.iter().filter(|place| letters_of(&words[(*place).clone()]) >= letters_min).collect();
+        let is_long = |place: &&Range<usize>| {
+            let letters = letters_of(&words[(*place).clone()]);
+            let [begins, ends] = [place.start, place.end].map(|at| document.ends_sentence(at));
+            let is_headline = letters_of(&words[..place.start]) < HEADLINE_LETTERS && !ends;
+            match (is_headline, begins && ends) {
+                (true, _) => letters >= letters_min.max(PASSAGE_LETTERS),
+                (_, true) => letters >= letters_min * 2 / 3,
+                (_, false) => letters >= letters_min,
+            }
+        };
+        let long: Vec<_> = self.places.iter().filter(is_long).collect();
         if long.is_empty() {
-            return false;
+            return Vec::new();
         }
         // The number of times that each word occurs in text that only the kept document has.
         let mut instead: HashedMap<u32> = HashedMap::default();
@@ -75,18 +85,16 @@ impl Loss {
         for word in places.iter().flat_map(|place| &kept.words()[place.clone()]) {
             *instead.entry(word.hash).or_default() += 1;
         }
-        long.into_iter().any(|place| {
-            let is_headline = letters_of(&words[..place.start]) < HEADLINE_LETTERS;
-            let letters_min = if is_headline { letters_min.max(PASSAGE_LETTERS) } else { letters_min };
-            let mut passage = words[place.clone()].to_vec();
+        let is_own = |place: &&Range<usize>| {
+            let mut passage = words[(*place).clone()].to_vec();
             passage.sort_unstable_by_key(|word| word.hash);
             let own = passage.chunk_by(|a, b| a.hash == b.hash).map(|same| {
                 let theirs = instead.get(&same[0].hash).copied().unwrap_or(0);
                 same[0].letters * (same.len() as u32).saturating_sub(theirs)
             });
-            let own: u32 = own.sum();
-            own >= letters_min && own * 100 >= letters_of(&passage) * OWN_PERCENT
-        })
+            own.sum::<u32>() * 100 >= letters_of(&passage) * OWN_PERCENT
+        };
+        long.into_iter().filter(is_own).map(|place| combined_hash(&words[place.clone()])).collect()
     }
 
     /// Returns true if no stretch has more than half of the lost text, as in a revised text.
@@ -207,7 +215,7 @@ mod tests {
     fn a_passage_is_own_if_the_kept_document_has_nothing_like_it() {
         let has_own = |text: &str, kept: &str| {
             let [text, kept] = [text, kept].map(|text| split("", text));
-            Loss::between(&text, &kept).has_own_passage(&text, &kept, 60)
+            !Loss::between(&text, &kept).own_passages(&text, &kept, 60).is_empty()
         };
         let sentence =
             "a grey heron stood in the reeds and waited for fishing boats to come back from the open sea. ";
@@ -215,9 +223,13 @@ mod tests {
         assert!(has_own(&format!("{RIVER}{sentence}{MARKET}{RIVER}"), &kept), "added");
         assert!(has_own(&format!("{RIVER}{sentence}{RIVER}"), &kept), "instead of another one");
         assert!(has_own(&format!("{kept}{sentence}"), &kept), "at the end");
-        assert!(!has_own(&format!("{sentence}{kept}"), &kept), "a headline");
+        assert!(!has_own(&format!("{}\n{kept}", &sentence[..sentence.len() - 2]), &kept), "a headline");
+        assert!(has_own(&format!("{sentence}{kept}"), &kept), "a sentence at the beginning");
         assert!(has_own(&format!("{sentence}{sentence}{kept}"), &kept), "a paragraph at the beginning");
         assert!(!has_own(&format!("{RIVER}{}{MARKET}", &sentence[..50]), &kept), "less than a sentence");
+        let short = "a grey heron stood in the reeds and waited for fishing boats. ";
+        assert!(has_own(&format!("{RIVER}{short}{MARKET}"), &kept), "a short sentence");
+        assert!(!has_own(&format!("{RIVER}{}{MARKET}", &short[..60]), &kept), "as long, but not whole");
         assert!(!has_own(&format!("{MARKET}{RIVER}"), &kept), "moved");
         let reworded = MARKET
             .replace("prices at", "in")

@@ -14,7 +14,7 @@
 //! Pages of one template can be recognised only after all documents of their cluster were compared ([`slots`]). The
 //! pages that would be dropped are then compared again.
 //!
-//! Memory: about 60 bytes for each cluster and for each document that is kept by verification; about 25 bytes for each
+//! Memory: about 60 bytes for each cluster and for each document that is kept by verification; about 40 bytes for each
 //! place in which a document has other words than a kept one.
 
 mod facts;
@@ -24,8 +24,10 @@ pub(crate) mod table_texts;
 pub(crate) mod texts;
 mod words;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io;
+use std::rc::Rc;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -48,7 +50,7 @@ const COMPARED_MAX: usize = 8;
 const SHOWN_CHARS_MAX: usize = 300;
 
 /// The share of [`LostMax::letters`] that a document's own passage must have to keep the document: by default 60
-/// letters, a sentence.
+/// letters. Two thirds are enough for a whole sentence.
 const OWN_PASSAGE: f64 = 0.12;
 
 /// Limits on the text that may be lost with a document; above one of them, the document is kept.
@@ -58,7 +60,7 @@ pub struct LostMax {
     pub share: f64,
     /// Maximum number of letters in the longest lost passage. If the lost text is spread over a long text, the limit is
     /// a tenth of the text if that is more, but at most twice this number. If the passage is the document's
-    /// [own](Loss::has_own_passage), and the document is not the kept one fetched again, the limit is [`OWN_PASSAGE`]
+    /// [own](Loss::own_passages), and the document is not the kept one fetched again, the limit is [`OWN_PASSAGE`]
     /// of this number.
     pub letters: u32,
 }
@@ -227,15 +229,37 @@ pub(crate) struct Verifier<'a> {
     kept: KeptTexts,
     /// The places of templates; none until all documents were compared once.
     slots: Slots,
+    /// Hashes of the passages for which documents were kept. In another document they are not its own.
+    passages: HashSet<u64>,
+    /// The first kept text of the last cluster.
+    first: Option<(Place, Rc<SplitText>)>,
     /// The text that was decompressed last. The next document of the cluster probably needs it again.
-    last: Option<(Place, SplitText)>,
+    last: Option<(Place, Rc<SplitText>)>,
+}
+
+/// A document compared with the kept ones of its cluster.
+struct Compared {
+    check: Check,
+    /// The words in which the document differs from the first kept one.
+    fillings: Vec<Filling>,
+    /// Hashes of the document's own passages.
+    passages: Vec<u64>,
 }
 
 impl<'a> Verifier<'a> {
     /// Creates a verifier of documents with the texts `run`. `table` has the texts of earlier runs.
     #[must_use]
     pub(crate) fn new(lost_max: LostMax, run: &'a TextFile, table: Option<TableTexts>) -> Self {
-        Self { lost_max, run, table, kept: KeptTexts::default(), slots: Slots::default(), last: None }
+        Self {
+            lost_max,
+            run,
+            table,
+            kept: KeptTexts::default(),
+            slots: Slots::default(),
+            passages: HashSet::new(),
+            first: None,
+            last: None,
+        }
     }
 
     /// Verifies all documents of `spooled` that are not kept by `choice`. Returns the decisions with their
@@ -266,10 +290,11 @@ impl<'a> Verifier<'a> {
             if is_kept || decision.cluster_id.is_none() || decision.benchmark.is_some() {
                 return Ok(checked.push(decision)?);
             }
-            let (check, fillings) = self.check(decision)?;
+            let Compared { check, fillings, passages } = self.check(decision)?;
             slots.add(decision.founded, &fillings);
             counts.count(check.finding);
             if check.keeps() {
+                self.passages.extend(passages);
                 self.keep(decision)?;
             }
             Ok(checked.push(&Decision { check: Some(Box::new(check)), ..decision.clone() })?)
@@ -298,7 +323,7 @@ impl<'a> Verifier<'a> {
             if !is_dropped || !self.slots.has(decision.founded) {
                 return Ok(again.push(decision)?);
             }
-            let (check, _) = self.check(decision)?;
+            let check = self.check(decision)?.check;
             if check.keeps() {
                 counts.dropped -= 1;
                 counts.count(check.finding);
@@ -321,66 +346,91 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Compares a document with the kept documents of its cluster. Also returns the words in which the document differs
-    /// from the kept one that has most of its text.
-    fn check(&mut self, decision: &Decision) -> io::Result<(Check, Vec<Filling>)> {
-        let mut check = (Check::new(Finding::NotVerified, &Loss::default(), ""), Vec::new());
-        let Some(place) = decision.text else { return Ok(check) };
-        let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(check) };
+    /// Compares a document with the kept documents of its cluster.
+    fn check(&mut self, decision: &Decision) -> io::Result<Compared> {
+        let check = Check::new(Finding::NotVerified, &Loss::default(), "");
+        let mut best = Compared { check, fillings: Vec::new(), passages: Vec::new() };
+        let Some(place) = decision.text else { return Ok(best) };
+        let Some(text) = decompressed(&self.run.read(place)?) else { return Ok(best) };
         let kept = self.table.as_ref().map_or(&self.kept, TableTexts::kept);
         let kept: Vec<KeptText> = kept.texts_of_cluster(decision.founded).collect();
         let text = SplitText::new(text);
         // Of equal texts, only one has to be read.
         let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.hash());
+        if let (true, Some(first)) = (equal.is_empty(), others.first()) {
+            self.first = self.text(first.place)?.map(|text| (first.place, text));
+            best.fillings = self.fillings(&text);
+        }
         // Of the others, the first one and those that were kept last.
         let skipped = others.len().saturating_sub(COMPARED_MAX);
         let others = others.into_iter().enumerate().filter(|(number, _)| !(1..=skipped).contains(number));
         for kept in equal.into_iter().take(1).chain(others.map(|(_, kept)| kept)) {
             let Some(other) = self.text(kept.place)? else { continue };
-            let found = self.compared(decision.founded, &text, &other);
+            let (check, passages) = self.compared(decision.founded, &text, &other, &best.fillings);
             self.last = Some((kept.place, other));
-            let is_better = match (check.0.finding, found.0.finding) {
-                (_, Finding::Contained) => return Ok(found),
-                (Finding::NotVerified, _) => true,
-                _ => found.0.lost_share < check.0.lost_share,
-            };
+            let is_better = best.check.finding == Finding::NotVerified
+                || check.finding == Finding::Contained
+                || check.lost_share < best.check.lost_share;
             if is_better {
-                check = found;
+                (best.check, best.passages) = (check, passages);
+            }
+            if !best.check.keeps() {
+                break;
             }
         }
-        Ok(check)
+        Ok(best)
     }
 
-    /// Compares two texts of the cluster with this founder. Also returns the words in which they differ.
-    fn compared(&self, founder: u64, document: &SplitText, kept: &SplitText) -> (Check, Vec<Filling>) {
+    /// Compares two texts of the cluster with this founder. `fillings` are the document's. Also returns the passages that
+    /// only the document has.
+    fn compared(
+        &self,
+        founder: u64,
+        document: &SplitText,
+        kept: &SplitText,
+        fillings: &[Filling],
+    ) -> (Check, Vec<u64>) {
+        let mut passages = Vec::new();
         if document.text() == kept.text() {
-            return (Check::new(Finding::Contained, &Loss::default(), ""), Vec::new());
+            return (Check::new(Finding::Contained, &Loss::default(), ""), passages);
         }
         let loss = Loss::between(document, kept);
         let has_own_passage = |letters_min| {
-            !may_be_one_page(document.url(), kept.url()) && loss.has_own_passage(document, kept, letters_min)
+            if !may_be_one_page(document.url(), kept.url()) {
+                passages = loss.own_passages(document, kept, letters_min);
+                passages.retain(|passage| !self.passages.contains(passage));
+            }
+            !passages.is_empty()
         };
-        let fillings = fillings(document, kept, &loss);
+        let is_other_page_of_template =
+            || self.slots.has(founder) && self.slots.differ(founder, fillings, &self.fillings(kept));
         let finding = if !self.lost_max.allows(&loss, has_own_passage) {
             Finding::TextLost
-        } else if facts_differ(document, kept, &loss) || self.slots.fit(founder, &fillings) {
+        } else if facts_differ(document, kept, &loss) || is_other_page_of_template() {
             Finding::FactsDiffer
         } else {
             Finding::Contained
         };
-        (Check::new(finding, &loss, document.text()), fillings)
+        (Check::new(finding, &loss, document.text()), passages)
+    }
+
+    /// Returns the words in which a document differs from the first kept document of its cluster.
+    fn fillings(&self, document: &SplitText) -> Vec<Filling> {
+        let Some((_, first)) = &self.first else { return Vec::new() };
+        fillings(document, first, &Loss::between(document, first))
     }
 
     /// Returns a kept text, or `None` if it is damaged.
-    fn text(&mut self, place: Place) -> io::Result<Option<SplitText>> {
-        if let Some((_, text)) = self.last.take_if(|(last, _)| *last == place) {
-            return Ok(Some(text));
+    fn text(&self, place: Place) -> io::Result<Option<Rc<SplitText>>> {
+        let read = [&self.first, &self.last].into_iter().flatten().find(|(read, _)| *read == place);
+        if let Some((_, text)) = read {
+            return Ok(Some(Rc::clone(text)));
         }
         let compressed = match &self.table {
             Some(table) => table.read(place)?,
             None => self.run.read(place)?,
         };
-        Ok(decompressed(&compressed).map(SplitText::new))
+        Ok(decompressed(&compressed).map(SplitText::new).map(Rc::new))
     }
 }
 

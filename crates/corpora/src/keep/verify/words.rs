@@ -15,6 +15,8 @@ use leitong_fingerprint::is_unit;
 pub(super) const RUN_LETTERS: u32 = 15;
 /// Number of letters that an ideograph counts for.
 const IDEOGRAPH_LETTERS: u32 = 3;
+/// Characters that end a sentence.
+const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '。', '！', '？', '｡', '।', '…'];
 /// Odd multiplier for hashes: the golden ratio in 64 bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -61,6 +63,15 @@ impl SplitText {
     #[must_use]
     pub(super) fn spelled(&self, word: &Word) -> &str {
         &self.text()[word.start as usize..word.end as usize]
+    }
+
+    /// Returns true if a sentence ends before the word `at`, or no word is there.
+    #[must_use]
+    pub(super) fn ends_sentence(&self, at: usize) -> bool {
+        let start = at.checked_sub(1).map(|last| self.words[last].end as usize);
+        let end = self.words.get(at).map(|word| word.start as usize);
+        let between = &self.text()[start.unwrap_or(0)..end.unwrap_or(self.text().len())];
+        start.is_none() || between.contains(SENTENCE_ENDS)
     }
 
     /// Calls `take` with the run that begins at each word, as a range of words, and its hash. The last words begin no

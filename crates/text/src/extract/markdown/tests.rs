@@ -185,7 +185,7 @@ fn lists_quotations_and_code() {
     ]);
 }
 
-/// Whether a task is done was lost.
+/// Tasks that are done looked like all other items.
 #[test]
 fn checkboxes_make_a_task_list() {
     check(&[

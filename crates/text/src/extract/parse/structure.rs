@@ -72,7 +72,7 @@ pub(in crate::extract) enum SpanKind {
     Formula(bool),
     /// The number of a line of a program.
     LineNumber,
-    /// What MathJax shows until it has rendered the formula after it.
+    /// Text that MathJax shows until it has rendered the formula after it.
     Preview,
 }
 
