@@ -200,8 +200,8 @@ python: all-tools ## Build the Python package and run its tests
 
 # Not part of `make test`: Spark's package has 450 MB.
 .PHONY: spark
-spark: all-tools ## Run the recipe for Spark of examples/spark
-	@tools/test-tools.sh spark
+spark: prerequisites broker-tools ## Run the recipe for Spark of examples/spark
+	@tools/test-tools.sh python pool maturin spark
 	cargo test --locked $(PACKAGES) --test kafka examples::spark -- --include-ignored
 
 # Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for an hour.
