@@ -293,7 +293,7 @@ pub enum RecordError {
     },
     /// The record was made with another `corpus.by`. Pages of different corpora are never compared.
     #[error(
-        "record {number}: belongs to the corpus {corpus:?}, which this configuration would not give it; use one corpus.by for both"
+        "record {number}: has the corpus {corpus:?}, but this configuration assigns its url to another one; use the corpus.by with which the record was made"
     )]
     OtherCorpus {
         /// Number of the record, from 0.

@@ -28,7 +28,7 @@ Examples:
   leitong top --config leitong.toml --once
 
 On a terminal, press q or Ctrl-C to quit. Without a terminal, frames are printed one after the other, separated by
-empty lines. Rates, duplicates and delays cover the last minute, or the time since the start.")]
+empty lines. Rates, duplicates and delays cover the last minute, or the time since `leitong top` started.")]
 pub(super) struct Arguments {
     /// Admin port of a worker, such as http://127.0.0.1:9464; repeat the option for several workers
     /// [default: admin.address of the configuration]

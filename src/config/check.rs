@@ -103,7 +103,7 @@ impl Check<'_> {
         self.file.is_none_or(|file| holds(file, name, schema))
     }
 
-    /// Ignores a setting that files of this kind do not hold if it is at its default, and refuses it otherwise.
+    /// Handles a setting that files of this kind do not hold: ignores its default value, and refuses any other.
     fn setting_of_another_file(&mut self, value: &Spanned<DeValue>, schema: &Value, name: &str) {
         let Some(file) = self.file else { return };
         let faults = self.faults.len();

@@ -20,8 +20,8 @@ use crate::config::kafka::KafkaConfig;
 
 /// Interval at which brokers are asked for new partitions, with one small request.
 const NEW_PARTITIONS_INTERVAL: Duration = Duration::from_secs(5);
-/// Time limit for the brokers' answer to that request. Without an answer, the next request is made after the
-/// interval.
+/// Timeout of a request for new partitions. Without an answer, the next request is made after
+/// [`NEW_PARTITIONS_INTERVAL`].
 const NEW_PARTITIONS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Position at which reading starts.

@@ -99,7 +99,7 @@ impl PageReader {
         &self.mapping
     }
 
-    /// Reads a record of a source. Never panics: an internal error is returned too.
+    /// Reads a record of a source. A panic of a parser is returned as [`NoPage`].
     ///
     /// # Errors
     /// [`NoPage`] if the record is not a page.

@@ -103,8 +103,8 @@ struct Signals {
 impl Signals {
     fn listen() -> anyhow::Result<Self> {
         Ok(Self {
-            terminate: signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?,
-            interrupt: signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?,
+            terminate: signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?,
+            interrupt: signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?,
         })
     }
 

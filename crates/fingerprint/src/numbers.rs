@@ -141,7 +141,7 @@ fn word_length_back(text: &str) -> usize {
     text.len() - text.trim_end_matches(is_of_a_word).len()
 }
 
-/// Returns true for letters and digits that join to words.
+/// Returns true for letters and digits of words of several characters. Ideographs and kana are units of their own.
 pub(super) fn is_of_a_word(c: char) -> bool {
     c.is_alphanumeric() && !is_unit(c)
 }

@@ -14,7 +14,7 @@ use leitong_store::snapshot::ChangelogBlocks;
 
 /// Timeout for a former owner in this process to release the table's folder.
 const LET_GO_TIMEOUT: Duration = Duration::from_secs(2);
-/// Interval between checks during that wait.
+/// Interval at which the folder is checked until [`LET_GO_TIMEOUT`] has passed.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 impl<W: World> ClusterRole<W> {

@@ -43,11 +43,11 @@ const RESTORE_ATTEMPTS: u32 = 3;
 /// Time for which a newly elected leader may not know how far the log and the changelog reach. It learns the
 /// high watermark from its followers after `replica.lag.time.max.ms` (30 s by default) at the latest.
 const STALE_LEADER: Duration = Duration::from_secs(40);
-/// Interval at which offsets are compared again during that time.
+/// Interval at which offsets are compared again until [`STALE_LEADER`] has passed.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Pause before a failed read is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// Progress is logged after this many records of the changelog.
+/// Number of changelog records between two log events about progress.
 const PROGRESS_RECORDS: u64 = 100_000;
 
 /// The result of a restore.

@@ -84,7 +84,7 @@ impl Restoration {
         Self::new(detector, rules).going_up_to(last)
     }
 
-    /// Does the same as [`Self::up_to`] for a restoration that has taken nothing yet.
+    /// Sets the last known position `last`, as [`Self::up_to`] does. No record may have been applied before.
     #[must_use]
     pub fn going_up_to(mut self, last: &proto::Position) -> Self {
         if let Some(founded) = last.founded {

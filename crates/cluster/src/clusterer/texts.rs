@@ -116,7 +116,7 @@ impl Clusterer {
     }
 
     /// Restores texts of a saved table, in the order of that table. `first` is the sequence of the first one.
-    /// After all texts are restored, [`Self::has_all_texts`] returns false if some are missing.
+    /// The table may have fewer texts than it needs; [`Self::has_all_texts`] checks that.
     pub fn restore_texts(&mut self, first: u64, texts: impl Iterator<Item = SeenText>) {
         self.table.seen.restore(first, texts);
     }

@@ -58,7 +58,7 @@ fn check_fields(options: &Options, ranked: &Ranked) -> anyhow::Result<()> {
         let (option, value) = (format!("--one-per {field}"), format!("value of {field}"));
         let lacking = ranked.lacking_group;
         let lack = Lack { option: &option, value: &value, lacking, documents: ranked.documents };
-        // Texts without addresses have no host, whatever the option.
+        // If no document has a host, the documents lack urls; the option itself is valid.
         if *field != Field::Host {
             lack.reject_if_all()?;
         }

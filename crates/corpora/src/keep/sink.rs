@@ -153,7 +153,7 @@ impl StoredTexts {
     /// Stores the text of the next record, and returns its place.
     fn store_next(&mut self) -> anyhow::Result<Option<Place>> {
         // The text is sent before the record is decided on, so it is here already.
-        let compressed = self.compressed.recv().context("a record without its text")?;
+        let compressed = self.compressed.recv().context("the text of a record was not passed on")?;
         compressed.map(|compressed| self.file.push(&compressed)).transpose().context(CANNOT_STORE)
     }
 }

@@ -35,7 +35,7 @@ pub struct ReadPart {
 pub struct Reading {
     /// The version of an object in a store.
     version: Option<String>,
-    /// True if a digest is also needed of a file that is read at any position.
+    /// True if a digest is also needed of a file whose parts are read in any order.
     digests: bool,
     state: Mutex<State>,
 }
@@ -58,8 +58,8 @@ impl Reading {
         Self { version: version.map(str::to_owned), digests: true, state: Mutex::default() }
     }
 
-    /// Creates the record of the second reading, which is compared with the first one. If the file is read at
-    /// any position, no digest is computed.
+    /// Creates the record of the second reading, which is compared with the first one. If parts of the file are
+    /// read in any order, no digest is computed.
     #[must_use]
     pub fn again(version: Option<&str>) -> Self {
         Self { digests: false, ..Self::new(version) }
@@ -95,8 +95,8 @@ impl Reading {
     pub fn is_same(&self, again: &Self, path: &Path) -> io::Result<bool> {
         let (first, second) = (self.part(), again.part());
         let (Some(before), Some(then)) = (first.stamp, second.stamp) else {
-            // An object in a store. If it is read at any position, it has no digest, but each answer of its store is
-            // compared with the first one.
+            // An object in a store. If ranges of it are fetched in any order, it has no digest, but the version in
+            // each answer of the store is compared with the first one.
             let is_same = (first.bytes, first.digest) == (second.bytes, second.digest);
             return Ok(!self.is_surely_another(again) && (self.version.is_some() || is_same));
         };
@@ -109,7 +109,7 @@ impl Reading {
                 (first.bytes, first.digest) == (second.bytes, second.digest) && before.bytes == then.bytes
             );
         }
-        // The file was read at any position, without a digest.
+        // Parts of the file were read in any order, so there is no digest.
         Ok(then == now && first.is_unchanged(path)?)
     }
 
@@ -177,8 +177,8 @@ impl Drop for Noted {
     }
 }
 
-/// Reads a file that is used at any position completely, before anything else is read, and records it in
-/// `reading`.
+/// Records a file whose parts will be read in any order. If `reading` needs a digest, reads the whole file
+/// first.
 ///
 /// # Errors
 /// The operating system's error.

@@ -139,7 +139,8 @@ fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) ->
         }
     }
     match suggested {
-        None => out.push_str("\nNo related pair has a fingerprint, so there is nothing to suggest.\n"),
+        None => out
+            .push_str("\nNo related pair has fingerprints of both pages, so there is nothing to suggest.\n"),
         Some(point) => out.push_str(&suggestion(point, detector, precision)),
     }
     out

@@ -45,8 +45,8 @@ impl HttpHead {
         Some(head)
     }
 
-    /// Returns true if the headers promise a longer body than the `bytes` that there are. A compressed body may have
-    /// been decompressed since, and the answer to a HEAD request has no body.
+    /// Returns true if `Content-Length` is more than `bytes`, the length of the body. False for a coded body, which the
+    /// crawler may have decoded, and for an empty body, because the answer to a HEAD request has none.
     pub(super) fn promises_more_than(&self, bytes: u64) -> bool {
         let is_plain = self.content_codings.is_empty() && self.transfer_codings.is_empty();
         is_plain && bytes > 0 && self.content_length.is_some_and(|length| length > bytes)

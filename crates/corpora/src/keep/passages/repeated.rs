@@ -119,7 +119,7 @@ impl Fixed for Frequent {
 /// A passage in its first document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
-    /// `u64::MAX` minus the bytes in all documents, so the largest passage comes first.
+    /// `u64::MAX` minus the passage's bytes times its documents, so passages with the most bytes come first.
     rank: u64,
     document: u32,
     start: u32,

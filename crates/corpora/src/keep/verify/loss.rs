@@ -13,8 +13,8 @@ use leitong_base::hashed::HashedMap;
 
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
 const PASSAGE_LETTERS: u32 = 100;
-/// Minimum percentage of the letters of a passage that is the document's own which must be in words that the kept document
-/// does not have instead.
+/// Minimum percentage of a passage's letters that must be in words without a counterpart in the kept document. Only
+/// then is the passage the document's own.
 const OWN_PERCENT: u32 = 75;
 /// Number of letters at the beginning of a text in which copies have their own headlines.
 const HEADLINE_LETTERS: u32 = 60;

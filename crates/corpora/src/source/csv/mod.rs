@@ -25,11 +25,12 @@ use leitong_text::page::{Field, Page, PageConfig};
 /// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
 
-/// A quoted field with more lines than this is suspicious: its quote may be an ordinary character.
+/// Maximum number of lines of a quoted field that is not suspicious. The quote of a longer one may be an ordinary
+/// character.
 const QUOTED_LINES_MAX: u64 = 200;
 
-/// A quoted field with at least this number of lines that look like rows is suspicious. A single line of a text may
-/// look like a row by chance.
+/// Number of lines that look like rows from which a quoted field is suspicious. A single line of a text may look like
+/// a row by chance.
 const INNER_ROWS_MIN: u64 = 2;
 
 /// The rules by which rows are split into fields.

@@ -194,9 +194,10 @@ impl Ranges {
                 self.decompressed(&bytes)
             }
             Ok(record) => Ok(record),
-            Err(_) if !is_whole => {
-                Err(Missing::Named(format!("the file ends after {} of {wanted} bytes", bytes.len())))
-            }
+            Err(_) if !is_whole => Err(Missing::Named(format!(
+                "the file ends {} bytes after this offset, and the record there is incomplete or broken",
+                bytes.len()
+            ))),
             Err(problem) => Err(problem),
         }
     }

@@ -277,7 +277,7 @@ impl PageCosts {
 }
 
 fn damaged() -> ParquetError {
-    ParquetError::General("a page ends before its last value".to_owned())
+    ParquetError::General("a Parquet page ends before its last value".to_owned())
 }
 
 /// Consecutive rows of a column that take the same number of bytes.

@@ -78,7 +78,9 @@ impl Budget {
 }
 
 fn too_much(bytes: u64) -> ParquetError {
-    ParquetError::General(format!("the values of a page take {bytes} bytes of memory"))
+    ParquetError::General(format!(
+        "the values of a Parquet page take {bytes} bytes of memory, more than the limit leaves"
+    ))
 }
 
 impl Guard {
@@ -158,8 +160,9 @@ impl PageReader for Pages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page_bytes = self.heads.next_bytes().unwrap_or(0);
         if page_bytes > PAGE_BYTES_MAX {
-            let problem =
-                format!("a page has {page_bytes} bytes when it is decompressed, more than {PAGE_BYTES_MAX}");
+            let problem = format!(
+                "a Parquet page has {page_bytes} bytes when it is decompressed, more than {PAGE_BYTES_MAX}"
+            );
             return Err(ParquetError::General(problem));
         }
         let page = self.pages.get_next_page()?;

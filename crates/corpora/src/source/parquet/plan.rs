@@ -65,7 +65,7 @@ pub(super) fn plan(mut columns: Vec<ChunkCosts>, rows: u64, bytes_max: u64) -> P
                     *largest = cost.max(*largest);
                 }
                 _ if is_full => {
-                    plan.problem = Some(format!("more than {RANGES_MAX} of its rows are too large"));
+                    plan.problem = Some(format!("rows are too large in more than {RANGES_MAX} places"));
                     break;
                 }
                 _ => plan.too_large.push((span.clone(), cost)),

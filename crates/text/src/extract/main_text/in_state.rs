@@ -23,17 +23,18 @@ use crate::extract::parse::tree::Tree;
 /// Minimum share of the page's description, in thousandths, that a string must contain.
 const DESCRIBED_SHARE_MIN: i16 = 250;
 
-/// Bytes of markup by which a string may be longer than the description and say no more.
+/// Number of bytes by which a string may be longer than the description and still count as the same text: they may be
+/// markup.
 const MARKUP_BYTES: usize = 20;
 
 /// The name of the field that holds a post's text in threads of Discourse.
 const POST: &str = "cooked";
 
-/// What names of fields with text contain, in lower case.
+/// Parts of names of fields with text, in lower case.
 const BODY_NAMES: [&str; 10] =
     ["article", "body", "children", "content", "html", "markdown", "paragraph", "rendered", "text", "value"];
 
-/// Minimum bytes of a title that is not by chance in an object.
+/// Minimum length of a title in bytes. Shorter ones may be in an object by chance.
 const TITLE_BYTES_MIN: usize = 12;
 /// Maximum number of objects with the page's title that are examined.
 const TITLES_MAX: usize = 16;

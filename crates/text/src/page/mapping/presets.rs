@@ -372,8 +372,8 @@ mod tests {
         }
     }
 
-    /// The parser for Leitong's own format and the preset `json` have separate lists of names, which must
-    /// agree.
+    /// The preset `json` has its own list of names. The list must contain all names that the parser for Leitong's own
+    /// format accepts.
     #[test]
     fn the_json_preset_knows_all_alternative_names() {
         for (field, names) in crate::page::aliases::ALIASES {
