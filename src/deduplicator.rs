@@ -1,6 +1,6 @@
 //! All stages as one value, for programs that embed Leitong.
 //!
-//! Input: a [`Page`]. Output: its [`Verdict`], the same as `leitong dedup` returns for the same pages in the
+//! In: a [`Page`]. Out: its [`Verdict`], the same as `leitong dedup` returns for the same pages in the
 //! same order. Cost: mostly that of reading the text, about 0.2 ms on the calling thread for a page of 5 KB.
 //! [`Deduplicator::decide_batch`] uses all cores.
 

@@ -23,8 +23,8 @@
 //!
 //! # Modules
 //!
-//! Modules are listed in the order in which a page goes through them. Each module uses only modules above it,
-//! never below (`tests/local/rooms.rs` checks that). `ARCHITECTURE.md` has a diagram.
+//! Modules are listed from the parts that others build on to complete programs. Each module uses only modules above
+//! it, never below (`tests/local/rooms.rs` checks that). `ARCHITECTURE.md` has a diagram.
 
 #![cfg_attr(
     not(feature = "kafka"),

@@ -1,6 +1,6 @@
 //! The CPU threads, one per core by default, which run the fingerprint stage on batches of pages.
 //!
-//! Input: batches, from one queue. Output: the results of each batch, in order, for the stage that awaits them.
+//! In: batches, from one queue. Out: the results of each batch, in order, for the stage that awaits them.
 //! Invariant: a panic fails its batch, and the thread goes on with the next one. Memory: one workspace per
 //! thread.
 

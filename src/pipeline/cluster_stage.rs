@@ -1,6 +1,6 @@
 //! The cluster stage: turns the records of one log partition into verdicts and dead letters.
 //!
-//! Input: records in log order, with the time of the decision. Output: one conclusion per record. Owns the
+//! In: records in log order, with the time of the decision. Out: one conclusion per record. Owns the
 //! centroid table, so there is one stage per partition. Invariant: apart from that time, conclusions depend
 //! only on the records and the settings, not on how records are divided into batches. Memory: the table.
 

@@ -1,6 +1,6 @@
 //! Checks what a start would refuse or warn about, without starting anything.
 //!
-//! Input: configuration and roles. Output: a finding for each of settings, admin port, look-ups, snapshots,
+//! In: configuration and roles. Out: a finding for each of settings, admin port, look-ups, snapshots,
 //! brokers, topics, rights, tables and memory. It joins no group and writes no record. To test transactional
 //! ids, it uses a separate one, `APP-check`.
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! batch of entries → watermarks → ClusterStage → verdicts, dead letters ┐
-//!                      └ dropped: repeated, after a gap                 ├─► Transaction
+//!                      └ dropped: repeated, after a gap                 ├─► transaction (writer.rs)
 //!                            changes of the table, position record ─────┘
 //! ```
 //! Invariants: the output does not depend on how the log is divided into batches; look-ups see the table only

@@ -12,6 +12,9 @@
 //! over HTTP (api.rs, tables.rs), and pages are traced. Threads that talk to brokers are plain threads,
 //! because those calls block. Each stage runs until the stop flag is raised, or until it refuses its
 //! configuration or topics. Transient errors are retried.
+//!
+//! To follow a partition to its next owner, read cluster.rs (it is assigned) → owner.rs → take_over.rs (the former
+//! owner is fenced) → restore/ (the table) → batch.rs, log_partition.rs (decisions) → writer.rs, transaction.rs.
 
 mod api;
 mod batch;

@@ -12,7 +12,7 @@
 //! can read both and rely on them.
 //!
 //! ```text
-//! take over (fences the former owner, ends its transaction)
+//! take over (take_over.rs: fences the former owner, ends its transaction)
 //!    └► committed offset ─► changelog to its end ─► compare (restore/) ─► read the log from there
 //!          ┌────────────────────────────────────────────────────┘
 //!          └► batch (batch.rs) ─► transaction (writer.rs) ─► …

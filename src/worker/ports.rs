@@ -1,12 +1,13 @@
-//! The interfaces through which an owner reaches brokers, its group, and the clock. The rest of the cluster
-//! stage uses nothing else of the outside world, so a simulation can replace all of it.
+//! The interfaces through which owners, standbys and snapshots reach brokers, their group, and the clock. They use
+//! no client of Kafka directly, so a simulation can run them. The checks at the start (`mod.rs`) do, and so does
+//! `cluster.rs`, which joins the group.
 //!
 //! ```text
-//!             ┌ Reader ............ log, changelog, what a transaction in doubt has left
-//! owner ─► World ┼ TransactionClient . one producer epoch of a transactional id
-//! standby     ├ group ............. the membership that a commit names
-//!             ├ TableFolder ....... a table's part on disk
-//!             └ now, wait ......... time
+//!                  ┌ Reader ............ log, changelog, what a transaction in doubt has left
+//! owner   ─► World ┼ TransactionClient . one producer epoch of a transactional id
+//! standby          ├ group ............. the membership that a commit names
+//!                  ├ TableFolder ....... a table's part on disk
+//!                  └ now, wait ......... time
 //! ```
 //! There are two implementations: [`super::kafka_world`], and the one in `tests/simulation`, which runs the
 //! same owners, standbys and snapshots with simulated brokers and time.

@@ -1,5 +1,6 @@
-//! Reads the last position records of the changelog without restoring a table. The worker needs them before
-//! it begins, in every role.
+//! Reads the last position records of the changelog without restoring a table. A *position record* is the last one of
+//! each transaction: it has the next log offset, and the identity of the table. The worker compares these records with
+//! its settings and topics before it begins, in every role; take-over and restore read that of their partition.
 
 use prost::Message as _;
 

@@ -1,7 +1,7 @@
 //! Replays the log offline: decides on its records as the cluster stage of a worker does, without writing to
 //! any topic.
 //!
-//! Input: the log, and a table to start from. Output: verdicts and dead letters. They are the ones on the
+//! In: the log, and a table to start from. Out: verdicts and dead letters. They are the ones on the
 //! verdict topic, because verdicts are a function of the log. Memory: the table and one batch.
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! A copy of a table that follows the changelog, record by record: at a restore, and at a standby.
+//! A table that is built from the changelog, record by record: by a restore, which reads the changelog to its end,
+//! or by a standby, which follows it while another instance owns the partition.
 //!
 //! Invariant: look-ups see the replica only after it was read to the changelog's end, and between
 //! transactions.

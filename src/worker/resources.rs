@@ -1,7 +1,7 @@
 //! Checks once, at the start, if the machine has enough open files and memory for the configuration.
 //!
-//! Input: settings, number of brokers and partitions, and the limits of process, control group and machine.
-//! Output: warnings that name the setting. Needs are upper bounds, not forecasts: a table may stay far below
+//! In: settings, number of brokers and partitions, and the limits of process, control group and machine.
+//! Out: warnings that name the setting. Needs are upper bounds, not forecasts: a table may stay far below
 //! `expiry.centroids_max`. So nothing is refused.
 
 use std::fs;

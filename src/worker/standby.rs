@@ -4,6 +4,9 @@
 //! ```text
 //! changelog ─► table in the registry ─► its owner ─► back to the registry …
 //! ```
+//! The thread runs as long as the worker. When the registry says that an owner in this process has begun, it stops
+//! following; the restore of that owner takes the table from the registry. After that owner has ended, it follows again.
+//!
 //! Invariants: a partition is either followed or owned; tables are moved, never copied; a table holds only
 //! committed records, and knows the offset to continue at. Look-ups read it between transactions, because the
 //! records of a transaction are applied together. No lock is held while waiting for a broker. Memory: the

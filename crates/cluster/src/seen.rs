@@ -7,7 +7,7 @@
 //! ```text
 //! key of the text ─► index ─► sequence ─► ring: key, cluster
 //! ```
-//! Input: texts in log order. Output: the number of a cluster's centroid. Invariant: the known texts are a
+//! In: texts in log order. Out: the number of a cluster's centroid. Invariant: the known texts are a
 //! function of the log. A text counts while its cluster's centroid has neither expired nor ended, and while
 //! it is among the last `expiry.centroids_max` texts; a match does not refresh it. Memory: 24 bytes per text
 //! in the ring, and about 8.5 in the index.

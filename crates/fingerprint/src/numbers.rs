@@ -12,7 +12,7 @@
 //! Which contexts are kept depends only on their hashes (the smallest ones), so a text and an excerpt of it
 //! keep many of the same: a min-wise sample (Broder 1997).
 //!
-//! Input: the normalised text. Output: [`SLOT_BYTES`] bytes, contexts ascending; a slot without a number is
+//! In: the normalised text. Out: [`SLOT_BYTES`] bytes, contexts ascending; a slot without a number is
 //! zero. Cost: linear; one scan for digits, and two hashes per number.
 
 use super::secret::TextHash;

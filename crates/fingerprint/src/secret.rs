@@ -15,7 +15,7 @@
 //!   and two passes over them. The id and the keys are different parts of the output of Argon2id, so the id
 //!   reveals nothing about the keys.
 //!
-//! Input: the secret's text. Output: four keys and an id, permanently the same for each text.
+//! In: the secret's text. Out: four keys and an id, permanently the same for each text.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
 //! Restores a table on disk from its blocks, which serve as its snapshot.
 //!
-//! Input: the folder of the table, and the changelog. Output: the table at a changelog offset from which the
-//! caller reads on, or `None` if the blocks cannot be used. Cost: only the indexes of the blocks are read.
-//! The offset is some thousand centroids before the first one that is in no block.
+//! *Blocks* are the files of old centroids (`leitong_store::blocks`). In: the folder of the table, and the changelog.
+//! Out: the table at a changelog offset from which the caller reads on, or `None` if the blocks cannot be used. The
+//! offset is some thousand centroids before the first one that is in no block, because not every place is remembered
+//! (disk.rs). Cost: only the indexes of the blocks are read.
 
 use std::sync::Arc;
 

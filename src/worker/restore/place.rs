@@ -1,6 +1,6 @@
 //! Finds the place of a centroid in the changelog.
 //!
-//! Input: a reader, and a log offset. Output: the changelog offset of the first centroid that was founded at
+//! In: a reader, and a log offset. Out: the changelog offset of the first centroid that was founded at
 //! or after that log offset. Centroids are in order of founding, so bisection finds it: about twenty
 //! look-ups, while reading everything before it would take minutes.
 

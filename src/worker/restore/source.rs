@@ -5,6 +5,9 @@
 //! a local snapshot ──────────────┼─► changelog to its end ─► checks ─► table
 //! the changelog's beginning ─────┘
 //! ```
+//! A table on disk has no snapshot; its blocks take that place (blocks.rs). The functions `at_…` return the table as it
+//! is in that source, with the changelog offset to read on from.
+//!
 //! Invariant: standby and snapshot only save time. If one of them does not fit, it is discarded with a
 //! message, and the next source is used.
 

@@ -4,7 +4,7 @@
 //! canonical page may be another one. If the settings prefer a page that joins to the present canonical page,
 //! it replaces that page from then on, and its verdict says so.
 //!
-//! Input: records in log order, with the decisions on them. Output: the canonical page of each centroid.
+//! In: records in log order, with the decisions on them. Out: the canonical page of each centroid.
 //! Invariant: canonical pages are a function of the log, and expire with their centroid. Memory: 16 bytes per
 //! centroid, and page id and url of each canonical page that is not the founder.
 

@@ -1,6 +1,6 @@
 //! The rules that choose a cluster's canonical page: the settings, and the rank that they give to a page.
 //!
-//! Input: a record of the log. Output: a [`Rank`]; the page with the higher rank is preferred. The rank
+//! In: a record of the log. Out: a [`Rank`]; the page with the higher rank is preferred. The rank
 //! depends only on the record and the settings, so all readers of the log find the same canonical pages.
 
 use std::fmt;

@@ -3,7 +3,7 @@
 //! enabled, the last crawl of each url. The position record says up to which log offset all of this is
 //! complete.
 //!
-//! Input: [new centroids](NewCentroid) and a position, or the records of a topic partition. Output: the
+//! In: [new centroids](NewCentroid) and a position, or the records of a topic partition. Out: the
 //! records of one transaction, or a table ([`restore`]). Pure: no broker.
 //!
 //! The *number* of a centroid is the number of centroids in all corpora that were founded before it in the

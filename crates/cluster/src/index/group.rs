@@ -5,8 +5,8 @@
 //! ```
 //! An entry's *word* holds the slot in its lower bits and the lower bits of the tag above (`layout.rs`). Its *nibble*
 //! holds the upper two bits of the tag and the distance from its home in groups. The *reach* of a group says how many
-//! groups after it a look-up has to read. There are two reaches: one for values
-//! at home in the group whose second-lowest bit is 0, and one for those in which it is 1.
+//! groups after it a look-up has to read. Each group has two: one for those values at home in it whose second-lowest bit
+//! is 0, and one for those in which it is 1.
 
 use super::layout::Home;
 

@@ -1,5 +1,5 @@
-//! The masks of a Hamming ball: all ways to change a few bits of a key. XORed with `key`, they give all values
-//! within the radius of `key`.
+//! The masks of a Hamming ball: all ways to change a few bits of a key. XORed with a key, they give all keys within its
+//! radius.
 
 /// Returns the masks to XOR with a value of `width` bits to get all values within the radius, nearest first.
 pub(super) fn masks(width: u32, radius: u32) -> Box<[u64]> {

@@ -3,7 +3,7 @@
 //! With this, a page that is crawled again can be distinguished from a new page, a page with a changed text
 //! leaves the cluster of its old text, and a page can be withdrawn.
 //!
-//! Input: crawls in log order, with the decisions on them. Output: the previous crawl, and the pages left in
+//! In: crawls in log order, with the decisions on them. Out: the previous crawl, and the pages left in
 //! a cluster. Invariant: the known crawls are a function of the log. A crawl is evicted with the centroid of
 //! its cluster, or when `pages_max` others have been counted after it. Memory: see [`Crawls::bytes`].
 

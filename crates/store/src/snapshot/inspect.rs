@@ -1,6 +1,6 @@
 //! Reads and verifies a saved table without knowing its settings.
 //!
-//! Input: the folder of a table, which another process may have locked. Output: its contents as protobuf
+//! In: the folder of a table, which another process may have locked. Out: its contents as protobuf
 //! messages, or the outcome of checking each file. Memory: some centroids.
 
 use std::path::Path;

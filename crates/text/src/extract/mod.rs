@@ -19,6 +19,7 @@
 //! the page; no recursion, so nesting cannot exhaust the stack. Cost: linear in the page's bytes, at any nesting.
 //! Memory: the tree of `parse/tree.rs`, about half of the page's bytes. `docs/extraction.md` has the measurements.
 
+// Each module uses only those above it. Blank lines keep rustfmt from sorting them.
 mod config;
 
 mod document;

@@ -163,10 +163,7 @@ impl Chooser {
         Ok(if is_text { chooser.main_text(&inner).paragraphs() } else { found })
     }
 
-    /// Parses `html` and chooses among its blocks. Also reads hidden parts that belong to the text, or all hidden parts
-    /// if only they have text. If next to nothing is kept of a page with much prose, or the page is a reference,
-    /// chooses again without the evidence of names, because a reference names its parts `member`, `details` and
-    /// `summary`. Finally fills gaps in the chosen text.
+    /// Parses `html`, chooses the blocks that are probably main text, and fills gaps between them.
     pub(super) fn choose(&mut self, html: &str, syntax: Syntax, work: &mut Work) -> Result<(), ExtractError> {
         self.syntax = syntax;
         self.choose_likely(html, work)?;
@@ -174,7 +171,10 @@ impl Chooser {
         Ok(())
     }
 
-    /// Chooses the blocks that are probably main text.
+    /// Chooses the blocks that are probably main text. Also reads hidden parts that belong to the text, or all hidden
+    /// parts if only they have text. If next to nothing is kept of a page with much prose, or the page is a reference,
+    /// chooses again without the evidence of names, because a reference names its parts `member`, `details` and
+    /// `summary`.
     fn choose_likely(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
         self.parse(html, Show::Also(&[]), work)?;
         self.select(html, Names::Read, work)?;

@@ -1,4 +1,4 @@
-//! A range of the source.
+//! A range of the page's source: a piece of text between two tags, or a part of the head such as the title.
 
 /// A range of the source. [`Segment::LINE_BREAK`] represents `<br>` within preformatted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -98,6 +98,7 @@ pub(in crate::extract) struct Features {
     /// For each node, true if it is in a comment section or is one.
     in_comment: Vec<bool>,
 }
+
 /// Returns true if the block counts as text.
 fn is_text(block: &Block) -> bool {
     block.counts.bytes >= TEXT_BYTES && block.link_bytes * 3 < block.counts.bytes
