@@ -1,6 +1,6 @@
 //! One shard of the layout that the Hamming index uses for many fingerprints: a table for each key of a
-//! [`Plan`], from the key's hash to the fingerprints that have it. Here a *block* is a range of bits, a *key* is the value
-//! of a fingerprint in it, and a *piece* is one segment of one table (`buckets.rs`).
+//! [`Plan`], from the key's hash to the fingerprints that have it. Here a *block* is a range of bits, a *key* is the
+//! value of a fingerprint in it, and a *piece* is one segment of one table (`buckets.rs`).
 //!
 //! In: a batch of queries. Out: the stored fingerprints that may be within the distance, as hits. A look-up visits
 //! the query's own value of each key and all values within the key's radius ([`masks`]), and compares further bits

@@ -11,15 +11,14 @@
 //! query and stores its own keys of every centroid. Shards run on different cores without locks; they could
 //! also run in different processes.
 //!
-//! A *key* is a number that a detector derives from a fingerprint, such as a band of its sketch: near
-//! fingerprints share at least one. To follow a look-up by key, read `keys.rs` (a shard) → `segment.rs` (the
-//! hash table in it) → `group.rs` (a cache line of entries) and `layout.rs` (the bits of an entry). Entries
-//! that find no room in groups are in `ordered.rs`, and keys of very many centroids in `overflow.rs`, where a *second
-//! key* of the fingerprint narrows them down.
-//! `probe.rs` looks up many keys at once. To follow one by Hamming distance, read `hamming.rs` → `plan.rs`
-//! (which bits are keys) → `blocks.rs` → `buckets.rs` and `spill.rs`. Around both, `generations.rs` drops
-//! centroids that move to disk together, and `recent.rs` has the centroids of the current batch. `texts.rs`
-//! finds equal texts by their digests.
+//! A *key* is a number that a detector derives from a fingerprint, such as a band of its sketch: near fingerprints
+//! share at least one. To follow a look-up by key, read `keys.rs` (a shard) → `segment.rs` (the hash table in it) →
+//! `group.rs` (a cache line of entries) and `layout.rs` (the bits of an entry). Entries that find no room in groups
+//! are in `ordered.rs`, and keys of very many centroids in `overflow.rs`, where a *second key* of the fingerprint
+//! narrows them down. `probe.rs` looks up many keys at once. To follow one by Hamming distance, read `hamming.rs` →
+//! `plan.rs` (which bits are keys) → `blocks.rs` → `buckets.rs` and `spill.rs`. Around both, `generations.rs` drops
+//! centroids that move to disk together, and `recent.rs` has the centroids of the current batch. `texts.rs` finds
+//! equal texts by their digests.
 //!
 //! Example: the default detector derives 15 keys from a fingerprint. A look-up reads one cache line for each
 //! key, finds a few slots, and the caller compares those centroids. The index takes about 5.7 bytes per key,

@@ -1,4 +1,4 @@
-//! The outputs of `dedup`: verdicts and dead letters to files, standard output and standard error.
+//! The outputs of `dedup` and `replay`: verdicts and dead letters to files, standard output and standard error.
 
 pub(crate) mod counts;
 pub(crate) mod files;

@@ -19,7 +19,7 @@ use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Hidden, Tree};
 
-/// Minimum length in bytes of prose, the same as in the features of blocks.
+/// Minimum length in bytes of prose: `TEXT_BYTES` of the features, where such a block *counts as text*.
 const PROSE_BYTES: u32 = 80;
 
 /// Maximum bytes of prose per comma or full stop. English has one in 50 to 100 bytes, Chinese one in 40.
