@@ -5,7 +5,8 @@
 //! contains the page's description, or it is named like a text and in an object with the page's title. State without
 //! such a string is ignored: pages of one application share messages and terms there, and would all be copies of one
 //! another. Editors keep paragraphs as strings of their own, which are found by their common name. Cost: linear in the
-//! page, times the few levels and titles that are tried. Memory: the length of the state.
+//! page, times the few levels and titles that are tried. Memory: twice the length of the state, and some 20 MB for strings
+//! and objects at most.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 use crate::extract::document::Paragraph;
 use crate::extract::main_text::features::described::Described;
 use crate::extract::main_text::in_data::{TEXT_BYTES_MIN, paragraphs};
-use crate::extract::main_text::json::{Json, Value, unescaped};
+use crate::extract::main_text::json::{Json, PARTS_MAX, Value, unescaped};
 use crate::extract::main_text::{PROSE_MIN, title};
 use crate::extract::parse::entities;
 use crate::extract::parse::segment::Segment;
@@ -55,7 +56,13 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
         inner = sources.len()..sources.len() + found.len();
         sources.extend(found.into_iter().map(Cow::Owned));
     }
-    let states: Vec<Json<'_>> = sources.iter().map(|source| Json::parse(source)).collect();
+    let mut parts = 0;
+    let within_room = |state: &Json<'_>| {
+        parts += state.parts();
+        parts <= 2 * PARTS_MAX
+    };
+    let states: Vec<Json<'_>> =
+        sources.iter().map(|source| Json::parse(source)).take_while(within_room).collect();
     let by_title = title::find(html, tree).map_or_else(Vec::new, |title| by_title(&states, &title));
     let range = |segment: Segment| html.get(segment.start as usize..segment.end as usize);
     let descriptions = tree.head.descriptions.into_iter().flatten().filter_map(range);

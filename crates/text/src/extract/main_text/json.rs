@@ -5,6 +5,9 @@
 
 use std::ops::Range;
 
+/// Maximum number of strings and objects that are read, which bounds the memory.
+pub(super) const PARTS_MAX: usize = 250_000;
+
 /// A string of JSON, with its escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Value<'a> {
@@ -31,13 +34,18 @@ pub(super) struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// Reads `source`.
+    /// Returns the number of strings and objects.
+    pub(super) fn parts(&self) -> usize {
+        self.values.len() + self.objects.len()
+    }
+
+    /// Reads `source`, up to its first [`PARTS_MAX`] strings and objects.
     pub(super) fn parse(source: &'a str) -> Self {
         let bytes = source.as_bytes();
         let mut json =
             Self { values: Vec::new(), objects: vec![Object { parent: 0, values: 0..usize::MAX }] };
         let (mut name, mut object, mut at) = ("", 0, 0);
-        while let Some(&byte) = bytes.get(at) {
+        while let Some(&byte) = bytes.get(at).filter(|_| json.parts() < PARTS_MAX) {
             let begin = at;
             at += 1;
             match byte {
@@ -114,6 +122,13 @@ mod tests {
         assert_eq!(found, expected);
         for broken in ["", "\"", "\"a", "\"a\\", "\"a\\\"", "{\"a\":", "}}}", "{{{"] {
             assert_eq!(Json::parse(broken).values.len(), 0, "{broken}");
+        }
+    }
+
+    #[test]
+    fn floods_of_objects_and_strings_take_bounded_memory() {
+        for flood in ["{", "\"\",", "{\"\"", "a:\"\""] {
+            assert!(Json::parse(&flood.repeat(300_000)).parts() <= PARTS_MAX + 1, "{flood}");
         }
     }
 }
