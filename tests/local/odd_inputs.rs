@@ -1,7 +1,7 @@
 //! Files as servers, crawlers and other programs write them, beyond the standards: every page in them is
 //! read, or the summary says why not.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -126,6 +126,7 @@ fn commands_that_measure_pages_name_the_records_that_they_cannot_read() {
     for command in [
         [&["eval"], &few[..]].concat(),
         vec!["idf", "build", "--output", name(&out)],
+        vec!["extract", "--jsonl"],
         vec!["boilerplate", "build", "--output", name(&out)],
         vec!["perturb", "--change", "rewritten=0.1", "--output", name(&out)],
     ] {
@@ -139,6 +140,14 @@ fn commands_that_measure_pages_name_the_records_that_they_cannot_read() {
             );
         }
     }
+    // `extract` counted in another way, and no command told that it did not name all of them.
+    let broken = write(folder.path(), "broken.jsonl", lines + &"{broken\n".repeat(25));
+    let run = common::run(["extract", "--jsonl", name(&broken)]);
+    assert_eq!((run.status, run.stdout.lines().count()), (3, 6), "{}", run.stderr);
+    assert_eq!(run.stderr.matches("BROKEN_JSON").count(), 20, "{}", run.stderr);
+    let told =
+        "25 records cannot be read and are not part of the result; the first 20 of them are named above";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
 }
 
 /// `eval`, `tune`, `bench` and `compare` wrote their results over their own inputs, with status 0.
@@ -492,11 +501,52 @@ fn pages_of_which_the_archive_has_a_part_are_counted() {
         says(page(2), "WARC-Segment-Number: 1"),
         says(page(3), "WARC-Truncated:"),
         page(4),
+        response("http://a/5", "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-99/5000", &html(5)),
     ];
     let file = write(folder.path(), "a.warc.gz", gzip(&records.concat()));
     let run = dedup_files(&[], &[&file]);
-    assert_eq!(outcomes(&run), ["UNIQUE"; 4], "{}", run.stderr);
-    assert!(run.stderr.contains("2  pages of which the archive has only a part"), "{}", run.stderr);
+    assert_eq!(outcomes(&run), ["UNIQUE"; 5], "{}", run.stderr);
+    assert!(run.stderr.contains("3  pages of which the archive has only a part"), "{}", run.stderr);
+}
+
+/// Damage in one gzip member cost all members after it, and a WARC file with a byte order mark or zeros in front was read
+/// as lines. What could be read was copied all the same.
+#[test]
+fn damage_costs_only_its_gzip_member() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages: Vec<Vec<u8>> =
+        (0..5).map(|topic| response(&format!("http://a/{topic}"), "HTTP/1.1 200 OK", &html(topic))).collect();
+    let lines: Vec<Vec<u8>> =
+        (0..5).map(|topic| common::page(&topic.to_string(), &article(topic, 20)).into_bytes()).collect();
+    for (name_of_file, records) in [("a.warc.gz", &pages), ("a.jsonl.gz", &lines)] {
+        for damaged in [0, 2] {
+            let mut members: Vec<Vec<u8>> = records.iter().map(|record| gzip(record)).collect();
+            let middle = members[damaged].len() / 2;
+            members[damaged][middle..middle + 20].fill(0xff);
+            let file = write(folder.path(), name_of_file, members.concat());
+            let kept = folder.path().join("kept").join(name_of_file);
+            std::fs::create_dir_all(folder.path().join("kept")).expect("a folder");
+            let run = dedup_files(&["--output", "-", "--keep", name(&kept)], &[&file]);
+            assert_eq!((run.status, outcomes(&run)), (3, vec!["UNIQUE".to_owned(); 4]), "{}", run.stderr);
+            assert!(run.stderr.contains("the compressed input is damaged"), "{}", run.stderr);
+            let mut text = Vec::new();
+            let copied = std::fs::File::open(&kept).expect("kept");
+            flate2::read::MultiGzDecoder::new(copied).read_to_end(&mut text).expect("whole");
+            let others: Vec<&[u8]> =
+                (0..5).filter(|topic| *topic != damaged).map(|topic| &records[topic][..]).collect();
+            assert!(text == others.concat(), "{}", String::from_utf8_lossy(&text));
+        }
+    }
+    let garbage = write(folder.path(), "b.jsonl.gz", [&gzip(&lines.concat())[..], b"garbage"].concat());
+    let run = dedup_files(&[], &[&garbage]);
+    assert_eq!((run.status, outcomes(&run).len()), (3, 5), "{}", run.stderr);
+    let problem = "is damaged (data that is not gzip follows a complete member)";
+    assert!(run.stderr.contains(problem) && !run.stderr.contains("ends early"), "{}", run.stderr);
+    for (start, status) in [(&b"\xef\xbb\xbf"[..], 0), (b"\0\0\0", 3), (b"\xef\xbb\xbf\r\n", 0)] {
+        let file = write(folder.path(), "c.warc", [start, &pages.concat()].concat());
+        let run = dedup_files(&[], &[&file]);
+        assert_eq!((run.status, outcomes(&run).len()), (status, 5), "{}", run.stderr);
+    }
 }
 
 /// All pipes were opened before the first was read, so a program that writes to them one after the other never ended.

@@ -148,7 +148,7 @@ impl Counts {
                 &self.breaks_off,
             ),
             (
-                "pages of which the archive has only a part (WARC-Truncated), read as far as it goes",
+                "pages of which the archive has only a part (WARC-Truncated, or HTTP status 206), read as far as it goes",
                 &self.cut_short,
             ),
             ("documents without a url, which got document:FILE#ROW", &self.without_url),

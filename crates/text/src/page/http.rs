@@ -26,6 +26,8 @@ pub(super) struct Response {
     /// True if the body is shorter than its header says, or its chunks or compressed data end too early, so a part of
     /// it may be missing.
     pub(super) breaks_off: bool,
+    /// True if the server sent only a part of the page.
+    pub(super) is_partial: bool,
 }
 
 /// The reason why the body cannot be decompressed.
@@ -55,7 +57,7 @@ const ZLIB_HEAD_BYTES: usize = 2;
 pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
     let Some(head) = HttpHead::parse_final(response) else {
         let body = bounded(response.into(), body_bytes_max);
-        return Response { status: None, content_type: None, body, breaks_off: false };
+        return Response { status: None, content_type: None, body, breaks_off: false, is_partial: false };
     };
     let mut body = Cow::Borrowed(&response[head.bytes..]);
     let is_chunked = head.transfer_codings.split(',').any(|coding| name_of_coding(coding) == "chunked");
@@ -73,6 +75,7 @@ pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
     let decompressed = decompress_codings(&codings, body, body_bytes_max);
     Response {
         status: head.status,
+        is_partial: head.is_partial(),
         content_type: head.content_type,
         breaks_off: breaks_off || matches!(decompressed, Ok((_, false))),
         body: decompressed.map(|(body, _)| body),
@@ -155,9 +158,7 @@ enum Decompressed {
 
 fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
     match coding {
-        "gzip" | "x-gzip" if body.starts_with(b"\x1f\x8b") => {
-            or_nothing(read_up_to(flate2::read::MultiGzDecoder::new(body), bytes_max))
-        }
+        "gzip" | "x-gzip" if body.starts_with(b"\x1f\x8b") => or_nothing(read_gzip(body, bytes_max)),
         // The standard requires the zlib format, but many servers send raw deflate data.
         "deflate" => match read_up_to(flate2::read::ZlibDecoder::new(body), bytes_max) {
             Decompressed::NotInThisCoding if body.trim_ascii_start().starts_with(b"<") => {
@@ -199,6 +200,29 @@ fn or_nothing(decompressed: Decompressed) -> Decompressed {
     match decompressed {
         Decompressed::NotInThisCoding => Decompressed::Body { body: Vec::new(), is_whole: false },
         decompressed => decompressed,
+    }
+}
+
+/// Decompresses all gzip members. Other data after a complete member is no part of the page.
+fn read_gzip(mut body: &[u8], bytes_max: usize) -> Decompressed {
+    let mut all = Vec::new();
+    loop {
+        let mut member = flate2::bufread::GzDecoder::new(body);
+        match read_up_to(&mut member, bytes_max - all.len()) {
+            Decompressed::Body { body, is_whole } => {
+                all.extend(body);
+                if !is_whole {
+                    return Decompressed::Body { body: all, is_whole };
+                }
+            }
+            Decompressed::NotInThisCoding if all.is_empty() => return Decompressed::NotInThisCoding,
+            Decompressed::NotInThisCoding => return Decompressed::Body { body: all, is_whole: false },
+            Decompressed::TooLarge => return Decompressed::TooLarge,
+        }
+        body = member.into_inner();
+        if !body.starts_with(b"\x1f\x8b") {
+            return Decompressed::Body { body: all, is_whole: true };
+        }
     }
 }
 
@@ -355,6 +379,9 @@ mod tests {
         let compressed = gzip(text.as_bytes());
         assert!(!breaks_off("Content-Encoding: gzip\r\n", &compressed).0);
         assert!(breaks_off("Content-Encoding: gzip\r\n", &compressed[..compressed.len() - 20]).0);
+        // Such a body was said to end too early.
+        let twice = [&compressed[..], &gzip(b"more"), b"\0\0garbage"].concat();
+        assert_eq!(breaks_off("Content-Encoding: gzip\r\n", &twice), (false, Ok(text.clone() + "more")));
         // The end of the text was lost.
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
         encoder.write_all(text.as_bytes()).expect("memory");
@@ -367,6 +394,22 @@ mod tests {
                 breaks_off(&format!("Content-Encoding: {coding}\r\n"), body),
                 (true, Ok(String::new()))
             );
+        }
+    }
+
+    /// A part of a page was read as if it were the whole page, without a word.
+    #[test]
+    fn partial_responses_are_recognised() {
+        for (head, is_partial) in [
+            ("206 Partial Content\r\nContent-Range: bytes 0-999/5000", true),
+            ("206 Partial Content\r\nContent-Range: bytes 100-4999/5000", true),
+            ("206\r\nContent-Range: bytes 0-4999/*", true),
+            ("206 Partial Content", true),
+            ("206 Partial Content\r\nContent-Range: Bytes 0-4999/5000", false),
+            ("200 OK\r\nContent-Range: bytes 0-999/5000", false),
+        ] {
+            let response = format!("HTTP/1.1 {head}\r\n\r\n<p>text");
+            assert_eq!(parse(response.as_bytes(), 1000).is_partial, is_partial, "{head}");
         }
     }
 

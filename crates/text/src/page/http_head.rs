@@ -28,6 +28,8 @@ pub struct HttpHead {
     pub(super) transfer_codings: String,
     /// `Content-Length`, if it is a number.
     content_length: Option<u64>,
+    /// `Content-Range`, in lower case.
+    content_range: Option<String>,
     /// True for a proxy's answer to CONNECT, `200 Connection established`. The response of the server follows.
     opens_tunnel: bool,
 }
@@ -50,6 +52,11 @@ impl HttpHead {
     pub(super) fn promises_more_than(&self, bytes: u64) -> bool {
         let is_plain = self.content_codings.is_empty() && self.transfer_codings.is_empty();
         is_plain && bytes > 0 && self.content_length.is_some_and(|length| length > bytes)
+    }
+
+    /// Returns true for a partial response (206), unless its range is the whole body.
+    pub(super) fn is_partial(&self) -> bool {
+        self.status == Some(206) && !self.content_range.as_deref().is_some_and(is_whole_range)
     }
 
     fn parse(response: &[u8]) -> Option<Self> {
@@ -104,10 +111,20 @@ impl HttpHead {
             join(&mut self.content_codings);
         } else if is("transfer-encoding") {
             join(&mut self.transfer_codings);
+        } else if is("content-range") && self.content_range.is_none() {
+            self.content_range = Some(text());
         } else if is("content-length") && self.content_length.is_none() {
             self.content_length = text().split(',').next().and_then(|length| length.trim().parse().ok());
         }
     }
+}
+
+/// Returns true for a range such as `bytes 0-99/100`.
+fn is_whole_range(range: &str) -> bool {
+    let range = range.strip_prefix("bytes").and_then(|range| range.trim().split_once('/'));
+    let Some((range, bytes)) = range else { return false };
+    let last = range.trim().strip_prefix("0-").and_then(|last| last.trim().parse::<u64>().ok());
+    last.and_then(|last| last.checked_add(1)).is_some_and(|end| bytes.trim().parse() == Ok(end))
 }
 
 /// Returns the line at `at` without its line break, and moves `at` past it. Returns `None` at the end. A line ends

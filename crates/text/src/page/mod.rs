@@ -193,7 +193,7 @@ pub struct Repaired {
     /// True if an archived HTTP body is shorter than its header says, or its chunks or compressed data end too early.
     /// The part before is used.
     pub breaks_off: bool,
-    /// True if the archived record says that it has only a part of the page. That part is used.
+    /// True if the archived record or response says that it has only a part of the page. That part is used.
     pub cut_short: bool,
     /// True if the document had no url and got a [generated address](made_up).
     pub without_url: bool,

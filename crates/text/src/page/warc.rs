@@ -59,6 +59,7 @@ impl WarcRecord {
             WarcKind::Response => {
                 let response = http::parse(&self.content, page_bytes_max);
                 repaired.breaks_off = whole && response.breaks_off;
+                repaired.cut_short |= response.is_partial;
                 let body = match response.body {
                     Ok(body) if whole => Body::HtmlBytes(body),
                     Err(BodyError::TooManyCodings(codings)) if whole => Body::TooManyCodings(codings),
