@@ -52,7 +52,7 @@ pub(in crate::keep) fn read_benchmarks(
     }
     if short > 0 {
         terminal::note(format_args!(
-            "{short} of {} texts in the benchmarks have fewer than {letters_min} letters and are not looked for \
+            "{short} of {} texts in the benchmarks have fewer than {letters_min} letters and are not looked for alone \
              (--passage-letters)",
             found as u64 + short,
         ));

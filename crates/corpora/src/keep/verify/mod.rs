@@ -357,16 +357,22 @@ impl<'a> Verifier<'a> {
         let text = SplitText::new(text);
         // Of equal texts, only one has to be read.
         let (equal, others): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| kept.hash == text.hash());
+        let mut first_loss = None;
         if let (true, Some(first)) = (equal.is_empty(), others.first()) {
             self.first = self.text(first.place)?.map(|text| (first.place, text));
-            best.fillings = self.fillings(&text);
+            if let Some((place, first)) = &self.first {
+                let loss = Loss::between(&text, first);
+                best.fillings = fillings(&text, first, &loss);
+                first_loss = Some((*place, loss));
+            }
         }
         // Of the others, the first one and those that were kept last.
         let skipped = others.len().saturating_sub(COMPARED_MAX);
         let others = others.into_iter().enumerate().filter(|(number, _)| !(1..=skipped).contains(number));
         for kept in equal.into_iter().take(1).chain(others.map(|(_, kept)| kept)) {
             let Some(other) = self.text(kept.place)? else { continue };
-            let (check, passages) = self.compared(decision.founded, &text, &other, &best.fillings);
+            let loss = first_loss.take_if(|(place, _)| *place == kept.place).map(|(_, loss)| loss);
+            let (check, passages) = self.compared(decision.founded, (&text, &other), loss, &best.fillings);
             self.last = Some((kept.place, other));
             let is_better = best.check.finding == Finding::NotVerified
                 || check.finding == Finding::Contained
@@ -381,20 +387,20 @@ impl<'a> Verifier<'a> {
         Ok(best)
     }
 
-    /// Compares two texts of the cluster with this founder. `fillings` are the document's. Also returns the passages that
-    /// only the document has.
+    /// Compares two texts of the cluster with this founder, a document's and a kept one. `loss` is that between them, if
+    /// it is known, and `fillings` are the document's. Also returns the passages that only the document has.
     fn compared(
         &self,
         founder: u64,
-        document: &SplitText,
-        kept: &SplitText,
+        (document, kept): (&SplitText, &SplitText),
+        loss: Option<Loss>,
         fillings: &[Filling],
     ) -> (Check, Vec<u64>) {
         let mut passages = Vec::new();
         if document.text() == kept.text() {
             return (Check::new(Finding::Contained, &Loss::default(), ""), passages);
         }
-        let loss = Loss::between(document, kept);
+        let loss = loss.unwrap_or_else(|| Loss::between(document, kept));
         let has_own_passage = |letters_min| {
             if !may_be_one_page(document.url(), kept.url()) {
                 passages = loss.own_passages(document, kept, letters_min);
