@@ -106,7 +106,7 @@ impl Deduplicator {
         self.try_decide(page).expect(ON_DISK)
     }
 
-    /// Returns the verdicts on `pages`, in their order. They are those that [`Self::decide`] would give for
+    /// Returns the verdicts on `pages`, in their order. They are the verdicts that [`Self::decide`] would give for
     /// one page after the other. Pages are fingerprinted and centroids looked up on all cores; memory holds
     /// all pages.
     ///

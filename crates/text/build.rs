@@ -87,7 +87,8 @@ fn compile_dictionary(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
 /// Returns the path of the dictionary that comes with jieba-rs. The library does not export it, so it is read from the
 /// package, which may be in Cargo's registry or in a vendored folder.
 fn jieba_dictionary() -> Result<String, Box<dyn Error>> {
-    // This needs no network if all packages are available. If packages that only tests need are missing, it does.
+    // This needs no network if all packages are available. If packages that only tests need are missing, they are
+    // fetched.
     let metadata = metadata(&["--offline"]).or_else(|_| metadata(&[]))?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let manifests =

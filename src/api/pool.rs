@@ -17,7 +17,7 @@ use super::core::{Core, Tools};
 use super::problem::{Kind, Problem};
 use crate::graph::cpu::thread_count;
 
-/// One job in this many is part of a batch, even if look-ups wait.
+/// Interval, in jobs, at which a job of a batch is taken even if look-ups wait.
 const BATCH_EVERY: u32 = 4;
 
 type Job = Box<dyn FnOnce(&Core, &mut Tools) + Send>;

@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// If only the first of several were checked, a proxy could act on another one.
+    /// If only the first of several equal headers were checked, a proxy could act on another one.
     #[test]
     fn repeated_headers_are_refused() {
         for name in ["host", "origin", "sec-fetch-site"] {

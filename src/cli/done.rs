@@ -351,7 +351,7 @@ enum Relation {
 }
 
 impl Contents {
-    /// Returns how these inputs compare with those of `run`; `None` if neither has all of the other's.
+    /// Returns how these inputs compare with those of `run`; `None` if each run has inputs that the other lacks.
     fn relation_to(&self, run: &FinishedRun) -> Option<Relation> {
         let then = entries(run);
         if self.digest[..] == run.inputs[..] {

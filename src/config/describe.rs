@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(parsed, Config::default(), "{example}");
     }
 
-    /// There were 172 keys, 56 of them for other detectors than the default.
+    /// Once, there were 172 keys, and 56 of them applied only to detectors other than the default.
     #[test]
     fn a_configuration_has_at_most_80_keys() {
         let keys: usize = sections(File::Configuration).iter().map(|section| section.keys.len()).sum();

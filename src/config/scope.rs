@@ -21,13 +21,13 @@ pub(super) const EVERY_SETTING: &str = "LEITONG_EVERY_SETTING";
 /// The place of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Both kinds of files hold it.
+    /// Both kinds of files hold the setting.
     Both,
-    /// A configuration holds it.
+    /// A configuration holds the setting.
     Configuration,
-    /// A detector file holds it.
+    /// A detector file holds the setting.
     Detector,
-    /// It is a constant. The text says what to do instead of changing it.
+    /// The setting is a constant. The text says what to do instead of changing it.
     Constant(&'static str),
 }
 

@@ -36,13 +36,13 @@ pub(crate) struct Side {
     pub name: String,
     /// Charset by which its bytes were decoded; `None` if the page was already decoded.
     pub charset: Option<Charset>,
-    /// Its title.
+    /// Title of the page.
     pub title: Option<String>,
     /// All its blocks; those of its main text have `kept`.
     pub blocks: Vec<PageBlock>,
     /// Terms of its main text.
     pub terms: Terms,
-    /// Its record of the log.
+    /// Log record of the page.
     pub record: Box<FingerprintRecord>,
     /// Reason why there is no main text.
     pub refusal: Option<String>,

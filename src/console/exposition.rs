@@ -13,9 +13,9 @@ const OWN: &str = "leitong_";
 pub(crate) struct Sample {
     /// Name of the metric.
     pub name: String,
-    /// Its labels.
+    /// Labels of the sample.
     pub labels: BTreeMap<String, String>,
-    /// Its value.
+    /// Value of the sample.
     pub value: f64,
 }
 

@@ -16,11 +16,11 @@ const BOUNDARY_BYTES_MAX: usize = 70;
 /// One field of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field<'a> {
-    /// Its name.
+    /// Name of the field.
     pub name: String,
     /// Name of the file that it contains.
     pub file_name: Option<String>,
-    /// Its value.
+    /// Value of the field.
     pub value: &'a [u8],
 }
 

@@ -72,7 +72,7 @@ pub(crate) struct Named {
     pub note: String,
     /// Number of verdicts.
     pub verdicts: u64,
-    /// Number of duplicates among them.
+    /// Number of verdicts that are duplicates.
     pub duplicates: u64,
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 pub(crate) struct Load {
     /// Number of pages.
     pub pages: usize,
-    /// Number of bytes of these pages.
+    /// Number of bytes of the pages.
     pub bytes: usize,
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Cpu<N, P> {
     pub threads: usize,
     /// The priority of the threads.
     pub priority: Priority,
-    /// Progress of the threads. It is told of each page that is handed over, finished or dropped.
+    /// Progress of the threads. It counts each page that is handed over, finished or dropped.
     pub activity: Arc<Activity>,
     /// Creates the buffers of a thread.
     pub workspace: N,

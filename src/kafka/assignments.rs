@@ -200,7 +200,7 @@ impl PagesContext {
                     losses.compare(partition, committed, low);
                     committed.max(low)
                 }
-                // How many pages were deleted before a group's first offset is not known.
+                // The number of pages that were deleted before a group's first offset is not known.
                 _ => low,
             };
             if element.offset() != Offset::Offset(i64::try_from(start)?) {

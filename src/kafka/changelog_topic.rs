@@ -48,7 +48,7 @@ impl Topics<'_> {
     /// Turns the changelog into a queue whatever its settings are. Returns true if they had to be changed.
     ///
     /// # Errors
-    /// The same as for [`Self::make_queue`].
+    /// The errors of [`Self::make_queue`].
     pub(crate) fn migrate(&self) -> anyhow::Result<bool> {
         let settings = self.settings(&self.config.topics.centroids)?;
         if differences(&settings).is_empty() {
@@ -83,7 +83,7 @@ impl Topics<'_> {
         }
     }
 
-    /// Waits until the brokers show the settings of a queue: each hears of a change a moment after the
+    /// Waits until the brokers show the settings of a queue. A broker learns of a change a moment after the
     /// controller has made it.
     fn wait_for_queue(&self) -> anyhow::Result<()> {
         let topic = &self.config.topics.centroids;

@@ -130,11 +130,11 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) topic: &'a str,
     /// Partition; `None` if it is chosen by the key.
     pub(crate) partition: Option<u32>,
-    /// Its key.
+    /// Key of the record.
     pub(crate) key: Option<&'a Vec<u8>>,
     /// Value; `None` is a tombstone.
     pub(crate) value: Option<&'a Vec<u8>>,
-    /// Its headers.
+    /// Headers of the record.
     pub(crate) headers: Option<&'a OwnedHeaders>,
 }
 

@@ -5,19 +5,19 @@ use serde_json::{Value, json};
 /// A message as it was received.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Received {
-    /// Its topic.
+    /// Topic of the message.
     pub topic: String,
-    /// Its partition.
+    /// Partition of the message.
     pub partition: i32,
-    /// Its offset.
+    /// Offset of the message.
     pub offset: i64,
     /// Timestamp in milliseconds since 1970, if the broker knows it.
     pub timestamp_ms: Option<i64>,
-    /// Its key.
+    /// Key of the message.
     pub key: Option<Vec<u8>>,
-    /// Its value.
+    /// Value of the message.
     pub value: Option<Vec<u8>>,
-    /// Its headers, in their order.
+    /// Headers of the message, in their order.
     pub headers: Vec<(String, Option<Vec<u8>>)>,
 }
 

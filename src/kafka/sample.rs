@@ -20,9 +20,9 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// The parts of a message that are examined.
 #[derive(Debug)]
 pub(crate) struct Sampled {
-    /// Its key.
+    /// Key of the message.
     pub key: Option<Vec<u8>>,
-    /// Its value.
+    /// Value of the message.
     pub value: Option<Vec<u8>>,
     /// Value of the header `content-encoding`.
     pub content_encoding: Option<Vec<u8>>,

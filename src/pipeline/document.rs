@@ -1,7 +1,8 @@
 //! Turns a page into a document: checks the status, decodes the body, extracts the main text, and recognises
 //! pages without content.
 //!
-//! Out: the document, or the reason why there is none. It is a pure function of the page and the settings.
+//! Out: the document, or the reason why there is none; a function of the page and the settings, without side
+//! effects.
 //! Cost: bounded by the steps of [work](leitong_base::work) that the caller allows.
 
 use std::borrow::Cow;

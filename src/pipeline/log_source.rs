@@ -64,7 +64,7 @@ impl LogSource {
     }
 }
 
-/// Returns the partition of the log for a corpus. This can never change, since tables are split by it.
+/// Returns the partition of the log for a corpus. The function must never change, since tables are split by partition.
 #[must_use]
 pub(crate) fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
     // The remainder is below the number of partitions, so it fits.

@@ -220,7 +220,7 @@ mod tests {
         encoder.finish().expect("memory")
     }
 
-    /// Such values must not become `BROKEN_JSON` or `NOT_HTML`.
+    /// Compressed and framed values must not become `BROKEN_JSON` or `NOT_HTML`.
     #[test]
     fn compressed_and_framed_values_are_read() {
         let json = br#"{"url": "http://field/", "text": "t"}"#;

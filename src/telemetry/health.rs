@@ -1,8 +1,8 @@
 //! The state behind `/livez` and `/readyz`: whether the worker is alive, and whether it is ready.
 //!
-//! It is alive while its polling loops tick. It is ready when each stage has joined its group, every owned
-//! partition of the log is restored, and the CPU stages finish the pages that wait for them. Unavailable
-//! brokers change neither.
+//! The worker is alive while its polling loops tick. It is ready when each stage has joined its group, every
+//! owned partition of the log is restored, and the CPU stages finish the pages that wait for them. It stays
+//! alive and ready while brokers are unavailable.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -140,9 +140,9 @@ fn short(name: &str) -> &str {
 pub(crate) enum Alarm {
     /// A cluster that looks like a template.
     Cluster {
-        /// Its site.
+        /// Site of the cluster.
         site: String,
-        /// Its id.
+        /// Id of the cluster.
         cluster_id: String,
         /// Number of its pages so far, without those crawled again.
         pages: u32,
@@ -157,7 +157,7 @@ pub(crate) enum Alarm {
     },
     /// A site whose share of duplicates jumped.
     Site {
-        /// Its name.
+        /// Name of the site.
         site: String,
         /// Percentage of duplicates among its last pages.
         percent: u32,
@@ -170,7 +170,7 @@ pub(crate) enum Alarm {
     },
     /// The paragraphs that further pages of such a site share.
     Paragraphs {
-        /// Its name.
+        /// Name of the site.
         site: String,
         /// Number of pages that were examined.
         pages: u32,

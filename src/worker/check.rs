@@ -1,8 +1,8 @@
 //! Checks what a start would refuse or warn about, without starting anything.
 //!
 //! In: configuration and roles. Out: a finding for each of settings, admin port, look-ups, snapshots,
-//! brokers, topics, rights, tables and memory. It joins no group and writes no record. To test transactional
-//! ids, it uses a separate one, `APP-check`.
+//! brokers, topics, rights, tables and memory. The check joins no group and writes no record. To test
+//! transactional ids, it uses a separate one, `APP-check`.
 
 use std::net::TcpListener;
 use std::path::Path;

@@ -22,7 +22,7 @@ use super::stop::Stop;
 use crate::kafka::ports::Reader;
 use crate::telemetry::metrics;
 
-/// Expired centroids are deleted once there is at least one for this many unexpired ones.
+/// Maximum ratio of unexpired to expired centroids at which expired ones are deleted.
 const SHARE: u64 = 16;
 
 /// Checks every `interval` what owners need, and lets brokers delete the records before it, until `stop` is

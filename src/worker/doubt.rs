@@ -192,7 +192,7 @@ fn take_out(parts: &mut [Outputs], visible: &[bool]) {
     }
     let last = parts.len().saturating_sub(1);
     for (at, part) in parts.iter_mut().enumerate() {
-        // Of the position records, only the last one was sent.
+        // Only the last position record was sent.
         part.changelog.retain(|record| (at != last && record.key == POSITION_KEY) || is_left());
     }
 }

@@ -54,8 +54,8 @@ pub(super) fn last_of(reader: &impl Reader) -> anyhow::Result<Option<proto::Posi
     }
 }
 
-/// Returns the topic ids that the position records of all partitions contain. The id of the page topic is
-/// that of the present epoch.
+/// Returns the topic ids that the position records of all partitions contain. A page topic's id counts only if
+/// it belongs to the present epoch.
 ///
 /// # Errors
 /// The broker does not answer.

@@ -19,7 +19,7 @@ use super::trouble::Trouble;
 use super::unended;
 
 /// Takes over the transactional id of the partition, which fences the former owner, and ends that owner's
-/// open transactions. Also fails if a transaction had to be completed; see above.
+/// open transactions. Also fails if a transaction had to be completed; see the module's comment.
 pub(super) fn take_over<W: World>(
     owned: &OwnedPartition<W>,
     log: &W::Reader,

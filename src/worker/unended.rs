@@ -116,8 +116,8 @@ pub(super) fn end<W: World>(
     } else {
         let (open, key) = (found.aborted.iter().chain(open), MARK.to_vec());
         let touched = open.map(|range| record(&range.topic, range.partition, &key, None));
-        // A committed offset that is not visible must not be aborted with the rest. It is committed after the
-        // next take-over, when the rest has ended.
+        // A committed offset that is not visible yet must not be aborted with the other partitions. It is
+        // committed after the next take-over, when the transaction has ended in those partitions.
         producer.abort_again(touched, nothing_was_committed.then_some(&group))?;
     }
     metrics::unended_transaction();

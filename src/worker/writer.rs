@@ -159,9 +159,10 @@ impl<'a, W: World> Writer<'a, W> {
         self.take_over_again()
     }
 
-    /// Creates a new producer for the current table. It fences an owner that has taken over meanwhile. Kafka
-    /// lets any member of the group commit any partition's offset, so work that such an owner has done must
-    /// not be done again. Once all others are fenced, the committed offset shows if there is such work.
+    /// Creates a new producer for the current table. The producer fences any owner that has taken over
+    /// meanwhile. Kafka lets any member of the group commit any partition's offset, so work that such an owner
+    /// has done must not be done again. Once all others are fenced, the committed offset shows if there is such
+    /// work.
     fn take_over_again(&self) -> Result<TransactionalProducer<W::Client>, Trouble> {
         let producer = take_over(self.owned, self.reader)?;
         match self.reader.committed()? {

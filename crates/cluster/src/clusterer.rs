@@ -93,7 +93,7 @@ struct Journal {
 pub struct NewCentroid {
     /// Number of centroids founded before it, in all corpora.
     pub number: u64,
-    /// Its corpus.
+    /// Corpus of the centroid.
     pub corpus: Box<str>,
     /// Hash of the settings that made the fingerprint.
     pub fingerprint_hash: u64,

@@ -12,7 +12,7 @@ use leitong_base::record::Timestamp;
 /// A centroid that leaves memory, with its corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Handed {
-    /// Its corpus.
+    /// Corpus of the centroid.
     pub corpus: Box<str>,
     /// Hash of the settings that made its fingerprint.
     pub fingerprint_hash: u64,

@@ -58,9 +58,9 @@ struct Event {
     corpus: u8,
     settings: u64,
     fingerprint: Option<u8>,
-    /// Its text. Pages with the same text may have different fingerprints, and vice versa.
+    /// The page's text. Pages with the same text may have different fingerprints, and vice versa.
     text: u8,
-    /// Number of characters of its text, which is also its page id.
+    /// Number of characters of the page's text. This is also the page id.
     chars: u32,
     day: Option<i64>,
 }
@@ -440,8 +440,8 @@ fn founding(number: u64) -> FingerprintRecord {
     record
 }
 
-/// A table at its maximum takes ten times as many centroids as it holds, and no more memory than when it was
-/// first full. When all have become too old, it gives its memory back. This holds for keys and for the
+/// If ten times as many centroids are inserted as a table may hold, it needs no more memory than when it was
+/// first full. When all centroids have expired by age, it frees their memory. This holds for keys and for the
 /// Hamming distance.
 #[test]
 fn at_its_cap_memory_stays_the_same() {
@@ -481,7 +481,8 @@ fn at_its_cap_memory_stays_the_same() {
             "an old one is not"
         );
 
-        // This record comes more days later than any centroid is kept. Each decision removes some centroids.
+        // The time between this record and the others is longer than the maximum age of a centroid. Each decision
+        // removes some centroids.
         let mut late = founding(1);
         late.log_time = Timestamp::from_ms(20_000 * 24 * 60 * 60 * 1000);
         for _ in 0..cap / 16 + 2 {

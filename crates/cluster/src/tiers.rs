@@ -24,11 +24,11 @@ const LEAVING_MAX: u64 = 4_096;
 /// Minimum number of restored centroids that are inserted into the index at once. Inserting many at once merges
 /// them into the index, which is faster than inserting one by one.
 const RESTORED_AT_ONCE: usize = 1_024;
-/// Divisor of the number of centroids in memory. If they leave one by one, restored centroids are inserted once
-/// they are at least this share.
+/// Divisor of the number of centroids in memory. If centroids leave memory one by one, restored ones are inserted once
+/// they are at least this part of those in memory.
 const RESTORED_SHARE: usize = 8;
-/// If centroids leave memory in blocks, restored ones are inserted a block at a time, but at most this many,
-/// which have 50 MB of keys.
+/// Maximum number of restored centroids that are inserted at once if centroids leave memory in blocks. A smaller block
+/// is inserted at once. This number of centroids has 50 MB of keys.
 const RESTORED_BLOCK_MAX: u64 = 1 << 18;
 
 /// All centroids of a log partition.

@@ -26,7 +26,7 @@ use leitong_text::segment::{DistinctTerm, Terms};
 pub(crate) const FACT_BYTES: usize = 10;
 /// Maximum number of letters of a term that counts as a name although the table has it.
 const SHORT_NAME_CHARS: usize = 2;
-/// If at least this many bits differ, the sketches only say that many facts differ.
+/// Number of differing bits from which the estimate is [`MANY_DIFFERING`].
 const BITS_MAX: usize = 30;
 /// The estimated number of differing facts, in hundredths, by the number of differing bits: −32·ln(1 −
 /// bits/32).
@@ -34,7 +34,7 @@ const DIFFERING: [u32; BITS_MAX] = [
     0, 102, 207, 315, 427, 544, 664, 790, 921, 1_057, 1_199, 1_348, 1_504, 1_668, 1_841, 2_024, 2_218, 2_425,
     2_645, 2_883, 3_139, 3_417, 3_722, 4_059, 4_436, 4_863, 5_357, 5_940, 6_654, 7_575,
 ];
-/// The estimate if more bits differ.
+/// Estimate, in hundredths, if at least [`BITS_MAX`] bits differ.
 const MANY_DIFFERING: u32 = 10_000;
 
 /// The 64 bits, and the number of facts.

@@ -183,9 +183,9 @@ pub trait Detector: Send + Sync {
 /// The way in which the centroid table finds centroids that may be near.
 #[derive(Debug, Clone, Copy)]
 pub enum LookUp {
-    /// By shared keys.
+    /// Centroids are found by shared keys.
     Keys,
-    /// By the Hamming distance of 64 bits.
+    /// Centroids are found by the Hamming distance of 64 bits.
     Hamming {
         /// The maximum distance of near fingerprints, from 0 to 20.
         max_distance: u32,
@@ -247,7 +247,7 @@ pub struct Comparison {
 const BOUNDED_MIN: usize = 4;
 
 /// Implements [`Detector::compare_all`] for a detector that can rule out most candidates without comparing
-/// them: `may_be_near` returns the numbers of all others.
+/// them. `may_be_near` returns the numbers of the candidates that it cannot rule out.
 pub(crate) fn compare_bounded(
     detector: &impl Detector,
     fingerprint: &[u8],

@@ -93,7 +93,7 @@ const SIZES_EXAMPLE: &str = "Example:
 struct Info {
     format_version: u32,
     centroids: u64,
-    /// Number of these centroids that are in blocks on disk (`table.on_disk`).
+    /// Number of centroids in blocks on disk (`table.on_disk`).
     on_disk: u64,
     /// Topic of the other centroids of a worker's table, and the offset from which to read them.
     #[serde(skip_serializing_if = "Option::is_none")]

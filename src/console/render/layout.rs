@@ -22,9 +22,9 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 /// The way in which a page is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery<'a> {
-    /// As a file that contains all it needs.
+    /// The page is a file that contains everything it needs.
     File,
-    /// By a server whose other files are under this path, which ends in `/`.
+    /// The page comes from a server whose other files are under this path, which ends in `/`.
     Served(&'a str),
 }
 

@@ -128,7 +128,9 @@ fn figures(verdict: &Value, language: Language) -> String {
     if let (Some(share), Some(canonical)) = (verdict["share"].as_f64(), verdict["canonical_share"].as_f64()) {
         let (share, canonical) = (percent(share), percent(canonical));
         figures.push(language.say(
-            format!("the other page contains {share} of it, and it contains {canonical} of the other page"),
+            format!(
+                "{share} of this page is in the other page, and {canonical} of the other page is in this page"
+            ),
             format!("其 {share} 见于对方，对方的 {canonical} 见于此页"),
         ));
     }

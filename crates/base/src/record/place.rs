@@ -1,4 +1,4 @@
-//! Where a page was read: a line, a WARC record or a message.
+//! The place where a page was read: a line, a WARC record or a message.
 
 use std::fmt;
 use std::sync::Arc;

@@ -42,7 +42,7 @@ pub struct Restoration {
 pub struct Restored {
     /// The table, at its position.
     pub clusterer: Clusterer,
-    /// How far the table has accepted the source partitions.
+    /// The positions up to which the table has accepted records of the source partitions.
     pub watermarks: Watermarks,
     /// Log offset from which on the settings apply.
     pub cluster_hash_since: u64,

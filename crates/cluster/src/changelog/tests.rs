@@ -40,7 +40,7 @@ struct Step {
 #[derive(Debug, Clone)]
 pub(super) enum Act {
     Nothing,
-    /// Brokers delete records. The owner that requests this lags by this many transactions.
+    /// Brokers delete records. The number is that of the transactions by which the requesting owner lags.
     Delete(usize),
     /// A new owner restores the table: if true, from the oldest unexpired centroid on, otherwise from all remaining
     /// records.

@@ -17,7 +17,7 @@ use leitong_base::record::Timestamp;
 /// A centroid of a saved table, with its future place in this table's log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SavedCentroid {
-    /// Its corpus.
+    /// Corpus of the centroid.
     pub corpus: Box<str>,
     /// Hash of the settings that made the fingerprint.
     pub fingerprint_hash: u64,

@@ -68,9 +68,9 @@ impl RecrawlOutcome {
 /// A cluster that a page has left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Left {
-    /// Its id.
+    /// Id of the cluster.
     pub cluster_id: ClusterId,
-    /// Its state now.
+    /// State of the cluster now.
     pub what: WhatIsLeft,
 }
 

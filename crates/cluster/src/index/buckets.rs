@@ -274,7 +274,7 @@ impl Buckets {
     }
 }
 
-/// Returns the bucket that this bucket was split from. It must not be the first one.
+/// Returns the bucket that bucket `at` was split from. `at` must not be the first bucket.
 fn sibling(at: usize) -> usize {
     at & !(1 << at.ilog2())
 }

@@ -13,9 +13,9 @@ use super::{Batch, Hit, Hits, for_each_shard, gather};
 
 /// Number of fingerprints that each insertion moves to the next layout.
 const MOVED_PER_INSERTION: u32 = 16;
-/// A new plan must cost less than this share of what the present one costs.
+/// Maximum cost of a new plan, as a share of the present plan's cost.
 const WORTH_MOVING: f64 = 0.8;
-/// Sampling interval of the bit statistics: one fingerprint in this many is counted.
+/// Sampling interval of the bit statistics: one in 8 fingerprints is counted.
 const SAMPLED: u32 = 8;
 
 /// The index.

@@ -61,7 +61,7 @@ use leitong_fingerprint::{LookUp, SecondKey};
 pub(super) use recent::Recent;
 pub(super) use texts::TextIndex;
 
-/// Batches with fewer values than this are not worth distributing to other cores.
+/// Minimum number of values of a batch that is distributed to several cores.
 const PARALLEL_MIN: usize = 2_048;
 
 /// Fingerprints as the index sees them. Each has some 64-bit values: its keys, or its bits as the only value.
@@ -81,7 +81,7 @@ impl Batch {
         self.seconds.clear();
     }
 
-    /// Frees memory beyond that for this many fingerprints and values.
+    /// Frees the memory that is not needed for this number of fingerprints and values.
     fn shrink_to(&mut self, fingerprints: usize, values: usize) {
         self.values.shrink_to(values);
         self.ends.shrink_to(fingerprints);

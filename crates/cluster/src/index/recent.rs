@@ -9,7 +9,7 @@ use leitong_fingerprint::{LookUp, SecondKey, WIDE_KEY};
 
 /// Number of fingerprints whose memory is kept between batches: as many as a large batch has.
 const FINGERPRINTS_KEPT: usize = 1 << 13;
-/// Number of values whose memory is kept between batches: 32 keys for each of these fingerprints.
+/// Number of values whose memory is kept between batches: 32 keys for each of [`FINGERPRINTS_KEPT`].
 const VALUES_KEPT: usize = FINGERPRINTS_KEPT * 32;
 
 /// The fingerprints, in the order in which they came.

@@ -24,7 +24,7 @@ use leitong_fingerprint::SecondKey;
 const SLOTS_MAX: usize = 16;
 /// Maximum load of a segment, as a fraction.
 const FULL: (usize, usize) = (6, 7);
-/// A segment grows by at least one part in this many.
+/// Divisor of the number of homes: a segment grows by at least this part.
 const GROWTH: usize = 16;
 
 /// The keys whose hashes have the same upper bits.
@@ -37,9 +37,9 @@ pub(super) struct Segment {
     outside: Ordered,
     /// Number of entries, without those in overflow lists.
     taken: usize,
-    /// No slot in the segment is younger than this.
+    /// The youngest slot that the segment may have.
     youngest: u32,
-    /// No slot outside of overflow lists is older than this.
+    /// The oldest slot that may be outside of overflow lists.
     oldest: u32,
     /// A number from 0 to 255 that differs between segments.
     number: u8,

@@ -3,7 +3,7 @@
 /// A sequence of values; if all are the same, only one is stored.
 #[derive(Debug)]
 pub(super) enum Column {
-    /// This value, this many times.
+    /// One value, and the number of times that it occurs.
     Same(u32, usize),
     /// One value for each centroid.
     Each(Vec<u32>),

@@ -108,7 +108,7 @@ impl NearCentroid {
 /// A fingerprint to look up, with its corpus.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
-    /// Its corpus.
+    /// Corpus of the page.
     pub corpus: &'a str,
     /// Hash of the settings that made the fingerprint.
     pub fingerprint_hash: u64,
@@ -349,7 +349,7 @@ impl Table {
     pub(super) fn index_pending(&mut self, detector: &dyn Detector) {
         if self.pending() > 0 {
             let first = self.first_recent();
-            // Some of them have left already if `expiry.centroids_max` is smaller than a batch.
+            // Some of the added centroids have left already if `expiry.centroids_max` is smaller than a batch.
             let gone = self.hot.first().saturating_sub(first);
             self.recent.evict(gone as usize);
             let Self { index, hot, recent, .. } = self;

@@ -79,7 +79,7 @@ pub struct Verdict {
     pub distance: Option<Number>,
     /// Similarity to the centroid, 0 to 1. Null if there was no centroid to compare with.
     pub similarity: Option<Number>,
-    /// How the page's text relates to the text of the canonical page or, for a unique page, of the related
+    /// Relation of the page's text to the text of the canonical page or, for a unique page, of the related
     /// page. Null if there is no such page, or the detector cannot tell.
     pub relation: Option<Relation>,
     /// Share of the page's text that also occurs in the other page, 0 to 1, estimated from the fingerprints.

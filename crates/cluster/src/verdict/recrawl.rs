@@ -26,7 +26,7 @@ pub struct RecrawlNote {
     pub left_cluster: Option<LeftCluster>,
     /// Page id of the new canonical page of that cluster, if this page was canonical before.
     pub successor_page_id: Option<String>,
-    /// The url of that page.
+    /// The url of that cluster's new canonical page, if this page was canonical before.
     pub successor_url: Option<String>,
 }
 

@@ -62,7 +62,7 @@ pub(crate) enum Fate {
 pub(crate) struct Totals {
     /// Number of documents with a verdict.
     pub documents: u64,
-    /// Size of these documents in bytes, before compression.
+    /// Size of the documents with a verdict in bytes, before compression.
     pub bytes: u64,
     /// Number of documents that were kept.
     pub kept: u64,

@@ -48,7 +48,7 @@ fn check_fields(options: &Options, ranked: &Ranked) -> anyhow::Result<()> {
         let option = format!("--prefer {prefer}");
         let lack =
             Lack { option: &option, value: &value, lacking: ranked.lacking, documents: ranked.documents };
-        // Whether pages state a date is not known in advance, so the option is no mistake.
+        // Nobody knows in advance if pages state a date, so the option is not an error even if none does.
         if *prefer != Prefer::Published {
             lack.reject_if_all()?;
         }

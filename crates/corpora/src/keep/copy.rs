@@ -158,7 +158,7 @@ impl Walk {
             passed(input, &original)?;
         }
         anyhow::bail!(
-            "{}: record {at_number} is missing: the file has changed while it was read; run again",
+            "{}: record {at_number} is missing: the file changed while it was read; run again",
             self.inputs[at_input].display()
         )
     }

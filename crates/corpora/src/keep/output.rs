@@ -346,7 +346,7 @@ struct CompressedFile {
     waiting: Vec<u8>,
     /// Complete members that are not yet written.
     members: Vec<u8>,
-    /// The end of each of these members.
+    /// The end of each member in `members`.
     ends: Vec<usize>,
 }
 

@@ -118,7 +118,7 @@ pub(crate) struct SizeClass {
     pub to: Option<u32>,
     /// Number of clusters in this range.
     pub clusters: u64,
-    /// Number of pages in these clusters.
+    /// Number of pages in the clusters in this range.
     pub documents: u64,
 }
 

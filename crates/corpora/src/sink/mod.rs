@@ -50,12 +50,12 @@ pub trait Sink: Send {
 pub struct Extent {
     /// For an output that is a folder, the index of the file being written, from 0.
     pub file: usize,
-    /// Number of bytes written to that file, or to its parts.
+    /// Number of bytes written to the file, or to its parts.
     pub bytes: u64,
     /// For a file that is written in parts and joined at the end, the number of parts.
     #[serde(default)]
     pub parts: u64,
-    /// XXH3-64 of these bytes, or of the hashes of the parts. Earlier versions did not write it for all files.
+    /// XXH3-64 of the written bytes, or of the hashes of the parts. Earlier versions did not write it for all files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<u64>,
 }

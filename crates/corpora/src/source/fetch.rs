@@ -55,7 +55,7 @@ impl Fetch {
 /// Opens a file whose path comes from data. Pipes and devices are refused: they may block, or never end.
 ///
 /// # Errors
-/// It is not a regular file, or it cannot be opened.
+/// `path` is not a regular file, or it cannot be opened.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));

@@ -26,9 +26,9 @@ pub(super) struct GzipMembers<R> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Sound,
-    /// After an error. The beginning of the next member is not found yet.
+    /// An error occurred, and the beginning of the next member is not found yet.
     Failed,
-    /// In a member after an error, which has not returned any bytes. An error here belongs to the same damage.
+    /// A member after an error has begun, but has not returned any bytes. A new error belongs to the same damage.
     Resumed,
 }
 

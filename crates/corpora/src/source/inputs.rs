@@ -119,7 +119,7 @@ impl InputNames {
 pub struct Resumed {
     inner: Inputs,
     names: InputNames,
-    /// The last of those records. `None` after it has been passed.
+    /// The last record that the earlier run has processed. `None` after it has been passed.
     last: Option<(usize, u64)>,
 }
 

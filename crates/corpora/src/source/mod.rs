@@ -167,7 +167,7 @@ pub enum FramingError {
     /// A WARC record ends before its `Content-Length`.
     #[error("the WARC record of {url} ends early, after {found} of {expected} bytes; fetch the file again")]
     TruncatedWarc {
-        /// Its `WARC-Target-URI`.
+        /// `WARC-Target-URI` of the record.
         url: String,
         /// The length according to the header.
         expected: u64,
@@ -180,11 +180,11 @@ pub enum FramingError {
          read; write the file again with correct lengths"
     )]
     WrongWarcLength {
-        /// Its `WARC-Target-URI`.
+        /// `WARC-Target-URI` of the record.
         url: String,
         /// The length according to the header.
         expected: u64,
-        /// The distance to the next record.
+        /// Number of bytes from the start of the content to the next record.
         found: u64,
     },
     /// There is no WARC record at this position.
@@ -209,9 +209,9 @@ pub enum FramingError {
         rows.0, rows.1
     )]
     LostRows {
-        /// The first and last of these rows, from 1.
+        /// The first and last of the lost rows, from 1.
         rows: (u64, u64),
-        /// The row group of these rows, from 0.
+        /// The row group of the lost rows, from 0.
         row_group: usize,
         /// The reason.
         problem: String,

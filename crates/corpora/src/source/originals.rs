@@ -126,7 +126,7 @@ impl Read for Copying {
 /// The bytes of an input that were read last.
 struct Held {
     bytes: Vec<u8>,
-    /// The position of these bytes in the input.
+    /// The position of `bytes` in the input.
     start: u64,
     /// Number of bytes at the start that are already discarded.
     discarded: usize,

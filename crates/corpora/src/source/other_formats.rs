@@ -69,9 +69,9 @@ const TWICE: &str = "compressed twice (decompress it once)";
 
 /// Size of the header of a file in a tar archive, in bytes.
 const TAR_HEADER_BYTES: usize = 512;
-/// Position of the marker in such a header.
+/// Position of the marker in the header of a tar archive's file.
 const TAR_MARKER: Range<usize> = 257..262;
-/// Position of the checksum in such a header.
+/// Position of the checksum in the header of a tar archive's file.
 const TAR_CHECKSUM: Range<usize> = 148..156;
 
 /// Returns the name of the unsupported format that begins like `start`, if there is one.
@@ -232,7 +232,7 @@ fn is_index(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Each line of such files became a dead letter with advice about JSON.
+    /// Each line of a file in an unsupported format became a dead letter with advice about JSON.
     #[test]
     fn other_formats_are_named() {
         let tar = [&b"pages/a.html"[..], &[0; 245], b"ustar\0"].concat();

@@ -24,9 +24,9 @@ pub struct ReadPart {
     /// The metadata of the file when it was opened. `None` for an object in a store, and before the file is
     /// opened.
     pub stamp: Option<Stamp>,
-    /// Number of bytes from the start of the input.
+    /// Number of bytes read, from the start of the input.
     pub bytes: u64,
-    /// 128-bit XXH3 of these bytes, in hex.
+    /// 128-bit XXH3 of the bytes read, in hex.
     pub digest: String,
 }
 
@@ -95,8 +95,8 @@ impl Reading {
     pub fn is_same(&self, again: &Self, path: &Path) -> io::Result<bool> {
         let (first, second) = (self.part(), again.part());
         let (Some(before), Some(then)) = (first.stamp, second.stamp) else {
-            // An object in a store. If ranges of it are fetched in any order, it has no digest, but the version in
-            // each answer of the store is compared with the first one.
+            // An object in a store. If ranges of it are fetched in any order, it has no digest, but each answer of the
+            // store is compared with the first one.
             let is_same = (first.bytes, first.digest) == (second.bytes, second.digest);
             return Ok(!self.is_surely_another(again) && (self.version.is_some() || is_same));
         };

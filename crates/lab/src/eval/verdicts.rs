@@ -37,11 +37,11 @@ pub enum Misfit {
     /// A page without a verdict.
     #[error("{missing} of {pages} pages have no verdict, {first:?} for example")]
     NoVerdict {
-        /// Number of such pages.
+        /// Number of pages without a verdict.
         missing: usize,
         /// Number of all pages.
         pages: usize,
-        /// The id of one of them.
+        /// The id of a page without a verdict.
         first: String,
     },
     /// A verdict without a page.

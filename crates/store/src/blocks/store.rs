@@ -55,9 +55,9 @@ pub struct BlockStore {
 
 /// The way in which blocks are sealed and merged.
 enum Sealing {
-    /// By the calling thread. Only tests do without threads.
+    /// The calling thread seals and merges. Only tests do this.
     Here(Mutex<Box<Sealer>>),
-    /// By separate threads.
+    /// Separate threads seal and merge.
     Threads { portions: Option<Sender<Portion>>, sealer: Option<JoinHandle<()>> },
 }
 

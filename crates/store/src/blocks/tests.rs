@@ -265,8 +265,8 @@ pub(super) fn coloured() -> Arc<dyn Detector> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// This must hold for any batches, restarts between them, expiry, corpora, very many centroids under one
-    /// key, and any number of the first centroid.
+    /// The table on disk makes the decisions of the table in memory for any batches, restarts between them, expiry,
+    /// corpora, very many centroids under one key, and any number of the first centroid.
     #[test]
     fn decides_what_the_table_in_memory_decides(
         records in events(900), expiry in expiry(), batch in 1..80_usize, restart_every in 1..9_usize,

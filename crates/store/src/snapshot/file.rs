@@ -42,7 +42,7 @@ pub struct TableSettings {
     pub fingerprint_hash: u64,
     /// Hash of the settings downstream of the log.
     pub cluster_hash: u64,
-    /// Hash of `corpus.*`. With other settings, no page would be compared with these centroids.
+    /// Hash of `corpus.*`. With other settings, no page would be compared with the centroids of the table.
     pub corpus_hash: u64,
     /// Options of the blocks on disk. `None` if all centroids are in memory.
     pub on_disk: Option<StoreOptions>,

@@ -56,7 +56,8 @@ pub struct Torn {
 }
 
 impl Journal {
-    /// Creates an empty journal at `path`, and replaces an existing file. It is durable when this returns.
+    /// Creates an empty journal at `path`, and replaces an existing file. The journal is durable when this function
+    /// returns.
     ///
     /// # Errors
     /// The operating system reported an error.

@@ -168,8 +168,8 @@ pub enum SnapshotError {
     },
     /// A table with crawls of urls cannot be merged.
     #[error(
-        "{}: contains crawls of urls (`recrawls`), which cannot be merged; run the pages of one table again \
-         with `leitong dedup --table` on the other",
+        "{}: contains crawls of urls (`recrawls`), which cannot be merged; use `leitong dedup --table` to add the \
+         pages of one table to the other",
         path.display()
     )]
     HasCrawls {

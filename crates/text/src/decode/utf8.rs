@@ -10,7 +10,7 @@
 /// our sets stay below 0.6; damaged UTF-8 pages are above 40.
 const WELL_FORMED_PER_BROKEN: usize = 10;
 
-/// The same if the page declares UTF-8.
+/// Minimum number of well-formed multi-byte sequences per broken byte if the page declares UTF-8.
 const WELL_FORMED_PER_BROKEN_DECLARED: usize = 2;
 
 /// Minimum number of well-formed sequences in a run, which has no broken byte in it. Other charsets have a run at one
@@ -21,12 +21,13 @@ const RUN_MIN: usize = 8;
 /// thirds of the non-ASCII characters are UTF-8.
 const IN_RUNS_PER_BROKEN: usize = 2;
 
-/// The same if the page declares UTF-8; then half of the non-ASCII characters are UTF-8.
+/// Minimum number of sequences in runs per broken byte if the page declares UTF-8; then half of the non-ASCII
+/// characters are UTF-8.
 const IN_RUNS_PER_BROKEN_DECLARED: usize = 1;
 
 /// Number of broken places after which a page with little UTF-8 so far is rejected.
 const BROKEN_MAX: usize = 64;
-/// The same if the page declares UTF-8. It is higher, because the foreign part may come first.
+/// [`BROKEN_MAX`] for a page that declares UTF-8. It is higher, because the foreign part may come first.
 const BROKEN_MAX_DECLARED: usize = 4096;
 
 /// Maximum number of bytes of words that are not UTF-8, per byte of words that are. With more, most of a page that

@@ -67,7 +67,7 @@ pub enum ExtractError {
     /// The page is longer than the offsets allow.
     #[error("the page has {bytes} bytes, above the 4 GiB that can be read")]
     TooLong {
-        /// Its length in bytes.
+        /// Length of the page in bytes.
         bytes: usize,
     },
     /// The page costs more work than is left for it.

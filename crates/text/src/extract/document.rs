@@ -27,18 +27,18 @@ pub struct Document {
 pub struct Paragraph {
     /// The role of the paragraph on the page.
     pub kind: ParagraphKind,
-    /// Its text, in one line except for [`ParagraphKind::Code`].
+    /// Text of the block, in one line except for [`ParagraphKind::Code`].
     pub text: String,
-    /// Its position in the page's structure.
+    /// Position of the block in the page's structure.
     pub place: Place,
 }
 
 /// A paragraph's position in the page's structure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The nearest heading above it, as an index into [`Document::paragraphs`].
+    /// The nearest heading above the paragraph, as an index into [`Document::paragraphs`].
     pub heading: Option<u32>,
-    /// Number of lists around it.
+    /// Number of lists around the paragraph.
     pub list_level: u8,
 }
 
@@ -64,11 +64,11 @@ pub enum ParagraphKind {
 pub struct PageBlock {
     /// The role of the block on the page.
     pub kind: ParagraphKind,
-    /// Its text, like [`Paragraph::text`].
+    /// Text of the block, like [`Paragraph::text`].
     pub text: String,
     /// True if it is part of the main text.
     pub kept: bool,
-    /// The innermost element around it with a role: `nav`, `footer`, …
+    /// The innermost element around the block with a role: `nav`, `footer`, …
     pub region: Option<&'static str>,
 }
 

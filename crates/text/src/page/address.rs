@@ -33,11 +33,11 @@ const EXTENSIONS: [&str; 10] = ["html", "htm", "xhtml", "shtml", "md", "txt", "p
 const DOXYGEN_KINDS: [&str; 5] = ["class", "struct", "union", "namespace", "interface"];
 /// The end of the name of Doxygen's list of all members of a class.
 const DOXYGEN_MEMBERS: &str = "-members";
-/// The form of an underscore in these names.
+/// The form of an underscore in the names of Doxygen's pages.
 const DOXYGEN_UNDERSCORE: &str = "__";
-/// The form of a point in these names.
+/// The form of a point in the names of Doxygen's pages.
 const DOXYGEN_POINT: &str = "_8";
-/// The form of the two colons of C++ in these names.
+/// The form of the two colons of C++ in the names of Doxygen's pages.
 const DOXYGEN_COLONS: &str = "_1_1";
 /// Folders that documentation has instead of a version's number.
 const VERSION_WORDS: [&str; 12] = [

@@ -102,8 +102,8 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
     }
 }
 
-/// Returns true if the body begins with a short line that looks like the size of a chunk but is none: markup follows,
-/// or the body ends as chunked bodies do.
+/// Returns true if the body begins with a damaged size of a chunk: a short line of characters that sizes have, which is
+/// not a valid size. Markup must follow, or the body must end as chunked bodies do.
 fn begins_with_wrong_size(body: &[u8]) -> bool {
     let start = &body[..body.len().min(WRONG_SIZE_BYTES_MAX + 2)];
     let Some(end) = memchr::memmem::find(start, b"\r\n") else { return false };

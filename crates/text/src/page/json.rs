@@ -177,7 +177,7 @@ impl Page {
     /// Returns the url if it is present and within the limit. Spaces alone are no url.
     ///
     /// # Errors
-    /// It is missing or too long.
+    /// The url is missing or too long.
     pub fn checked_url(url: Option<String>) -> Result<String, PageError> {
         let url = url.filter(|url| !url.trim().is_empty()).ok_or(PageError::MissingUrl)?;
         if url.len() > URL_BYTES_MAX { Err(PageError::UrlTooLong { bytes: url.len() }) } else { Ok(url) }
@@ -186,7 +186,7 @@ impl Page {
     /// Returns the id if it is within the limit, or derives it from the url if there is none.
     ///
     /// # Errors
-    /// It is too long.
+    /// The id is too long.
     pub fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
         let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(url));
         if id.len() > PAGE_ID_BYTES_MAX { Err(PageError::IdTooLong { bytes: id.len() }) } else { Ok(id) }

@@ -140,7 +140,7 @@ struct Scan<'a> {
     hash: u64,
     /// The unit that was released last.
     released: Option<Unit>,
-    /// Number of letters before those held.
+    /// Number of letters before the held letters.
     at: u64,
     end: usize,
 }

@@ -66,7 +66,7 @@ impl Records {
             }
         }
         anyhow::bail!(
-            "{}: record {number} is missing: the file has changed while it was read; run again",
+            "{}: record {number} is missing: the file changed while it was read; run again",
             self.inputs[input].display()
         )
     }

@@ -26,11 +26,11 @@ const SHORT_LETTERS: u32 = 2_000;
 const FACT_LETTERS: u32 = 60;
 /// Number of letters at the beginning and the end of a text in which sites have their own credits.
 const CREDIT_LETTERS: u32 = 60;
-/// Number of letters of a text for each number in it that may be replaced.
+/// Number of letters of a text per number that may be replaced in it.
 const LETTERS_A_NUMBER: u32 = 5_000;
 /// Number of names that may be replaced in a long text with few names, because rare words count as names.
 const NAMES_OF_LONG: usize = 1;
-/// Divisor for the share of a long text's names that may be replaced.
+/// Divisor of the number of names in a long text. The quotient is the number of names that may be replaced.
 const NAMES_SHARE: usize = 16;
 /// Maximum number of differing places with which each name of a long text counts as well. Pages of a series differ in
 /// few places, edited copies in more.

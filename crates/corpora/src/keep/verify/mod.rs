@@ -138,7 +138,7 @@ pub(crate) struct Check {
     pub lost_share: f64,
     /// The number of letters in the longest passage that is not in the kept document.
     pub lost_letters: u32,
-    /// The longest of these passages, normalised. Long ones are cut.
+    /// The longest passage that is not in the kept document, normalised; cut if it is long.
     pub lost_passage: String,
 }
 
@@ -366,7 +366,7 @@ impl<'a> Verifier<'a> {
                 first_loss = Some((*place, loss));
             }
         }
-        // Of the others, the first one and those that were kept last.
+        // If there are many other texts, only the first one and those that were kept last are read.
         let skipped = others.len().saturating_sub(COMPARED_MAX);
         let others = others.into_iter().enumerate().filter(|(number, _)| !(1..=skipped).contains(number));
         for kept in equal.into_iter().take(1).chain(others.map(|(_, kept)| kept)) {

@@ -55,9 +55,9 @@ pub(super) struct Row {
 #[derive(Clone, Copy, Default)]
 pub(super) struct InnerLines {
     pub(super) lines: u64,
-    /// Smallest number of delimiters in one of these lines.
+    /// Smallest number of delimiters in a line inside quotes.
     pub(super) delimiters_min: u64,
-    /// Largest number of delimiters in one of these lines.
+    /// Largest number of delimiters in a line inside quotes.
     pub(super) delimiters_max: u64,
     /// Number of delimiters in the current line; `None` before the first line end.
     current: Option<u64>,

@@ -73,7 +73,7 @@ impl WarcBase {
     /// Compares a file or object with its first use.
     ///
     /// # Errors
-    /// It was replaced or changed, which ends the run.
+    /// The file or object was replaced or changed, which ends the run.
     fn verify(&self, name: &str) -> Result<(), Missing> {
         let path = self.path(name);
         let now = match is_object(&self.base) {

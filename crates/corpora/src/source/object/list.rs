@@ -20,7 +20,7 @@ const ROOT: &str = "ListBucketResult";
 pub(super) struct List {
     /// True if more objects follow.
     pub(super) is_truncated: bool,
-    /// The token for requesting them. Never blank.
+    /// The token for requesting the next part of the list. Never blank.
     pub(super) token: Option<String>,
     /// The objects of this part.
     pub(super) objects: Vec<ListedObject>,

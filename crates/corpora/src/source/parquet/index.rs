@@ -65,8 +65,8 @@ fn names_in_paths(index: &[u8]) -> Option<usize> {
     Some(names)
 }
 
-/// Returns the same number for the list of schema elements. Each element tells the number of its children, which
-/// follow it.
+/// Reads the list of schema elements. Returns the result of [`names_in_paths`]. Each element has the number of its
+/// children, which follow it.
 fn names_in_schema(input: &mut Compact<'_>) -> Option<usize> {
     let (_, count) = input.list()?;
     let mut names = 0_usize;

@@ -174,8 +174,8 @@ impl From<ParquetError> for Fault {
     }
 }
 
-/// Returns true for errors of the machine. Those of the operating system have a number, those of a store are
-/// marked. All others were found by the library.
+/// Returns true for errors of the machine: errors of the operating system, which have a number, and errors of a
+/// store, which are marked. All other errors are faults of the file that the library found.
 fn is_machine_fault(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || is_machine_error(error)
 }

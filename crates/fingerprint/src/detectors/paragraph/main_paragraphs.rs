@@ -15,8 +15,8 @@ use super::matching::ParagraphFingerprint;
 const OPENING: usize = 1;
 /// Number of paragraphs at the end of a page that are selected after all others.
 const CLOSING: usize = 3;
-/// Divisor of the page's number of paragraphs: the quotient is the upper limit of each of the two numbers
-/// above. The few paragraphs of a short page are its text.
+/// Divisor of the page's number of paragraphs. [`OPENING`] and [`CLOSING`] are limited to the quotient, because
+/// the few paragraphs of a short page are its text.
 const ONE_IN: usize = 8;
 /// Maximum share of `share_min` that main paragraphs leave out, in percent. Less than 100, because two
 /// versions of a page agree in all bits of a band for only few paragraphs: recall on `neardup_zh_lctt` is

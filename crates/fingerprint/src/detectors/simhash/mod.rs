@@ -67,7 +67,8 @@ const VERSION: u32 = 14;
 /// Version of the comparison, part of the cluster hash. Raise it whenever other fingerprints may be near.
 const NEAR_VERSION: u32 = 13;
 
-/// Frequencies whose terms are counted together; 99 % of a page's distinct terms have one of these.
+/// Number of frequencies, from 1 on, whose terms are counted together. 99 % of a page's distinct terms have such a
+/// frequency.
 const SMALL_FREQUENCIES: usize = 12;
 /// The largest `max_distance`.
 const DISTANCE_MAX: u32 = 20;

@@ -7,10 +7,10 @@ use super::{Candidates, Duplicates, SimHash};
 use crate::relation::Relation;
 use crate::{Shares, facts, numbers, sketch};
 
-/// In short texts, one number may differ for this many that are the same. An article with one corrected figure, or
-/// with a cut end that creates a new context, is still a copy.
+/// Number of equal numbers for each number that may differ between short texts. An article with one corrected figure,
+/// or with a cut end that creates a new context, is still a copy.
 const SAME_NUMBERS: u32 = 3;
-/// The same for two versions of one page: as many numbers may differ as are the same.
+/// Number of equal numbers for each number that may differ between two short versions of one page.
 const SAME_NUMBERS_OF_ONE_PAGE: u32 = 1;
 /// Number of values that must agree for one more number to differ between versions of one page: the chapters
 /// of a manual have other numbers.

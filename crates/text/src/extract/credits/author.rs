@@ -78,7 +78,7 @@ const NOTICE: [&str; 38] = [
     "禁止",
 ];
 
-/// Other words in such notices that are not names.
+/// Words in notices about copying a text that are not names, in addition to [`NOTICE`].
 const ASKED_FOR: [&str; 17] = [
     "出处", "出處", "来源", "來源", "原文", "链接", "鏈接", "连结", "連結", "地址", "网址", "網址", "署名",
     "姓名", "信息", "所有", "本人",

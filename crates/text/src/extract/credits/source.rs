@@ -41,7 +41,7 @@ const CUES: [(&str, bool); 19] = [
 /// Last characters of the cues.
 const LAST_CHARACTERS: [char; 12] = ['源', '处', '處', '自', '载', '載', '于', '於', '發', '发', '典', '처'];
 
-/// Characters of which every cue has one.
+/// Characters that occur in cues. Every cue has at least one of them.
 const TELLING_CHARACTERS: [char; 10] = ['源', '自', '处', '處', '载', '載', '首', '摘', '典', '처'];
 
 /// Words allowed right before a cue. After any other Chinese character, the cue is about something else: 图片来源, 数据来源.

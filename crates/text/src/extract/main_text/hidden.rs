@@ -35,7 +35,8 @@ const LEVELS_MAX: usize = 3;
 /// Minimum bytes of prose in an element within the text that belongs to it although its class name suggests a dialog.
 /// Articles in a `paywall` and panels called `dropdown-content` are longer; what pops up over an article is shorter.
 const NAMED_BYTES_MIN: u32 = 400;
-/// Minimum share of the page's prose in such an element, as a divisor.
+/// Minimum share of the page's prose in an element that belongs to the text although its class name suggests a dialog,
+/// as a divisor.
 const NAMED_PART: u64 = 4;
 
 /// Minimum number of blocks of prose in hidden dialogs that may be the text of a page without other text.

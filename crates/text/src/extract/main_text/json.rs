@@ -22,7 +22,7 @@ pub(super) struct Value<'a> {
 pub(super) struct Object {
     /// The object that holds it; its own index for the first, which is the whole source.
     pub(super) parent: usize,
-    /// Its strings, and those of objects within it.
+    /// Strings in the object, and in objects within it.
     pub(super) values: Range<usize>,
 }
 

@@ -31,7 +31,7 @@ const OTHER_TEXT_MIN: u64 = 200;
 /// Bytes of chosen text below which a page has next to nothing.
 pub(super) const NEARLY_EMPTY: u32 = 200;
 
-/// The same for text without an end of a sentence, such as links to other stories and the footer.
+/// [`NEARLY_EMPTY`] for text without an end of a sentence, such as links to other stories and the footer.
 const LABELS_NEARLY_EMPTY: u32 = 400;
 
 /// The chosen blocks of a page, with the buffers used to choose them. Kept from page to page to avoid allocations.

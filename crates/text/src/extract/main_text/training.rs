@@ -10,7 +10,7 @@ use crate::extract::parse::text;
 /// A block of text with the features by which it is scored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockFeatures {
-    /// Its text as it would be written.
+    /// Text of the block as it would be written.
     pub text: String,
     /// The values of [`names`], in that order.
     pub features: Vec<i16>,

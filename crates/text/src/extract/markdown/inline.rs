@@ -72,7 +72,7 @@ pub(super) enum Around {
 
 /// The inline elements of a page, walked through from its start to its end.
 pub(super) struct Spans {
-    /// The segment at which a span begins or ends, true if it begins, and the span's index. In the order of segments.
+    /// The segment at which a span begins or ends, true if it begins, and the span's index. Sorted by segment.
     events: Vec<(u32, bool, u32)>,
     next: usize,
     strong: u32,
@@ -201,7 +201,7 @@ pub(super) fn line(
     out
 }
 
-/// Returns `image` as Markdown, with the link round it.
+/// Returns `image` as Markdown, with the link around it.
 pub(super) fn image(page: &Page<'_>, image: &Image) -> String {
     let text = single_spaced(&decoded(page, image.text));
     if image.is_formula {

@@ -24,10 +24,10 @@ const LANGUAGE_LEVELS_MAX: usize = 4;
 /// Maximum number of spaces and tabs before a line of a program in a row of its own.
 const INDENTATION_MAX: usize = 200;
 
-/// Maximum number of tags between these spaces and the text of the line.
+/// Maximum number of tags between the indentation and the text of a program line in a row of its own.
 const INDENTATION_TAGS_MAX: usize = 4;
 
-/// Maximum number of line feeds between two lines of such a program.
+/// Maximum number of line feeds between two lines of a program whose lines are rows.
 const BLANK_LINES_MAX: u32 = 4;
 
 /// A part of the outline.
@@ -95,11 +95,11 @@ struct Leaf {
 #[derive(Debug, Clone, Copy)]
 struct Context {
     container: usize,
-    /// The level of the heading round it.
+    /// The level of the heading around the node.
     heading: Option<u8>,
     /// The innermost preformatted node, or the table whose rows are the lines of a program.
     preformatted: u32,
-    /// The number of lines up to this one in such a table. 0 for other nodes.
+    /// The number of lines up to this one in a table whose rows are the lines of a program. 0 for other nodes.
     line: u32,
     /// The innermost table.
     table: u32,

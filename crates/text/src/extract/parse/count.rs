@@ -7,7 +7,7 @@
 /// and an English or Russian word about 5, roughly in proportion to their information.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::extract) struct Counts {
-    /// Number of bytes that are not white space, with the exception above.
+    /// Number of bytes that are not white space. A letter of an alphabet counts as one byte.
     pub(in crate::extract) bytes: u32,
     /// Number of words, as separated by white space.
     pub(in crate::extract) words: u32,

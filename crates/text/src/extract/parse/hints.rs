@@ -37,7 +37,7 @@ pub(in crate::extract) const CRUMB: Hints = 1 << 10;
 pub(in crate::extract) const PAGER: Hints = 1 << 11;
 /// Forms, log-in, search.
 pub(in crate::extract) const FORM: Hints = 1 << 12;
-/// Not shown.
+/// Parts that are not shown.
 pub(in crate::extract) const HIDDEN: Hints = 1 << 13;
 /// User boxes and signatures of forums.
 pub(in crate::extract) const USER: Hints = 1 << 14;

@@ -40,7 +40,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Minimum length in bytes of a run of text in a hidden element that counts as prose.
 const HIDDEN_RUN_MIN: usize = 40;
-/// Minimum bytes of such runs in a hidden element that holds prose.
+/// Minimum number of bytes in runs of at least [`HIDDEN_RUN_MIN`] bytes in a hidden element that holds prose.
 const HIDDEN_PROSE_MIN: u32 = 80;
 
 /// Minimum bytes of text in a hidden element that may be a short section among others, such as an answer.

@@ -11,22 +11,22 @@ pub(in crate::extract) struct Open {
     pub(in crate::extract) tag: Tag,
     /// Features, as bits of `open`.
     pub(in crate::extract) features: u16,
-    /// Its node, or its parent's node if it is inline.
+    /// Node of the element, or of its parent if the element is inline.
     pub(in crate::extract) node: u32,
-    /// Position of the last open element of the same tag below it in the stack.
+    /// Position of the last open element of the same tag below this one in the stack.
     pub(in crate::extract) same_tag: u32,
-    /// Position of the innermost scope below it.
+    /// Position of the innermost scope below this element.
     pub(in crate::extract) scope: u32,
-    /// Position of the innermost block element below it.
+    /// Position of the innermost block element below this element.
     pub(in crate::extract) block: u32,
-    /// Its [span](crate::extract::parse::structure), counted from 1. 0 for no span.
+    /// [Span](crate::extract::parse::structure) of the element, counted from 1. 0 for no span.
     pub(in crate::extract) span: u32,
 }
 
 pub(in crate::extract) mod open {
-    /// It counts as a link.
+    /// The element counts as a link.
     pub(in crate::extract::parse) const LINK: u16 = 1;
-    /// Its content is skipped.
+    /// The content of the element is skipped.
     pub(in crate::extract::parse) const SKIPPED: u16 = 2;
     /// Bold or emphasis.
     pub(in crate::extract::parse) const STRONG: u16 = 4;
@@ -34,19 +34,19 @@ pub(in crate::extract) mod open {
     pub(in crate::extract::parse) const CODE: u16 = 8;
     /// Preformatted.
     pub(in crate::extract::parse) const PREFORMATTED: u16 = 16;
-    /// It is part of SVG or MathML.
+    /// The element is part of SVG or MathML.
     pub(in crate::extract::parse) const FOREIGN: u16 = 32;
-    /// It is part of SVG or MathML, but HTML's rules apply within it.
+    /// The element is part of SVG or MathML, but HTML's rules apply within it.
     pub(in crate::extract::parse) const INTEGRATION: u16 = 64;
-    /// It is hidden, and not within another element that is skipped.
+    /// The element is hidden, and not within another element that is skipped.
     pub(in crate::extract::parse) const HIDDEN: u16 = 128;
-    /// It is skipped because it is hidden, and for no other reason.
+    /// The element is skipped because it is hidden, and for no other reason.
     pub(in crate::extract::parse) const UNSEEN: u16 = 256;
-    /// It has a shadow tree.
+    /// The element has a shadow tree.
     pub(in crate::extract::parse) const SHADOW_HOST: u16 = 512;
-    /// It is a shadow tree that shows the other content of its host in a slot.
+    /// The element is a shadow tree that shows the other content of its host in a slot.
     pub(in crate::extract::parse) const SLOTTED: u16 = 1024;
-    /// It has a shadow tree with text but without slots, so its other content is not shown.
+    /// The element has a shadow tree with text but without slots, so its other content is not shown.
     pub(in crate::extract::parse) const SLOTLESS: u16 = 2048;
 }
 

@@ -48,9 +48,9 @@ pub(in crate::extract) struct Structure {
 pub(in crate::extract) struct Span {
     /// The kind of element.
     pub(in crate::extract) kind: SpanKind,
-    /// Its first segment.
+    /// First segment of the span.
     pub(in crate::extract) first: u32,
-    /// The segment after its last.
+    /// The segment after the last one of the span.
     pub(in crate::extract) end: u32,
     /// The `href` of a link, the attribute of code that may name its programming language, or the TeX source of a
     /// formula.
@@ -79,17 +79,17 @@ pub(in crate::extract) enum SpanKind {
 /// An image, or a formula that is a script or an image.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Image {
-    /// The segment after it.
+    /// The segment after the image.
     pub(in crate::extract) segment: u32,
-    /// The block that contains it, if that has the same node, or else the block after it.
+    /// The block that contains the image if both have the same node; otherwise the block after the image.
     pub(in crate::extract) block: u32,
-    /// The node that contains it.
+    /// The node that contains the image.
     pub(in crate::extract) node: u32,
-    /// The link round it, as an index into the spans, counted from 1. 0 for no link.
+    /// The link around the image, as an index into the spans, counted from 1. 0 for no link.
     pub(in crate::extract) link: u32,
-    /// Its `src`.
+    /// `src` of the image.
     pub(in crate::extract) source: Segment,
-    /// Its `alt`, or the TeX source of the formula.
+    /// `alt` of the image, or the TeX source of the formula.
     pub(in crate::extract) text: Segment,
     /// True if it is a formula.
     pub(in crate::extract) is_formula: bool,

@@ -6,17 +6,17 @@
 
 /// Properties of a tag, as bits in `FEATURES`.
 pub(in crate::extract) mod flag {
-    /// Ends the running text before and after it, and gets a node.
+    /// The element ends the running text before and after it, and gets a node.
     pub(crate) const BLOCK: u8 = 1;
-    /// No content and no end tag (`<br>`).
+    /// The element has no content and no end tag (`<br>`).
     pub(crate) const VOID: u8 = 2;
-    /// Its content is not markup and ends only at its own end tag.
+    /// The content of the element is not markup, and ends only at its own end tag.
     pub(crate) const RAW: u8 = 4;
-    /// Its content is not text of the page.
+    /// The content of the element is not text of the page.
     pub(crate) const SKIP: u8 = 8;
-    /// Its start tag closes an open `<p>`.
+    /// The start tag closes an open `<p>`.
     pub(crate) const CLOSES_P: u8 = 16;
-    /// End tags within it do not close elements outside (the standard's *scope*).
+    /// End tags within the element do not close elements outside (the standard's *scope*).
     pub(crate) const SCOPE: u8 = 32;
     /// `<h1>` … `<h6>`.
     pub(crate) const HEADING: u8 = 64;

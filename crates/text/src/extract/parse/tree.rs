@@ -34,7 +34,7 @@ pub(in crate::extract) struct Tree {
 /// An element whose content is not shown at first, by `hidden`, `aria-hidden` or `display: none`; or a button.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Hidden {
-    /// Its element name.
+    /// Name of the element.
     pub(in crate::extract) tag: Tag,
     /// True if its element name or role is a dialog.
     pub(in crate::extract) is_dialog: bool,
@@ -48,7 +48,7 @@ pub(in crate::extract) struct Hidden {
     pub(in crate::extract) parent: u32,
     /// The block after it, or that it is in.
     pub(in crate::extract) block: u32,
-    /// The hints of its own names.
+    /// The hints of the element's own names.
     pub(in crate::extract) hints: Hints,
     /// Counts of its runs of text that are not links and are as long as a sentence.
     pub(in crate::extract) counts: Counts,
@@ -61,32 +61,32 @@ pub(in crate::extract) struct Hidden {
 /// A block element.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Node {
-    /// Its element name.
+    /// Name of the element.
     pub(in crate::extract) tag: Tag,
     /// True if its element name or role is a dialog.
     pub(in crate::extract) is_dialog: bool,
-    /// Its parent's index; its own for the first node.
+    /// Index of the parent; for the first node, its own index.
     pub(in crate::extract) parent: u32,
-    /// Number of nodes above it.
+    /// Number of nodes above this one.
     pub(in crate::extract) depth: u32,
-    /// The hints of its own names.
+    /// The hints of the element's own names.
     pub(in crate::extract) hints: Hints,
     /// Structural signature: a hash of tag and names, equal for similar nodes.
     pub(in crate::extract) signature: u32,
-    /// The first block within it.
+    /// The first block within the node.
     pub(in crate::extract) first_block: u32,
-    /// The block after its last.
+    /// The block after the last one within the node.
     pub(in crate::extract) end_block: u32,
 }
 
 /// A run of text between block boundaries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::extract) struct Block {
-    /// The node that holds it.
+    /// The node that holds the block.
     pub(in crate::extract) node: u32,
-    /// Its first segment.
+    /// First segment of the block.
     pub(in crate::extract) first_segment: u32,
-    /// The segment after its last.
+    /// The segment after the last one of the block.
     pub(in crate::extract) end_segment: u32,
     /// Counts of its text.
     pub(in crate::extract) counts: Counts,
@@ -104,19 +104,19 @@ pub(in crate::extract) struct Block {
 
 /// Features of a block.
 pub(in crate::extract) mod block_flag {
-    /// It is within `<pre>`, where line breaks matter.
+    /// The block is within `<pre>`, where line breaks matter.
     pub(crate) const PREFORMATTED: u16 = 1;
-    /// It is within `<code>` or `<tt>`.
+    /// The block is within `<code>` or `<tt>`.
     pub(crate) const CODE: u16 = 2;
-    /// It follows a `<br>`.
+    /// The block follows a `<br>`.
     pub(crate) const AFTER_BREAK: u16 = 4;
-    /// It follows an `<hr>`.
+    /// The block follows an `<hr>`.
     pub(crate) const AFTER_RULE: u16 = 8;
-    /// It follows a form control.
+    /// The block follows a form control.
     pub(crate) const AFTER_CONTROL: u16 = 16;
-    /// It is within a link that holds block elements.
+    /// The block is within a link that holds block elements.
     pub(crate) const IN_BLOCK_LINK: u16 = 32;
-    /// It holds a `<time>`.
+    /// The block holds a `<time>`.
     pub(crate) const TIME: u16 = 64;
 }
 

@@ -1,7 +1,7 @@
 //! The ideographs that words consist of. `build.rs` includes this file as well.
 
-/// Returns true if jieba splits runs of this ideograph into words. It makes every other ideograph a word of
-/// its own.
+/// Returns true if jieba splits runs of ideographs with this one into words. jieba makes every other ideograph a
+/// word of its own.
 #[inline]
 pub(super) fn jieba_cuts(c: char) -> bool {
     matches!(c,

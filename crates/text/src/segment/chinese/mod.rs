@@ -42,7 +42,7 @@ pub(super) struct ChineseWords {
     known: Vec<(u32, u32)>,
     /// The unmatched characters that are next to one another, each such run on its own line.
     unmatched: String,
-    /// For each of these runs, the number of words before it and its byte offset in the text.
+    /// For each run in `unmatched`, the number of words before it and its byte offset in the text.
     unmatched_runs: Vec<(usize, u32)>,
 }
 

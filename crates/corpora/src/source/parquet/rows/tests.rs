@@ -132,7 +132,8 @@ fn rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
         let rows = batch([("text", strings(&vec!["x"; count + 90]))]);
         let properties = properties().set_max_row_group_row_count(Some(count)).build();
         let path = write(folder.path(), &[rows], properties);
-        // Of a row group, the field after it is the offset in the file.
+        // The field after a row group's number of rows (0x26) is its offset in the file. This distinguishes the number
+        // from others.
         let [from, to] = [written, patched].map(|number| [&[0x16][..], &number, &[0x26]].concat());
         patch(&path, &from, &to);
         let mut reader = open(&path);
@@ -143,7 +144,7 @@ fn rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
     }
 }
 
-/// If the surplus rows were broken, too, the row group ended without a message.
+/// If the rows that the index does not count were broken, too, the row group ended without a message.
 #[test]
 fn broken_rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
     let folder = tempfile::tempdir().expect("a folder");

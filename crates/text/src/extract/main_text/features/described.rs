@@ -7,7 +7,7 @@
 
 use crate::extract::parse::entities::{Reference, reference};
 
-/// Letters are compared in windows of this many bytes: five Chinese characters, or three English words.
+/// Length in bytes of the windows in which letters are compared: five Chinese characters, or three English words.
 const WINDOW: usize = 15;
 
 /// Number of bits in a set of windows. With the longest text that is read, one in 16 is set.
@@ -69,7 +69,7 @@ pub(in crate::extract) struct Described {
     pub(in crate::extract) shares: Vec<[i16; 3]>,
     /// The block that holds most of the description, if it holds more than [`ANCHOR_SHARE_MIN`].
     pub(in crate::extract) anchor: Option<usize>,
-    /// The share of the description in that block, in thousandths; 0 without such a block.
+    /// The share of the description in the block `anchor`, in thousandths; 0 if there is none.
     pub(in crate::extract) anchor_share: i16,
 }
 
@@ -116,7 +116,7 @@ impl Described {
                 let (all, found) = self.body.found_in(&self.letters);
                 shares[2] = crate::extract::main_text::features::share(found, all);
             }
-            // Of equal blocks the first counts, because teasers of the same story come later.
+            // Among equal blocks the first one counts, because teasers of the same story come later.
             if shares[1] > self.anchor_share {
                 (self.anchor, self.anchor_share) = (Some(at), shares[1]);
             }

@@ -52,7 +52,8 @@ const NAMED_BYTES_MAX: u32 = 60;
 pub(in crate::extract) enum Names {
     /// Names count like other evidence.
     Read,
-    /// Names do not count. For references, and for pages with much prose of which next to nothing is left otherwise.
+    /// Names do not count. This is for references, and for pages with much prose that would lose almost all of it
+    /// because of names.
     Doubted,
 }
 

@@ -59,7 +59,7 @@ pub(super) struct Link<'a> {
     html: &'a str,
     /// The link as written in the page.
     pub(super) href: &'a str,
-    /// Its offset in the page.
+    /// Offset of the link in the page.
     start: usize,
 }
 

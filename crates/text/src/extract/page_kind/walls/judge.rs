@@ -17,7 +17,7 @@ pub(super) enum Place {
     Source,
 }
 
-/// Points for a phrase that is all of a title.
+/// Points for a phrase that is the whole title.
 const TITLE_POINTS: u32 = 5;
 /// Points for a strong phrase within a longer title.
 const IN_TITLE_POINTS: u32 = 2;
@@ -66,7 +66,7 @@ const SAID_POINTS: u32 = 7;
 const SAID_BYTES_MAX: u32 = 240;
 /// Maximum bytes of sentences on a short page that have none of the wall's meanings.
 const UNSAID_BYTES_MAX: u32 = 110;
-/// Maximum bytes of such sentences before the first one that has a meaning of the wall.
+/// Maximum bytes of sentences on a short page before the first one that has a meaning of the wall.
 const UNSAID_BEFORE_BYTES_MAX: u32 = 30;
 
 /// Bytes of a sentence that two of the meanings of a wall account for.
@@ -129,9 +129,9 @@ pub(super) struct Judge {
     said_bytes: u32,
     /// For each kind of wall, bytes of sentences without any of its meanings.
     unsaid_bytes: [u32; Wall::ALL.len()],
-    /// For each kind of wall, bytes of these sentences before the first one that has a meaning of it.
+    /// For each kind of wall, bytes of sentences before the first one that has one of its meanings.
     unsaid_before: [u32; Wall::ALL.len()],
-    /// True for the kinds of wall of which a meaning has occurred.
+    /// For each kind of wall, true if one of its meanings has occurred.
     begun: [bool; Wall::ALL.len()],
     /// True for a page with markup. A text alone has no buttons, and may be part of a longer text.
     is_page: bool,
@@ -178,7 +178,7 @@ impl Judge {
         self.fold(text);
         let lower = std::mem::take(&mut self.lower);
         self.find(&lower);
-        // A line that is all of a wall comes first; below a text, such a line is part of that text.
+        // A line that is the whole wall is at the beginning; below other text, such a line is part of that text.
         let begins = self.other <= BEGIN_BYTES_MAX;
         let filled = Wall::ALL.map(|wall| begins && self.filled(&lower, wall));
         let other = others(&lower, &self.sentences, &self.found, &self.meant);

@@ -179,7 +179,7 @@ const CONDITIONS: [&str; 5] = [" if we ", " wenn wir ", " si nous ", "如果我�
 
 /// Finds the sentences of `text` that have meanings of a wall; `sentences` lists the bounds of all in order. A sentence
 /// with quotation marks, or with a condition, is never a region wall: news articles quote what sites tell their
-/// visitors, and help pages say when it happens. Writes the meanings of each sentence into `said`.
+/// visitors, and help pages explain when a site shows a wall. Writes the meanings of each sentence into `said`.
 pub(super) fn find(
     text: &str,
     sentences: &[(usize, usize)],

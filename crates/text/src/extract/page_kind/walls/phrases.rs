@@ -27,7 +27,7 @@ pub(super) enum Strength {
 pub(super) struct Found {
     /// The kind of wall with this phrase.
     pub(super) wall: Wall,
-    /// Its strength as evidence.
+    /// Strength of the phrase as evidence.
     pub(super) strength: Strength,
     /// The index of the phrase.
     pub(super) phrase: usize,
