@@ -194,8 +194,8 @@ mod tests {
         assert!(!subjects_differ(encode(first, "utf8x1"), encode(second, "utf8x2")), "numbers");
     }
 
-    /// Of several hundred classes of a library, one in 255 pairs seemed to be about one class, and each page is compared
-    /// with all of its siblings.
+    /// One in 255 pairs of classes seemed to be about one class, and each page of a library is compared with all of its
+    /// siblings.
     #[test]
     fn the_subjects_of_many_siblings_differ() {
         let words: Vec<String> = (0..500)
