@@ -273,9 +273,11 @@ fn walk(root: &Path, folder: &Path, read: FolderContent, found: &mut FoundFiles)
 }
 
 /// Returns true if a file that was found may be read. Pipes and devices are excluded, because they may never
-/// end. A mirror of a web site comes from outside, so links that lead out of it are not followed.
+/// end. A mirror of a web site comes from outside, so links that lead out of it are not followed. A link of a
+/// document to a file that is missing is included, so that opening it fails and names it.
 fn is_file_of(root: &Path, path: &Path, read: FolderContent) -> bool {
-    path.is_file() && !leaves(root, path, read)
+    let is_broken_link = || read == FolderContent::Documents && path.is_symlink() && !path.exists();
+    (path.is_file() && !leaves(root, path, read)) || is_broken_link()
 }
 
 /// Returns true if `path` is in a mirror with the folder `root`, and a link on its way leads out of it.
@@ -393,6 +395,14 @@ mod tests {
         link(&empty_file(folder.path(), "b.jsonl"), "b.jsonl");
         let found = FoundFiles::find(&[folder.path().join("m")], FolderContent::Documents).expect("files");
         assert_eq!(found.files, [folder.path().join("m/b.jsonl")]);
+        // A document whose storage is missing is an error when it is opened, not one file fewer.
+        link(Path::new("unmounted/c.jsonl"), "c.jsonl");
+        for input in ["m", "m/*.jsonl"] {
+            let found =
+                FoundFiles::find(&[folder.path().join(input)], FolderContent::Documents).expect("files");
+            let expected = ["m/b.jsonl", "m/c.jsonl"].map(|name| folder.path().join(name));
+            assert_eq!(found.files, expected, "{input}");
+        }
     }
 
     /// A link to a folder above was followed some 40 times, and two such links without end.
