@@ -62,7 +62,7 @@ impl Detector for Coloured {
     }
     /// Prefers every other place.
     fn rank(&self, _: &[u8], _: &[u8], distance: u32) -> u32 {
-        if distance % 2 == 0 { distance } else { 100 + distance }
+        if distance.is_multiple_of(2) { distance } else { 100 + distance }
     }
     fn related_found(&self, a: &[u8], b: &[u8]) -> bool {
         a[0] == b[0] && place(a).abs_diff(place(b)) <= 6
