@@ -367,7 +367,7 @@ fn impossible_options_are_refused_before_anything_is_written() {
             vec!["--keep", folder.path().to_str().expect("a name"), pages_name],
             "is already an input or output",
         ),
-        (vec!["--keep", keep, "--drop", keep, pages_name], "is named twice"),
+        (vec!["--keep", keep, "--drop", keep, pages_name], "would be written twice"),
         (vec!["--keep", keep, "--prefer", "best", pages_name], "expected first, longest, newest, published"),
         (vec!["--annotate", pages_name], "--keep"),
     ] {
@@ -616,7 +616,8 @@ fn outputs_that_would_overwrite_an_input_or_a_table_are_refused_under_any_name()
             .map(|name| std::fs::read(path(name)).expect("a file"))
     };
     let before = state();
-    let (taken, twice, of_table) = ("is already an input or output", "is named twice", "belong to a table");
+    let (taken, twice, of_table) =
+        ("is already an input or output", "would be written twice", "belong to a table");
     let named = |word: &str| if word.starts_with("--") { word.to_owned() } else { path(word) };
     for (options, why) in [
         ("--output hard", taken),

@@ -241,7 +241,7 @@ mod tests {
         "The council promised to look for money, while the union offered two trawlers that may carry mail and people.",
     ];
     const TERMS: &str =
-        "These terms govern the use of the service, and whoever uses it agrees to them in full. ";
+        "These terms govern the use of the service, and everybody who uses it agrees to them in full. ";
 
     fn found(head: &str, body: &str) -> usize {
         let html = format!(
