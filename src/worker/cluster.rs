@@ -224,7 +224,7 @@ impl ConsumerContext for Member {
                 self.owners.role.health.revoked(numbers.len());
             }
             Rebalance::Error(error) => {
-                tracing::warn!(%error, "log: partitions were not reassigned, because the rebalance of the group failed")
+                tracing::warn!(%error, "log: partitions were not reassigned, because the rebalance of the group failed");
             }
             Rebalance::Assign(_) => {}
         }
