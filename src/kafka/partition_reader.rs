@@ -3,7 +3,7 @@
 //!
 //! The reader belongs to no group, so the partition cannot be revoked from it. Several instances may read a
 //! partition at the same time. For the log, the transactional id decides which of them may write
-//! (`worker/take_over.rs`).
+//! (`worker/owner/take_over.rs`).
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! batch of entries → watermarks → ClusterStage → verdicts, dead letters ┐
-//!                      └ dropped: repeated, after a gap                 ├─► transaction (writer.rs)
+//!                      └ dropped: repeated, after a gap                 ├─► transaction (owner/writer.rs)
 //!                            changes of the table, position record ─────┘
 //! ```
 //! Invariants: the output does not depend on how the log is divided into batches; look-ups see the table only
@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use parking_lot::MappedRwLockReadGuard;
+use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::shared_stage::{SharedStage, StageReader};
@@ -57,6 +58,15 @@ pub(crate) struct DecidedBatch {
     /// were not processed.
     pub replaced: Option<Box<Origin>>,
 }
+
+/// The error for a page topic that was replaced by another topic of its name.
+#[derive(Debug, Error)]
+#[error(
+    "topic {topic}, partition {partition}, offset {offset}: the topic was deleted and created again after \
+     pages were read from it, so its new pages would count as already read; raise kafka.epoch to process all of them",
+    topic = .0.topic, partition = .0.partition, offset = .0.offset
+)]
+pub(super) struct Replaced<'a>(pub(super) &'a Origin);
 
 impl LogPartition {
     /// Continues with the table and the watermarks of `restored`.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!              fingerprint stage (fingerprint.rs)               cluster stage (cluster.rs)
-//!  pages ──► read ─► fingerprint ─► deliver ──► log ──► owner thread per partition (owner.rs)
+//!  pages ──► read ─► fingerprint ─► deliver ──► log ──► owner thread per partition (owner/)
 //!  topic     (page_topic.rs) commits what is delivered     restore ─► batch ─► transaction
 //! ```
 //! Other threads let brokers delete expired records of the changelog (deletion.rs) and, if configured, make
@@ -13,22 +13,17 @@
 //! because those calls block. Each stage runs until the stop flag is raised, or until it refuses its
 //! configuration or topics. Transient errors are retried.
 //!
-//! To follow a partition to its next owner, read cluster.rs (it is assigned) → owner.rs → take_over.rs (the former
-//! owner is fenced) → restore/ (the table) → batch.rs, log_partition.rs (decisions) → writer.rs, transaction.rs.
+//! To follow a partition to its next owner, read cluster.rs (it is assigned) → owner/mod.rs, which names the next files.
 
 mod api;
-mod batch;
 pub(crate) mod check;
 pub(crate) mod cluster;
 pub(crate) mod deletion;
 pub(crate) mod disk;
-mod doubt;
 pub(crate) mod fingerprint;
 mod kafka_world;
 pub(crate) mod log_partition;
 pub(crate) mod needed;
-pub(crate) mod outputs;
-mod owned;
 pub(crate) mod owner;
 mod page_topic;
 pub(crate) mod ports;
@@ -45,11 +40,6 @@ pub(crate) mod standby;
 mod startup;
 pub(crate) mod stop;
 pub(crate) mod tables;
-mod take_over;
-mod transaction;
-mod trouble;
-mod unended;
-mod writer;
 
 use std::sync::Arc;
 use std::thread;

@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use rdkafka::message::Message;
 
-use super::batch::Replaced;
 use crate::config::KafkaConfig;
 use crate::kafka::partition_reader::{PartitionReader, place};
 use crate::kafka::ports::{Reader, Step};
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::worker::log_partition::{DecidedBatch, LogPartition, RecordOutcome};
+use crate::worker::log_partition::{DecidedBatch, LogPartition, RecordOutcome, Replaced};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::Restored;
 use leitong_cluster::log::{Entry, EntryError, LogPlace, Watermarks};

@@ -23,10 +23,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::disk::DiskTable;
-use super::owned::OwnedPartition;
+use super::owner::owned::OwnedPartition;
+use super::owner::trouble::Trouble;
 use super::ports::World;
 use super::replica::TableReplica;
-use super::trouble::Trouble;
 use crate::kafka::ports::{Reader, Record};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::telemetry::metrics;

@@ -27,14 +27,14 @@ use std::time::Duration;
 use prost::Message as _;
 
 use super::owned::OwnedPartition;
-use super::ports::World;
-use super::positions;
 use super::transaction::TransactionalProducer;
 use super::trouble::Trouble;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Outgoing, Reader, Record, Step};
 use crate::telemetry::metrics;
 use crate::verdict_message::log_origin::LogOrigin;
+use crate::worker::ports::World;
+use crate::worker::positions;
 use leitong_base::proto;
 use leitong_cluster::changelog::POSITION_KEY;
 

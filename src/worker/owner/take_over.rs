@@ -13,10 +13,10 @@
 //! Cost: a few requests; 0.16 s when measured, for an owner that had died in a transaction.
 
 use super::owned::OwnedPartition;
-use super::ports::World;
 use super::transaction::{TransactionError, TransactionalProducer};
 use super::trouble::Trouble;
 use super::unended;
+use crate::worker::ports::World;
 
 /// Takes over the transactional id of the partition, which fences the former owner, and ends that owner's
 /// open transactions. Also fails if a transaction had to be completed; see the module's comment.

@@ -13,12 +13,17 @@
 //!
 //! ```text
 //! take over (take_over.rs: fences the former owner, ends its transaction)
-//!    └► committed offset ─► changelog to its end ─► compare (restore/) ─► read the log from there
+//!    └► committed offset ─► changelog to its end ─► compare (../restore/) ─► read the log from there
 //!          ┌────────────────────────────────────────────────────┘
 //!          └► batch (batch.rs) ─► transaction (writer.rs) ─► …
-//!                │                  └ failed: take over again, write again unless it was committed
+//!                │                  └ failed: take over again, write again unless it was committed (doubt.rs)
 //!                └► next batch, meanwhile ─► its transaction, once the one before is committed
 //! ```
+//! Read this file (the loop of an owner) → `take_over.rs` (`unended.rs` ends what brokers left open) → `../restore/`
+//! (the table) → `batch.rs` and `../log_partition.rs` (decisions; `outputs.rs` has what they write) → `writer.rs` and
+//! `transaction.rs` (`doubt.rs` if the result of a commit is unknown). All of them share `owned.rs`, and end with a
+//! reason from `trouble.rs`.
+//!
 //! Example: owner A has committed the log up to offset 100, and its process freezes while it writes the
 //! transaction for the records 100 to 149. After the session timeout, the group assigns the partition to B. B
 //! takes over, so brokers abort that transaction: none of its verdicts becomes visible, and the committed
@@ -31,29 +36,39 @@
 //! table is dropped. The deletion of old records and the saving of blocks learn of a batch only after it is
 //! committed. Memory: the table, two batches and their outputs.
 
+mod batch;
+mod doubt;
+mod outputs;
+pub(super) mod owned;
+mod take_over;
+mod transaction;
+pub(super) mod trouble;
+mod unended;
+mod writer;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::batch::{Batch, LogDecider};
-use super::disk::DiskTable;
-use super::needed::Committed;
-use super::owned::OwnedPartition;
-use super::ports::World;
-use super::replica::TableReplica;
-use super::restore::{Restore, Restorer, Table};
-use super::role::ClusterRole;
-use super::stop::Stop;
-use super::take_over::take_over;
-use super::transaction::TransactionalProducer;
-use super::trouble::Trouble;
-use super::writer::Writer;
 use crate::kafka::ports::Reader;
 use crate::telemetry::metrics;
+use crate::worker::disk::DiskTable;
 use crate::worker::log_partition::LogPartition;
-use crate::worker::outputs::Outputs;
+use crate::worker::needed::Committed;
+use crate::worker::ports::World;
+use crate::worker::replica::TableReplica;
+use crate::worker::restore::{Restore, Restorer, Table};
+use crate::worker::role::ClusterRole;
+use crate::worker::stop::Stop;
+use batch::{Batch, LogDecider};
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::Restoration;
+use outputs::Outputs;
+use owned::OwnedPartition;
+use take_over::take_over;
+use transaction::TransactionalProducer;
+use trouble::Trouble;
+use writer::Writer;
 
 /// Pause before a failed attempt is repeated.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);

@@ -14,9 +14,8 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::doubt::{self, Fate};
+use super::outputs::{Counted, OutputRecord, Outputs, To};
 use super::owned::OwnedPartition;
-use super::ports::World;
-use super::registry::Served;
 use super::take_over::take_over;
 use super::transaction::{TransactionError, TransactionalProducer};
 use super::trouble::Trouble;
@@ -24,7 +23,8 @@ use crate::kafka::ports::{Delivered, Reader, RequestError};
 use crate::pipeline::marks::now;
 use crate::telemetry::traces::page::Committed;
 use crate::telemetry::{metrics, tally, templates, traces};
-use crate::worker::outputs::{Counted, OutputRecord, Outputs, To};
+use crate::worker::ports::World;
+use crate::worker::registry::Served;
 
 /// Duration above which a transaction counts as too large: a fifth of the default `transaction.timeout.ms`.
 const SLOW: Duration = Duration::from_secs(2);

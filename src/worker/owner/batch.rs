@@ -9,10 +9,9 @@
 use std::time::{Duration, Instant};
 
 use rdkafka::message::Message;
-use thiserror::Error;
 
+use super::outputs::Outputs;
 use super::owned::OwnedPartition;
-use super::ports::World;
 use super::trouble::Trouble;
 use crate::kafka::headers::{AsBorrowed, trace_context};
 use crate::kafka::partition_reader::place;
@@ -20,10 +19,10 @@ use crate::kafka::ports::{Reader, Step};
 use crate::telemetry::traces::page::{LogRead, LogTrace};
 use crate::telemetry::{metrics, traces};
 use crate::verdict_message::log_origin::LogOrigin;
-use crate::worker::log_partition::{LogPartition, RecordOutcome};
-use crate::worker::outputs::Outputs;
+use crate::worker::log_partition::{LogPartition, RecordOutcome, Replaced};
+use crate::worker::ports::World;
 use leitong_base::record::{LogRecord, Timestamp};
-use leitong_cluster::log::{Entry, EntryError, LogPlace, Origin};
+use leitong_cluster::log::{Entry, EntryError, LogPlace};
 
 /// Maximum number of bytes of log records in one transaction. Records may be large, because input that is not
 /// a page is kept whole.
@@ -216,12 +215,3 @@ fn log_time(entry: &Result<Entry, EntryError>) -> Option<Timestamp> {
 fn whole_ms(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
-
-/// The error for a page topic that was replaced by another topic of its name.
-#[derive(Debug, Error)]
-#[error(
-    "topic {topic}, partition {partition}, offset {offset}: the topic was deleted and created again after \
-     pages were read from it, so its new pages would count as already read; raise kafka.epoch to process all of them",
-    topic = .0.topic, partition = .0.partition, offset = .0.offset
-)]
-pub(super) struct Replaced<'a>(pub(super) &'a Origin);

@@ -19,12 +19,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::outputs::Outputs;
 use super::owned::OwnedPartition;
-use super::ports::World;
 use super::transaction::outgoing;
 use super::trouble::Trouble;
 use crate::kafka::ports::{Delivered, Reader, Record};
-use crate::worker::outputs::Outputs;
+use crate::worker::ports::World;
 use leitong_cluster::changelog::POSITION_KEY;
 
 /// Timeout for earlier transactions of other producers to end. Until then, they hide the records.
