@@ -18,7 +18,7 @@ use rdkafka::error::KafkaError;
 
 use super::api::LookUpApi;
 use super::kafka_world::KafkaWorld;
-use super::owner::{self, Owner};
+use super::owner::{self, owned::OwnedPartition};
 use super::role::{ClusterRole, RoleSettings};
 use super::stop::Stop;
 use super::{Accepted, deletion, snapshots, standby};
@@ -163,10 +163,10 @@ impl Owners {
             let stop = Stop::new();
             role.health.wait_for(partition, "not restored yet".to_owned());
             role.tables.own(partition);
-            let owner = Owner::new(Arc::clone(role), partition, stop.clone());
+            let owned = OwnedPartition::new(Arc::clone(role), partition, stop.clone());
             let thread = thread::Builder::new()
                 .name(format!("leitong-log-{partition}"))
-                .spawn(move || owner::run(&owner));
+                .spawn(move || owner::run(&owned));
             match thread {
                 Ok(thread) => _ = owners.insert(partition, Running { stop, thread }),
                 Err(error) => role.refuse(anyhow::anyhow!("cannot start a thread: {error}")),

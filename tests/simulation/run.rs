@@ -18,7 +18,7 @@ use crate::api::tables::HeldAs;
 use crate::config::Config;
 use crate::telemetry::health::Health;
 use crate::worker::Accepted;
-use crate::worker::owner::{self, Owner};
+use crate::worker::owner::{self, owned::OwnedPartition};
 use crate::worker::role::{ClusterRole, RoleSettings};
 use crate::worker::stop::Stop;
 use crate::worker::{deletion, snapshots, standby};
@@ -417,8 +417,8 @@ impl Run {
         let Some(instance) = self.instances.get_mut(&process) else { return };
         instance.role.tables.own(partition);
         let (role, stop) = (Arc::clone(&instance.role), Stop::new());
-        let owner = Owner::new(role, partition, stop.clone());
-        let actor = self.spawn(move || owner::run(&owner));
+        let owned = OwnedPartition::new(role, partition, stop.clone());
+        let actor = self.spawn(move || owner::run(&owned));
         if let Some(instance) = self.instances.get_mut(&process) {
             instance.stops.push(stop.clone());
             instance.owners.insert(partition, (stop, actor));

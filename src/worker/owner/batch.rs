@@ -60,24 +60,18 @@ pub(super) struct Batch {
     pub(super) trouble: Option<Trouble>,
 }
 
-/// Component of an owner that decides on the records of the log.
-pub(super) struct LogDecider<'a, W> {
-    owned: &'a OwnedPartition<W>,
-}
-
-impl<'a, W: World> LogDecider<'a, W> {
-    /// Creates the decider of an owned partition.
-    pub(super) fn new(owned: &'a OwnedPartition<W>) -> Self {
-        Self { owned }
-    }
-
+impl Batch {
     /// Decides on the records that the log has now, at most as many as fit into one transaction. Each part of
     /// the batch could be a transaction of its own. If a record cannot be decided, the decisions before it
     /// are kept.
-    pub(super) fn batch(&self, log: &W::Reader, state: &mut LogPartition) -> Result<Batch, Trouble> {
-        let (world, transaction) = (&self.owned.role.world, &self.owned.config().kafka.transaction);
+    pub(super) fn read<W: World>(
+        owned: &OwnedPartition<W>,
+        log: &W::Reader,
+        state: &mut LogPartition,
+    ) -> Result<Self, Trouble> {
+        let (world, transaction) = (owned.world(), &owned.config().kafka.transaction);
         let linger = Duration::from_millis(transaction.linger_ms);
-        let mut batch = Batch { parts: Vec::new(), trouble: None };
+        let mut batch = Self { parts: Vec::new(), trouble: None };
         let mut part = Part::default();
         let (mut records, mut bytes) = (0, 0);
         let mut began: Option<Instant> = None;
@@ -93,9 +87,9 @@ impl<'a, W: World> LogDecider<'a, W> {
                     let at_work = world.now();
                     began.get_or_insert(at_work);
                     let length = message.payload().map_or(0, <[u8]>::len);
-                    match self.read(&message) {
+                    match decode(owned, &message) {
                         Ok(record) => {
-                            part.traces.push(self.traced(&record, &message));
+                            part.traces.push(trace(owned.partition, &record, &message));
                             part.records.push(record);
                         }
                         Err(trouble) => batch.trouble = Some(trouble),
@@ -103,7 +97,7 @@ impl<'a, W: World> LogDecider<'a, W> {
                     part.bytes += length;
                     (records, bytes) = (records + 1, bytes + length);
                     if part.is_full() {
-                        batch.decide(self.owned, std::mem::take(&mut part), state)?;
+                        batch.decide(owned, std::mem::take(&mut part), state)?;
                     }
                     busy += world.now().duration_since(at_work);
                 }
@@ -114,58 +108,18 @@ impl<'a, W: World> LogDecider<'a, W> {
                 }
                 Err(error) => batch.trouble = Some(error.into()),
             }
-            if self.owned.stop.is_requested() || batch.trouble.is_some() {
+            if owned.stop.is_requested() || batch.trouble.is_some() {
                 break;
             }
         }
         let at_work = world.now();
-        batch.decide(self.owned, part, state)?;
+        batch.decide(owned, part, state)?;
         if records > 0 {
             metrics::stage("cluster", busy + world.now().duration_since(at_work));
         }
         Ok(batch)
     }
 
-    /// Decodes a record of the log.
-    fn read(&self, message: &impl Message) -> Result<(LogPlace, Result<Entry, EntryError>), Trouble> {
-        let (at, role) = (place(message), &self.owned.role);
-        let entry = Entry::decode(message.payload().unwrap_or_default(), &*role.detector);
-        match &entry {
-            Err(error @ EntryError::TooNew { .. }) => {
-                let topic = &self.owned.config().kafka.topics.fingerprints;
-                return Err(Trouble::Halted(format!(
-                    "{topic}[{}]@{}: {error}",
-                    self.owned.partition, at.offset
-                )));
-            }
-            Err(error) => tracing::error!(partition = self.owned.partition, offset = at.offset, "{error}"),
-            Ok(Entry { record: LogRecord::Page(page), .. })
-                if page.fingerprint_hash != role.fingerprint_hash =>
-            {
-                role.other_hash(self.owned.partition, at.offset, page.fingerprint_hash);
-            }
-            Ok(_) => {}
-        }
-        Ok((at, entry))
-    }
-
-    /// Returns the trace of a record of the log, if it is traced.
-    fn traced(
-        &self,
-        (at, entry): &(LogPlace, Result<Entry, EntryError>),
-        message: &impl Message<Headers: AsBorrowed>,
-    ) -> Option<Box<LogTrace>> {
-        let (tracer, Ok(entry)) = (traces::tracer()?, entry) else { return None };
-        tracer.read_from_log(LogRead {
-            said: message.headers().and_then(trace_context),
-            entry: (&entry.record, &entry.origin),
-            place: (self.owned.partition, at.offset),
-            timestamp_ms: at.timestamp_ms,
-        })
-    }
-}
-
-impl Batch {
     /// Decides on a part, and adds its outputs. They contain the changes of the table, and the position after
     /// the part.
     fn decide<W: World>(
@@ -180,7 +134,7 @@ impl Batch {
         let (config, tables) = (&owned.config().kafka, &owned.role.tables);
         let mut outputs = owned.outputs(state, state.next_offset());
         let origins: Vec<_> = part.records.iter().map(|(at, entry)| (at.offset, log_time(entry))).collect();
-        let decided = state.decide_batch(part.records, config.epoch, owned.role.world.timestamp())?;
+        let decided = state.decide_batch(part.records, config.epoch, owned.world().timestamp())?;
         let read = origins.into_iter().zip(part.traces);
         for (outcome, ((offset, log_time), trace)) in decided.outcomes.into_iter().zip(read) {
             match outcome {
@@ -202,6 +156,42 @@ impl Batch {
         }
         Ok(())
     }
+}
+
+/// Decodes a record of the log.
+fn decode<W: World>(
+    owned: &OwnedPartition<W>,
+    message: &impl Message,
+) -> Result<(LogPlace, Result<Entry, EntryError>), Trouble> {
+    let (at, role) = (place(message), &owned.role);
+    let entry = Entry::decode(message.payload().unwrap_or_default(), &*role.detector);
+    match &entry {
+        Err(error @ EntryError::TooNew { .. }) => {
+            let topic = &owned.config().kafka.topics.fingerprints;
+            return Err(Trouble::Halted(format!("{topic}[{}]@{}: {error}", owned.partition, at.offset)));
+        }
+        Err(error) => tracing::error!(partition = owned.partition, offset = at.offset, "{error}"),
+        Ok(Entry { record: LogRecord::Page(page), .. }) if page.fingerprint_hash != role.fingerprint_hash => {
+            role.other_hash(owned.partition, at.offset, page.fingerprint_hash);
+        }
+        Ok(_) => {}
+    }
+    Ok((at, entry))
+}
+
+/// Returns the trace of a record of the log, if it is traced.
+fn trace(
+    partition: u32,
+    (at, entry): &(LogPlace, Result<Entry, EntryError>),
+    message: &impl Message<Headers: AsBorrowed>,
+) -> Option<Box<LogTrace>> {
+    let (tracer, Ok(entry)) = (traces::tracer()?, entry) else { return None };
+    tracer.read_from_log(LogRead {
+        said: message.headers().and_then(trace_context),
+        entry: (&entry.record, &entry.origin),
+        place: (partition, at.offset),
+        timestamp_ms: at.timestamp_ms,
+    })
 }
 
 fn log_time(entry: &Result<Entry, EntryError>) -> Option<Timestamp> {

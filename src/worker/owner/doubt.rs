@@ -134,7 +134,7 @@ fn visible_in<W: World>(
     let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
         return Ok((BTreeSet::new(), 0));
     };
-    let world = &owned.role.world;
+    let world = owned.world();
     let reader = world.reader(topic, partition)?;
     let began = world.now();
     // An open transaction of another producer may be before ours.

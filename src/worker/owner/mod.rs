@@ -57,10 +57,8 @@ use crate::worker::log_partition::LogPartition;
 use crate::worker::needed::Committed;
 use crate::worker::ports::World;
 use crate::worker::replica::TableReplica;
-use crate::worker::restore::{Restore, Restorer, Table};
-use crate::worker::role::ClusterRole;
-use crate::worker::stop::Stop;
-use batch::{Batch, LogDecider};
+use crate::worker::restore::{self, Restore, Table};
+use batch::Batch;
 use leitong_cluster::TableFault;
 use leitong_cluster::changelog::Restoration;
 use outputs::Outputs;
@@ -81,11 +79,6 @@ const FENCED_ROUNDS_MAX: u32 = 3;
 const FENCED_FORGOTTEN: Duration = Duration::from_secs(60);
 /// Interval at which the reason of a halt is logged again.
 const HALT_REMINDER: Duration = Duration::from_secs(60);
-
-/// The owner of one partition.
-pub(crate) struct Owner<W> {
-    owned: OwnedPartition<W>,
-}
 
 /// State that an owner keeps between attempts to serve.
 #[derive(Default)]
@@ -116,22 +109,18 @@ impl DecidedParts {
 }
 
 /// Owns the partition until its stop flag is raised.
-pub(crate) fn run<W: World>(owner: &Owner<W>) {
-    let table = owner.serve_until_stopped();
-    owner.owned.role.needed.remove(owner.owned.partition);
+pub(crate) fn run<W: World>(owned: &OwnedPartition<W>) {
+    let table = owned.serve_until_stopped();
+    owned.role.needed.remove(owned.partition);
     // Without a standby, nobody would continue this table or drop it.
-    let table = table.filter(|_| owner.owned.config().kafka.standby);
-    owner.owned.role.tables.release(owner.owned.partition, table);
+    let table = table.filter(|_| owned.config().kafka.standby);
+    owned.role.tables.release(owned.partition, table);
 }
 
-impl<W: World> Owner<W> {
-    pub(crate) fn new(role: Arc<ClusterRole<W>>, partition: u32, stop: Stop) -> Self {
-        Self { owned: OwnedPartition { role, partition, stop } }
-    }
-
+impl<W: World> OwnedPartition<W> {
     fn serve_until_stopped(&self) -> Option<TableReplica> {
         let mut history = History::default();
-        while !self.owned.stop.is_requested() {
+        while !self.stop.is_requested() {
             // A panic must not silently leave the partition without an owner, so it counts as a transient
             // error.
             let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut history)));
@@ -150,9 +139,9 @@ impl<W: World> Owner<W> {
 
     /// Waits as long as `trouble` requires.
     fn wait_after(&self, trouble: Trouble, history: &mut History) {
-        let (partition, world) = (self.owned.partition, &self.owned.role.world);
+        let (partition, world) = (self.partition, self.world());
         // Once the owner is asked to stop, the partition is no longer its own, so errors no longer matter.
-        let is_left = || self.owned.stop.is_requested();
+        let is_left = || self.stop.is_requested();
         if is_left() {
             tracing::info!(
                 partition,
@@ -160,12 +149,12 @@ impl<W: World> Owner<W> {
             );
             return;
         }
-        let not_ready = |why: String| self.owned.role.health.wait_for_unless(partition, why, is_left);
+        let not_ready = |why: String| self.role.health.wait_for_unless(partition, why, is_left);
         match trouble {
             Trouble::Transient(error) => {
                 not_ready(format!("{error:#}"));
                 tracing::warn!(partition, "log partition: no verdicts for now; trying again: {error:#}");
-                world.wait(&self.owned.stop, RETRY_PAUSE);
+                world.wait(&self.stop, RETRY_PAUSE);
             }
             Trouble::Fenced(why) => {
                 history.fenced += 1;
@@ -175,21 +164,21 @@ impl<W: World> Owner<W> {
                     "log partition: no verdicts until its table is restored again: {}",
                     self.fenced(&why, history.fenced)
                 );
-                world.wait(&self.owned.stop, FENCED_PAUSE);
+                world.wait(&self.stop, FENCED_PAUSE);
             }
             halt @ (Trouble::Halted(_) | Trouble::Table(_)) => {
                 let why = halt.to_string();
                 not_ready(why.clone());
                 metrics::halted(partition, true);
-                while !self.owned.stop.is_requested() {
+                while !self.stop.is_requested() {
                     tracing::error!(partition, "log partition halted: {why}");
-                    world.wait(&self.owned.stop, HALT_REMINDER);
+                    world.wait(&self.stop, HALT_REMINDER);
                 }
             }
             Trouble::Refused(why) => {
                 not_ready(why.clone());
-                self.owned.role.refuse(anyhow::anyhow!("log partition {partition}: {why}"));
-                self.owned.stop.request();
+                self.role.refuse(anyhow::anyhow!("log partition {partition}: {why}"));
+                self.stop.request();
             }
         }
     }
@@ -202,19 +191,15 @@ impl<W: World> Owner<W> {
         format!(
             "{why}; this happened {rounds} times in a row: does a second installation have kafka.app = {:?} and other \
              topics? Give each its own name",
-            self.owned.config().kafka.app
+            self.config().kafka.app
         )
     }
 
     /// Serves the partition, from taking over to the stop. Returns the table if a standby can continue it.
     fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
-        let reader = self
-            .owned
-            .role
-            .world
-            .follower(&self.owned.config().kafka.topics.fingerprints, self.owned.partition)?;
-        let producer = take_over(&self.owned, &reader)?;
-        let mut table = match Restorer::new(&self.owned).restore(&reader, history.damaged + 1)? {
+        let reader = self.world().follower(&self.config().kafka.topics.fingerprints, self.partition)?;
+        let producer = take_over(self, &reader)?;
+        let mut table = match restore::restore(self, &reader, history.damaged + 1)? {
             Restore::Table(table) => table,
             Restore::Stopped(followed) => return Ok(followed.map(|followed| *followed)),
             Restore::Damaged(error) => {
@@ -247,22 +232,22 @@ impl<W: World> Owner<W> {
         history: &mut History,
     ) -> Result<Option<(Restoration, u64)>, Trouble> {
         let Table { mut state, reset, changelog_next, committed, .. } = table;
-        let mut writer = Writer::new(&self.owned, producer, reader, changelog_next, committed);
+        let mut writer = Writer::new(self, producer, reader, changelog_next, committed);
         if reset {
             let changelog = state.take_changelog()?;
-            writer.write(vec![Outputs { changelog, ..self.owned.outputs(&state, state.next_offset()) }])?;
+            writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
         }
         reader.begin(state.next_offset())?;
-        writer.served = Some(self.owned.role.tables.serve(self.owned.partition, &mut state)?);
+        writer.served = Some(self.role.tables.serve(self.partition, &mut state)?);
         self.decide_and_write(reader, (&mut state, disk), &mut writer, history)?;
         // Everything in the table is committed.
-        let Some(next_offset) = writer.changelog_next.filter(|_| self.owned.config().kafka.standby) else {
+        let Some(next_offset) = writer.changelog_next.filter(|_| self.config().kafka.standby) else {
             return Ok(None);
         };
         writer.served = None;
         let position = state.position()?;
         let (stage, _) = state.into_parts();
-        let detector = Arc::clone(&self.owned.role.detector);
+        let detector = Arc::clone(&self.role.detector);
         Ok(Some((Restoration::resume(stage.into_clusterer(), position, detector), next_offset)))
     }
 
@@ -275,29 +260,28 @@ impl<W: World> Owner<W> {
         history: &mut History,
     ) -> Result<(), Trouble> {
         tracing::info!(
-            partition = self.owned.partition,
+            partition = self.partition,
             offset = state.next_offset(),
             centroids = state.centroid_count(),
             "log partition: serving"
         );
-        metrics::halted(self.owned.partition, false);
-        let began = self.owned.role.world.now();
+        metrics::halted(self.partition, false);
+        let began = self.world().now();
         if disk.is_some() {
             state.insert_pending()?;
         }
         if history.fenced < FENCED_ROUNDS_MAX {
-            self.owned.role.health.stop_waiting_for(self.owned.partition);
+            self.role.health.stop_waiting_for(self.partition);
         }
         let mut waiting = None;
-        while !self.owned.stop.is_requested() {
-            self.owned.role.world.verify_table()?;
+        while !self.stop.is_requested() {
+            self.world().verify_table()?;
             let Batch { parts, trouble } = match waiting.take() {
-                None => LogDecider::new(&self.owned).batch(reader, state)?,
+                None => Batch::read(self, reader, state)?,
                 Some(decided) => {
-                    let (written, batch) = self.owned.role.world.both(
-                        || self.write(decided, writer),
-                        || LogDecider::new(&self.owned).batch(reader, state),
-                    );
+                    let (written, batch) = self
+                        .world()
+                        .both(|| self.write(decided, writer), || Batch::read(self, reader, state));
                     written?;
                     batch?
                 }
@@ -331,13 +315,10 @@ impl<W: World> Owner<W> {
     fn write(&self, decided: DecidedParts, writer: &mut Writer<'_, W>) -> Result<(), Trouble> {
         let DecidedParts { parts, unexpired, first, centroids } = decided;
         writer.write(parts)?;
-        metrics::centroids(self.owned.partition, centroids);
+        metrics::centroids(self.partition, centroids);
         let Some(next) = writer.changelog_next else { return Ok(()) };
         let ((count, oldest_log_offset), position_offset) = (unexpired, next.saturating_sub(1));
-        self.owned
-            .role
-            .needed
-            .put(self.owned.partition, Committed { first, count, oldest_log_offset, position_offset });
+        self.role.needed.put(self.partition, Committed { first, count, oldest_log_offset, position_offset });
         Ok(())
     }
 
@@ -363,7 +344,7 @@ impl<W: World> Owner<W> {
     ) -> Result<(), TableFault> {
         match (disk, writer.changelog_next) {
             (Some(disk), Some(next)) => {
-                disk.committed(&state.clusterer(), next, || state.position(), self.owned.role.world.now())
+                disk.committed(&state.clusterer(), next, || state.position(), self.world().now())
             }
             _ => Ok(()),
         }
@@ -371,9 +352,9 @@ impl<W: World> Owner<W> {
 
     /// Resets the count of fenced attempts after a long time without one.
     fn reset_fence_count(&self, began: Instant, history: &mut History) {
-        if history.fenced > 0 && self.owned.role.world.now().duration_since(began) >= FENCED_FORGOTTEN {
+        if history.fenced > 0 && self.world().now().duration_since(began) >= FENCED_FORGOTTEN {
             history.fenced = 0;
-            self.owned.role.health.stop_waiting_for(self.owned.partition);
+            self.role.health.stop_waiting_for(self.partition);
         }
     }
 }

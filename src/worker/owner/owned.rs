@@ -19,6 +19,15 @@ pub(crate) struct OwnedPartition<W> {
 }
 
 impl<W> OwnedPartition<W> {
+    pub(crate) fn new(role: Arc<ClusterRole<W>>, partition: u32, stop: Stop) -> Self {
+        Self { role, partition, stop }
+    }
+
+    /// Returns the brokers, the clock and the threads that the owner works with.
+    pub(in crate::worker) fn world(&self) -> &W {
+        &self.role.world
+    }
+
     pub(in crate::worker) fn config(&self) -> &Config {
         &self.role.config
     }

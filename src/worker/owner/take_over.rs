@@ -24,7 +24,7 @@ pub(super) fn take_over<W: World>(
     owned: &OwnedPartition<W>,
     log: &W::Reader,
 ) -> Result<TransactionalProducer<W::Client>, Trouble> {
-    let client = owned.role.world.transactions(owned.partition).map_err(TransactionError::from)?;
+    let client = owned.world().transactions(owned.partition).map_err(TransactionError::from)?;
     let producer = TransactionalProducer::take_over(client, owned.partition, || owned.stop.is_requested())?;
     unended::end(owned, log, &producer)?;
     Ok(producer)

@@ -95,7 +95,7 @@ pub(super) fn end<W: World>(
         return Ok(());
     }
     let found = find_out(owned, producer, leftovers, committed.ok())?;
-    let group = owned.role.world.group();
+    let group = owned.world().group();
     let group = group.ok_or_else(|| anyhow::anyhow!("this instance has left its group"))?;
     let was_committed =
         |open: &OpenChangelog| open.next_log_offset.is_some_and(|next| Some(next) <= found.done);
@@ -167,7 +167,7 @@ fn find_out<W: World>(
                 producer.abort_again(std::iter::once(mark), None)?;
                 mark_offset = producer.delivered().last().copied().flatten().map(|mark| mark.offset);
             }
-            let reader = owned.role.world.reader(centroids, owned.partition)?;
+            let reader = owned.world().reader(centroids, owned.partition)?;
             let visible = position_up_to(owned, &reader, mark_offset)?;
             let visible = visible.map(|position| position.next_log_offset);
             match open {
@@ -194,7 +194,7 @@ fn position_up_to<W: World>(
     reader: &W::Reader,
     mark: Option<u64>,
 ) -> Result<Option<proto::Position>, Trouble> {
-    let world = &owned.role.world;
+    let world = owned.world();
     let began = world.now();
     let shows_mark = || mark.is_none_or(|mark| reader.bounds().is_ok_and(|(_, end)| end > mark));
     loop {
@@ -216,7 +216,7 @@ fn position_up_to<W: World>(
 /// Returns the open records of this owner's transactional id. After a take-over, there should be none. Waits
 /// for open transactions of other owners, because they may hide more of these records.
 fn leftovers<W: World>(owned: &OwnedPartition<W>) -> Result<Vec<Leftover>, Trouble> {
-    let world = &owned.role.world;
+    let world = owned.world();
     let began = world.now();
     let first = world.open_ranges(owned.partition)?;
     let mut ranges = first.clone();
@@ -255,10 +255,10 @@ fn origin_of_first<W: World>(
     owned: &OwnedPartition<W>,
     range: &OpenRange,
 ) -> Result<Option<LogOrigin>, Trouble> {
-    let reader = owned.role.world.uncommitted_reader(&range.topic, range.partition)?;
+    let reader = owned.world().uncommitted_reader(&range.topic, range.partition)?;
     reader.begin(range.from)?;
-    let began = owned.role.world.now();
-    while owned.role.world.now().duration_since(began) < READ_TIMEOUT && !owned.stop.is_requested() {
+    let began = owned.world().now();
+    while owned.world().now().duration_since(began) < READ_TIMEOUT && !owned.stop.is_requested() {
         match reader.next(LOOK_AGAIN)? {
             Step::Record(record) => {
                 // Another record means that the transaction has ended meanwhile.
@@ -274,7 +274,7 @@ fn origin_of_first<W: World>(
 
 /// Returns the value of the last position record in an open range of the changelog.
 fn last_position<W: World>(owned: &OwnedPartition<W>, range: &OpenRange) -> Result<Option<Vec<u8>>, Trouble> {
-    let reader = owned.role.world.uncommitted_reader(&range.topic, range.partition)?;
+    let reader = owned.world().uncommitted_reader(&range.topic, range.partition)?;
     let mut last = None;
     let is_whole = reader.read_to_end::<anyhow::Error>(
         range.from,
@@ -296,7 +296,7 @@ fn next_log_offset(position: &[u8]) -> Option<u64> {
 
 /// Returns true if an outcome of this owner's log partition at or after `offset` is visible.
 fn any_visible<W: World>(owned: &OwnedPartition<W>, offset: u64) -> Result<bool, Trouble> {
-    let world = &owned.role.world;
+    let world = owned.world();
     for (topic, partition) in world.outputs(owned.partition)? {
         if topic == owned.config().kafka.topics.centroids {
             continue;

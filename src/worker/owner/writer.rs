@@ -65,7 +65,7 @@ impl<'a, W: World> Writer<'a, W> {
 
     /// Writes all parts, in order.
     pub(super) fn write(&mut self, mut parts: Vec<Outputs>) -> Result<(), Trouble> {
-        let world = &self.owned.role.world;
+        let world = self.owned.world();
         let mut written = 0;
         while written < parts.len() {
             let end = parts.len().min(written.saturating_add(self.parts_max));
@@ -110,7 +110,7 @@ impl<'a, W: World> Writer<'a, W> {
     /// Tries to write and commit the parts. Returns true if they are committed. Otherwise, the records that
     /// remain in them must be written again. Also returns how long the commit took.
     fn try_write(&mut self, parts: &mut [Outputs]) -> Result<(bool, Duration), Trouble> {
-        let (owned, world) = (self.owned, &self.owned.role.world);
+        let (owned, world) = (self.owned, self.owned.world());
         let config = &owned.config().kafka;
         let producer = self.undisturbed_producer()?;
         // Read for each commit, because every rebalance changes the generation of the group.
@@ -195,7 +195,7 @@ impl<'a, W: World> Writer<'a, W> {
                     partition,
                     "the result of a transaction is unknown; checking whether it was committed: {why}"
                 );
-                owned.role.world.wait(&owned.stop, FAILED_PAUSE);
+                owned.world().wait(&owned.stop, FAILED_PAUSE);
                 Ok(())
             }
             other => Err(other.into()),
@@ -211,7 +211,7 @@ impl<'a, W: World> Writer<'a, W> {
         if let Some(served) = &self.served {
             served.keep(std::mem::take(&mut outputs.kept));
         }
-        let now = self.owned.role.world.timestamp();
+        let now = self.owned.world().timestamp();
         tally::committed(&outputs.tallied);
         templates::committed(&outputs.noticed);
         for Counted { outcome, log_time } in &outputs.outcomes {

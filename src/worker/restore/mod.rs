@@ -84,260 +84,243 @@ enum ReadOn {
     Unfit(RestoreError),
 }
 
-/// Component of an owner that restores its table.
-pub(super) struct Restorer<'a, W> {
-    owned: &'a OwnedPartition<W>,
+/// Restores the table from the changelog, or from a faster source. This is the `attempt`th time in a row.
+pub(super) fn restore<W: World>(
+    owned: &OwnedPartition<W>,
+    log: &W::Reader,
+    attempt: u32,
+) -> Result<Restore, Trouble> {
+    owned.world().ask_topic_ids()?;
+    owned.world().verify_table()?;
+    let changelog = owned.world().reader(&owned.config().kafka.topics.centroids, owned.partition)?;
+    for source in Source::ALL {
+        let began = owned.world().now();
+        let start = match source {
+            Source::Standby => owned.role.tables.take(owned.partition),
+            Source::Snapshot => {
+                owned.role.at_snapshot(owned.partition, &changelog, || owned.stop.is_requested())?
+            }
+            Source::Changelog => {
+                Some(owned.role.at_beginning(owned.partition, &changelog, || owned.stop.is_requested())?)
+            }
+        };
+        if owned.stop.is_requested() {
+            return Ok(Restore::Stopped(start.filter(|_| source == Source::Standby).map(Box::new)));
+        }
+        let Some(mut start) = start else { continue };
+        let restore = match read_on(owned, &mut start, source, &changelog, began) {
+            ReadOn::Stopped => return Ok(Restore::Stopped(Some(Box::new(start)))),
+            ReadOn::Whole => compare(owned, start, log, &changelog, source, attempt)?,
+            ReadOn::Unfit(error) => {
+                // `start` may lock the table's folder, which the next attempt needs.
+                drop(start);
+                match error {
+                    error if source == Source::Changelog => unfit(error, attempt)?,
+                    RestoreError::Disk(fault) if !fault.is_unreadable() => unfit(fault.into(), attempt)?,
+                    error => Restore::Damaged(error),
+                }
+            }
+        };
+        match restore {
+            // The source was out of date and brokers have since deleted records, or it never fitted.
+            Restore::Damaged(error) if source != Source::Changelog => drop_short_cut(owned, source, &error),
+            restore => return Ok(restore),
+        }
+    }
+    Ok(Restore::Stopped(None))
 }
 
-impl<'a, W: World> Restorer<'a, W> {
-    /// Creates the restorer of an owned partition.
-    pub(super) fn new(owned: &'a OwnedPartition<W>) -> Self {
-        Self { owned }
+/// Discards a faster source that does not fit, so it is not tried again.
+fn drop_short_cut<W: World>(owned: &OwnedPartition<W>, source: Source, error: &RestoreError) {
+    if source == Source::Snapshot {
+        // An unreadable source has already been set aside.
+        if !matches!(error, RestoreError::Disk(_)) {
+            owned.role.set_aside(owned.partition, error);
+        }
+    } else {
+        tracing::warn!(
+            partition = owned.partition,
+            "restoring takes longer, because the standby's table cannot be used: {error}"
+        );
     }
+}
 
-    /// Restores the table from the changelog, or from a faster source. This is the `attempt`th time in a row.
-    pub(super) fn restore(&self, log: &W::Reader, attempt: u32) -> Result<Restore, Trouble> {
-        self.owned.role.world.ask_topic_ids()?;
-        self.owned.role.world.verify_table()?;
-        let changelog = self
-            .owned
-            .role
-            .world
-            .reader(&self.owned.config().kafka.topics.centroids, self.owned.partition)?;
-        for source in Source::ALL {
-            let began = self.owned.role.world.now();
-            let start = match source {
-                Source::Standby => self.owned.role.tables.take(self.owned.partition),
-                Source::Snapshot => self
-                    .owned
-                    .role
-                    .at_snapshot(self.owned.partition, &changelog, || self.owned.stop.is_requested())?,
-                Source::Changelog => Some(self.owned.role.at_beginning(
-                    self.owned.partition,
-                    &changelog,
-                    || self.owned.stop.is_requested(),
-                )?),
-            };
-            if self.owned.stop.is_requested() {
-                return Ok(Restore::Stopped(start.filter(|_| source == Source::Standby).map(Box::new)));
-            }
-            let Some(mut start) = start else { continue };
-            let restore = match self.read_on(&mut start, source, &changelog, began) {
-                ReadOn::Stopped => return Ok(Restore::Stopped(Some(Box::new(start)))),
-                ReadOn::Whole => self.compare(start, log, &changelog, source, attempt)?,
-                ReadOn::Unfit(error) => {
-                    // `start` may lock the table's folder, which the next attempt needs.
-                    drop(start);
-                    match error {
-                        error if source == Source::Changelog => self.unfit(error, attempt)?,
-                        RestoreError::Disk(fault) if !fault.is_unreadable() => {
-                            self.unfit(fault.into(), attempt)?
-                        }
-                        error => Restore::Damaged(error),
-                    }
+/// Reads the changelog from the place of `table` to its end. Transient errors are retried, and what was
+/// read is kept.
+fn read_on<W: World>(
+    owned: &OwnedPartition<W>,
+    table: &mut TableReplica,
+    source: Source,
+    changelog: &W::Reader,
+    began: Instant,
+) -> ReadOn {
+    let mut records = 0_u64;
+    let elapsed = || owned.world().now().duration_since(began);
+    loop {
+        let read = changelog.read_to_end(
+            table.next_offset,
+            || owned.stop.is_requested(),
+            |record: &dyn Record| -> Result<(), ReadError> {
+                table.take(record, owned.world().now())?;
+                records += 1;
+                if records.is_multiple_of(PROGRESS_RECORDS) {
+                    let centroids = table.restoration.centroid_count() as u64;
+                    metrics::restored(owned.partition, centroids, records, elapsed());
                 }
-            };
-            match restore {
-                // The source was out of date and brokers have since deleted records, or it never fitted.
-                Restore::Damaged(error) if source != Source::Changelog => self.drop_short_cut(source, &error),
-                restore => return Ok(restore),
-            }
-        }
-        Ok(Restore::Stopped(None))
-    }
-
-    /// Discards a faster source that does not fit, so it is not tried again.
-    fn drop_short_cut(&self, source: Source, error: &RestoreError) {
-        if source == Source::Snapshot {
-            // An unreadable source has already been set aside.
-            if !matches!(error, RestoreError::Disk(_)) {
-                self.owned.role.set_aside(self.owned.partition, error);
-            }
-        } else {
-            tracing::warn!(
-                partition = self.owned.partition,
-                "restoring takes longer, because the standby's table cannot be used: {error}"
-            );
-        }
-    }
-
-    /// Reads the changelog from the place of `table` to its end. Transient errors are retried, and what was
-    /// read is kept.
-    fn read_on(
-        &self,
-        table: &mut TableReplica,
-        source: Source,
-        changelog: &W::Reader,
-        began: Instant,
-    ) -> ReadOn {
-        let mut records = 0_u64;
-        let elapsed = || self.owned.role.world.now().duration_since(began);
-        loop {
-            let read = changelog.read_to_end(
-                table.next_offset,
-                || self.owned.stop.is_requested(),
-                |record: &dyn Record| -> Result<(), ReadError> {
-                    table.take(record, self.owned.role.world.now())?;
-                    records += 1;
-                    if records.is_multiple_of(PROGRESS_RECORDS) {
-                        let centroids = table.restoration.centroid_count() as u64;
-                        metrics::restored(self.owned.partition, centroids, records, elapsed());
+                Ok(())
+            },
+        );
+        match read {
+            Ok(true) => break,
+            Ok(false) => return ReadOn::Stopped,
+            Err(ReadError::Unfit(error)) => return ReadOn::Unfit(error),
+            Err(ReadError::Broker(error)) => {
+                tracing::warn!(
+                    partition = owned.partition,
+                    "log partition: no verdicts until the changelog can be read; trying again: {error:#}"
+                );
+                // If the changelog no longer has the next records, a restore from its beginning does not
+                // need them.
+                match changelog.bounds() {
+                    Ok((start, _)) if start > table.next_offset => {
+                        return ReadOn::Unfit(RestoreError::Damaged(format!(
+                            "it begins at offset {start}, but only the records before offset {} were read",
+                            table.next_offset
+                        )));
                     }
-                    Ok(())
-                },
-            );
-            match read {
-                Ok(true) => break,
-                Ok(false) => return ReadOn::Stopped,
-                Err(ReadError::Unfit(error)) => return ReadOn::Unfit(error),
-                Err(ReadError::Broker(error)) => {
-                    tracing::warn!(
-                        partition = self.owned.partition,
-                        "log partition: no verdicts until the changelog can be read; trying again: {error:#}"
-                    );
-                    // If the changelog no longer has the next records, a restore from its beginning does not
-                    // need them.
-                    match changelog.bounds() {
-                        Ok((start, _)) if start > table.next_offset => {
-                            return ReadOn::Unfit(RestoreError::Damaged(format!(
-                                "it begins at offset {start}, but only the records before offset {} were read",
-                                table.next_offset
-                            )));
-                        }
-                        _ if self.owned.role.world.wait(&self.owned.stop, RETRY_PAUSE) => {
-                            return ReadOn::Stopped;
-                        }
-                        _ => {}
+                    _ if owned.world().wait(&owned.stop, RETRY_PAUSE) => {
+                        return ReadOn::Stopped;
                     }
+                    _ => {}
                 }
             }
         }
-        let centroids = table.restoration.centroid_count() as u64;
-        metrics::restored(self.owned.partition, centroids, records, elapsed());
-        let seconds = format!("{:.1}", elapsed().as_secs_f64());
-        let partition = self.owned.partition;
-        tracing::info!(partition, centroids, from = %source, records, seconds, "log partition: restored");
-        ReadOn::Whole
     }
+    let centroids = table.restoration.centroid_count() as u64;
+    metrics::restored(owned.partition, centroids, records, elapsed());
+    let seconds = format!("{:.1}", elapsed().as_secs_f64());
+    let partition = owned.partition;
+    tracing::info!(partition, centroids, from = %source, records, seconds, "log partition: restored");
+    ReadOn::Whole
+}
 
-    /// Compares the table at the changelog's end with the group's committed offset and with the log.
-    fn compare(
-        &self,
-        mut table: TableReplica,
-        log: &W::Reader,
-        changelog: &W::Reader,
-        source: Source,
-        attempt: u32,
-    ) -> Result<Restore, Trouble> {
-        let world = &self.owned.role.world;
-        let deadline = world.now() + STALE_LEADER;
-        let (next, log_end, committed) = loop {
-            let committed = log.committed()?;
-            let position = table.restoration.position().map(|position| position.next_log_offset);
-            let (log_start, log_end) = log.bounds()?;
-            let missing = table.restoration.missing();
-            let known = Known { committed, position, missing, log_start, log_end };
-            match next_offset(known, self.owned.role.accepted.lost_records) {
-                Ok(next) => break (next, log_end, committed),
-                // Some committed records may not be visible yet.
-                Err(refusal) if refusal.may_pass() && world.now() < deadline => {
-                    tracing::info!(
-                        partition = self.owned.partition,
-                        "log partition: no verdicts yet, because committed records may still become visible: {refusal}"
-                    );
-                    if world.wait(&self.owned.stop, LOOK_AGAIN) {
-                        return Ok(Restore::Stopped(Some(Box::new(table))));
-                    }
-                    match self.read_on(&mut table, source, changelog, world.now()) {
-                        ReadOn::Whole => {}
-                        ReadOn::Stopped => return Ok(Restore::Stopped(Some(Box::new(table)))),
-                        ReadOn::Unfit(error) => return self.unfit_from(source, error, attempt),
-                    }
+/// Compares the table at the changelog's end with the group's committed offset and with the log.
+fn compare<W: World>(
+    owned: &OwnedPartition<W>,
+    mut table: TableReplica,
+    log: &W::Reader,
+    changelog: &W::Reader,
+    source: Source,
+    attempt: u32,
+) -> Result<Restore, Trouble> {
+    let world = owned.world();
+    let deadline = world.now() + STALE_LEADER;
+    let (next, log_end, committed) = loop {
+        let committed = log.committed()?;
+        let position = table.restoration.position().map(|position| position.next_log_offset);
+        let (log_start, log_end) = log.bounds()?;
+        let missing = table.restoration.missing();
+        let known = Known { committed, position, missing, log_start, log_end };
+        match next_offset(known, owned.role.accepted.lost_records) {
+            Ok(next) => break (next, log_end, committed),
+            // Some committed records may not be visible yet.
+            Err(refusal) if refusal.may_pass() && world.now() < deadline => {
+                tracing::info!(
+                    partition = owned.partition,
+                    "log partition: no verdicts yet, because committed records may still become visible: {refusal}"
+                );
+                if world.wait(&owned.stop, LOOK_AGAIN) {
+                    return Ok(Restore::Stopped(Some(Box::new(table))));
                 }
-                Err(refusal) => return Err(Trouble::Halted(refusal.to_string())),
-            }
-        };
-        self.finish(table, source, committed, next, log_end, attempt)
-    }
-
-    fn finish(
-        &self,
-        table: TableReplica,
-        source: Source,
-        committed: Option<u64>,
-        next: u64,
-        log_end: u64,
-        attempt: u32,
-    ) -> Result<Restore, Trouble> {
-        let TableReplica { restoration, disk, next_offset: changelog_next, .. } = table;
-        let identity = self.owned.role.identity(self.owned.partition);
-        let corpus_hash = restoration.position().and_then(|position| position.corpus_hash);
-        let topic_ids = restoration.position().map(TopicIds::from_position);
-        let position = restoration.position().map(|position| position.next_log_offset);
-        let mut restored = match restoration.finish(&identity, self.owned.role.accepted.cluster_hash) {
-            Ok(restored) => restored,
-            Err(error) => {
-                if let (RestoreError::Disk(fault), Some(disk)) = (&error, &disk) {
-                    disk.set_aside_after(fault);
+                match read_on(owned, &mut table, source, changelog, world.now()) {
+                    ReadOn::Whole => {}
+                    ReadOn::Stopped => return Ok(Restore::Stopped(Some(Box::new(table)))),
+                    ReadOn::Unfit(error) => return unfit_from(source, error, attempt),
                 }
-                return self.unfit_from(source, error, attempt);
             }
-        };
-        let (config, detector) = (self.owned.config(), &self.owned.role.detector);
-        if position.is_none() {
-            restored.cluster_hash_since = next;
+            Err(refusal) => return Err(Trouble::Halted(refusal.to_string())),
         }
-        restored.table_id.get_or_insert_with(|| self.owned.role.world.random());
-        let topic = config.kafka.topics.fingerprints.as_str().into();
-        let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
-            ClusterStage::new(clusterer, Arc::clone(detector), identity.cluster_hash)
-        });
-        let skipped = next > position.unwrap_or(0);
-        if skipped {
-            tracing::error!(
-                partition = self.owned.partition,
-                next,
-                "pages before offset {next} of the log were lost, and get no verdict; continuing, as \
-                 --accept-lost-records allows"
-            );
-            state.skip_to(next);
-            state.accept_gaps(log_end);
-        }
-        // Each of these reasons requires a new position record, and the group's offset with it: records were
-        // skipped; the corpus settings have changed, and instances that start later must find the new ones;
-        // the position lacks topic ids that are now known; the group's offset has expired.
-        let corpus_changed = corpus_hash.is_some_and(|hash| hash != identity.corpus_hash);
-        let ids_known = topic_ids.is_some_and(|ids| ids.or(identity.topic_ids) != ids);
-        let reset = skipped || corpus_changed || ids_known || (position.is_some() && committed.is_none());
-        let changelog_next = position.map(|_| changelog_next);
-        Ok(Restore::Table(Table { state: Box::new(state), disk, reset, changelog_next, committed }))
-    }
+    };
+    finish(owned, table, source, committed, next, log_end, attempt)
+}
 
-    /// Decides what to do about an unusable table from `source`. If the error may be due to the source, the
-    /// next source is used. Otherwise it is handled as an error of the changelog.
-    fn unfit_from(&self, source: Source, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
-        let may_be_of_source = match &error {
-            RestoreError::Damaged(_) | RestoreError::Gap { .. } | RestoreError::OtherTable { .. } => true,
-            RestoreError::Disk(fault) => fault.is_unreadable(),
-            _ => false,
-        };
-        match may_be_of_source && source != Source::Changelog {
-            true => Ok(Restore::Damaged(error)),
-            false => self.unfit(error, attempt),
-        }
-    }
-
-    /// Decides what to do about a changelog that does not fit. This is the `attempt`th attempt in a row.
-    fn unfit(&self, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
-        match error {
-            RestoreError::PartitionCount { .. }
-            | RestoreError::OtherApp
-            | RestoreError::ClusterHash { .. } => Err(Trouble::Refused(error.to_string())),
-            RestoreError::Damaged(_) | RestoreError::Gap { .. } if attempt < RESTORE_ATTEMPTS => {
-                Ok(Restore::Damaged(error))
+fn finish<W: World>(
+    owned: &OwnedPartition<W>,
+    table: TableReplica,
+    source: Source,
+    committed: Option<u64>,
+    next: u64,
+    log_end: u64,
+    attempt: u32,
+) -> Result<Restore, Trouble> {
+    let TableReplica { restoration, disk, next_offset: changelog_next, .. } = table;
+    let identity = owned.role.identity(owned.partition);
+    let corpus_hash = restoration.position().and_then(|position| position.corpus_hash);
+    let topic_ids = restoration.position().map(TopicIds::from_position);
+    let position = restoration.position().map(|position| position.next_log_offset);
+    let mut restored = match restoration.finish(&identity, owned.role.accepted.cluster_hash) {
+        Ok(restored) => restored,
+        Err(error) => {
+            if let (RestoreError::Disk(fault), Some(disk)) = (&error, &disk) {
+                disk.set_aside_after(fault);
             }
-            error => Err(Trouble::Halted(error.to_string())),
+            return unfit_from(source, error, attempt);
         }
+    };
+    let (config, detector) = (owned.config(), &owned.role.detector);
+    if position.is_none() {
+        restored.cluster_hash_since = next;
+    }
+    restored.table_id.get_or_insert_with(|| owned.world().random());
+    let topic = config.kafka.topics.fingerprints.as_str().into();
+    let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
+        ClusterStage::new(clusterer, Arc::clone(detector), identity.cluster_hash)
+    });
+    let skipped = next > position.unwrap_or(0);
+    if skipped {
+        tracing::error!(
+            partition = owned.partition,
+            next,
+            "pages before offset {next} of the log were lost, and get no verdict; continuing, as \
+             --accept-lost-records allows"
+        );
+        state.skip_to(next);
+        state.accept_gaps(log_end);
+    }
+    // Each of these reasons requires a new position record, and the group's offset with it: records were
+    // skipped; the corpus settings have changed, and instances that start later must find the new ones;
+    // the position lacks topic ids that are now known; the group's offset has expired.
+    let corpus_changed = corpus_hash.is_some_and(|hash| hash != identity.corpus_hash);
+    let ids_known = topic_ids.is_some_and(|ids| ids.or(identity.topic_ids) != ids);
+    let reset = skipped || corpus_changed || ids_known || (position.is_some() && committed.is_none());
+    let changelog_next = position.map(|_| changelog_next);
+    Ok(Restore::Table(Table { state: Box::new(state), disk, reset, changelog_next, committed }))
+}
+
+/// Decides what to do about an unusable table from `source`. If the error may be due to the source, the
+/// next source is used. Otherwise it is handled as an error of the changelog.
+fn unfit_from(source: Source, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
+    let may_be_of_source = match &error {
+        RestoreError::Damaged(_) | RestoreError::Gap { .. } | RestoreError::OtherTable { .. } => true,
+        RestoreError::Disk(fault) => fault.is_unreadable(),
+        _ => false,
+    };
+    match may_be_of_source && source != Source::Changelog {
+        true => Ok(Restore::Damaged(error)),
+        false => unfit(error, attempt),
+    }
+}
+
+/// Decides what to do about a changelog that does not fit. This is the `attempt`th attempt in a row.
+fn unfit(error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
+    match error {
+        RestoreError::PartitionCount { .. } | RestoreError::OtherApp | RestoreError::ClusterHash { .. } => {
+            Err(Trouble::Refused(error.to_string()))
+        }
+        RestoreError::Damaged(_) | RestoreError::Gap { .. } if attempt < RESTORE_ATTEMPTS => {
+            Ok(Restore::Damaged(error))
+        }
+        error => Err(Trouble::Halted(error.to_string())),
     }
 }
 
