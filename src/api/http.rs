@@ -28,10 +28,10 @@ use super::committer::Submission;
 use super::core::{self, Core, LookedUpOrBatch, Prepared};
 use super::pool::{Pool, Urgency};
 use super::problem::{Kind, Problem};
-use super::site::Site;
 use super::token::Token;
 use crate::config::ApiConfig;
 use crate::http::Client;
+use crate::http::same_site::SameSite;
 use crate::telemetry::metrics;
 
 /// Number of records of a batch that one thread prepares at a time.
@@ -47,7 +47,7 @@ pub(super) struct Edge {
     pub(super) submissions: Option<mpsc::Sender<Submission>>,
     pub(super) clients: Clients,
     /// The check for requests that web pages of other sites send.
-    pub(super) site: Site,
+    pub(super) site: SameSite,
     pub(super) token: Option<Token>,
     /// Metrics of this process, if probes and scrapers use this port.
     pub(super) metrics: Option<PrometheusHandle>,
@@ -75,7 +75,7 @@ impl Edge {
             pool,
             submissions,
             clients: Clients::new(config.requests_per_second),
-            site: Site::for_api(is_loopback, &config.hosts),
+            site: SameSite::for_api(is_loopback, &config.hosts),
             token,
             metrics: None,
             memory: Memory::new(queue_bytes),

@@ -29,7 +29,6 @@ pub(crate) mod problem;
 pub(crate) mod recent;
 mod records;
 pub(crate) mod server;
-pub(crate) mod site;
 pub(crate) mod store;
 pub(crate) mod tables;
 pub(crate) mod token;

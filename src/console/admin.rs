@@ -16,7 +16,7 @@ use super::http::{self, Answer, Query};
 use super::live::{Context, History, Live, MOMENT_S};
 use super::render::layout::{self, Delivery, Frame};
 use super::render::live as rendered;
-use crate::api::site::Site;
+use crate::http::same_site::SameSite;
 use crate::telemetry::health::Health;
 use crate::telemetry::{tally, templates};
 use leitong_base::record::Timestamp;
@@ -31,7 +31,7 @@ pub(crate) struct AdminConsole {
     history: Mutex<History>,
     started: Instant,
     /// The check for requests that web pages of other sites send.
-    site: Site,
+    site: SameSite,
 }
 
 impl AdminConsole {
@@ -44,7 +44,7 @@ impl AdminConsole {
             metrics,
             history: Mutex::default(),
             started: Instant::now(),
-            site: Site::for_pages(is_loopback),
+            site: SameSite::for_pages(is_loopback),
         }
     }
 

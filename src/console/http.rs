@@ -1,7 +1,7 @@
 //! Headers and queries that the pages of the console have in common.
 //!
 //! A page must not be turned against the user whose browser shows it. So an answer allows only resources from
-//! this server, and [`api::site`](crate::api::site) refuses requests that other sites make.
+//! this server, and [`http::same_site`](crate::http::same_site) refuses requests that other sites make.
 
 use http_body_util::Full;
 use hyper::body::Bytes;

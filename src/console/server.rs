@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use super::http::{self, Answer, Query};
 use super::site::{ConsoleRequest, Site};
-use crate::api::site::Site as Host;
+use crate::http::same_site::SameSite;
 use crate::http::{Client, Limits, Port};
 
 /// Maximum number of requests that are processed at once. Others wait.
@@ -87,7 +87,7 @@ struct Edge {
 impl Edge {
     async fn answer(&self, request: Request<Incoming>, client: Client) -> Response<Full<Bytes>> {
         // Only this machine can reach the port.
-        if let Some(why) = Host::for_pages(true).refusal(request.headers()) {
+        if let Some(why) = SameSite::for_pages(true).refusal(request.headers()) {
             return text_response(StatusCode::FORBIDDEN, &why);
         }
         match (request.method(), request.uri().path()) {

@@ -9,6 +9,7 @@
 //! at most 32 KiB, and their answers.
 
 mod connections;
+pub(crate) mod same_site;
 mod socket;
 
 use std::convert::Infallible;

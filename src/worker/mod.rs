@@ -13,7 +13,8 @@
 //! because those calls block. Each stage runs until the stop flag is raised, or until it refuses its
 //! configuration or topics. Transient errors are retried.
 //!
-//! To follow a partition to its next owner, read cluster.rs (it is assigned) → owner/mod.rs, which names the next files.
+//! To follow a partition to its next owner, read cluster.rs (it is assigned) → owner/mod.rs, which names the next
+//! files.
 
 mod api;
 pub(crate) mod check;

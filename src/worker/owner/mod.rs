@@ -39,7 +39,7 @@
 mod batch;
 mod doubt;
 mod outputs;
-pub(super) mod owned;
+pub(crate) mod owned;
 mod take_over;
 mod transaction;
 pub(super) mod trouble;

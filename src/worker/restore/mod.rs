@@ -31,7 +31,7 @@ use crate::kafka::ports::{Reader, Record};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::telemetry::metrics;
 use crate::worker::log_partition::LogPartition;
-use crate::worker::restore::resume::{Known, next_offset};
+use crate::worker::restore::resume::{Known, resume_at};
 use leitong_cluster::changelog::RestoreError;
 use leitong_cluster::log::TopicIds;
 use source::Source;
@@ -221,7 +221,7 @@ fn compare<W: World>(
         let (log_start, log_end) = log.bounds()?;
         let missing = table.restoration.missing();
         let known = Known { committed, position, missing, log_start, log_end };
-        match next_offset(known, owned.role.accepted.lost_records) {
+        match resume_at(known, owned.role.accepted.lost_records) {
             Ok(next) => break (next, log_end, committed),
             // Some committed records may not be visible yet.
             Err(refusal) if refusal.may_pass() && world.now() < deadline => {

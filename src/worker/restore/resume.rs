@@ -108,7 +108,7 @@ impl Refusal {
 ///
 /// # Errors
 /// [`Refusal`] if the offsets do not agree.
-pub(super) fn next_offset(known: Known, accept_lost_records: bool) -> Result<u64, Refusal> {
+pub(super) fn resume_at(known: Known, accept_lost_records: bool) -> Result<u64, Refusal> {
     let Known { committed, position, missing, log_start, log_end } = known;
     if let Some((founded, read)) = missing {
         return Err(Refusal::TailMissing { founded, read });
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_partition_continues_only_where_group_log_and_changelog_agree() {
         let at = |committed, position, log_start| {
-            next_offset(Known { committed, position, missing: None, log_start, log_end: 100 }, false)
+            resume_at(Known { committed, position, missing: None, log_start, log_end: 100 }, false)
         };
         assert_eq!(at(None, None, 0), Ok(0), "the first start");
         assert_eq!(at(Some(7), Some(7), 3), Ok(7));
@@ -154,11 +154,11 @@ mod tests {
         assert_eq!(at(Some(101), Some(101), 0), Err(Refusal::LogShorter { next: 101, log_end: 100 }));
         let known =
             Known { committed: Some(7), position: Some(7), missing: None, log_start: 8, log_end: 100 };
-        assert_eq!(next_offset(known, true), Ok(8));
+        assert_eq!(resume_at(known, true), Ok(8));
         // Without a committed offset, nothing else would show that records are missing.
         let known = Known { committed: None, missing: Some((9, 8)), ..known };
         let missing = Refusal::TailMissing { founded: 9, read: 8 };
-        assert_eq!(next_offset(known, true), Err(missing));
+        assert_eq!(resume_at(known, true), Err(missing));
         assert!(missing.may_pass());
     }
 }

@@ -10,16 +10,13 @@
 
 use std::hint::black_box;
 
+use super::batch::Batch;
 use super::buckets::{Buckets, Entry};
 use super::masks::masks;
 use super::order::BitOrder;
 use super::plan::{Key, Plan};
 use super::spill::Wanted;
-use super::{Batch, Hit, Hits, SEGMENTS, Share};
-
-/// Number of buckets that are prefetched together, for one or several queries, so their cache misses
-/// overlap.
-const AHEAD: usize = 256;
+use super::{AHEAD, Hit, Hits, SEGMENTS, Share};
 
 /// Maximum number of candidates that are gathered before their slots are read. The buckets that are prefetched
 /// together have more only if spills are long.

@@ -14,7 +14,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Batch, Hit, Index};
+use super::batch::Batch;
+use super::{Hit, Index};
 use leitong_fingerprint::{LookUp, SecondKey};
 
 /// The index of one table.

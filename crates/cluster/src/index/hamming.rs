@@ -2,16 +2,17 @@
 //!
 //! A few fingerprints are compared one by one; more are looked up by blocks of bits, as the [`Plan`] says.
 //! The plan is chosen again whenever the number of fingerprints has grown or shrunk enough. If another plan
-//! is faster, a new layout is built next to the present one, some fingerprints at each insertion, and
+//! is faster, a new arrangement is built next to the present one, some fingerprints at each insertion, and
 //! replaces it when complete. Look-ups never wait for this.
 
 use std::collections::VecDeque;
 
+use super::batch::Batch;
 use super::blocks::BlockShard;
 use super::plan::Plan;
-use super::{Batch, Hit, Hits, for_each_shard, gather};
+use super::{Hit, Hits, for_each_shard, gather};
 
-/// Number of fingerprints that each insertion moves to the next layout.
+/// Number of fingerprints that each insertion moves to the next arrangement.
 const MOVED_PER_INSERTION: u32 = 16;
 /// Maximum cost of a new plan, as a share of the present plan's cost.
 const WORTH_MOVING: f64 = 0.8;
@@ -23,9 +24,9 @@ const SAMPLED: u32 = 8;
 pub(crate) struct Hamming {
     max_distance: u32,
     shards: usize,
-    layout: Layout,
-    /// The layout that will replace the present one, and the first slot that it does not hold yet.
-    next: Option<(Layout, u32)>,
+    arrangement: Arrangement,
+    /// The arrangement that will replace the present one, and the first slot that it does not hold yet.
+    next: Option<(Arrangement, u32)>,
     /// The oldest slot.
     first: u32,
     /// Number of slots.
@@ -36,7 +37,7 @@ pub(crate) struct Hamming {
 }
 
 #[derive(Debug)]
-enum Layout {
+enum Arrangement {
     Scan(LinearScan),
     Blocks(Box<Plan>, Vec<BlockShard>),
 }
@@ -61,7 +62,7 @@ impl Hamming {
         Self {
             max_distance,
             shards,
-            layout: Layout::Scan(LinearScan::default()),
+            arrangement: Arrangement::Scan(LinearScan::default()),
             next: None,
             first: 0,
             count: 0,
@@ -90,11 +91,11 @@ impl Hamming {
         keep: impl Fn(&mut Vec<Hit>, &mut K) + Sync,
     ) -> Vec<K> {
         let max_distance = self.max_distance;
-        match &self.layout {
-            Layout::Scan(scan) => gather(&[scan], queries, hits, keep, |scan, queries, hits| {
+        match &self.arrangement {
+            Arrangement::Scan(scan) => gather(&[scan], queries, hits, keep, |scan, queries, hits| {
                 scan.find(queries, max_distance, hits);
             }),
-            Layout::Blocks(_, shards) => gather(shards, queries, hits, keep, |shard, queries, hits| {
+            Arrangement::Blocks(_, shards) => gather(shards, queries, hits, keep, |shard, queries, hits| {
                 shard.find(queries, max_distance, hits);
             }),
         }
@@ -102,9 +103,9 @@ impl Hamming {
 
     /// Adds the slots of all fingerprints within the distance of each query, some more than once.
     pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
-        match &self.layout {
-            Layout::Scan(scan) => scan.find(queries, self.max_distance, hits),
-            Layout::Blocks(_, shards) => {
+        match &self.arrangement {
+            Arrangement::Scan(scan) => scan.find(queries, self.max_distance, hits),
+            Arrangement::Blocks(_, shards) => {
                 shards.iter().for_each(|shard| shard.find(queries, self.max_distance, hits));
             }
         }
@@ -115,7 +116,7 @@ impl Hamming {
         if self.count == 0 {
             self.first = first;
         }
-        self.layout.insert(first, batch, &bits_of);
+        self.arrangement.insert(first, batch, &bits_of);
         for (_, bits) in batch.iter() {
             if self.count.is_multiple_of(SAMPLED) || self.count < 64 * SAMPLED {
                 self.sample.take(bits);
@@ -128,12 +129,12 @@ impl Hamming {
 
     /// Works as `Index::remove` does.
     pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
-        self.layout.remove(slot, batch);
-        if let Some((layout, unmoved)) = &mut self.next {
+        self.arrangement.remove(slot, batch);
+        if let Some((arrangement, unmoved)) = &mut self.next {
             if *unmoved == slot {
                 *unmoved = unmoved.wrapping_add(1);
             } else {
-                layout.remove(slot, batch);
+                arrangement.remove(slot, batch);
             }
         }
         self.first = slot.wrapping_add(1);
@@ -141,9 +142,9 @@ impl Hamming {
         self.replan();
     }
 
-    /// Moves up to `most` more fingerprints to the next layout.
+    /// Moves up to `most` more fingerprints to the next arrangement.
     fn move_on(&mut self, most: u32, bits_of: &(impl Fn(u32) -> u64 + Sync)) {
-        let Some((layout, unmoved)) = &mut self.next else { return };
+        let Some((arrangement, unmoved)) = &mut self.next else { return };
         let end = self.first.wrapping_add(self.count);
         let mut moved = Batch::default();
         for number in 0..most.min(end.wrapping_sub(*unmoved)) {
@@ -152,12 +153,12 @@ impl Hamming {
                 0
             });
         }
-        layout.insert(*unmoved, &moved, bits_of);
+        arrangement.insert(*unmoved, &moved, bits_of);
         *unmoved = unmoved.wrapping_add(moved.len() as u32);
         if *unmoved == end
-            && let Some((layout, _)) = self.next.take()
+            && let Some((arrangement, _)) = self.next.take()
         {
-            self.layout = layout;
+            self.arrangement = arrangement;
         }
     }
 
@@ -170,18 +171,18 @@ impl Hamming {
         let differ = self.sample.differ();
         let count = self.count as usize;
         let (best, cost) = Plan::choose(count, self.max_distance, &differ);
-        if cost < self.layout.plan().cost(count, self.max_distance, &differ) * WORTH_MOVING {
-            self.next = Some((Layout::new(best, self.shards, self.first), self.first));
+        if cost < self.arrangement.plan().cost(count, self.max_distance, &differ) * WORTH_MOVING {
+            self.next = Some((Arrangement::new(best, self.shards, self.first), self.first));
         }
     }
 
     /// Returns the bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
-        self.layout.bytes() + self.next.as_ref().map_or(0, |(layout, _)| layout.bytes())
+        self.arrangement.bytes() + self.next.as_ref().map_or(0, |(arrangement, _)| arrangement.bytes())
     }
 }
 
-impl Layout {
+impl Arrangement {
     fn new(plan: Plan, shards: usize, first: u32) -> Self {
         if plan.is_scan() {
             return Self::Scan(LinearScan { bits: VecDeque::new(), first });
@@ -354,7 +355,7 @@ mod tests {
         });
         let in_order = |slot: &u32| slot.wrapping_sub(held[0].0);
         found.sort_unstable_by_key(in_order);
-        assert_eq!(found, naive, "{:?}", index.layout.plan());
+        assert_eq!(found, naive, "{:?}", index.arrangement.plan());
     }
 
     proptest! {
@@ -411,7 +412,7 @@ mod tests {
             // Plans that visit more than 10,000 values per look-up may be chosen, but are too slow for a test.
             for plan in Plan::all_below(10_000.0, max_distance) {
                 let mut index = Hamming::new(max_distance, 2);
-                index.layout = Layout::new(plan, 2, 0);
+                index.arrangement = Arrangement::new(plan, 2, 0);
                 index.planned_for = 0..=u32::MAX;
                 let bits_of = |slot: u32| fingerprint(u64::from(slot), 0xff00);
                 let mut held = VecDeque::new();

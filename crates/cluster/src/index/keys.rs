@@ -10,14 +10,12 @@
 //! Cost: one cache line per look-up of a key that few centroids have, and about 5.7 bytes per entry. `leitong
 //! bench` measures look-ups, insertions and bytes per centroid.
 
+use super::batch::Batch;
 use super::ordered::entry;
 use super::probe;
 use super::segment::{Seconds, Segment};
-use super::{Batch, Hit, Hits, SEGMENTS, Share, spread};
+use super::{AHEAD, Hit, Hits, SEGMENTS, Share, spread};
 use leitong_fingerprint::{SecondKey, WIDE_KEY};
-
-/// Number of keys that are prefetched together, so their cache misses overlap.
-pub(super) const AHEAD: usize = 256;
 
 /// Maximum ratio of a shard's entries to a batch's keys at which the whole batch is sorted and inserted at once,
 /// instead of key by key: passing over one entry costs about a tenth of inserting one.

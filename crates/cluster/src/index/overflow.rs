@@ -15,8 +15,9 @@
 
 use std::collections::VecDeque;
 
+use super::batch::Batch;
 use super::hamming::Hamming;
-use super::{Batch, Hit, Hits};
+use super::{Hit, Hits};
 
 /// Minimum number of slots of a list that is indexed. Shorter lists are scanned, because even a small index
 /// takes about 700 bytes.

@@ -112,7 +112,7 @@ impl Plan {
     /// two centroids differ in bit *i* with probability `differ[i]`.
     pub(super) fn choose(centroids: usize, max_distance: u32, differ: &[f64; 64]) -> (Self, f64) {
         let possible = Self::all(max_distance, differ)
-            .filter(|(plan, _)| plan.blocks.iter().all(|block| block.masks() <= MASKS_MAX));
+            .filter(|(plan, _)| plan.blocks.iter().all(|block| block.mask_count() <= MASKS_MAX));
         let costs = possible.map(|(plan, differ)| {
             let cost = plan.cost_in_order(centroids, max_distance, &differ);
             (plan, cost)
@@ -187,7 +187,7 @@ impl Block {
     }
 
     /// Returns the number of values that one look-up visits.
-    fn masks(&self) -> f64 {
+    fn mask_count(&self) -> f64 {
         if self.parts > 1 { f64::from(self.parts) } else { masks(self.width, self.radius) }
     }
 }
@@ -259,7 +259,7 @@ impl Plan {
     /// Returns every plan for this distance that visits at most `values` values.
     pub(super) fn all_below(values: f64, max_distance: u32) -> impl Iterator<Item = Self> {
         let plans = Self::all(max_distance, &[0.5; 64]).map(|(plan, _)| plan);
-        plans.filter(move |plan| plan.blocks.iter().map(Block::masks).sum::<f64>() <= values)
+        plans.filter(move |plan| plan.blocks.iter().map(Block::mask_count).sum::<f64>() <= values)
     }
 }
 

@@ -7,8 +7,9 @@
 
 use std::hint::black_box;
 
+use super::AHEAD;
 use super::group::FAR;
-use super::keys::{AHEAD, Place};
+use super::keys::Place;
 use super::layout::Home;
 use super::segment::Segment;
 

@@ -3,7 +3,8 @@
 //!
 //! Records are looked up here one by one, in order, on one core. A batch of one record needs none of this.
 
-use super::{Batch, spread};
+use super::batch::Batch;
+use super::spread;
 use leitong_base::hashed::HashedMap;
 use leitong_fingerprint::{LookUp, SecondKey, WIDE_KEY};
 

@@ -13,7 +13,7 @@ use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Tree, block_flag};
 
 impl Features {
-    pub(in crate::extract) fn itself(
+    pub(in crate::extract) fn own_features(
         &mut self,
         tree: &Tree,
         html: &[u8],

@@ -206,7 +206,7 @@ impl Features {
         self.kept_out.clear();
         let mut since_heading = 1000;
         for at in 0..tree.blocks.len() {
-            self.itself(tree, html, at, &page, &mut since_heading);
+            self.own_features(tree, html, at, &page, &mut since_heading);
             self.neighbours(tree, at);
             self.enclosing(tree, at, &page);
             self.near_candidates(tree, at, page.title_block);

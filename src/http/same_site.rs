@@ -13,7 +13,7 @@ use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 
 /// The requests that a port answers.
 #[derive(Debug, Clone)]
-pub(crate) struct Site {
+pub(crate) struct SameSite {
     /// True if only this machine can reach the port.
     is_loopback: bool,
     /// Host names that the configuration allows, without ports.
@@ -22,7 +22,7 @@ pub(crate) struct Site {
     takes_links: bool,
 }
 
-impl Site {
+impl SameSite {
     /// Returns the rules for an API, which programs call. `hosts` are the names by which it may be called in
     /// addition to this machine's own.
     #[must_use]
@@ -118,8 +118,8 @@ mod tests {
         headers
     }
 
-    fn local() -> [Site; 2] {
-        [Site::for_api(true, &[]), Site::for_pages(true)]
+    fn local() -> [SameSite; 2] {
+        [SameSite::for_api(true, &[]), SameSite::for_pages(true)]
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
             for value in [value, "evil.example"] {
                 headers.append(name, HeaderValue::from_static(value));
             }
-            let refusal = Site::for_api(true, &[]).refusal(&headers).expect("refused");
+            let refusal = SameSite::for_api(true, &[]).refusal(&headers).expect("refused");
             assert_eq!(refusal, format!("{name}: is sent twice; send it once"));
         }
     }
@@ -193,7 +193,7 @@ mod tests {
     /// Behind a Kubernetes service or a proxy, the server is called by names that it does not know.
     #[test]
     fn a_port_that_others_reach_is_called_by_any_name_until_names_are_listed() {
-        let open = Site::for_api(false, &[]);
+        let open = SameSite::for_api(false, &[]);
         assert_eq!(open.refusal(&request("leitong-api.crawl.svc:8642", &[])), None);
         // A DNS name that was pointed here on purpose sends its pages' requests with itself as the origin.
         let rebound = request("evil.example:8642", &[("origin", "http://evil.example:8642")]);
@@ -201,7 +201,7 @@ mod tests {
         let own = request("10.0.0.7:8642", &[("origin", "http://10.0.0.7:8642")]);
         assert_eq!(open.refusal(&own), None);
         for is_loopback in [true, false] {
-            let listed = Site::for_api(is_loopback, &["api.example".to_owned()]);
+            let listed = SameSite::for_api(is_loopback, &["api.example".to_owned()]);
             for host in ["api.example", "API.example:443", "10.0.0.7:8642", "localhost:8642"] {
                 assert_eq!(listed.refusal(&request(host, &[])), None, "{host}");
             }
