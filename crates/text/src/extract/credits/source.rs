@@ -84,11 +84,8 @@ const AGENCIES: [&str; 5] = ["dpa", "afp", "epd", "kna", "sid"];
 
 /// Returns the publisher that a line names.
 pub(super) fn from_line(text: &str, place: Place) -> Option<Source> {
-    if place == Place::First && !text.starts_with(['（', '(', '来', '來', '稿', '【', '转', '轉', '本', '摘'])
-    {
-        return english(text, place);
-    }
-    if text.is_ascii() {
+    let starts = ['（', '(', '来', '來', '稿', '【', '转', '轉', '本', '摘'];
+    if text.is_ascii() || (place == Place::First && !text.starts_with(starts)) {
         return english(text, place);
     }
     chinese(text, place)
@@ -245,6 +242,14 @@ mod tests {
 
     fn publisher(text: &str, place: Place) -> String {
         from_line(text, place).map(|source| source.publisher).unwrap_or_default()
+    }
+
+    #[test]
+    fn every_cue_has_the_characters_that_are_searched_first() {
+        for (cue, _) in CUES {
+            assert!(cue.ends_with(LAST_CHARACTERS), "{cue} would never be found");
+            assert!(cue.contains(TELLING_CHARACTERS), "{cue} would never be looked for");
+        }
     }
 
     #[test]

@@ -12,15 +12,12 @@ use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::extract::main_text::features::{consent, source};
+use crate::extract::main_text::features::{PROSE_BYTES, consent, is_prose, source};
 use crate::extract::parse::count::Counts;
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Hidden, Tree};
-
-/// Minimum length in bytes of prose: `TEXT_BYTES` of the features, where such a block *counts as text*.
-const PROSE_BYTES: u32 = 80;
 
 /// Maximum bytes of prose per comma or full stop. English has one in 50 to 100 bytes, Chinese one in 40.
 const BYTES_PER_MARK_MAX: u32 = 400;
@@ -158,10 +155,6 @@ fn copies<'a>(html: &str, tree: &'a Tree) -> impl Fn(&Hidden) -> bool + use<'a> 
     };
     let shown: HashSet<u64> = tree.blocks.iter().filter(|block| is_prose(block)).filter_map(first).collect();
     move |hidden| shown.contains(&hidden.first_run)
-}
-
-fn is_prose(block: &Block) -> bool {
-    block.counts.bytes >= PROSE_BYTES && block.link_bytes * 3 < block.counts.bytes
 }
 
 /// Returns the bytes of prose that the page shows outside of dialogs.

@@ -183,7 +183,7 @@ impl Json<'_> {
     fn text_of(&self, object: usize) -> (usize, Vec<Paragraph>) {
         let mut by_name: HashMap<&str, usize> = HashMap::new();
         for value in &self.values[self.objects[object].values.clone()] {
-            if is_body(value.name) && is_prose(value.text) {
+            if is_body(value.name) && is_sentence(value.text) {
                 *by_name.entry(value.name).or_default() += value.text.len();
             }
         }
@@ -217,7 +217,7 @@ fn is_body(name: &str) -> bool {
 }
 
 /// Returns true if the string has the length of a sentence and the end of one.
-fn is_prose(text: &str) -> bool {
+fn is_sentence(text: &str) -> bool {
     text.len() >= PROSE_BYTES_MIN
         && !is_nested(text)
         && (text.contains([' ', '\u{3002}', '\u{ff0c}']) || text.contains("\\u3002"))
@@ -226,7 +226,7 @@ fn is_prose(text: &str) -> bool {
 }
 
 fn prose_bytes(values: &[Value<'_>]) -> usize {
-    values.iter().filter(|value| is_prose(value.text)).map(|value| value.text.len()).sum()
+    values.iter().filter(|value| is_sentence(value.text)).map(|value| value.text.len()).sum()
 }
 
 #[cfg(test)]

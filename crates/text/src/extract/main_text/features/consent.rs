@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use crate::extract::main_text::features::{Sums, is_text, source};
+use crate::extract::main_text::features::{Sums, is_prose, source};
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Node, Tree};
@@ -125,7 +125,7 @@ impl Consent {
         }
         let candidates = self.candidates(tree, title);
         let prose = |apart: u8| -> u64 {
-            let blocks = tree.blocks.iter().filter(|block| is_text(block));
+            let blocks = tree.blocks.iter().filter(|block| is_prose(block));
             let blocks = blocks.filter(|block| self.places[block.node as usize] & apart == 0);
             blocks.map(|block| u64::from(block.counts.bytes)).sum()
         };

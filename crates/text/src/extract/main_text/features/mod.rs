@@ -40,9 +40,9 @@ const ANCESTORS_MAX: usize = 64;
 /// Number of enclosing nodes whose sums are features; wrappers with the same blocks count once.
 const ANCESTORS: usize = 4;
 
-/// Minimum length in bytes of a block that counts as text if it has few links: about 15 words, or 27 Chinese
+/// Minimum length in bytes of a block that counts as prose if it has few links: about 15 words, or 27 Chinese
 /// characters.
-const TEXT_BYTES: u32 = 80;
+pub(super) const PROSE_BYTES: u32 = 80;
 
 /// Maximum length in bytes of a block that may be a button; the words of a longer block do not say what it is for.
 const NAMED_BYTES_MAX: u32 = 60;
@@ -62,7 +62,7 @@ pub(in crate::extract) enum Names {
 struct Sums {
     pub(in crate::extract) bytes: u32,
     pub(in crate::extract) linked: u32,
-    /// Bytes in blocks that count as text.
+    /// Bytes in blocks that count as prose.
     pub(in crate::extract) text: u32,
     /// Evidence for text minus evidence against it.
     pub(in crate::extract) balance: i32,
@@ -100,9 +100,9 @@ pub(in crate::extract) struct Features {
     in_comment: Vec<bool>,
 }
 
-/// Returns true if the block counts as text.
-fn is_text(block: &Block) -> bool {
-    block.counts.bytes >= TEXT_BYTES && block.link_bytes * 3 < block.counts.bytes
+/// Returns true if the block counts as prose.
+pub(super) fn is_prose(block: &Block) -> bool {
+    block.counts.bytes >= PROSE_BYTES && block.link_bytes * 3 < block.counts.bytes
 }
 
 /// Returns true if the block is a heading.
@@ -189,7 +189,7 @@ impl Features {
         }
         self.trust(tree, &page, comments, names);
         for block in &tree.blocks {
-            let bytes = if is_text(block) { block.counts.bytes } else { 0 };
+            let bytes = if is_prose(block) { block.counts.bytes } else { 0 };
             let comment = self.in_comment[block.node as usize];
             *(if comment { &mut page.comment_text } else { &mut page.other_text }) += bytes;
         }
@@ -237,7 +237,7 @@ impl Features {
             sum.comments += found >> phrases::COMMENT & 1;
             sum.bytes += block.counts.bytes;
             sum.linked += block.link_bytes;
-            let text = is_text(block) && !is_apart(at);
+            let text = is_prose(block) && !is_apart(at);
             sum.text += if text { block.counts.bytes } else { 0 };
             // A block of text adds its length, up to that of a long paragraph. A short or linked block subtracts a
             // constant and the bytes of its links, up to those of a line of a menu.

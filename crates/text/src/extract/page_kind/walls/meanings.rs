@@ -16,42 +16,53 @@ use crate::extract::document::Wall;
 /// A set of meanings, one bit each.
 pub(super) type Meanings = u32;
 
-const PLACE: Meanings = 1;
-const REFUSAL: Meanings = 1 << 1;
-const YOU: Meanings = 1 << 2;
-const ASKED: Meanings = 1 << 3;
-const DATA: Meanings = 1 << 4;
-const CHOICE: Meanings = 1 << 5;
-const GO_ON: Meanings = 1 << 6;
-const AGE: Meanings = 1 << 7;
-const ENTER: Meanings = 1 << 8;
-const ACCOUNT: Meanings = 1 << 9;
-const READING: Meanings = 1 << 10;
-const ONLY: Meanings = 1 << 11;
-const MACHINE: Meanings = 1 << 12;
-const CHECK: Meanings = 1 << 13;
-const SCRIPTS: Meanings = 1 << 14;
-const SWITCH: Meanings = 1 << 15;
-const REQUESTS: Meanings = 1 << 16;
-const TOO_MANY: Meanings = 1 << 17;
-const WAIT: Meanings = 1 << 18;
-const WORK: Meanings = 1 << 19;
-const NOW: Meanings = 1 << 20;
-const SITE: Meanings = 1 << 21;
-const BROWSER: Meanings = 1 << 22;
-const CHECKING: Meanings = 1 << 23;
-const SAFE: Meanings = 1 << 24;
-const PLEASE: Meanings = 1 << 25;
-/// Tells how something works in general. A wall says what happens here and now.
-const EXPLAINS: Meanings = 1 << 26;
-const BLOCKER: Meanings = 1 << 27;
-const OFF: Meanings = 1 << 28;
-/// Speaks to the reader: "you", "your", "please". Articles seldom do.
-const ADDRESS: Meanings = 1 << 29;
-/// Speaks of rights, or of regret.
-const LIMITS: Meanings = 1 << 30;
-/// Names of countries. A sentence that names one may report on it, so they count for whole pages only.
-const LANDS: Meanings = 1 << 31;
+/// Defines the meanings, and the list of their names in `meanings.txt`.
+macro_rules! meanings {
+    ($($(#[$comment:meta])* $name:ident = $bit:literal,)*) => {
+        $($(#[$comment])* const $name: Meanings = 1 << $bit;)*
+
+        const NAMES: [(&str, Meanings); Meanings::BITS as usize] = [$((stringify!($name), $name)),*];
+    };
+}
+
+meanings! {
+    PLACE = 0,
+    REFUSAL = 1,
+    YOU = 2,
+    ASKED = 3,
+    DATA = 4,
+    CHOICE = 5,
+    GO_ON = 6,
+    AGE = 7,
+    ENTER = 8,
+    ACCOUNT = 9,
+    READING = 10,
+    ONLY = 11,
+    MACHINE = 12,
+    CHECK = 13,
+    SCRIPTS = 14,
+    SWITCH = 15,
+    REQUESTS = 16,
+    TOO_MANY = 17,
+    WAIT = 18,
+    WORK = 19,
+    NOW = 20,
+    SITE = 21,
+    BROWSER = 22,
+    CHECKING = 23,
+    SAFE = 24,
+    PLEASE = 25,
+    /// Tells how something works in general. A wall says what happens here and now.
+    EXPLAINS = 26,
+    BLOCKER = 27,
+    OFF = 28,
+    /// Speaks to the reader: "you", "your", "please". Articles seldom do.
+    ADDRESS = 29,
+    /// Speaks of rights, or of regret.
+    LIMITS = 30,
+    /// Names of countries. A sentence that names one may report on it, so they count for whole pages only.
+    LANDS = 31,
+}
 
 /// The meanings that a sentence of each kind of wall combines: all of the first set, and one of the second.
 const SENTENCES: [(Wall, Meanings, Meanings); 10] = [
@@ -105,41 +116,7 @@ pub(super) fn is_other(said: Meanings, wall: Wall) -> bool {
 
 /// Returns the meaning with this name in `meanings.txt`.
 fn meaning(name: &str) -> Option<Meanings> {
-    Some(match name {
-        "PLACE" => PLACE,
-        "REFUSAL" => REFUSAL,
-        "YOU" => YOU,
-        "ASKED" => ASKED,
-        "DATA" => DATA,
-        "CHOICE" => CHOICE,
-        "GO_ON" => GO_ON,
-        "AGE" => AGE,
-        "ENTER" => ENTER,
-        "ACCOUNT" => ACCOUNT,
-        "READING" => READING,
-        "ONLY" => ONLY,
-        "MACHINE" => MACHINE,
-        "CHECK" => CHECK,
-        "SCRIPTS" => SCRIPTS,
-        "SWITCH" => SWITCH,
-        "REQUESTS" => REQUESTS,
-        "TOO_MANY" => TOO_MANY,
-        "WAIT" => WAIT,
-        "WORK" => WORK,
-        "NOW" => NOW,
-        "SITE" => SITE,
-        "BROWSER" => BROWSER,
-        "CHECKING" => CHECKING,
-        "SAFE" => SAFE,
-        "PLEASE" => PLEASE,
-        "BLOCKER" => BLOCKER,
-        "OFF" => OFF,
-        "EXPLAINS" => EXPLAINS,
-        "ADDRESS" => ADDRESS,
-        "LIMITS" => LIMITS,
-        "LANDS" => LANDS,
-        _ => return None,
-    })
+    NAMES.iter().find(|(known, _)| *known == name).map(|&(_, meaning)| meaning)
 }
 
 /// Returns all words with their meanings.
