@@ -55,6 +55,15 @@ struct Followed {
     ready: bool,
 }
 
+/// A followed table that was read to the changelog's end.
+pub(super) struct AtEnd {
+    pub(super) centroids: usize,
+    /// The changelog offset at which the table continues.
+    pub(super) next_offset: u64,
+    /// True if a table of this partition was read to the end for the first time.
+    pub(super) is_first: bool,
+}
+
 /// A verdict to keep: the names by which look-ups find it, and its JSON.
 pub(crate) type KeptVerdict = (Named, Box<[u8]>);
 
@@ -223,14 +232,8 @@ impl TableRegistry {
         }
     }
 
-    /// Notes that the followed table was read to the end. Returns its number of centroids, the offset at
-    /// which it continues, and true if a table of this partition was read to the end for the first time.
-    /// Returns `None` if there is no table any more.
-    pub(super) fn at_end(
-        &self,
-        partition: u32,
-        now: Instant,
-    ) -> Result<Option<(usize, u64, bool)>, RestoreError> {
+    /// Notes that the followed table was read to the end. Returns `None` if there is no table any more.
+    pub(super) fn at_end(&self, partition: u32, now: Instant) -> Result<Option<AtEnd>, RestoreError> {
         let slot = self.slot(partition);
         let mut slot = slot.write();
         let Some(table) = slot.table.as_mut() else { return Ok(None) };
@@ -239,8 +242,8 @@ impl TableRegistry {
             table.let_read()?;
         }
         let (centroids, next_offset) = (table.restoration.centroid_count(), table.next_offset);
-        let first = !std::mem::replace(&mut slot.ready, true);
-        Ok(Some((centroids, next_offset, first)))
+        let is_first = !std::mem::replace(&mut slot.ready, true);
+        Ok(Some(AtEnd { centroids, next_offset, is_first }))
     }
 
     fn slot(&self, partition: u32) -> Arc<RwLock<Followed>> {

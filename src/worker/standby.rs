@@ -15,7 +15,8 @@
 use std::time::Duration;
 
 use super::ports::World;
-use super::registry::KeptRecord;
+use super::registry::{AtEnd, KeptRecord};
+use super::replica::late_start;
 use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::kafka::ports::{Reader, Record, Step};
@@ -32,10 +33,8 @@ const OWNED_PAUSE: Duration = Duration::from_millis(100);
 /// Maximum number of changelog records that are applied together: more than a transaction has.
 const TAKEN_AT_ONCE: usize = 1 << 18;
 
-/// The reason why following ended.
+/// The error that ended following.
 enum Ended {
-    /// The partition has an owner here, or the worker stops.
-    Left,
     /// The table is discarded: the changelog is inconsistent, or lacks the next records.
     Unfit(String),
     /// A transient error; the table stays.
@@ -66,8 +65,8 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
         metrics::lag(topic, i32::try_from(partition).unwrap_or(i32::MAX), 0);
         metrics::standby(partition, 0);
         match ended {
-            Ended::Left => {}
-            Ended::Unfit(why) => {
+            Ok(()) => {}
+            Err(Ended::Unfit(why)) => {
                 // Brokers may have deleted records during the reading. The next owner checks this more
                 // closely.
                 tracing::warn!(
@@ -78,7 +77,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
                 role.tables.take(partition);
                 role.world.wait(stop, UNFIT_PAUSE);
             }
-            Ended::Broker(error) => {
+            Err(Ended::Broker(error)) => {
                 // The table is kept, and following continues from there.
                 tracing::warn!(
                     partition,
@@ -90,14 +89,8 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
     }
 }
 
-fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Ended {
-    match try_follow(role, partition, stop) {
-        Ok(()) => Ended::Left,
-        Err(ended) => ended,
-    }
-}
-
-fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Result<(), Ended> {
+/// Follows the changelog until the partition has an owner here, or `stop` is raised.
+fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Result<(), Ended> {
     let (world, tables) = (&role.world, &role.tables);
     let changelog = world.follower(&role.config.kafka.topics.centroids, partition)?;
     let enough = || stop.is_requested() || tables.is_owned(partition);
@@ -115,10 +108,7 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
     }
     let bounds = changelog.bounds()?;
     if next_offset < bounds.0 {
-        return Err(Ended::Unfit(format!(
-            "the changelog begins at offset {}, but only the records before offset {next_offset} were read",
-            bounds.0
-        )));
+        return Err(Ended::Unfit(format!("the changelog {}", late_start(bounds.0, next_offset))));
     }
     changelog.begin(next_offset)?;
     let mut transaction = Vec::new();
@@ -137,13 +127,16 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
                 }
             }
             Step::End => {
-                let Some((centroids, changelog_offset, first)) = tables.at_end(partition, world.now())?
-                else {
-                    return Ok(());
-                };
+                let Some(end) = tables.at_end(partition, world.now())? else { return Ok(()) };
+                let AtEnd { centroids, next_offset, is_first } = end;
                 metrics::standby(partition, centroids);
-                if first {
-                    tracing::info!(partition, centroids, changelog_offset, "standby: table ready");
+                if is_first {
+                    tracing::info!(
+                        partition,
+                        centroids,
+                        changelog_offset = next_offset,
+                        "standby: table ready"
+                    );
                     role.health.stop_waiting_for(partition);
                 }
             }

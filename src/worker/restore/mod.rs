@@ -26,13 +26,14 @@ use super::disk::DiskTable;
 use super::owner::owned::OwnedPartition;
 use super::owner::trouble::Trouble;
 use super::ports::World;
-use super::replica::TableReplica;
+use super::replica::{TableReplica, late_start};
 use crate::kafka::ports::{Reader, Record};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::telemetry::metrics;
 use crate::worker::log_partition::LogPartition;
 use crate::worker::restore::resume::{Known, resume_at};
-use leitong_cluster::changelog::RestoreError;
+use leitong_base::proto;
+use leitong_cluster::changelog::{Identity, RestoreError};
 use leitong_cluster::log::TopicIds;
 use source::Source;
 pub(crate) use source::beginning;
@@ -72,6 +73,37 @@ pub(super) struct Table {
     pub(super) changelog_next: Option<u64>,
     /// The log offset that the group has committed.
     pub(super) committed: Option<u64>,
+}
+
+/// Where an owner continues in the log.
+struct ResumePoint {
+    /// The log offset that the group has committed.
+    committed: Option<u64>,
+    /// The next log offset to decide.
+    next: u64,
+    /// The offset after the last record in the log.
+    log_end: u64,
+}
+
+impl ResumePoint {
+    /// Returns true if records of the log after the last position record are skipped.
+    fn is_after(&self, written: Option<&Written>) -> bool {
+        self.next > written.map_or(0, |written| written.next_log_offset)
+    }
+}
+
+/// What the last position record says.
+struct Written {
+    next_log_offset: u64,
+    corpus_hash: Option<u64>,
+    topic_ids: TopicIds,
+}
+
+impl Written {
+    fn from_position(position: &proto::Position) -> Self {
+        let &proto::Position { next_log_offset, corpus_hash, .. } = position;
+        Self { next_log_offset, corpus_hash, topic_ids: TopicIds::from_position(position) }
+    }
 }
 
 /// The result of reading the changelog after a source.
@@ -127,7 +159,7 @@ pub(super) fn restore<W: World>(
             restore => return Ok(restore),
         }
     }
-    Ok(Restore::Stopped(None))
+    unreachable!("the last source is the changelog, whose result is returned")
 }
 
 /// Discards a faster source that does not fit, so it is not tried again.
@@ -183,10 +215,8 @@ fn read_on<W: World>(
                 // need them.
                 match changelog.bounds() {
                     Ok((start, _)) if start > table.next_offset => {
-                        return ReadOn::Unfit(RestoreError::Damaged(format!(
-                            "it begins at offset {start}, but only the records before offset {} were read",
-                            table.next_offset
-                        )));
+                        let why = format!("it {}", late_start(start, table.next_offset));
+                        return ReadOn::Unfit(RestoreError::Damaged(why));
                     }
                     _ if owned.world().wait(&owned.stop, RETRY_PAUSE) => {
                         return ReadOn::Stopped;
@@ -215,14 +245,14 @@ fn compare<W: World>(
 ) -> Result<Restore, Trouble> {
     let world = owned.world();
     let deadline = world.now() + STALE_LEADER;
-    let (next, log_end, committed) = loop {
+    let place = loop {
         let committed = log.committed()?;
         let position = table.restoration.position().map(|position| position.next_log_offset);
         let (log_start, log_end) = log.bounds()?;
         let missing = table.restoration.missing();
         let known = Known { committed, position, missing, log_start, log_end };
         match resume_at(known, owned.role.accepted.lost_records) {
-            Ok(next) => break (next, log_end, committed),
+            Ok(next) => break ResumePoint { committed, next, log_end },
             // Some committed records may not be visible yet.
             Err(refusal) if refusal.may_pass() && world.now() < deadline => {
                 tracing::info!(
@@ -241,43 +271,42 @@ fn compare<W: World>(
             Err(refusal) => return Err(Trouble::Halted(refusal.to_string())),
         }
     };
-    finish(owned, table, source, committed, next, log_end, attempt)
+    match finish(owned, table, &place) {
+        Ok(table) => Ok(Restore::Table(table)),
+        Err(error) => unfit_from(source, error, attempt),
+    }
 }
 
+/// Checks that the table was made with this instance's settings, and returns it with everything that its owner needs
+/// to continue.
 fn finish<W: World>(
     owned: &OwnedPartition<W>,
     table: TableReplica,
-    source: Source,
-    committed: Option<u64>,
-    next: u64,
-    log_end: u64,
-    attempt: u32,
-) -> Result<Restore, Trouble> {
+    place: &ResumePoint,
+) -> Result<Table, RestoreError> {
     let TableReplica { restoration, disk, next_offset: changelog_next, .. } = table;
     let identity = owned.role.identity(owned.partition);
-    let corpus_hash = restoration.position().and_then(|position| position.corpus_hash);
-    let topic_ids = restoration.position().map(TopicIds::from_position);
-    let position = restoration.position().map(|position| position.next_log_offset);
+    let written = restoration.position().map(Written::from_position);
     let mut restored = match restoration.finish(&identity, owned.role.accepted.cluster_hash) {
         Ok(restored) => restored,
         Err(error) => {
             if let (RestoreError::Disk(fault), Some(disk)) = (&error, &disk) {
                 disk.set_aside_after(fault);
             }
-            return unfit_from(source, error, attempt);
+            return Err(error);
         }
     };
     let (config, detector) = (owned.config(), &owned.role.detector);
-    if position.is_none() {
-        restored.cluster_hash_since = next;
+    if written.is_none() {
+        restored.cluster_hash_since = place.next;
     }
     restored.table_id.get_or_insert_with(|| owned.world().random());
     let topic = config.kafka.topics.fingerprints.as_str().into();
     let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
         ClusterStage::new(clusterer, Arc::clone(detector), identity.cluster_hash)
     });
-    let skipped = next > position.unwrap_or(0);
-    if skipped {
+    if place.is_after(written.as_ref()) {
+        let next = place.next;
         tracing::error!(
             partition = owned.partition,
             next,
@@ -285,16 +314,23 @@ fn finish<W: World>(
              --accept-lost-records allows"
         );
         state.skip_to(next);
-        state.accept_gaps(log_end);
+        state.accept_gaps(place.log_end);
     }
-    // Each of these reasons requires a new position record, and the group's offset with it: records were
-    // skipped; the corpus settings have changed, and instances that start later must find the new ones;
-    // the position lacks topic ids that are now known; the group's offset has expired.
-    let corpus_changed = corpus_hash.is_some_and(|hash| hash != identity.corpus_hash);
-    let ids_known = topic_ids.is_some_and(|ids| ids.or(identity.topic_ids) != ids);
-    let reset = skipped || corpus_changed || ids_known || (position.is_some() && committed.is_none());
-    let changelog_next = position.map(|_| changelog_next);
-    Ok(Restore::Table(Table { state: Box::new(state), disk, reset, changelog_next, committed }))
+    let reset = needs_new_position(written.as_ref(), place, &identity);
+    let changelog_next = written.map(|_| changelog_next);
+    Ok(Table { state: Box::new(state), disk, reset, changelog_next, committed: place.committed })
+}
+
+/// Returns true if a new position record must be written, and the group's offset with it. There are four reasons:
+/// records were skipped; the corpus settings have changed, and instances that start later must find the new ones; the
+/// position lacks topic ids that are now known; the group's offset has expired.
+fn needs_new_position(written: Option<&Written>, place: &ResumePoint, identity: &Identity) -> bool {
+    let is_outdated = |written: &Written| {
+        let corpus_changed = written.corpus_hash.is_some_and(|hash| hash != identity.corpus_hash);
+        let ids_known = written.topic_ids.or(identity.topic_ids) != written.topic_ids;
+        corpus_changed || ids_known || place.committed.is_none()
+    };
+    place.is_after(written) || written.is_some_and(is_outdated)
 }
 
 /// Decides what to do about an unusable table from `source`. If the error may be due to the source, the

@@ -114,20 +114,17 @@ impl<W: World> ClusterRole<W> {
             }
             Err(unusable) => Err(unusable),
         };
-        match opened {
-            // If the disk does not answer, the file may still be good.
-            Err(Unusable::Io(error)) => {
-                tracing::warn!(
-                    partition = log_partition,
-                    "the snapshot is not used, because it cannot be read now: {error}"
-                );
-                Ok(None)
-            }
-            Ok(snapshot) => Ok(Some(snapshot)),
-            Err(unusable) => {
-                self.set_aside(log_partition, &unusable);
-                Ok(None)
-            }
+        Ok(opened.map_err(|unusable| self.do_without(log_partition, &unusable)).ok())
+    }
+
+    /// Sets an unusable snapshot aside. If the disk does not answer, the file may still be good, and stays.
+    fn do_without(&self, log_partition: u32, unusable: &Unusable) {
+        match unusable {
+            Unusable::Io(error) => tracing::warn!(
+                partition = log_partition,
+                "the snapshot is not used, because it cannot be read now: {error}"
+            ),
+            unusable => self.set_aside(log_partition, unusable),
         }
     }
 
@@ -161,15 +158,8 @@ impl<W: World> ClusterRole<W> {
                 }
             },
             Ok(None) => Ok(None),
-            Err(Unusable::Io(error)) => {
-                tracing::warn!(
-                    partition = log_partition,
-                    "the snapshot is not used, because it cannot be read now: {error}"
-                );
-                Ok(None)
-            }
             Err(unusable) => {
-                self.set_aside(log_partition, &unusable);
+                self.do_without(log_partition, &unusable);
                 Ok(None)
             }
         }
