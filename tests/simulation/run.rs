@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use generator::{Generator, Gn};
+use prost::Message as _;
 
-use super::brokers::{Brokers, Forgotten, Topic};
+use super::brokers::{Brokers, Forgotten, Status, Stored, Topic};
 use super::client::VERDICT_PARTITIONS;
 use super::faults::Faults;
 use super::fingerprint::{self, Pages, Worker};
@@ -22,7 +23,9 @@ use crate::worker::owner::{self, owned::OwnedPartition};
 use crate::worker::role::{ClusterRole, RoleSettings};
 use crate::worker::stop::Stop;
 use crate::worker::{deletion, snapshots, standby};
+use leitong_base::proto;
 use leitong_cluster::ClusterRules;
+use leitong_cluster::changelog::POSITION_KEY;
 
 const SOURCE_PARTITIONS: usize = 3;
 const LOG_PARTITIONS: u32 = 2;
@@ -111,7 +114,64 @@ pub(crate) fn run(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: boo
     Outcome { result, steps: shared.steps, trace: shared.trace.clone(), look_ups }
 }
 
+/// Runs the seed until all processes have snapshots. Then a newer version writes to the changelog, and a process of
+/// this version starts with the snapshots of a former one. Returns the reasons for which it serves no partition, and
+/// for each partition whether its snapshot is still in place.
+pub(crate) fn run_older_after_newer(seed: u64) -> (Vec<String>, Vec<bool>) {
+    let mut run = Run::new(seed, None, false);
+    (run.standby, run.snapshots, run.on_disk) = (false, true, false);
+    run.finish_after(10 * SECOND).expect("a run without mistakes");
+    run.go_on(30 * SECOND);
+    let former = *run.instances.keys().next_back().expect("a process");
+    for process in run.instances.keys().copied().collect::<Vec<_>>() {
+        run.kill(process);
+    }
+    for partition in 0..LOG_PARTITIONS {
+        run.write_as_newer_version(partition);
+    }
+    loop {
+        run.start_process();
+        let process = *run.instances.keys().next_back().expect("just started");
+        if process % PROCESSES_MAX == former % PROCESSES_MAX {
+            break;
+        }
+        run.kill(process);
+    }
+    (0..LOG_PARTITIONS).for_each(|partition| run.revoke(partition, true));
+    // No snapshot is written before the first interval has passed.
+    run.go_on(3 * SECOND);
+    let instance = run.instances.values().next().expect("a process");
+    let snapshot = |partition| instance.role.snapshot_place(partition).expect("snapshots are configured");
+    let in_place = (0..LOG_PARTITIONS).map(|partition| snapshot(partition).path().exists()).collect();
+    let why = instance.health.not_ready();
+    for process in run.instances.keys().copied().collect::<Vec<_>>() {
+        run.kill(process);
+    }
+    (why, in_place)
+}
+
 impl Run {
+    /// Continues without further events.
+    fn go_on(&mut self, time: Time) {
+        let end = self.now() + time;
+        while self.now() < end {
+            self.step();
+        }
+    }
+
+    /// Writes what a newer version would write after its transaction: a position record of a later format.
+    fn write_as_newer_version(&mut self, partition: u32) {
+        let mut shared = self.lock();
+        let changelog = shared.brokers.partition(Topic::Centroids, partition);
+        let is_position = |record: &&Stored| {
+            record.status == Status::Committed && record.key.as_deref() == Some(POSITION_KEY)
+        };
+        let last = changelog.records.iter().rfind(is_position).expect("a position record").clone();
+        let mut position = proto::Position::decode(last.value.as_deref().unwrap_or_default()).expect("valid");
+        position.format_version = u32::MAX;
+        changelog.append(Stored { value: Some(position.encode_to_vec()), ..last });
+    }
+
     fn new(seed: u64, mistake: Option<Mistake>, traced: bool) -> Self {
         let mut rng = Rng::new(seed);
         // Not drawn, so a seed's run does not depend on tables on disk.

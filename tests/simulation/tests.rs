@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use super::Mistake;
-use super::run::{Outcome, run};
+use super::run::{Outcome, run, run_older_after_newer};
 
 /// Simulated seconds of faults in one run.
 const SECONDS: u64 = 60;
@@ -134,6 +134,18 @@ fn mistakes_are_found() {
     for mistake in SURVIVED {
         let outcomes = (0..20).map(|seed| outcome(seed, SECONDS, Some(mistake), false).result);
         assert_eq!(outcomes.collect::<Result<Vec<()>, String>>().map(|_| ()), Ok(()), "{mistake:?}");
+    }
+}
+
+/// An instance of an older version set its good snapshot aside, and read the whole changelog from the beginning, before
+/// it said that it has to be updated.
+#[test]
+fn an_older_instance_after_a_newer_one_halts_and_keeps_its_snapshot() {
+    for seed in 0..3 {
+        let (why, in_place) = run_older_after_newer(seed);
+        let halted = why.iter().filter(|why| why.contains("update this instance")).count();
+        assert_eq!(halted, 2, "{why:?}");
+        assert_eq!(in_place, [true; 2], "seed {seed}: no snapshot may be set aside");
     }
 }
 

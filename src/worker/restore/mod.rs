@@ -92,7 +92,7 @@ impl ResumePoint {
     }
 }
 
-/// What the last position record says.
+/// Fields of the last position record, which tell whether the next one is needed at once.
 struct Written {
     next_log_offset: u64,
     corpus_hash: Option<u64>,
@@ -146,11 +146,7 @@ pub(super) fn restore<W: World>(
             ReadOn::Unfit(error) => {
                 // `start` may lock the table's folder, which the next attempt needs.
                 drop(start);
-                match error {
-                    error if source == Source::Changelog => unfit(error, attempt)?,
-                    RestoreError::Disk(fault) if !fault.is_unreadable() => unfit(fault.into(), attempt)?,
-                    error => Restore::Damaged(error),
-                }
+                unfit_from(source, error, attempt)?
             }
         };
         match restore {
