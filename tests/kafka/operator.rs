@@ -188,7 +188,7 @@ fn two_installations_with_one_name_report_it() {
     let mut written = 0;
     let says_so = |worker: &Worker| {
         let (code, why) = worker.get("/readyz").unwrap_or_default();
-        code == 503 && why.contains("is there a second installation with kafka.app")
+        code == 503 && why.contains("does a second installation have kafka.app")
     };
     wait_until("both suspect a second installation", || {
         if let Some(part) = parts.next() {
