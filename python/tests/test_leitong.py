@@ -216,7 +216,7 @@ class Records(unittest.TestCase):
             (good + [b"\xff"], "record 1: .*not a record written by Leitong"),
             (good + [b""], "record 1: .*no format version"),
             (good + other, "record 1: was made with other settings"),
-            (placed, "record 0: .*already has a place in a log"),
+            (placed, "record 0: .*already has a place"),
         ):
             with self.assertRaisesRegex(ValueError, message):
                 deduplicator.decide_records(records)
