@@ -37,8 +37,11 @@ impl Admin {
     }
 
     pub(crate) fn delete_topic(&self, name: &str) {
-        let results = self.runtime.block_on(self.client.delete_topics(&[name], &options()));
-        results.expect("an answer")[0].as_ref().expect("deleted");
+        // A broker that hears of a topic late does not know its id yet.
+        wait_until("the topic is deleted", || {
+            let results = self.runtime.block_on(self.client.delete_topics(&[name], &options()));
+            results.expect("an answer")[0].is_ok()
+        });
         wait_until("the topic is gone", || !self.is_topic(name));
     }
 

@@ -28,8 +28,10 @@ impl Installation {
     /// sets another number.
     pub(crate) fn new(bootstrap: &str, name: &str, more: &str) -> Self {
         let installation = Self::without_topics(bootstrap, name, more);
-        let made = installation.leitong(&["topics", "create"]);
-        assert_eq!(made.status, 0, "{}{}", made.stdout, made.stderr);
+        // On a busy machine a broker may not answer in time, or hear of a topic late.
+        wait_until("the topics are made and known", || {
+            installation.leitong(&["topics", "create"]).status == 0
+        });
         installation
     }
 

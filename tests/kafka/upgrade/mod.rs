@@ -28,8 +28,9 @@ fn installation(name: &str, former: &Former) -> Installation {
     installation.edit("console = true\n", "");
     installation.edit("[kafka]\n", "[kafka]\nstandby = true\n");
     let config = installation.config();
-    let made = former.run(&["topics", "create", "--config", config.to_str().expect("UTF-8")]);
-    assert_eq!(made.status, 0, "{}{}", made.stdout, made.stderr);
+    wait_until("the topics are made and known", || {
+        former.run(&["topics", "create", "--config", config.to_str().expect("UTF-8")]).status == 0
+    });
     installation
 }
 
