@@ -230,7 +230,7 @@ pub(super) fn text(html: &str, tree: &Tree, block: &Block, most: usize) -> Strin
     let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
     let (mut text, mut piece) = (String::new(), String::new());
     for segment in segments {
-        let Some(source) = html.get(segment.start as usize..segment.end as usize) else { continue };
+        let Some(source) = html.get(segment.range()) else { continue };
         // A reference takes at most eight bytes of the page for one byte of text.
         let source = &source[..source.floor_char_boundary(8 * most)];
         piece.clear();

@@ -88,9 +88,7 @@ fn unescaped(source: &str) -> Cow<'_, str> {
     if !is_escaped {
         return Cow::Borrowed(source);
     }
-    let mut decoded = String::with_capacity(source.len());
-    entities::decode_into(source, &mut decoded);
-    Cow::Owned(decoded)
+    Cow::Owned(entities::decoded(source))
 }
 
 /// Returns `source` from its first value on: without byte order marks, comments, and marks that hide scripts from old

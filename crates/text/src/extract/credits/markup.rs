@@ -146,7 +146,7 @@ impl Markup<'_> {
         let Some(block) = self.tree.blocks.get(at) else { return false };
         let before = self.tree.segments.get(block.first_segment as usize..mark.segment as usize);
         let Some(segment) = before.and_then(<[Segment]>::last) else { return false };
-        let text = self.html.get(segment.start as usize..segment.end as usize).unwrap_or_default();
+        let text = self.html.get(segment.range()).unwrap_or_default();
         let words = text.trim().trim_end_matches([':', '：']).trim_end().to_lowercase();
         let words = words.strip_suffix(" on").unwrap_or(&words);
         ["updated", "update", "modified", "edited", "aktualisiert", "mis à jour", "更新", "修改"]
@@ -168,7 +168,7 @@ impl Markup<'_> {
         let rest = self.tree.segments.get(mark.segment as usize..)?;
         let mut text = String::new();
         for segment in rest.iter().take(4) {
-            let Some(piece) = self.html.get(segment.start as usize..segment.end as usize) else { continue };
+            let Some(piece) = self.html.get(segment.range()) else { continue };
             if piece.len() > 300 {
                 break;
             }
@@ -192,7 +192,7 @@ impl Markup<'_> {
         let mut all = LinkedData::default();
         let mut left = linked::SCRIPTS_BYTES_MAX;
         for mark in self.marks(Kind::LinkedData).into_iter().take(SCRIPTS_MAX) {
-            let script = self.html.get(mark.value.start as usize..mark.value.end as usize);
+            let script = self.html.get(mark.value.range());
             let Some(script) = script.filter(|script| script.len() <= left) else { continue };
             left -= script.len();
             let Some(found) = linked::read(script) else { continue };

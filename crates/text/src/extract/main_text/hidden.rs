@@ -150,7 +150,7 @@ fn copies<'a>(html: &str, tree: &'a Tree) -> impl Fn(&Hidden) -> bool + use<'a> 
     let first = |block: &Block| {
         let segment = tree.segments.get(block.first_segment as usize)?;
         let is_text = *segment != Segment::LINE_BREAK;
-        let text = html.as_bytes().get(segment.start as usize..segment.end as usize);
+        let text = html.as_bytes().get(segment.range());
         text.filter(|_| is_text).map(|text| xxh3_64(text.trim_ascii()))
     };
     let shown: HashSet<u64> = tree.blocks.iter().filter(|block| is_prose(block)).filter_map(first).collect();

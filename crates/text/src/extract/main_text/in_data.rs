@@ -8,7 +8,7 @@
 
 use crate::extract::document::{Paragraph, ParagraphKind};
 use crate::extract::main_text::json::{Json, unescaped};
-use crate::extract::parse::entities;
+use crate::extract::parse::entities::decoded;
 use crate::extract::parse::marks::Kind;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::{Tag, flag};
@@ -20,7 +20,7 @@ pub(super) const TEXT_BYTES_MIN: usize = 100;
 
 /// Returns the text in the data of `html`.
 pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
-    let range = |segment: Segment| html.get(segment.start as usize..segment.end as usize);
+    let range = |segment: Segment| html.get(segment.range());
     let found = paragraphs(tree.head.body.and_then(range).unwrap_or_default());
     if !found.is_empty() {
         return found;
@@ -75,11 +75,7 @@ pub(super) fn paragraphs(source: &str) -> Vec<Paragraph> {
         }
     }
     plain.push_str(rest);
-    let lines = plain.lines().map(|line| {
-        let mut decoded = String::with_capacity(line.len());
-        entities::decode_into(line, &mut decoded);
-        single_spaced(&decoded)
-    });
+    let lines = plain.lines().map(|line| single_spaced(&decoded(line)));
     let lines = lines.filter(|line| !line.is_empty());
     lines.map(|line| Paragraph::new(ParagraphKind::Paragraph, line)).collect()
 }

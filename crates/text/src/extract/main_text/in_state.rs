@@ -16,7 +16,7 @@ use crate::extract::main_text::features::described::Described;
 use crate::extract::main_text::in_data::{TEXT_BYTES_MIN, paragraphs};
 use crate::extract::main_text::json::{Json, PARTS_MAX, Value, unescaped};
 use crate::extract::main_text::{PROSE_MIN, title};
-use crate::extract::parse::entities;
+use crate::extract::parse::entities::decoded;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::text::single_spaced;
 use crate::extract::parse::tree::Tree;
@@ -64,7 +64,7 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     let states: Vec<Json<'_>> =
         sources.iter().map(|source| Json::parse(source)).take_while(within_room).collect();
     let by_title = title::find(html, tree).map_or_else(Vec::new, |title| by_title(&states, &title));
-    let range = |segment: Segment| html.get(segment.start as usize..segment.end as usize);
+    let range = |segment: Segment| html.get(segment.range());
     let descriptions = tree.head.descriptions.into_iter().flatten().filter_map(range);
     let descriptions: Vec<&[u8]> = descriptions.map(str::as_bytes).collect();
     let by_description = by_description(&states, &descriptions);
@@ -94,9 +94,7 @@ fn sources(html: &str) -> Vec<Cow<'_, str>> {
         while let Some((_, after)) = rest.split_once(begin) {
             let (value, after) = after.split_once(quote).unwrap_or((after, ""));
             if value.len() >= TEXT_BYTES_MIN {
-                let mut decoded = String::with_capacity(value.len());
-                entities::decode_into(value, &mut decoded);
-                found.push(Cow::Owned(decoded));
+                found.push(Cow::Owned(decoded(value)));
             }
             rest = after;
         }
@@ -157,12 +155,6 @@ fn by_title(states: &[Json<'_>], title: &str) -> Vec<Paragraph> {
     });
     let texts = titles.take(TITLES_MAX).map(|(state, object)| state.text_of(object));
     texts.max_by_key(|(bytes, _)| *bytes).map_or_else(Vec::new, |(_, text)| text)
-}
-
-fn decoded(text: &str) -> String {
-    let mut decoded = String::with_capacity(text.len());
-    entities::decode_into(text, &mut decoded);
-    decoded
 }
 
 impl Json<'_> {

@@ -152,10 +152,9 @@ impl Chooser {
             found.clear();
         }
         let inner = self.tree.head.inner_page.filter(|_| found.is_empty());
-        let inner = inner.and_then(|inner| html.get(inner.start as usize..inner.end as usize));
+        let inner = inner.and_then(|inner| html.get(inner.range()));
         let Some(source) = inner else { return Ok(found) };
-        let mut inner = String::with_capacity(source.len());
-        entities::decode_into(source, &mut inner);
+        let inner = entities::decoded(source);
         let mut chooser = Self::new(&self.config, false);
         chooser.choose(&inner, Syntax::Html, work)?;
         let bytes = chooser.selection.bytes(&chooser.tree);

@@ -238,7 +238,7 @@ fn destination(page: &Page<'_>, link: Segment) -> Option<String> {
 
 fn decoded(page: &Page<'_>, segment: Segment) -> String {
     let mut text = String::new();
-    entities::decode_into(&page.html[segment.start as usize..segment.end as usize], &mut text);
+    entities::decode_into(&page.html[segment.range()], &mut text);
     text
 }
 

@@ -471,8 +471,7 @@ fn language(page: &Page<'_>, number: u32) -> Option<String> {
     let first = structure.spans.partition_point(|span| span.first < block.first_segment);
     let is_of_block = |span: &&Span| span.first < block.end_segment;
     let spans = structure.spans[first..].iter().take_while(is_of_block);
-    let value =
-        |value: crate::extract::parse::segment::Segment| &page.html[value.start as usize..value.end as usize];
+    let value = |value: crate::extract::parse::segment::Segment| &page.html[value.range()];
     let mut of_code = spans.filter(|span| span.kind == SpanKind::Code).take(4);
     let is_of_table = |node: &u32| {
         matches!(page.tree.nodes[*node as usize].tag, Tag::Table | Tag::Tbody | Tag::Tr | Tag::Td)

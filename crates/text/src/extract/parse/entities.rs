@@ -115,15 +115,16 @@ pub(in crate::extract) fn decode_into(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
+/// Returns `text` with its references replaced.
+pub(in crate::extract) fn decoded(text: &str) -> String {
+    let mut decoded = String::with_capacity(text.len());
+    decode_into(text, &mut decoded);
+    decoded
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn decoded(text: &str) -> String {
-        let mut out = String::new();
-        decode_into(text, &mut out);
-        out
-    }
 
     #[test]
     fn references_of_every_form_are_replaced() {

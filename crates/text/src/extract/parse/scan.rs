@@ -258,9 +258,7 @@ fn is_type(kind: &[u8], wanted: &str) -> bool {
     if !kind.contains('&') {
         return is(kind);
     }
-    let mut decoded = String::with_capacity(kind.len());
-    entities::decode_into(kind, &mut decoded);
-    is(&decoded)
+    is(&entities::decoded(kind))
 }
 
 /// Returns the offset after the end tag that begins at `close`, if there is one.

@@ -1,5 +1,7 @@
 //! A range of the page's source: a piece of text between two tags, or a part of the head such as the title.
 
+use std::ops::Range;
+
 /// A range of the source. [`Segment::LINE_BREAK`] represents `<br>` within preformatted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::extract) struct Segment {
@@ -10,6 +12,11 @@ pub(in crate::extract) struct Segment {
 }
 
 impl Segment {
+    /// Returns the offsets as a range of the page.
+    pub(in crate::extract) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
     /// A line break without text.
     pub(in crate::extract) const LINE_BREAK: Self = Self { start: u32::MAX, end: u32::MAX };
 }

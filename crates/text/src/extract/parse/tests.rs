@@ -20,7 +20,7 @@ fn blocks(html: &str, syntax: Syntax) -> Vec<String> {
         let mut text = String::new();
         let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
         for segment in segments.iter().filter(|segment| **segment != Segment::LINE_BREAK) {
-            entities::decode_into(&html[segment.start as usize..segment.end as usize], &mut text);
+            entities::decode_into(&html[segment.range()], &mut text);
         }
         format!("{}: {}", path.join(" "), text.trim()).trim_start_matches(": ").to_owned()
     };

@@ -20,7 +20,7 @@ pub(in crate::extract) fn push_segments(html: &str, segments: &[Segment], text: 
         if *segment == Segment::LINE_BREAK {
             text.push('\n');
         } else {
-            entities::decode_into(&html[segment.start as usize..segment.end as usize], text);
+            entities::decode_into(&html[segment.range()], text);
         }
     }
 }
@@ -30,7 +30,7 @@ pub(in crate::extract) fn push_segments(html: &str, segments: &[Segment], text: 
 pub(in crate::extract) fn of_segment(html: &str, segment: Option<Segment>) -> Option<String> {
     let segment = segment?;
     let mut text = String::new();
-    entities::decode_into(html.get(segment.start as usize..segment.end as usize)?, &mut text);
+    entities::decode_into(html.get(segment.range())?, &mut text);
     let text = single_spaced(&text);
     (!text.is_empty()).then_some(text)
 }

@@ -49,8 +49,7 @@ fn holds_none(style: &[u8]) -> bool {
 
 /// Returns the style with its character references and escapes decoded, and its comments replaced by spaces.
 fn plain_style(style: &[u8]) -> String {
-    let mut decoded = String::with_capacity(style.len());
-    entities::decode_into(&String::from_utf8_lossy(style), &mut decoded);
+    let decoded = entities::decoded(&String::from_utf8_lossy(style));
     let mut plain = String::with_capacity(decoded.len());
     let mut rest = decoded.as_str();
     while let Some(at) = memchr::memchr2(b'/', b'\\', rest.as_bytes()) {

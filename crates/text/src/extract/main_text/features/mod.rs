@@ -220,7 +220,7 @@ impl Features {
     }
 
     fn describe(&mut self, tree: &Tree, html: &[u8]) {
-        let text = |segment: Segment| html.get(segment.start as usize..segment.end as usize);
+        let text = |segment: Segment| html.get(segment.range());
         self.described.gather(
             tree.head.descriptions.into_iter().flatten().filter_map(text),
             tree.head.body.and_then(text),

@@ -37,8 +37,7 @@ pub(in crate::extract) struct Page<'a> {
 impl<'a> Page<'a> {
     pub(super) fn from_tree(tree: &Tree, html: &'a [u8], sums: &[Sums]) -> Self {
         let title = tree.head.title.or(tree.head.social_title);
-        let title =
-            title.and_then(|title| html.get(title.start as usize..title.end as usize)).unwrap_or_default();
+        let title = title.and_then(|title| html.get(title.range())).unwrap_or_default();
         let title = &title[..title.len().min(TITLE_BYTES_MAX)];
         let mut page = Self {
             title,

@@ -23,7 +23,7 @@ impl Writing {
     pub(in crate::extract) fn detect(tree: &Tree, html: &[u8]) -> Self {
         let (mut syllables, mut letters) = (0_u64, 0_u64);
         for segment in tree.segments.iter().filter(|segment| **segment != Segment::LINE_BREAK) {
-            let text = html.get(segment.start as usize..segment.end as usize).unwrap_or_default();
+            let text = html.get(segment.range()).unwrap_or_default();
             // First bytes of U+3000–U+DFFF, which are these scripts and their punctuation.
             syllables += count(text, |byte| matches!(byte, 0xe3..=0xed));
             // First bytes of all other letters, without U+2000–U+2FFF, mostly signs.

@@ -85,9 +85,7 @@ pub(super) fn find(html: &str) -> impl Iterator<Item = Link<'_>> {
 impl Link<'_> {
     /// Returns the link with character references decoded.
     pub(super) fn href(&self) -> String {
-        let mut href = String::new();
-        entities::decode_into(self.href, &mut href);
-        href
+        entities::decoded(self.href)
     }
 
     /// Returns the label of the link: its text, else its `rel`.
@@ -120,9 +118,7 @@ impl Link<'_> {
                 _ => {}
             }
         }
-        let mut decoded = String::new();
-        entities::decode_into(&text, &mut decoded);
-        Some(decoded.to_lowercase())
+        Some(entities::decoded(&text).to_lowercase())
     }
 
     /// Returns the offset of the link's tag, or of the link itself if the tag is not found.
