@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::documents;
-use super::outputs::refuse_overwriting;
+use super::outputs::check_outputs;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::cluster_stage::ClusterStage;
@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
 
     let json = arguments.json.iter().map(|path| ("--json", path.clone()));
-    refuse_overwriting(&json.collect::<Vec<_>>(), &arguments.inputs, &[])?;
+    check_outputs(&json.collect::<Vec<_>>(), &arguments.inputs, &[])?;
     let records = if arguments.inputs.is_empty() { sample() } else { read(&arguments.inputs, &config)? };
     let inputs = match &arguments.inputs[..] {
         [] => vec!["the sample pages".to_owned()],

@@ -10,7 +10,7 @@ use super::difference::{Difference, cell, clip, wrap};
 use super::documents;
 use super::extract::html_page;
 use super::open;
-use super::outputs::refuse_overwriting;
+use super::outputs::check_outputs;
 use super::settings::{ComparedDetector, Wrong, wrong};
 use crate::config::Config;
 use crate::console::comparison::{Compared, Comparer, Comparison, Opinion, PairVerdict, Related, Side};
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let html = arguments.html.iter().map(|path| ("--html", path.clone()));
     let files = [&arguments.a, &arguments.b]
         .map(|name| file_and_id(name).map_or(name.into(), |(file, _)| file.into()));
-    refuse_overwriting(&html.collect::<Vec<_>>(), &files, &[])?;
+    check_outputs(&html.collect::<Vec<_>>(), &files, &[])?;
     let config = arguments.detector.config(arguments.config.as_deref())?;
     let comparer = Comparer::new(config).map_err(Wrong::from)?;
     let side = |name: &String| -> anyhow::Result<Side> {

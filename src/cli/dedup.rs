@@ -14,7 +14,7 @@ use super::columns;
 use super::documents;
 use super::done::Marked;
 use super::kept::{self, refuse_objects};
-use super::outputs::refuse_overwriting;
+use super::outputs::check_outputs;
 use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
 use super::summary::summary;
@@ -460,7 +460,7 @@ fn check(
     let configured = arguments.decision.files(config);
     let read = inputs.iter().chain(arguments.kept.benchmarks()).cloned().chain(configured);
     let read: Vec<PathBuf> = read.collect();
-    refuse_overwriting(&outputs(arguments, below), &read, &folders)
+    check_outputs(&outputs(arguments, below), &read, &folders)
 }
 
 /// The table's folder and the folder of checkpoints.

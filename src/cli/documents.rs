@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::outputs::{identity_of_input, refuse_overwriting};
+use super::outputs::{check_outputs, identity_of_input};
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::pipeline::document;
@@ -117,7 +117,7 @@ pub(super) fn label(record: &Record) -> Option<Label> {
 impl Counted {
     /// Calls `take` with the terms of each page. Returns the exit status.
     pub(super) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<ExitCode> {
-        refuse_overwriting(&[("--output", self.output.clone())], &self.inputs, &[])?;
+        check_outputs(&[("--output", self.output.clone())], &self.inputs, &[])?;
         let config = settings::config(self.config.as_deref(), None, None)?;
         let segmenter = settings::segmenter(&config)?;
         let mut terms = Terms::default();

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::documents;
-use super::outputs::refuse_overwriting;
+use super::outputs::check_outputs;
 use super::score::{self, VerdictFile};
 use super::settings::{self, Wrong, wrong};
 use crate::config::detectors::{self, DETECTORS};
@@ -83,7 +83,7 @@ impl Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     settings::checked_threads(arguments.threads)?;
-    refuse_overwriting(&arguments.outputs(), &arguments.files_to_read(), &[])?;
+    check_outputs(&arguments.outputs(), &arguments.files_to_read(), &[])?;
     if !arguments.verdicts.is_empty() {
         let outputs = (arguments.json.as_deref(), arguments.markdown.as_deref());
         return score::run(&arguments.verdicts, &arguments.inputs, outputs, arguments.seed);

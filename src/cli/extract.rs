@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::documents::{self, UnreadRecords};
-use super::outputs::refuse_overwriting;
+use super::outputs::check_outputs;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::console::pages::is_text_file;
@@ -97,7 +97,7 @@ fn ended(text: String) -> String {
 
 fn many(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode> {
     let inputs = [path.to_owned()];
-    refuse_overwriting(&[], &inputs, &[])?;
+    check_outputs(&[], &inputs, &[])?;
     let source = documents::source(&inputs, config)?;
     let reader = PageReader::new(config).map_err(Wrong::from)?.without_urls();
     let mut extractor = extractor(format, config);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::documents::is_read_once;
+use super::outputs::without_compression;
 use super::settings::wrong;
 use super::{passages, texts};
 use crate::config::Config;
@@ -242,7 +243,7 @@ fn ending_not_written(path: &Path) -> Option<&'static str> {
         return None;
     }
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let plain = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let plain = without_compression(&name);
     NOT_WRITTEN.into_iter().find(|ending| plain.ends_with(ending))
 }
 

@@ -1,5 +1,5 @@
 //! Checks of the files that a command writes: it refuses those that would overwrite its input, another output,
-//! or a file of a table.
+//! or a file of a table, and those whose names promise compression that they do not get.
 
 use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
@@ -13,6 +13,9 @@ use super::settings::wrong;
 /// Maximum number of symbolic links that are followed for one name. It is the limit of the operating system.
 const LINKS_MAX: usize = 40;
 
+/// Endings of names that promise compression.
+const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
+
 /// The identity of a file, equal for all its names.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum Identity {
@@ -22,14 +25,16 @@ pub(super) enum Identity {
     Missing(PathBuf),
 }
 
-/// Endings of names that promise compression.
-const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
+/// Removes the ending that promises compression from a name.
+pub(super) fn without_compression(name: &str) -> &str {
+    COMPRESSED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
 
 /// Refuses, before anything is opened for writing, each of `outputs` (an option and a file) that is one of the
 /// `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints. Files that standard
 /// input or output is redirected from or to are checked as well. Of the outputs, only kept and dropped documents are
 /// compressed, so others may not have names of compressed files.
-pub(super) fn refuse_overwriting(
+pub(super) fn check_outputs(
     outputs: &[(&str, PathBuf)],
     inputs: &[PathBuf],
     folders: &[&Path],
@@ -59,8 +64,9 @@ pub(super) fn refuse_overwriting(
             }
             continue;
         }
-        let ending = COMPRESSED.iter().find(|ending| path.to_string_lossy().ends_with(**ending));
-        if let Some(ending) = ending.filter(|_| !["--keep", "--drop"].contains(option)) {
+        let shown = path.to_string_lossy();
+        let ending = &shown[without_compression(&shown).len()..];
+        if !ending.is_empty() && !["--keep", "--drop"].contains(option) {
             return Err(wrong(format_args!(
                 "{option} {name}: is written without compression; remove {ending} from the name, and compress the file \
                  after the run"

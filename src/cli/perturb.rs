@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 
-use super::outputs::refuse_overwriting;
+use super::outputs::check_outputs;
 use super::settings::{self, wrong};
 use super::{documents, eval};
 use leitong_lab::perturb::{Condition, copies};
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         None => String::new(),
     };
-    refuse_overwriting(&[("--output", arguments.output.clone())], &arguments.inputs, &[])?;
+    check_outputs(&[("--output", arguments.output.clone())], &arguments.inputs, &[])?;
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let (pages, status) = eval::pages(&arguments.inputs, &config)?;
     let out = copies(&pages, &arguments.change, &synonyms, arguments.texts, arguments.seed)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use clap::Args;
 
-use super::outputs::refuse_overwriting;
+use super::outputs::check_outputs;
 use super::settings::{self, Wrong, wrong};
 use crate::config::{Config, KafkaConfig};
 use crate::kafka::topics::Topics;
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
     let folders: Vec<&Path> =
         arguments.table.iter().chain(&arguments.save_table).map(PathBuf::as_path).collect();
-    refuse_overwriting(&outputs.collect::<Vec<_>>(), &[], &folders)?;
+    check_outputs(&outputs.collect::<Vec<_>>(), &[], &folders)?;
     // Without a folder, all centroids are in memory; verdicts are the same.
     config.table.on_disk &= blocks_in.is_some();
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::difference::{Difference, clip, wrap};
 use super::documents;
 use super::eval::{evaluated_detector, pages};
-use super::outputs::refuse_overwriting;
+use super::outputs::check_outputs;
 use super::settings::{self, ComparedDetector, wrong};
 use crate::graph::cpu::thread_count;
 use leitong_base::terminal;
@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let segmenter = settings::segmenter(&config)?;
     let detector = evaluated_detector(config.detector.clone(), &config)?;
     if let (Some(_), Some(labels)) = (arguments.ask, &arguments.labels) {
-        refuse_overwriting(&[("--labels", labels.clone())], &arguments.inputs, &[])?;
+        check_outputs(&[("--labels", labels.clone())], &arguments.inputs, &[])?;
     }
     let (pages, status) = pages(&arguments.inputs, &config)?;
     let tuner = Tuner::new(&pages, &detector, &segmenter, thread_count(0));

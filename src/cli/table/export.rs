@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::Args;
 
-use crate::cli::outputs::refuse_overwriting;
+use crate::cli::outputs::check_outputs;
 use leitong_corpora::sink::WholeLines;
 use leitong_store::snapshot::TableDir;
 
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { all, output, folder } = arguments;
     let output = output.as_deref().unwrap_or(Path::new("-"));
-    refuse_overwriting(&[("--output", output.to_owned())], &[], &[folder])?;
+    check_outputs(&[("--output", output.to_owned())], &[], &[folder])?;
     let cannot = || format!("cannot write {}", output.display());
     let mut lines = WholeLines::create(output).with_context(cannot)?;
     let mut failed = None;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::unfinished;
 use crate::cli::documents;
-use crate::cli::outputs::refuse_overwriting;
+use crate::cli::outputs::check_outputs;
 use crate::cli::settings::{self, Wrong, wrong};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use leitong_cluster::{ClusterId, Merged};
@@ -100,7 +100,7 @@ fn check(tables: &[PathBuf], output: &Path, clusters: Option<&PathBuf>) -> anyho
         seen.push(path);
     }
     let folders: Vec<&Path> = tables.iter().map(PathBuf::as_path).chain([output]).collect();
-    refuse_overwriting(
+    check_outputs(
         &clusters.iter().map(|path| ("--clusters", path.to_path_buf())).collect::<Vec<_>>(),
         &[],
         &folders,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 
-use crate::cli::outputs::refuse_overwriting;
+use crate::cli::outputs::check_outputs;
 use leitong_base::terminal;
 use leitong_cluster::ClusterId;
 use leitong_corpora::keep::TableSizes;
@@ -25,7 +25,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { output, folder } = arguments;
     let output = output.as_deref().unwrap_or(Path::new("-"));
-    refuse_overwriting(&[("--output", output.to_owned())], &[], &[folder])?;
+    check_outputs(&[("--output", output.to_owned())], &[], &[folder])?;
     // Finds damage before the output is written.
     let next = super::there_is(TableDir::inspect(folder, |_, _| {})?, folder)?.next_log_offset;
     let Some(sizes) = TableSizes::read(folder, next).context("cannot read the sizes of clusters")? else {

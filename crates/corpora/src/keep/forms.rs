@@ -23,6 +23,7 @@ use crate::source::parquet::{Fault, ParquetFile};
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 use crate::source::stamp::Stamp;
+use crate::source::without_compression;
 
 /// Message about inputs whose formats do not fit into one file.
 const ONE_FORM: &str = "a file cannot contain a mixture of JSON lines or WARC records, CSV rows and Parquet rows; name a \
@@ -205,7 +206,7 @@ impl NamedFormat {
 /// Returns the format that belongs to a file name, or `None` if it has no known extension.
 pub(super) fn format_of_name(output: &Path) -> Option<NamedFormat> {
     let name = output.file_name()?.to_str()?.to_ascii_lowercase();
-    let name = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let name = without_compression(&name);
     match name.rsplit_once('.')?.1 {
         "jsonl" | "ndjson" | "json" => Some(NamedFormat::Lines),
         "warc" => Some(NamedFormat::Warc),

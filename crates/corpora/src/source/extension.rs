@@ -4,6 +4,6 @@
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
 
 /// Removes the extension of compressed files from a name.
-pub(super) fn without_compression(name: &str) -> &str {
+pub(crate) fn without_compression(name: &str) -> &str {
     COMPRESSED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }

@@ -33,6 +33,7 @@ pub(crate) mod warc_folder;
 mod window;
 
 pub use csv::delimiter as csv_delimiter;
+pub(crate) use extension::without_compression;
 pub use folders::{FolderContent, FoundFiles};
 pub use index::WarcBase;
 pub use inputs::{InputNames, Inputs, Resumed};

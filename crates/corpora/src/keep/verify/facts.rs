@@ -117,7 +117,7 @@ pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> V
     let counts = |word: &&Word| {
         let word = document.spelled(word);
         let is_of_site = word.len() >= NAME_CHARS_MIN && site.contains(word);
-        !is_of_site && !word.contains(|c: char| c.is_ascii_digit())
+        !is_of_site && !has_digit(word)
     };
     let filling = |place: &Range<usize>| {
         let instead = instead.get(&run_before(words, place.start))?;
@@ -186,7 +186,7 @@ fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     let instead = places_by_run_before(document, kept, loss);
     let has_word = |place: &&Range<usize>| {
         let words = &document.words()[(*place).clone()];
-        words.iter().any(|word| !document.spelled(word).contains(|c: char| c.is_ascii_digit()))
+        words.iter().any(|word| !has_digit(document.spelled(word)))
     };
     let (mut places, mut replaced) = (0_usize, 0_usize);
     for place in loss.places.iter().filter(has_word) {
@@ -207,7 +207,7 @@ fn is_replaced(
 ) -> bool {
     let [ours, theirs] = [(document, place), (kept, kept_place)].map(|(text, place)| {
         let words = &text.words()[place.clone()];
-        let without_digits = |word: &&Word| !text.spelled(word).contains(|c: char| c.is_ascii_digit());
+        let without_digits = |word: &&Word| !has_digit(text.spelled(word));
         let hashes: HashSet<u64> = words.iter().filter(without_digits).map(|word| word.hash).collect();
         (words.len(), letters_of(words), hashes)
     });
@@ -244,10 +244,12 @@ impl FactsOfText {
     }
 }
 
+fn has_digit(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit())
+}
+
 fn is_name(word: &str, hash: u64) -> bool {
-    word.chars().nth(NAME_CHARS_MIN - 1).is_some()
-        && !word.contains(|c: char| c.is_ascii_digit())
-        && !is_common(hash)
+    word.chars().nth(NAME_CHARS_MIN - 1).is_some() && !has_digit(word) && !is_common(hash)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use self::rows::{Row, Rows};
+use super::extension::without_compression;
 use super::rules::{InputRules, truth};
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use leitong_base::record::Place;
@@ -50,8 +51,7 @@ pub(crate) fn dialect(name: &str, quotes: bool) -> Option<Dialect> {
 
 /// Returns the delimiter for an input with this name, or `None` if it is not a CSV or TSV file.
 pub fn delimiter(name: &str) -> Option<u8> {
-    let name = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-    let (_, extension) = name.rsplit_once('.')?;
+    let (_, extension) = without_compression(name).rsplit_once('.')?;
     match extension.to_ascii_lowercase().as_str() {
         "csv" => Some(b','),
         "tsv" => Some(b'\t'),
