@@ -52,6 +52,12 @@ impl Surroundings {
             log_partitions: counts.log_partitions.into(),
         }
     }
+
+    /// Returns the maximum number of tables: one instance may own all partitions of the log. The settings bound each
+    /// table.
+    fn tables(self) -> u64 {
+        if self.roles.cluster { self.log_partitions } else { 0 }
+    }
 }
 
 /// The limits of this process. `None` if unlimited or unknown.
@@ -146,11 +152,11 @@ fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
 
 /// Returns the number of files of tables on disk. All of them stay open.
 fn table_files(config: &Config, surroundings: Surroundings) -> u64 {
-    if !config.table.on_disk || !surroundings.roles.cluster {
+    if !config.table.on_disk {
         return 0;
     }
     let blocks = config.expiry.centroids_max / config.table.block_centroids;
-    (blocks + RUN_FILES) * surroundings.log_partitions
+    (blocks + RUN_FILES) * surroundings.tables()
 }
 
 fn queue_bytes(config: &Config, surroundings: Surroundings) -> u64 {
@@ -162,21 +168,18 @@ fn queue_bytes(config: &Config, surroundings: Surroundings) -> u64 {
 }
 
 fn table_bytes(config: &Config, surroundings: Surroundings) -> u64 {
-    // `centroids_max` bounds the table of each partition, and one instance may own all partitions.
-    let tables = if surroundings.roles.cluster { surroundings.log_partitions } else { 0 };
     let centroids = config.expiry.centroids_max;
     let in_memory = match config.table.on_disk {
         true => centroids.min(BLOCKS_IN_MEMORY * config.table.block_centroids),
         false => centroids,
     };
     let on_disk = (centroids - in_memory).saturating_mul(SEALED_BYTES);
-    in_memory.saturating_mul(CENTROID_BYTES).saturating_add(on_disk).saturating_mul(tables)
+    in_memory.saturating_mul(CENTROID_BYTES).saturating_add(on_disk).saturating_mul(surroundings.tables())
 }
 
 fn crawl_bytes(config: &Config, surroundings: Surroundings) -> u64 {
-    let is_used = config.recrawls.enabled && surroundings.roles.cluster;
-    let tables = if is_used { surroundings.log_partitions } else { 0 };
-    config.recrawls.pages_max.saturating_mul(CRAWL_BYTES).saturating_mul(tables)
+    let pages = if config.recrawls.enabled { config.recrawls.pages_max } else { 0 };
+    pages.saturating_mul(CRAWL_BYTES).saturating_mul(surroundings.tables())
 }
 
 #[cfg(test)]
