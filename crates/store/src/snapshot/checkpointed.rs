@@ -15,9 +15,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::SnapshotError;
-use super::file::{SameSettings, TableDir, TableSettings, at, new_table_id};
+use super::file::at;
 use super::folder::Unfinished;
 use super::ours::{FILE_NAME, MARK};
+use super::table_dir::{SameSettings, TableDir, TableSettings, new_table_id};
 use crate::blocks::{BlockStore, create_folder};
 use leitong_cluster::Clusterer;
 use leitong_cluster::log::Watermarks;

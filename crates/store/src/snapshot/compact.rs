@@ -7,8 +7,9 @@
 //! crash loses at most the last merge. Verdicts stay the same.
 
 use super::SnapshotError;
-use super::file::{TableDir, TableSettings, begin};
+use super::file::begin;
 use super::ours::FILE_NAME;
+use super::table_dir::{TableDir, TableSettings};
 
 /// The sizes before and after compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,9 @@
 //! a run is listed if and only if its pages are in the table. The run's outputs were complete before that.
 
 use super::SnapshotError;
-use super::file::{TableDir, begin_verified};
+use super::file::begin_verified;
 use super::ours::FILE_NAME;
+use super::table_dir::TableDir;
 use leitong_base::proto::FinishedRun;
 
 /// Maximum number of listed runs. Older ones are dropped.

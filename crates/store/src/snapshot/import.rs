@@ -10,8 +10,9 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::SnapshotError;
-use super::file::{SameSettings, TableDir, TableSettings, TableWriter, at, check_usable};
+use super::file::{TableWriter, at};
 use super::lines::{CentroidLine, CrawlLine, LinesHead, TextLine};
+use super::table_dir::{SameSettings, TableDir, TableSettings, check_usable};
 use leitong_cluster::{Canonical, Centroid, CrawlChange, SeenText};
 
 /// Maximum number of bytes of one line, far above that of any centroid.

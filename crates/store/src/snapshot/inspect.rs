@@ -6,8 +6,9 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::file::{TableDir, at, begin, manifest_of};
+use super::file::{at, begin, manifest_of};
 use super::ours::{FILE_NAME, JOURNAL_NAME, RECENT_NAME};
+use super::table_dir::TableDir;
 use super::{SnapshotError, recent};
 use crate::blocks::Folder;
 use leitong_base::proto;

@@ -11,7 +11,7 @@ use prost::bytes::Bytes;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::file::TableDir;
+use super::table_dir::TableDir;
 use leitong_base::proto::{self, FORMAT_VERSION};
 use leitong_base::record::Timestamp;
 use leitong_cluster::changelog::ChangelogRecord;

@@ -8,10 +8,11 @@
 use std::path::Path;
 
 use super::SnapshotError;
-use super::file::{SameSettings, TableDir, TableSettings, begin, check_usable, position_of};
+use super::file::{begin, position_of};
 use super::finished::RUNS_MAX;
 use super::inspect::Saved;
 use super::ours::FILE_NAME;
+use super::table_dir::{SameSettings, TableDir, TableSettings, check_usable};
 use leitong_base::proto;
 use leitong_base::record::Timestamp;
 use leitong_cluster::{

@@ -30,6 +30,7 @@ pub(crate) mod lines;
 mod merge;
 mod ours;
 mod recent;
+mod table_dir;
 
 use std::path::PathBuf;
 
@@ -39,12 +40,12 @@ use crate::blocks::{ADVICE, BlockError};
 pub use changelog_blocks::{ChangelogBlocks, OpenBlocks};
 pub use changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable, Wanted};
 pub use compact::Compacted;
-pub use file::{TableDir, TableSettings};
 pub use folder::Unfinished;
 pub use journal::{Journal, Torn};
 use leitong_cluster::TableFault;
 pub use lines::TableLine;
 pub use merge::Merge;
+pub use table_dir::{TableDir, TableSettings};
 
 /// Formats an error of blocks that have no other copy, with advice.
 fn with_advice(error: &BlockError) -> String {
