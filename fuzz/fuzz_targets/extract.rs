@@ -6,7 +6,8 @@
 
 use std::cell::RefCell;
 
-use leitong_text::extract::{ExtractConfig, Extractor, Known, extract};
+use leitong_base::work::Work;
+use leitong_text::extract::{ExtractConfig, ExtractError, Extractor, Known, Syntax, extract};
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {
@@ -16,11 +17,15 @@ thread_local! {
 fuzz_target!(|data: &[u8]| {
     let html = String::from_utf8_lossy(data);
     let fresh = extract(&html, &ExtractConfig::default());
-    let reused = REUSED.with_borrow_mut(|extractor| extractor.extract(&html));
-    assert_eq!(fresh, reused, "buffers of the page before leak into this one");
-    if let Ok(document) = fresh {
-        let known = Known { url: "https://a.example/x", latest: None };
-        let credits = REUSED.with_borrow(|extractor| extractor.credits(&html, &document, known));
+    let known = Known { url: "https://a.example/x", latest: None };
+    let reused: Result<_, ExtractError> = REUSED.with_borrow_mut(|extractor| {
+        let page = extractor.extract_page(&html, Syntax::default(), &mut Work::unbounded())?;
+        let credits = page.credits(known);
+        Ok((page.document, credits))
+    });
+    let document = reused.as_ref().map(|(document, _)| document);
+    assert_eq!(fresh.as_ref(), document, "buffers of the page before leak into this one");
+    if let Ok((document, credits)) = reused {
         assert!(credits.authors.len() <= 8 && credits.publisher.is_none_or(|name| name.len() <= 128));
         let _ = document.text_credits(known);
         let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();

@@ -12,7 +12,7 @@ use hyper::body::{Body, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{timeout, timeout_at};
 
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, ProblemKind};
 
 /// Unit in which memory is reserved.
 const UNIT_BYTES: usize = 1024;
@@ -62,7 +62,7 @@ impl Memory {
                 Ok(())
             }
             _ => Err(Problem::new(
-                Kind::Overloaded,
+                ProblemKind::Overloaded,
                 "the memory for requests in flight (pipeline.queue_bytes) is full; retry this request later",
             )),
         }
@@ -92,7 +92,10 @@ pub(super) async fn receive(
 ) -> Result<Vec<u8>, Problem> {
     let Limits { bytes_max, timeout } = limits;
     let too_large = || {
-        Problem::new(Kind::TooLarge, format!("the body has more than {bytes_max} bytes (api.body_bytes_max)"))
+        Problem::new(
+            ProblemKind::TooLarge,
+            format!("the body has more than {bytes_max} bytes (api.body_bytes_max)"),
+        )
     };
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large());
@@ -104,12 +107,12 @@ pub(super) async fn receive(
             Err(_) => {
                 let ms = timeout.as_millis();
                 let detail = format!("the body did not arrive within {ms} ms");
-                return Err(Problem::new(Kind::TooSlow, detail));
+                return Err(Problem::new(ProblemKind::TooSlow, detail));
             }
             Ok(None) => return Ok(received),
             Ok(Some(Err(_))) => {
                 return Err(Problem::new(
-                    Kind::BrokenBody,
+                    ProblemKind::BrokenBody,
                     "the body ended early, or its framing is invalid",
                 ));
             }

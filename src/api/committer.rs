@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, ProblemKind};
 use super::store::{Store, journal_head, place, unreliable};
 use crate::config::ApiConfig;
 use leitong_base::proto::JournalBatch;
@@ -132,7 +132,8 @@ impl Committer {
                 }
                 false => "none of this request's pages is stored; free disk space, and retry this request",
             };
-            let problem = Problem::new(Kind::NotDurable, format!("the journal cannot be written: {remedy}"));
+            let problem =
+                Problem::new(ProblemKind::NotDurable, format!("the journal cannot be written: {remedy}"));
             refuse(replies, &problem);
             return;
         }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::answer::{self, Answer, LookUp, NearPage, Outcome};
 use super::options::{CLUSTER_OPTIONS, LOOK_UP_OPTIONS, Options, PAGE_OPTIONS, STORE_OPTIONS};
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, ProblemKind};
 use super::records::{self, Form, Records};
 use super::store::place;
 use super::tables::{LookedUp, Tables};
@@ -119,7 +119,7 @@ impl Core {
             Ok(Cow::Owned(decompressed)) => Ok(decompressed),
             Ok(Cow::Borrowed(_)) => Ok(body),
             Err(_) => Err(Problem::new(
-                Kind::TooLarge,
+                ProblemKind::TooLarge,
                 format!(
                     "the body cannot be decompressed within {max} bytes (api.body_bytes_max) and 5 content codings"
                 ),
@@ -244,7 +244,7 @@ impl Core {
     pub(super) fn page_of_url(&self, query: &str) -> Result<Answer, Problem> {
         let Some(url) = Options::parse(query, PAGE_OPTIONS)?.url else {
             let detail = "pass the page's url as ?url=…, percent-encoded, or its id as /v1/pages/{id}";
-            return Err(Problem::new(Kind::BadOption, detail));
+            return Err(Problem::new(ProblemKind::BadOption, detail));
         };
         Ok(answer::single_result(Outcome::Verdict(self.tables.page_of_url(&url)?)))
     }
@@ -268,7 +268,7 @@ impl Core {
     /// Handles `GET /v1/clusters/{id}`.
     pub(super) fn cluster(&self, id: &str, query: &str, tools: &mut Tools) -> Result<Answer, Problem> {
         let options = Options::parse(query, CLUSTER_OPTIONS)?;
-        let unknown = |why: &str| Problem::new(Kind::UnknownCluster, format!("{id:?}: {why}"));
+        let unknown = |why: &str| Problem::new(ProblemKind::UnknownCluster, format!("{id:?}: {why}"));
         let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         let number = u128::from_str_radix(id, 16).ok().filter(|_| is_id);
         let number = number.ok_or_else(|| unknown("a cluster id must have 32 hexadecimal digits"))?;
@@ -284,12 +284,12 @@ impl Core {
     pub(super) fn stores(&self) -> Result<(), Problem> {
         self.tables
             .instead_of_storing()
-            .map_or(Ok(()), |instead| Err(Problem::new(Kind::NoSuchPath, instead)))
+            .map_or(Ok(()), |instead| Err(Problem::new(ProblemKind::NoSuchPath, instead)))
     }
 
     /// Returns the answer for a path that allows only the methods in `allow`.
     pub(super) fn not_allowed(path: &str, allow: &'static str) -> Answer {
-        let problem = Problem::new(Kind::MethodNotAllowed, format!("{path:?} allows only {allow}"));
+        let problem = Problem::new(ProblemKind::MethodNotAllowed, format!("{path:?} allows only {allow}"));
         Answer { allow: Some(allow), ..problem.into() }
     }
 
@@ -297,7 +297,7 @@ impl Core {
     pub(super) fn nowhere(&self, path: &str) -> Problem {
         let store = if self.stores().is_ok() { "POST /v1/pages, " } else { "" };
         Problem::new(
-            Kind::NoSuchPath,
+            ProblemKind::NoSuchPath,
             format!(
                 "{path:?}: no such path; choose one of POST /v1/lookup, {store}GET /v1/pages?url=…, GET /v1/pages/{{id}} and \
                  GET /v1/clusters/{{id}}"
@@ -336,14 +336,17 @@ fn accepted(read: Result<MessageOutcome, NoPage>) -> Result<Page, Problem> {
         Ok(MessageOutcome::Page(page)) => Ok(*page),
         Ok(MessageOutcome::Skipped(why)) => {
             let detail = format!("the settings under [input] skip this page ({})", why.as_str());
-            Err(Problem { cause: Some(why.as_str()), ..Problem::new(Kind::PassedOver, detail) })
+            Err(Problem { cause: Some(why.as_str()), ..Problem::new(ProblemKind::PassedOver, detail) })
         }
         Err(NoPage { cause, message, .. }) => {
-            Err(Problem { cause: Some(cause.label()), ..Problem::new(Kind::UnreadablePage, message) })
+            Err(Problem { cause: Some(cause.label()), ..Problem::new(ProblemKind::UnreadablePage, message) })
         }
     }
 }
 
 fn unreadable(error: &PageError) -> Problem {
-    Problem { cause: Some(error.cause().label()), ..Problem::new(Kind::UnreadablePage, error.to_string()) }
+    Problem {
+        cause: Some(error.cause().label()),
+        ..Problem::new(ProblemKind::UnreadablePage, error.to_string())
+    }
 }

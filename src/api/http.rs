@@ -27,7 +27,7 @@ use super::client::Clients;
 use super::committer::Submission;
 use super::core::{self, Core, LookedUpOrBatch, Prepared};
 use super::pool::{Pool, Urgency};
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, ProblemKind};
 use super::token::Token;
 use crate::config::ApiConfig;
 use crate::http::Client;
@@ -128,20 +128,20 @@ impl Edge {
 
     fn check_site(&self, parts: &Parts) -> Result<(), Problem> {
         let refusal = self.site.refusal(&parts.headers);
-        refusal.map_or(Ok(()), |why| Err(Problem::new(Kind::Forbidden, why)))
+        refusal.map_or(Ok(()), |why| Err(Problem::new(ProblemKind::Forbidden, why)))
     }
 
     fn admitted(&self, parts: &Parts, client: IpAddr) -> Result<(), Problem> {
         if !self.clients.may_ask(client, Instant::now()) {
             let detail = "the client sends more than api.requests_per_second requests per second; retry after a second";
-            return Err(Problem::new(Kind::TooManyRequests, detail));
+            return Err(Problem::new(ProblemKind::TooManyRequests, detail));
         }
         self.check_site(parts)?;
         let authorization = parts.headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
         match &self.token {
             Some(token) if !token.is_in(authorization) => {
                 let detail = "send the token as `Authorization: Bearer TOKEN`";
-                Err(Problem::new(Kind::Unauthorized, detail))
+                Err(Problem::new(ProblemKind::Unauthorized, detail))
             }
             _ => Ok(()),
         }
@@ -203,7 +203,7 @@ impl Edge {
     fn place(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Problem> {
         self.places.try_acquire().map_err(|_| {
             Problem::new(
-                Kind::Overloaded,
+                ProblemKind::Overloaded,
                 "as many requests as the server allows are being processed; retry this request later",
             )
         })
@@ -299,14 +299,15 @@ impl Edge {
         &self,
         pages: Vec<leitong_base::record::FingerprintRecord>,
     ) -> Result<Vec<Box<[u8]>>, Problem> {
-        let stopping =
-            || Problem::new(Kind::Stopping, "the server is stopping; no page of this request is stored");
+        let stopping = || {
+            Problem::new(ProblemKind::Stopping, "the server is stopping; no page of this request is stored")
+        };
         let (reply, verdicts) = oneshot::channel();
         let submissions = self.submissions.as_ref().ok_or_else(stopping)?;
         submissions.send(Submission { pages, reply }).await.map_err(|_| stopping())?;
         verdicts
             .await
-            .map_err(|_| Problem::new(Kind::Internal, "this is a bug in Leitong; please report it"))?
+            .map_err(|_| Problem::new(ProblemKind::Internal, "this is a bug in Leitong; please report it"))?
     }
 }
 

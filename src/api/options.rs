@@ -3,7 +3,7 @@
 
 use url::form_urlencoded;
 
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, ProblemKind};
 use leitong_cluster::PreviewOptions;
 
 /// Maximum number of nearest centroids that can be requested. A look-up keeps no more.
@@ -42,7 +42,7 @@ impl Options {
     pub(super) fn parse(query: &str, known: &[&str]) -> Result<Self, Problem> {
         let mut options =
             Self { preview: PreviewOptions::default(), corpus: None, url: None, id: None, members: MEMBERS };
-        let wrong = |detail: String| Problem::new(Kind::BadOption, detail);
+        let wrong = |detail: String| Problem::new(ProblemKind::BadOption, detail);
         let mut given: Vec<String> = Vec::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             if !known.contains(&&*name) {
@@ -89,7 +89,7 @@ impl Options {
         match given.iter().find(|(_, value)| value.is_some()) {
             None => Ok(()),
             Some((name, _)) => Err(Problem::new(
-                Kind::BadOption,
+                ProblemKind::BadOption,
                 format!(
                     "{name:?} names one page, but the body is a batch; give each page in it its own {name:?}"
                 ),
@@ -121,7 +121,11 @@ mod tests {
             ("url=a&top=1&url=b", "\"url\" is given twice"),
         ] {
             let problem = Options::parse(query, LOOK_UP_OPTIONS).expect_err(query);
-            assert!(problem.kind == Kind::BadOption && problem.detail.contains(says), "{}", problem.detail);
+            assert!(
+                problem.kind == ProblemKind::BadOption && problem.detail.contains(says),
+                "{}",
+                problem.detail
+            );
         }
         assert!(Options::parse("url=x", &[]).is_err());
     }

@@ -14,7 +14,7 @@ use std::thread;
 use tokio::sync::oneshot;
 
 use super::core::{Core, Tools};
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, ProblemKind};
 use crate::graph::cpu::thread_count;
 
 /// Interval, in jobs, at which a job of a batch is taken even if look-ups wait.
@@ -79,7 +79,7 @@ impl Pool {
         });
         self.queue.push(urgency, job);
         let fault = "this is a bug in Leitong; please report it with the request";
-        async move { result.await.map_err(|_| Problem::new(Kind::Internal, fault)) }
+        async move { result.await.map_err(|_| Problem::new(ProblemKind::Internal, fault)) }
     }
 }
 

@@ -10,11 +10,11 @@ macro_rules! kinds {
     ($($(#[$doc:meta])* $variant:ident $name:literal $status:literal $title:literal,)*) => {
         /// The kinds of problems. Their names are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Kind {
+        pub(crate) enum ProblemKind {
             $($(#[$doc])* $variant,)*
         }
 
-        impl Kind {
+        impl ProblemKind {
             /// All kinds.
             #[cfg(test)]
             const ALL: &[Self] = &[$(Self::$variant),*];
@@ -87,7 +87,7 @@ kinds! {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// The kind.
-    pub kind: Kind,
+    pub kind: ProblemKind,
     /// Explanation of what is wrong with this request, and how to fix it.
     pub detail: String,
     /// The cause of a page that cannot be read, as in dead letters, or the reason for skipping a page.
@@ -97,7 +97,7 @@ pub(crate) struct Problem {
 impl Problem {
     /// Returns a problem of this kind.
     #[must_use]
-    pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), cause: None }
     }
 
@@ -134,7 +134,7 @@ impl Serialize for Problem {
 mod tests {
     use serde_json::Value;
 
-    use super::Kind;
+    use super::ProblemKind;
 
     #[test]
     fn the_openapi_document_names_all_kinds() {
@@ -144,7 +144,7 @@ mod tests {
             api["components"]["schemas"]["Problem"]["properties"]["type"]["enum"].as_array().expect("names");
         let mut named: Vec<&str> =
             named.iter().filter_map(|name| name.as_str()?.rsplit(':').next()).collect();
-        let mut all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        let mut all: Vec<&str> = ProblemKind::ALL.iter().map(|kind| kind.name()).collect();
         named.sort_unstable();
         all.sort_unstable();
         assert_eq!(named, all);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use serde::de::{Deserializer as _, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, ProblemKind};
 
 /// Format of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Form {
             "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Ok(Self::Lines),
             "text/html" | "application/xhtml+xml" | "text/plain" => Ok(Self::Raw),
             _ => Err(Problem::new(
-                Kind::UnsupportedMediaType,
+                ProblemKind::UnsupportedMediaType,
                 format!(
                     "content-type {media_type:?}: not supported; send application/json (a page, or an array of pages), \
                      application/x-ndjson (one page per line), or the page itself as text/html or text/plain"
@@ -115,7 +115,7 @@ fn array(body: &[u8], max: usize) -> Result<Records, Problem> {
         Ok(ranges) => Ok(Records { ranges, is_batch: true }),
         Err(_) if too_many_seen.get() => Err(too_many(max)),
         Err(error) => Err(Problem::new(
-            Kind::BrokenBatch,
+            ProblemKind::BrokenBatch,
             format!("the body is not a JSON array of pages: {error}; none of it is stored"),
         )),
     }
@@ -123,7 +123,7 @@ fn array(body: &[u8], max: usize) -> Result<Records, Problem> {
 
 fn too_many(max: usize) -> Problem {
     Problem::new(
-        Kind::TooLarge,
+        ProblemKind::TooLarge,
         format!("the body has more than {max} pages; split it into several requests"),
     )
 }
@@ -150,7 +150,7 @@ mod tests {
     fn too_many_records_are_refused_before_they_are_kept() {
         for (body, form) in [("1\n2\n3\n4", Form::Lines), ("[1,2,3,4]", Form::Json), ("[1,2,3,4", Form::Json)]
         {
-            assert_eq!(cut(body.as_bytes(), form, 3).expect_err(body).kind, Kind::TooLarge, "{body}");
+            assert_eq!(cut(body.as_bytes(), form, 3).expect_err(body).kind, ProblemKind::TooLarge, "{body}");
         }
     }
 
@@ -159,13 +159,13 @@ mod tests {
         for body in ["[1,2", "[1,,2]", "[1] 2", "[\"\u{1}\"]"] {
             assert_eq!(
                 cut(body.as_bytes(), Form::Json, 3).expect_err(body).kind,
-                Kind::BrokenBatch,
+                ProblemKind::BrokenBatch,
                 "{body}"
             );
         }
-        assert_eq!(cut(b"[\"\xff\"]", Form::Json, 3).expect_err("no UTF-8").kind, Kind::BrokenBatch);
+        assert_eq!(cut(b"[\"\xff\"]", Form::Json, 3).expect_err("no UTF-8").kind, ProblemKind::BrokenBatch);
         let deep = "[".repeat(1 << 20);
-        assert_eq!(cut(deep.as_bytes(), Form::Json, 3).expect_err("deep").kind, Kind::BrokenBatch);
+        assert_eq!(cut(deep.as_bytes(), Form::Json, 3).expect_err("deep").kind, ProblemKind::BrokenBatch);
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
         for other in [None, Some("application/pdf"), Some("")] {
             assert_eq!(
                 Form::from_content_type(other).expect_err("not supported").kind,
-                Kind::UnsupportedMediaType
+                ProblemKind::UnsupportedMediaType
             );
         }
     }

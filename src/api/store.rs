@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::committer::Committer;
-use super::problem::{Kind, Problem};
+use super::problem::{Problem, ProblemKind};
 use super::recent::{Named, Recent};
 use super::tables::{AsOf, KnownCluster, LookedUp, Tables};
 use crate::config::Config;
@@ -210,7 +210,7 @@ impl Tables for Store {
         let recent = self.recent();
         recent.page(page_id).map(Into::into).ok_or_else(|| {
             Problem::new(
-                Kind::UnknownPage,
+                ProblemKind::UnknownPage,
                 format!("{page_id:?}: no verdict on this page is kept (api.recent_bytes_max)"),
             )
         })
@@ -219,7 +219,7 @@ impl Tables for Store {
     fn page_of_url(&self, url: &str) -> Result<Box<[u8]>, Problem> {
         self.recent().page_of_url(url).map(Into::into).ok_or_else(|| {
             Problem::new(
-                Kind::UnknownPage,
+                ProblemKind::UnknownPage,
                 format!("{url:?}: no verdict on a page with this url is kept (api.recent_bytes_max)"),
             )
         })
@@ -263,7 +263,7 @@ impl Tables for Store {
 
 /// Returns the problem of a request to a table whose files failed.
 pub(super) fn unreliable(fault: &TableFault) -> Problem {
-    Problem::new(Kind::NotReady, format!("the table cannot be relied on: {fault}"))
+    Problem::new(ProblemKind::NotReady, format!("the table cannot be relied on: {fault}"))
 }
 
 /// Returns the place of a page that came over the API: its number, from 1, in the log of this table.

@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     config: Option<PathBuf>,
     /// Show only these kinds of verdicts
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
-    kind: Vec<Kind>,
+    kind: Vec<WantedKind>,
     /// Show only pages of these corpora
     #[arg(long, value_name = "NAME")]
     corpus: Vec<String>,
@@ -74,7 +74,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
+enum WantedKind {
     Unique,
     ExactDuplicate,
     NearDuplicate,
@@ -85,7 +85,7 @@ enum Kind {
     DeadLetter,
 }
 
-impl Kind {
+impl WantedKind {
     /// Returns the values of a verdict's field `kind` that this option stands for.
     fn names(self) -> Vec<&'static str> {
         use verdict::Kind as Known;
@@ -149,7 +149,7 @@ impl Arguments {
             }
             hosts.push(known);
         }
-        if self.kind.contains(&Kind::DeadLetter) && !self.dead_letters {
+        if self.kind.contains(&WantedKind::DeadLetter) && !self.dead_letters {
             return Err(wrong("--kind dead-letter: needs --dead-letters, so their topic is read"));
         }
         Ok(Filter {

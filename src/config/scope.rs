@@ -20,7 +20,7 @@ pub(super) const EVERY_SETTING: &str = "LEITONG_EVERY_SETTING";
 
 /// The place of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SettingPlace {
     /// Both kinds of files hold the setting.
     Both,
     /// A configuration holds the setting.
@@ -104,15 +104,15 @@ pub(super) fn removed_setting(name: &str) -> Option<(&'static str, &'static str)
 }
 
 /// Returns the place of the setting with this full name.
-pub(super) fn place(name: &str) -> Place {
+pub(super) fn place(name: &str) -> SettingPlace {
     if let Some((_, way_on)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
-        return Place::Constant(way_on);
+        return SettingPlace::Constant(way_on);
     }
     let is_of_detector = DETECTOR_SECTIONS.iter().any(|section| is_in(name, section));
     match (name == "detector" || DETECTOR_SETTINGS_OF_RUNS.contains(&name), is_of_detector) {
-        (true, _) => Place::Both,
-        (false, true) => Place::Detector,
-        (false, false) => Place::Configuration,
+        (true, _) => SettingPlace::Both,
+        (false, true) => SettingPlace::Detector,
+        (false, false) => SettingPlace::Configuration,
     }
 }
 
@@ -120,17 +120,17 @@ impl File {
     /// Returns true if files of this kind hold the setting with this full name.
     pub(super) fn holds(self, name: &str) -> bool {
         match place(name) {
-            Place::Both => true,
-            Place::Configuration => self == Self::Configuration,
-            Place::Detector => self == Self::Detector,
-            Place::Constant(_) => false,
+            SettingPlace::Both => true,
+            SettingPlace::Configuration => self == Self::Configuration,
+            SettingPlace::Detector => self == Self::Detector,
+            SettingPlace::Constant(_) => false,
         }
     }
 
     /// Returns the error for a setting that files of this kind do not hold, and how to fix it.
     pub(super) fn refusal(self, name: &str, default: Option<&str>) -> String {
         match (place(name), self) {
-            (Place::Constant(way_on), _) => match default {
+            (SettingPlace::Constant(way_on), _) => match default {
                 Some(default) => format!("is always {default} now; remove it: {way_on}"),
                 None => no_longer(way_on),
             },

@@ -12,7 +12,8 @@ use leitong_base::record::{Reason, Timestamp};
 use leitong_base::work::{TooMuchWork, Work};
 use leitong_text::decode::{self, DecodeError, Decoded};
 use leitong_text::extract::{
-    Document, ExtractConfig, ExtractError, Extractor, Known, PageBlock, PageKind, Paragraph, Syntax,
+    Document, ExtractConfig, ExtractError, ExtractedPage, Extractor, Known, PageBlock, PageKind, Paragraph,
+    Syntax,
 };
 use leitong_text::page::{Address, Body, Page};
 
@@ -56,7 +57,7 @@ pub struct Refusal {
 /// # Errors
 /// [`Refusal`] if the page has no main text.
 pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<DecodedDocument, Refusal> {
-    read_and_look(page, extractor, work, &mut Marks::default(), |_, _| {})
+    read_and_mark(page, extractor, work, &mut Marks::default())
 }
 
 /// Works like [`read`], and records in `marks` when the body was decoded.
@@ -69,7 +70,7 @@ pub(crate) fn read_and_mark(
     work: &mut Work,
     marks: &mut Marks,
 ) -> Result<DecodedDocument, Refusal> {
-    read_and_look(page, extractor, work, marks, |_, _| {})
+    Ok(read_and_look(page, extractor, work, marks, |_| {})?.0)
 }
 
 /// Works like [`read`], and also returns all blocks of the page. Those with `kept` are the document's
@@ -82,9 +83,9 @@ pub(crate) fn read_blocks(
     extractor: &mut Extractor,
     work: &mut Work,
 ) -> Result<(DecodedDocument, Vec<PageBlock>), Refusal> {
-    let mut blocks = Vec::new();
-    let look = |extractor: &Extractor, html: &str| blocks = extractor.blocks(html);
-    let reading = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
+    let look = |page: &ExtractedPage<'_>| page.blocks();
+    let (reading, blocks) = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
+    let mut blocks = blocks.unwrap_or_default();
     let paragraphs = &reading.document.paragraphs;
     let kept = blocks.iter().filter(|block| block.kept).map(|block| &block.text);
     if !kept.eq(paragraphs.iter().map(|paragraph| &paragraph.text)) {
@@ -109,20 +110,19 @@ pub(crate) fn read_markdown(
     extractor: &mut Extractor,
     work: &mut Work,
 ) -> Result<(DecodedDocument, Option<String>), Refusal> {
-    let mut markdown = None;
-    let look = |extractor: &Extractor, html: &str| markdown = extractor.markdown(html, &page.url);
-    let reading = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
-    Ok((reading, markdown))
+    let look = |extracted: &ExtractedPage<'_>| extracted.markdown(&page.url);
+    let (reading, markdown) = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
+    Ok((reading, markdown.flatten()))
 }
 
-/// Reads `page`. `look` gets the extractor and the HTML, if any, right after extraction.
-fn read_and_look(
+/// Reads `page`. Also returns what `look` finds in the extracted page, or `None` for a text, which is not extracted.
+fn read_and_look<Found>(
     page: &Page,
     extractor: &mut Extractor,
     work: &mut Work,
     marks: &mut Marks,
-    look: impl FnOnce(&Extractor, &str),
-) -> Result<DecodedDocument, Refusal> {
+    look: impl FnOnce(&ExtractedPage<'_>) -> Found,
+) -> Result<(DecodedDocument, Option<Found>), Refusal> {
     if page.body == Body::Withdrawn {
         return Err(Refusal::new(Reason::Withdrawn, "the page is withdrawn"));
     }
@@ -143,7 +143,7 @@ fn read_and_look(
             let message = format!("the body has {codings} nested content codings; at most 5 are decoded");
             return Err(Refusal::new(Reason::TooComplex, message));
         }
-        Body::Text(text) => return plain_text(page, text, None, extractor.config()),
+        Body::Text(text) => return Ok((plain_text(page, text, None, extractor.config())?, None)),
         Body::Html(html) => {
             decode::check(html, &page.hints)?;
             Cow::Borrowed(html.as_str())
@@ -156,23 +156,25 @@ fn read_and_look(
     };
     marks.end(Step::Decode);
     if decode::is_plain_text(&html, &page.hints) {
-        return plain_text(page, &html, charset, extractor.config());
+        return Ok((plain_text(page, &html, charset, extractor.config())?, None));
     }
     if html.trim().is_empty() {
         return Err(Refusal::empty());
     }
-    let mut document = extractor.extract_within(&html, syntax(page), work)?;
-    look(extractor, &html);
+    let reads_credits = extractor.config().credits;
+    let mut extracted = extractor.extract_page(&html, syntax(page), work)?;
+    let found = look(&extracted);
     if page.title.is_some() {
-        document.title.clone_from(&page.title);
+        extracted.document.title.clone_from(&page.title);
     }
-    document.address = Address::from_url(&page.url);
-    document.address.article = extractor.paged_article(&html, &page.url, &document).unwrap_or_default();
-    if extractor.config().credits {
-        document.credits = extractor.credits(&html, &document, known(page)).boxed();
+    extracted.document.address = Address::from_url(&page.url);
+    extracted.document.address.article = extracted.paged_article(&page.url).unwrap_or_default();
+    if reads_credits {
+        extracted.document.credits = extracted.credits(known(page)).boxed();
     }
+    let document = extracted.document;
     let no_content = no_content(&document, extractor.config());
-    Ok(DecodedDocument { document, charset, no_content })
+    Ok((DecodedDocument { document, charset, no_content }, Some(found)))
 }
 
 /// Returns the rules by which a page's markup is read. They follow from its content type, or else from the

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::ports::World;
 use super::role::ClusterRole;
-use crate::api::problem::{Kind, Problem};
+use crate::api::problem::{Problem, ProblemKind};
 use crate::api::recent::Recent;
 use crate::api::store::place;
 use crate::api::tables::{AsOf, HeldAs, KnownCluster, LookedUp, Tables};
@@ -47,7 +47,7 @@ impl<W: World> WorkerTables<W> {
     fn unknown(&self, what: &str) -> Problem {
         let (partitions, count) = (self.role.tables.owned_partitions(), self.role.log_partitions);
         Problem::new(
-            Kind::UnknownPage,
+            ProblemKind::UnknownPage,
             format!(
                 "{what} among the recent verdicts of this instance (api.recent_bytes_max). It owns log \
                  partitions {partitions:?} of {count}; the topic {} has all verdicts",
@@ -140,7 +140,7 @@ impl<W: World> WorkerTables<W> {
             some => some.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
         };
         Problem::new(
-            Kind::NotHere,
+            ProblemKind::NotHere,
             format!(
                 "its log partition is {partition} of {}, and another instance has that table (this one has: \
                  {has}); ask the others, or set kafka.standby = true to have all tables in each instance",
@@ -152,7 +152,7 @@ impl<W: World> WorkerTables<W> {
 
 fn not_ready(partition: u32, why: &str) -> Problem {
     Problem::new(
-        Kind::NotReady,
+        ProblemKind::NotReady,
         format!("log partition {partition}: its table cannot be looked up here now: {why}"),
     )
 }

@@ -7,7 +7,7 @@ use leitong::{Config, DETECTORS};
 use leitong_fingerprint::Detector;
 use leitong_fingerprint::detectors::BASELINES;
 use leitong_fingerprint::resources::Resources;
-use leitong_text::extract::{Document, Paragraph, ParagraphKind, Place};
+use leitong_text::extract::{Document, Paragraph, ParagraphKind, ParagraphPlace};
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 use proptest::prelude::*;
 
@@ -282,7 +282,7 @@ fn document() -> impl Strategy<Value = Document> {
     ];
     let paragraph = (kind, text, 0..4_u8).prop_map(|(kind, text, list_level)| {
         let mut paragraph = Paragraph::new(kind, text);
-        paragraph.place = Place { heading: (list_level > 1).then_some(0), list_level };
+        paragraph.place = ParagraphPlace { heading: (list_level > 1).then_some(0), list_level };
         paragraph
     });
     prop::collection::vec(paragraph, 0..12)

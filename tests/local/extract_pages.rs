@@ -1,6 +1,9 @@
 //! Extraction of small hand-written pages: what must stay, what must go, and what no markup may break.
 
-use leitong_text::extract::{Document, ExtractConfig, ExtractError, Extractor, ParagraphKind, extract};
+use leitong_base::work::Work;
+use leitong_text::extract::{
+    Document, ExtractConfig, ExtractError, Extractor, ParagraphKind, Syntax, extract,
+};
 
 fn document(html: &str) -> Document {
     extract(html, &ExtractConfig::default()).expect("within the limits")
@@ -95,9 +98,10 @@ fn a_short_hidden_text_is_kept_if_a_page_has_no_other() {
             let html = format!(
                 "<title>x</title><body>{before}<div style='display:none'><p>{hidden}</p></div>{after}"
             );
-            let document = extractor.extract(&html).expect("within the limits");
-            assert_eq!(document.text().trim_end(), hidden, "{html}");
-            let kept: Vec<_> = extractor.blocks(&html).into_iter().filter(|block| block.kept).collect();
+            let page = extractor.extract_page(&html, Syntax::default(), &mut Work::unbounded());
+            let page = page.expect("within the limits");
+            assert_eq!(page.document.text().trim_end(), hidden, "{html}");
+            let kept: Vec<_> = page.blocks().into_iter().filter(|block| block.kept).collect();
             assert!(matches!(&kept[..], [block] if block.text == hidden), "{kept:?}");
         }
     }

@@ -55,7 +55,7 @@ struct Table {
 
 /// A possible place of a fingerprint.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct FingerprintPlace {
     /// The number of the query or fingerprint in its batch.
     number: u32,
     /// The [kept](Table::kept) bits.
@@ -84,7 +84,13 @@ impl BlockShard {
     }
 
     #[inline(always)]
-    fn compare(&self, places: &[Place], max_distance: u32, found: &mut Vec<Found>, hits: &mut Hits<'_>) {
+    fn compare(
+        &self,
+        places: &[FingerprintPlace],
+        max_distance: u32,
+        found: &mut Vec<Found>,
+        hits: &mut Hits<'_>,
+    ) {
         let buckets = homes(&self.pieces, places);
         prefetch(&self.pieces, places, &buckets, Buckets::prefetch);
         prefetch(&self.pieces, places, &buckets, Buckets::prefetch_spill);
@@ -148,7 +154,7 @@ impl BlockShard {
 
 /// Returns the buckets of `places`.
 #[inline(always)]
-fn homes(pieces: &[Buckets], places: &[Place]) -> [usize; AHEAD] {
+fn homes(pieces: &[Buckets], places: &[FingerprintPlace]) -> [usize; AHEAD] {
     let mut buckets = [0; AHEAD];
     for (bucket, place) in buckets.iter_mut().zip(places) {
         *bucket = pieces[place.piece as usize].home(place.hash);
@@ -161,11 +167,12 @@ fn homes(pieces: &[Buckets], places: &[Place]) -> [usize; AHEAD] {
 #[inline(always)]
 fn prefetch(
     pieces: &[Buckets],
-    places: &[Place],
+    places: &[FingerprintPlace],
     buckets: &[usize; AHEAD],
     prefetch: impl Fn(&Buckets, usize) -> u32,
 ) {
-    let prefetch = |(bucket, place): (&usize, &Place)| prefetch(&pieces[place.piece as usize], *bucket);
+    let prefetch =
+        |(bucket, place): (&usize, &FingerprintPlace)| prefetch(&pieces[place.piece as usize], *bucket);
     black_box(buckets.iter().zip(places).map(prefetch).fold(0, |all, touched| all ^ touched));
 }
 
@@ -195,19 +202,24 @@ impl pulp::NullaryFnOnce for Find<'_, '_> {
 
 impl Cut {
     /// Passes the places of the fingerprints of `batch` to `take`, some at a time.
-    fn places(&self, batch: &Batch, take: impl FnMut(&[Place])) {
+    fn places(&self, batch: &Batch, take: impl FnMut(&[FingerprintPlace])) {
         self.each_place(batch, |_| &[0], take);
     }
 
     /// Passes the places at which fingerprints near `queries` may be to `take`, some at a time.
     #[inline(always)]
-    fn probe(&self, queries: &Batch, take: impl FnMut(&[Place])) {
+    fn probe(&self, queries: &Batch, take: impl FnMut(&[FingerprintPlace])) {
         self.each_place(queries, |table| &table.masks, take);
     }
 
     #[inline(always)]
-    fn each_place(&self, batch: &Batch, masks: impl Fn(&Table) -> &[u64], mut take: impl FnMut(&[Place])) {
-        let mut places = [Place::default(); AHEAD];
+    fn each_place(
+        &self,
+        batch: &Batch,
+        masks: impl Fn(&Table) -> &[u64],
+        mut take: impl FnMut(&[FingerprintPlace]),
+    ) {
+        let mut places = [FingerprintPlace::default(); AHEAD];
         let mut count = 0;
         for (number, bits) in batch.iter() {
             let bits = self.order.apply(bits);
@@ -218,7 +230,7 @@ impl Cut {
                     let hash = hash ^ mask;
                     let Some(piece) = self.share.own(hash as usize % SEGMENTS) else { continue };
                     let piece = at * self.share.count as u32 + piece as u32;
-                    places[count] = Place { number, bits, table: at, piece, hash: in_piece(hash) };
+                    places[count] = FingerprintPlace { number, bits, table: at, piece, hash: in_piece(hash) };
                     count += 1;
                     if count == AHEAD {
                         take(&places);

@@ -32,7 +32,7 @@ pub(crate) struct KeyShard {
 
 /// The place of a key.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct KeyPlace {
     /// The number of the key's fingerprint in the batch.
     pub(super) number: u32,
     /// The number of the key's segment within the shard.
@@ -76,7 +76,7 @@ impl KeyShard {
         let seconds = Seconds { key: *second, of: &second_of };
         each_place(*share, batch, |places| {
             probe::fetch(segments, places);
-            for &Place { number, segment, hash } in places {
+            for &KeyPlace { number, segment, hash } in places {
                 segments[segment as usize].insert(hash, first.wrapping_add(number), seconds);
             }
         });
@@ -88,7 +88,7 @@ impl KeyShard {
         let Self { share, segments, second } = self;
         let mut entries = vec![Vec::new(); segments.len()];
         each_place(*share, batch, |places| {
-            for &Place { number, segment, hash } in places {
+            for &KeyPlace { number, segment, hash } in places {
                 entries[segment as usize].push(entry(hash, first + number));
             }
         });
@@ -145,14 +145,14 @@ impl KeyShard {
 
 /// Passes the places of those keys of `batch` that belong to this share to `take`, some at a time.
 #[inline]
-fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[Place])) {
-    let mut places = [Place::default(); AHEAD];
+fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[KeyPlace])) {
+    let mut places = [KeyPlace::default(); AHEAD];
     let mut count = 0;
     for (number, key) in batch.iter() {
         let hash = spread(key);
         let Some(segment) = share.own(segment(hash)) else { continue };
         places[count] =
-            Place { number, segment: segment as u32, hash: in_segment(hash, key & WIDE_KEY != 0) };
+            KeyPlace { number, segment: segment as u32, hash: in_segment(hash, key & WIDE_KEY != 0) };
         count += 1;
         if count == AHEAD {
             take(&places);

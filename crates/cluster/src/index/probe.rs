@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use super::AHEAD;
 use super::group::FAR;
-use super::keys::Place;
+use super::keys::KeyPlace;
 use super::layout::Home;
 use super::segment::Segment;
 
@@ -47,15 +47,15 @@ impl Scratch {
     pub(super) fn find(
         &mut self,
         segments: &[Segment],
-        places: &[Place],
-        mut found: impl FnMut(&Place, u32),
+        places: &[KeyPlace],
+        mut found: impl FnMut(&KeyPlace, u32),
     ) {
         let Self { homes, candidates, .. } = self;
         for (place, home) in places.iter().zip(&mut *homes) {
             *home = segments[place.segment as usize].home(place.hash);
         }
         let homes = &homes[..places.len()];
-        let read = |(place, home): (&Place, &Home)| {
+        let read = |(place, home): (&KeyPlace, &Home)| {
             segments[place.segment as usize].group(home.group as usize).count()
         };
         black_box(places.iter().zip(homes).map(read).fold(0, |all, read| all ^ read));
@@ -85,7 +85,7 @@ impl Scratch {
     /// Fills `far` and `outside` with what must be read in addition to the homes, and prefetches it. Returns the
     /// lengths of both lists.
     #[inline]
-    fn fetch_far(&mut self, segments: &[Segment], places: &[Place]) -> (usize, usize) {
+    fn fetch_far(&mut self, segments: &[Segment], places: &[KeyPlace]) -> (usize, usize) {
         let Self { homes, far, outside, .. } = self;
         let (mut far_len, mut outside_len) = (0, 0);
         for (number, (place, home)) in places.iter().zip(&*homes).enumerate() {
@@ -114,8 +114,8 @@ impl Scratch {
 
 /// Prefetches the homes of these places.
 #[inline]
-pub(super) fn fetch(segments: &[Segment], places: &[Place]) {
-    let read = |place: &Place| {
+pub(super) fn fetch(segments: &[Segment], places: &[KeyPlace]) {
+    let read = |place: &KeyPlace| {
         let segment = &segments[place.segment as usize];
         segment.group(segment.home(place.hash).group as usize).count()
     };

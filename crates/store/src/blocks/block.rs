@@ -21,7 +21,7 @@ use zstd::bulk::Compressor;
 
 use super::BlockError;
 use super::files::Files;
-use super::parts::{Footer, Kind, PLACES, PartReader, PartWriter, SUM_BYTES};
+use super::parts::{Footer, PLACES, PartKind, PartReader, PartWriter, SUM_BYTES};
 use leitong_base::record::Timestamp;
 use leitong_base::varint::{push_varint, take_varint};
 use leitong_cluster::{Centroid, SeenText, SeenTexts};
@@ -121,7 +121,7 @@ impl BlockWriter {
         let index_end = self.parts.at();
         self.parts.part(&bytes_of_texts(texts, self.end))?;
         let places: [u64; PLACES] = [groups_end, corpora_at, index_at, index_end, self.parts.at()];
-        self.parts.finish(Footer { kind: Kind::Centroids, numbers: (self.first, self.end), places })
+        self.parts.finish(Footer { kind: PartKind::Centroids, numbers: (self.first, self.end), places })
     }
 
     fn corpus_id(&mut self, name: &str, fingerprint_hash: u64) -> u64 {
@@ -198,7 +198,7 @@ impl Block {
         (first, end): (u64, u64),
     ) -> Result<Self, BlockError> {
         let (reader, footer) =
-            PartReader::open(files, &name(first), table_id, (Kind::Centroids, (first, end)))?;
+            PartReader::open(files, &name(first), table_id, (PartKind::Centroids, (first, end)))?;
         let [groups_end, corpora_at, index_at, index_end, texts_end] = footer.places;
         let corpora = reader.part(corpora_at, (index_at - corpora_at) as usize)?;
         let corpora = parse_corpora(&corpora).ok_or_else(|| reader.damaged(corpora_at, "no corpora"))?;

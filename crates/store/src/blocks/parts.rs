@@ -33,7 +33,7 @@ pub(super) const PLACES: usize = 5;
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PartKind {
     /// The centroids of a block.
     Centroids = 1,
     /// The keys of some blocks.
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 /// The last part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Footer {
-    pub(super) kind: Kind,
+    pub(super) kind: PartKind,
     /// Number of the first centroid, and the number after that of the last one.
     pub(super) numbers: (u64, u64),
     /// Positions in the file; their meaning depends on the kind.
@@ -120,7 +120,7 @@ impl PartReader {
         files: &dyn Files,
         name: &str,
         table_id: u64,
-        (kind, numbers): (Kind, (u64, u64)),
+        (kind, numbers): (PartKind, (u64, u64)),
     ) -> Result<(Self, Footer), BlockError> {
         let error = |error| io_error(files, name, error);
         let input = files.open(name).map_err(error)?;
@@ -215,8 +215,8 @@ impl Footer {
         let (version, rest) = rest.split_first_chunk::<4>()?;
         let (kind, rest) = rest.split_first_chunk::<4>()?;
         let kind = match u32::from_le_bytes(*kind) {
-            1 => Kind::Centroids,
-            2 => Kind::Keys,
+            1 => PartKind::Centroids,
+            2 => PartKind::Keys,
             _ => return None,
         };
         let (numbers, _) = rest.as_chunks::<8>();
@@ -250,14 +250,14 @@ mod tests {
     #[test]
     fn files_of_another_format_are_refused() {
         let files = SimFolder::default();
-        let footer = Footer { kind: Kind::Keys, numbers: (0, 9), places: [0; PLACES] };
+        let footer = Footer { kind: PartKind::Keys, numbers: (0, 9), places: [0; PLACES] };
         let shared: Arc<dyn Files> = Arc::new(files.clone());
         PartWriter::create(&shared, "file", 7).and_then(|file| file.finish(footer)).expect("it is written");
         let opened = |version: u32| {
             let mut bytes = files.bytes("file");
             bytes[MAGIC.len()..][..4].copy_from_slice(&version.to_le_bytes());
             let changed = files.with("file", bytes);
-            PartReader::open(&changed, "file", 7, (Kind::Keys, (0, 9)))
+            PartReader::open(&changed, "file", 7, (PartKind::Keys, (0, 9)))
                 .map(|_| ())
                 .map_err(|error| error.to_string())
         };

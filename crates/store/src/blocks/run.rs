@@ -19,7 +19,7 @@ use super::BlockError;
 use super::files::Files;
 use super::filter::{Filter, FilterBuilder, PlaceBits};
 use super::keys::{ENTRIES_ABOUT, Entry, OpenPage, PAGE_BYTES, Page};
-use super::parts::{Footer, Kind, PartReader, PartWriter, SUM_BYTES};
+use super::parts::{Footer, PartKind, PartReader, PartWriter, SUM_BYTES};
 
 /// Approximate maximum number of keys in a filter. Much smaller filters take more bits per key.
 const FILTER_KEYS: u64 = 1_500_000;
@@ -141,7 +141,7 @@ impl<'a> RunWriter<'a> {
         let lengths_at = self.parts.part(&lengths)?;
         let lengths_end = self.parts.at();
         let places = [filters_at, firsts_at, lengths_at, lengths_end, 0];
-        self.parts.finish(Footer { kind: Kind::Keys, numbers: self.numbers, places })?;
+        self.parts.finish(Footer { kind: PartKind::Keys, numbers: self.numbers, places })?;
         let run = Run::open(files, table_id, self.numbers)?;
         for (lazy, filter) in run.filters.iter().zip(self.filters) {
             // The filters are in memory already, so no look-up needs to read them.
@@ -209,7 +209,7 @@ struct LazyFilter {
 impl Run {
     /// Opens the run of these numbers, and reads the first keys of its pages.
     pub(super) fn open(files: &dyn Files, table_id: u64, numbers: (u64, u64)) -> Result<Self, BlockError> {
-        let (reader, footer) = PartReader::open(files, &name(numbers), table_id, (Kind::Keys, numbers))?;
+        let (reader, footer) = PartReader::open(files, &name(numbers), table_id, (PartKind::Keys, numbers))?;
         let [mut at, firsts_at, lengths_at, lengths_end, _] = footer.places;
         let numbers_at = |from: u64, to: u64| {
             let bytes = reader.part(from, (to - from) as usize)?;

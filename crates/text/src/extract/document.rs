@@ -30,12 +30,12 @@ pub struct Paragraph {
     /// Text of the block, in one line except for [`ParagraphKind::Code`].
     pub text: String,
     /// Position of the block in the page's structure.
-    pub place: Place,
+    pub place: ParagraphPlace,
 }
 
 /// A paragraph's position in the page's structure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ParagraphPlace {
     /// The nearest heading above the paragraph, as an index into [`Document::paragraphs`].
     pub heading: Option<u32>,
     /// Number of lists around the paragraph.
@@ -89,7 +89,7 @@ impl Paragraph {
     /// Creates a paragraph without a place.
     #[must_use]
     pub fn new(kind: ParagraphKind, text: String) -> Self {
-        Self { kind, text, place: Place::default() }
+        Self { kind, text, place: ParagraphPlace::default() }
     }
 }
 

@@ -38,34 +38,43 @@ mod without_markup;
 
 pub use config::{ExtractConfig, ExtractError, VERSION};
 pub use credits::Known;
-pub use document::{Document, PageBlock, PageKind, Paragraph, ParagraphKind, Place, Wall};
+pub use document::{Document, PageBlock, PageKind, Paragraph, ParagraphKind, ParagraphPlace, Wall};
 use leitong_base::record::Credits;
 use leitong_base::work::Work;
-use main_text::Chooser;
 pub use main_text::training;
+use main_text::{Chooser, MainText};
 use page_kind::{paged, walls};
 pub use parse::Syntax;
 
-/// Extracts documents. Keeps its buffers from page to page; use one per thread.
+/// Extracts pages. Keeps its buffers from page to page; use one per thread.
 #[derive(Debug)]
 pub struct Extractor {
     chooser: Chooser,
-    /// True if the text of the last page came from its data instead of its markup.
+}
+
+/// A page and its [`Document`], from which more can be read.
+#[derive(Debug)]
+pub struct ExtractedPage<'a> {
+    /// The main text.
+    pub document: Document,
+    main_text: MainText<'a>,
+    /// True if the text came from the page's data instead of its markup.
     is_from_data: bool,
+    /// True if the extractor is [for Markdown](Extractor::for_markdown).
+    is_for_markdown: bool,
 }
 
 impl Extractor {
     /// Creates an extractor with empty buffers.
     #[must_use]
     pub fn new(config: &ExtractConfig) -> Self {
-        Self { chooser: Chooser::new(config, false), is_from_data: false }
+        Self { chooser: Chooser::new(config, false) }
     }
 
-    /// Returns an extractor whose documents can be written as [Markdown](Self::markdown). It is a little
-    /// slower.
+    /// Returns an extractor whose pages can be written as [Markdown](ExtractedPage::markdown). It is a little slower.
     #[must_use]
     pub fn for_markdown(config: &ExtractConfig) -> Self {
-        Self { chooser: Chooser::new(config, true), is_from_data: false }
+        Self { chooser: Chooser::new(config, true) }
     }
 
     /// Returns the settings.
@@ -79,70 +88,34 @@ impl Extractor {
     /// # Errors
     /// Returns an [`ExtractError`] if the page exceeds the limits.
     pub fn extract(&mut self, html: &str) -> Result<Document, ExtractError> {
-        self.extract_within(html, Syntax::default(), &mut Work::unbounded())
+        Ok(self.extract_page(html, Syntax::default(), &mut Work::unbounded())?.document)
     }
 
-    /// Returns the main text of `html`, like [`extract`](Self::extract), for a page of the given syntax.
+    /// Extracts `html`, a page of the given syntax.
     ///
     /// # Errors
     /// Returns an [`ExtractError`] if the page exceeds the limits, or costs more than is left of `work`.
-    pub fn extract_within(
-        &mut self,
-        html: &str,
+    pub fn extract_page<'a>(
+        &'a mut self,
+        html: &'a str,
         syntax: Syntax,
         work: &mut Work,
-    ) -> Result<Document, ExtractError> {
+    ) -> Result<ExtractedPage<'a>, ExtractError> {
         self.chooser.choose(html, syntax, work)?;
         let in_data = self.chooser.text_in_data(html, work)?;
-        let page = self.chooser.main_text(html);
-        let mut document = Document { title: page.title(), ..Document::default() };
-        self.is_from_data = !in_data.is_empty();
-        if self.is_from_data {
+        let main_text = self.chooser.main_text(html);
+        let is_from_data = !in_data.is_empty();
+        let mut document = Document { title: main_text.title(), ..Document::default() };
+        if is_from_data {
             document.paragraphs = in_data;
             // `classify` cannot tell the kind, because it examines the markup, which has next to no text.
             document.kind = PageKind::Article;
         } else {
-            document.paragraphs = page.paragraphs();
-            document.kind = page_kind::classify(&page);
-            document.wall = walls::detect_in_page(&page);
+            document.paragraphs = main_text.paragraphs();
+            document.kind = page_kind::classify(&main_text);
+            document.wall = walls::detect_in_page(&main_text);
         }
-        Ok(document)
-    }
-
-    /// Returns all blocks of `html`, which must be the last extracted page, in its order.
-    #[must_use]
-    pub fn blocks(&self, html: &str) -> Vec<PageBlock> {
-        self.chooser.main_text(html).blocks()
-    }
-
-    /// Returns the main text of `html` as Markdown. `html` must be the last extracted page, and `url` is its address.
-    /// `None` if this extractor is not [for Markdown](Self::for_markdown), or if the text came from the page's data,
-    /// which has no markup; [`Document::markdown`] writes such a text.
-    #[must_use]
-    pub fn markdown(&self, html: &str, url: &str) -> Option<String> {
-        if self.is_from_data || !self.chooser.records() {
-            return None;
-        }
-        let page = self.chooser.main_text(html);
-        Some(markdown::of_blocks(&page, &markdown::Base::of_page(&page, url)))
-    }
-
-    /// Returns what the page says about its source and itself. `html` and `document` must be those of the last
-    /// extracted page.
-    #[must_use]
-    pub fn credits(&self, html: &str, document: &Document, known: Known<'_>) -> Credits {
-        credits::from_page(&self.chooser.main_text(html), document, known)
-    }
-
-    /// Returns a text that identifies the article of which this page is a part, if the article is spread over several
-    /// pages, and `None` for other pages. `html` and `document` must be those of the last extracted page.
-    #[must_use]
-    pub fn paged_article(&self, html: &str, url: &str, document: &Document) -> Option<String> {
-        // The text is examined last, because few pages link to numbered pages.
-        let article = paged::article(html, url, document)?;
-        // Without the current time: a fingerprint depends on the page alone.
-        let is_dated = || self.credits(html, document, Known { url, latest: None }).published_at.is_some();
-        paged::has_text(&self.chooser.main_text(html), document.kind, is_dated).then_some(article)
+        Ok(ExtractedPage { document, main_text, is_from_data, is_for_markdown: self.chooser.records() })
     }
 
     /// Returns all blocks of `html` with the features by which they are scored, to learn the weights.
@@ -152,6 +125,42 @@ impl Extractor {
     pub fn block_features(&mut self, html: &str) -> Result<Vec<training::BlockFeatures>, ExtractError> {
         self.chooser.choose(html, Syntax::default(), &mut Work::unbounded())?;
         Ok(training::block_features(&self.chooser.main_text(html)))
+    }
+}
+
+impl ExtractedPage<'_> {
+    /// Returns all blocks of the page in its order.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<PageBlock> {
+        self.main_text.blocks()
+    }
+
+    /// Returns the main text as Markdown; `url` is the page's address. `None` if the extractor is not
+    /// [for Markdown](Extractor::for_markdown), or if the text came from the page's data, which has no markup;
+    /// [`Document::markdown`] writes such a text.
+    #[must_use]
+    pub fn markdown(&self, url: &str) -> Option<String> {
+        if self.is_from_data || !self.is_for_markdown {
+            return None;
+        }
+        Some(markdown::of_blocks(&self.main_text, &markdown::Base::of_page(&self.main_text, url)))
+    }
+
+    /// Returns what the page says about its source and itself.
+    #[must_use]
+    pub fn credits(&self, known: Known<'_>) -> Credits {
+        credits::from_page(&self.main_text, &self.document, known)
+    }
+
+    /// Returns a text that identifies the article of which this page is a part, if the article is spread over several
+    /// pages, and `None` for other pages. `url` is the page's address.
+    #[must_use]
+    pub fn paged_article(&self, url: &str) -> Option<String> {
+        // The text is examined last, because few pages link to numbered pages.
+        let article = paged::article(self.main_text.html, url, &self.document)?;
+        // Without the current time: a fingerprint depends on the page alone.
+        let is_dated = || self.credits(Known { url, latest: None }).published_at.is_some();
+        paged::has_text(&self.main_text, self.document.kind, is_dated).then_some(article)
     }
 }
 

@@ -33,9 +33,9 @@ impl Document {
     }
 
     /// Returns the paragraphs as Markdown, for a text that came without markup. For a page,
-    /// [`Extractor::markdown`] also writes links, emphasis, lists, tables and images.
+    /// [`ExtractedPage::markdown`] also writes links, emphasis, lists, tables and images.
     ///
-    /// [`Extractor::markdown`]: crate::extract::Extractor::markdown
+    /// [`ExtractedPage::markdown`]: crate::extract::ExtractedPage::markdown
     #[must_use]
     pub fn markdown(&self) -> String {
         markdown::of_paragraphs(&self.paragraphs)

@@ -32,7 +32,7 @@ pub use vocabulary::DistinctTerm;
 use vocabulary::Vocabulary;
 use words::{DictionaryError, WordSegmenter, Workspace};
 
-use crate::extract::{Document, ParagraphKind, Place};
+use crate::extract::{Document, ParagraphKind, ParagraphPlace};
 use crate::page::address::Address;
 use leitong_base::work::{TooMuchWork, Work};
 
@@ -58,7 +58,7 @@ pub struct ParagraphTerms {
     /// The role of the paragraph on its page.
     pub kind: ParagraphKind,
     /// The position of the paragraph in the page's structure.
-    pub place: Place,
+    pub place: ParagraphPlace,
     /// The byte range of the paragraph in the normalised text.
     pub text: Range<usize>,
     /// The range of the paragraph's terms in [`Terms::terms`].

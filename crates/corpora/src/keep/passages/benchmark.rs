@@ -36,7 +36,7 @@ pub(crate) struct Benchmarks {
     texts: Vec<Text>,
     /// The index in `places` of the first place of each piece, by its hash.
     first: HashedMap<u32>,
-    places: Vec<Place>,
+    places: Vec<PiecePlace>,
     bytes: usize,
     /// Number of texts that are too short to be found.
     short: u64,
@@ -54,7 +54,7 @@ struct Text {
 
 /// The place of a piece.
 #[derive(Clone, Copy)]
-struct Place {
+struct PiecePlace {
     text: u32,
     start: u32,
     /// The index of another place of the same piece.
@@ -207,7 +207,7 @@ impl Benchmarks {
         let bytes_max = *bytes_max;
         *bytes += text.len() + field.len() + size_of::<Text>();
         self.sampling.chosen(letters(&text), |piece| {
-            let mut place = Place { text: number, start: piece.start as u32, next: None };
+            let mut place = PiecePlace { text: number, start: piece.start as u32, next: None };
             let index = places.len() as u32;
             match first.entry(piece.hash) {
                 Entry::Vacant(none) => _ = none.insert(index),
@@ -254,7 +254,7 @@ impl Benchmarks {
         let mut found = None;
         self.sampling.chosen(letters(text), |piece| {
             let first = self.first.get(&piece.hash).map(|first| self.places[*first as usize]);
-            let next = |place: &Place| Some(self.places[place.next?.get() as usize]);
+            let next = |place: &PiecePlace| Some(self.places[place.next?.get() as usize]);
             found = std::iter::successors(first, next).find_map(|place| self.compare(text, piece, place));
             found.is_none()
         });
@@ -262,7 +262,7 @@ impl Benchmarks {
     }
 
     /// Compares the letters around a piece with those around a place. Returns the passage if it is long enough.
-    fn compare(&self, text: &str, piece: Piece, place: Place) -> Option<Found> {
+    fn compare(&self, text: &str, piece: Piece, place: PiecePlace) -> Option<Found> {
         let known = &self.texts[place.text as usize];
         let start = place.start as usize;
         let [(before, first), (after, last)] = [

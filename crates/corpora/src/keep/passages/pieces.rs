@@ -75,9 +75,9 @@ impl Sampling {
     pub(crate) fn chosen(&self, units: impl Iterator<Item = Unit>, mut take: impl FnMut(Piece) -> bool) {
         let mut window = Window::new(self);
         self.runs(units, |run, kind| match kind {
-            Kind::End => take(run.piece),
-            Kind::Start if !take(run.piece) => false,
-            Kind::Start | Kind::Inner => window.push(run).is_none_or(&mut take),
+            RunPlace::End => take(run.piece),
+            RunPlace::Start if !take(run.piece) => false,
+            RunPlace::Start | RunPlace::Inner => window.push(run).is_none_or(&mut take),
         });
     }
 
@@ -90,15 +90,15 @@ impl Sampling {
     }
 
     /// Calls `take` with each run, in order, until it returns false.
-    fn runs(&self, units: impl Iterator<Item = Unit>, mut take: impl FnMut(Run, Kind) -> bool) {
+    fn runs(&self, units: impl Iterator<Item = Unit>, mut take: impl FnMut(Run, RunPlace) -> bool) {
         let mut scan = Scan::new(self);
         for unit in units {
-            if self.has_ends && unit.begins && scan.last_run().is_some_and(|run| !take(run, Kind::End)) {
+            if self.has_ends && unit.begins && scan.last_run().is_some_and(|run| !take(run, RunPlace::End)) {
                 return;
             }
             scan.push(unit);
             while let Some((run, begins)) = scan.next_run() {
-                if !take(run, if begins && self.has_ends { Kind::Start } else { Kind::Inner }) {
+                if !take(run, if begins && self.has_ends { RunPlace::Start } else { RunPlace::Inner }) {
                     return;
                 }
             }
@@ -106,14 +106,14 @@ impl Sampling {
         if self.has_ends
             && let Some(run) = scan.last_run()
         {
-            take(run, Kind::End);
+            take(run, RunPlace::End);
         }
     }
 }
 
 /// The place of a run.
 #[derive(Clone, Copy)]
-enum Kind {
+enum RunPlace {
     /// The run begins with a line or sentence.
     Start,
     /// The run ends with a line or sentence, and does not count for windows.

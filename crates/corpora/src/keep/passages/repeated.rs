@@ -30,7 +30,7 @@ use crate::keep::Decision;
 use crate::keep::prefer::Choice;
 use crate::keep::spool::Spooled;
 use crate::keep::verify::shortened;
-use crate::keep::verify::texts::{Place, Text, TextFile, decompressed};
+use crate::keep::verify::texts::{Text, TextFile, TextPlace, decompressed};
 use crate::sink::whole_lines::WholeLines;
 use leitong_base::hashed::{HashedMap, HashedSet};
 use leitong_base::mix::mix;
@@ -126,7 +126,7 @@ struct Span {
     end: u32,
     documents: u32,
     sites: u32,
-    place: Place,
+    place: TextPlace,
 }
 
 impl Fixed for Span {
@@ -150,7 +150,7 @@ impl Fixed for Span {
             end: short(16),
             documents: short(20),
             sites: short(24),
-            place: Place { at: number::<8>(bytes, 28), bytes: short(36) },
+            place: TextPlace { at: number::<8>(bytes, 28), bytes: short(36) },
         }
     }
 }
@@ -384,7 +384,7 @@ fn joined(sampling: &Sampling, text: &str, pieces: &[Frequent]) -> Vec<Span> {
         }
         last.insert(frequent.set, spans.len());
         let Frequent { document, documents, sites, .. } = *frequent;
-        let place = Place { at: 0, bytes: 0 };
+        let place = TextPlace { at: 0, bytes: 0 };
         spans.push((Span { rank: 0, document, start, end, documents, sites, place }, is_new));
     }
     // A span whose pieces all occurred before in this document is a repetition.

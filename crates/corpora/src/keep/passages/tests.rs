@@ -10,12 +10,12 @@ use super::letters::is_letter;
 use super::repeated::{Counts, Search};
 use super::*;
 use crate::keep::prefer::{Choice, Rules};
-use crate::keep::verify::texts::{Place, TextCompressor};
+use crate::keep::verify::texts::{TextCompressor, TextPlace};
 use crate::sink::whole_lines::WholeLines;
 use leitong_base::random::Random;
 use leitong_cluster::verdict::Kind;
 
-fn decision(number: u64, url: &str, text: Option<Place>) -> Decision {
+fn decision(number: u64, url: &str, text: Option<TextPlace>) -> Decision {
     Decision {
         input: 0,
         number,

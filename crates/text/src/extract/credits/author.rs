@@ -4,7 +4,7 @@
 //! first, since `<meta name="author">` there often names the site, an editor or a number. Cost: linear in the input.
 
 use super::dateline;
-use super::lines::{Line, Place};
+use super::lines::{Line, LinePlace};
 use super::name;
 use super::sender::is_han;
 use leitong_base::record::Credits;
@@ -161,11 +161,13 @@ fn is_title(part: &str) -> bool {
 /// Returns the authors named in Chinese in the page's lines.
 pub(super) fn from_lines(lines: &[Line]) -> Vec<String> {
     let mut names = Vec::new();
-    for wanted in [[Place::Top, Place::First], [Place::Last, Place::After]] {
-        for line in lines.iter().filter(|line| wanted.contains(&line.place) || line.place == Place::Within) {
+    for wanted in [[LinePlace::Top, LinePlace::First], [LinePlace::Last, LinePlace::After]] {
+        for line in
+            lines.iter().filter(|line| wanted.contains(&line.place) || line.place == LinePlace::Within)
+        {
             let found = match line.place {
-                Place::First => match reporters(&line.text) {
-                    found if found.is_empty() => chinese(&line.text, Place::Within),
+                LinePlace::First => match reporters(&line.text) {
+                    found if found.is_empty() => chinese(&line.text, LinePlace::Within),
                     found => found,
                 },
                 _ => chinese(&line.text, line.place),
@@ -184,10 +186,10 @@ fn reporters(text: &str) -> Vec<String> {
     let Some(dateline) = dateline::parse(text) else { return Vec::new() };
     let inner = text.trim_start().find(['（', '(']).filter(|at| *at <= dateline.bytes);
     let inner = inner.and_then(|at| dateline::bracketed(&text.trim_start()[at..]));
-    inner.map(|inner| chinese(inner, Place::First)).unwrap_or_default()
+    inner.map(|inner| chinese(inner, LinePlace::First)).unwrap_or_default()
 }
 
-fn chinese(text: &str, place: Place) -> Vec<String> {
+fn chinese(text: &str, place: LinePlace) -> Vec<String> {
     let mut names = Vec::new();
     if text.is_ascii() || text.chars().count() > LINE_CHARS_MAX || text.contains(['摄', '攝']) {
         return names;
@@ -209,7 +211,7 @@ fn chinese(text: &str, place: Place) -> Vec<String> {
 }
 
 /// Returns true if the cue at `at` is about the page's author, unlike `创作者` and `原作者`.
-fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
+fn is_cue(text: &str, at: usize, cue: &str, place: LinePlace) -> bool {
     let before = &text[..at];
     let last = before.chars().next_back();
     if cue.starts_with("作者")
@@ -237,7 +239,7 @@ fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
     let is_short = text.chars().count() <= 30;
     let in_brackets = before.rfind(['（', '(', '【']).is_some_and(|open| text[open..].chars().count() <= 40);
     match place {
-        Place::Top | Place::After => {
+        LinePlace::Top | LinePlace::After => {
             let is_field =
                 cue.ends_with('：') || text[at + cue.len()..].trim_start().starts_with(['：', ':']);
             is_short || in_brackets || is_field || cue.starts_with("作者")
@@ -416,7 +418,7 @@ fn byline_in(language: &str, line: &str) -> Vec<String> {
 /// Returns the authors that a line in English or in the page's language names: `By Jane Doe`, or `By` with the name in
 /// the next line.
 pub(super) fn byline(lines: &[Line], language: Option<&str>) -> Vec<String> {
-    let is_place = |line: &&Line| matches!(line.place, Place::Top | Place::First);
+    let is_place = |line: &&Line| matches!(line.place, LinePlace::Top | LinePlace::First);
     let mut lines = lines.iter().filter(is_place).map(|line| line.text.trim()).peekable();
     while let Some(line) = lines.next() {
         let cue = BYLINES.iter().find(|cue| {
@@ -506,29 +508,29 @@ pub(super) fn is_editor(lines: &[Line], name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn authors(text: &str, place: Place) -> Vec<String> {
+    fn authors(text: &str, place: LinePlace) -> Vec<String> {
         from_lines(&[Line { text: text.to_owned(), place }])
     }
 
     #[test]
     fn authors_in_chinese_are_people() {
         for (text, place, expected) in [
-            ("时间：2024.05.11 来源：光明日报 作者：南帆 分享到：", Place::Top, &["南帆"][..]),
-            ("新京报讯（记者 陆一夫）11月25日，新京报记者登录", Place::First, &["陆一夫"]),
-            ("新华社深圳5月12日电（记者戴小河、印朋）由我国", Place::First, &["戴小河", "印朋"]),
-            ("长江网10月4日讯（记者陈智 整合） 国庆", Place::First, &["陈智"]),
-            ("澎湃新闻记者 段彦超 廖艳", Place::Top, &["段彦超", "廖艳"]),
-            ("采写：南都记者 余毅菁 向雪妮", Place::After, &["余毅菁", "向雪妮"]),
-            ("本文来源：21世纪经济报道 作者：何苗 张梦洁", Place::After, &["何苗", "张梦洁"]),
-            ("作者：涅阳城 2020年01月12日18:32 浏览：272", Place::Top, &["涅阳城"]),
-            ("（作者：南帆，系福建师范大学文艺批评研究中心特约研究员）", Place::Last, &["南帆"]),
-            ("转载请注明出处 作者 张三丰", Place::Last, &["张三丰"]),
-            ("作者：A-肖老师", Place::Top, &["A-肖老师"]),
-            ("2024/11/05 06:30　中央社記者李曉燕報導", Place::Top, &["李曉燕"]),
-            ("2024年11月5日 6時30分　滨海新聞　編集部　記者：田中一郎", Place::Top, &["田中一郎"]),
-            ("文・田中一郎", Place::Top, &["田中一郎"]),
-            ("2024-12-07 10:15　記者陳怡君／台北報導", Place::Top, &["陳怡君"]),
-            ("2024-12-07 10:15　記者陳怡君／台北報道", Place::Top, &["陳怡君"]),
+            ("时间：2024.05.11 来源：光明日报 作者：南帆 分享到：", LinePlace::Top, &["南帆"][..]),
+            ("新京报讯（记者 陆一夫）11月25日，新京报记者登录", LinePlace::First, &["陆一夫"]),
+            ("新华社深圳5月12日电（记者戴小河、印朋）由我国", LinePlace::First, &["戴小河", "印朋"]),
+            ("长江网10月4日讯（记者陈智 整合） 国庆", LinePlace::First, &["陈智"]),
+            ("澎湃新闻记者 段彦超 廖艳", LinePlace::Top, &["段彦超", "廖艳"]),
+            ("采写：南都记者 余毅菁 向雪妮", LinePlace::After, &["余毅菁", "向雪妮"]),
+            ("本文来源：21世纪经济报道 作者：何苗 张梦洁", LinePlace::After, &["何苗", "张梦洁"]),
+            ("作者：涅阳城 2020年01月12日18:32 浏览：272", LinePlace::Top, &["涅阳城"]),
+            ("（作者：南帆，系福建师范大学文艺批评研究中心特约研究员）", LinePlace::Last, &["南帆"]),
+            ("转载请注明出处 作者 张三丰", LinePlace::Last, &["张三丰"]),
+            ("作者：A-肖老师", LinePlace::Top, &["A-肖老师"]),
+            ("2024/11/05 06:30　中央社記者李曉燕報導", LinePlace::Top, &["李曉燕"]),
+            ("2024年11月5日 6時30分　滨海新聞　編集部　記者：田中一郎", LinePlace::Top, &["田中一郎"]),
+            ("文・田中一郎", LinePlace::Top, &["田中一郎"]),
+            ("2024-12-07 10:15　記者陳怡君／台北報導", LinePlace::Top, &["陳怡君"]),
+            ("2024-12-07 10:15　記者陳怡君／台北報道", LinePlace::Top, &["陳怡君"]),
         ] {
             assert_eq!(authors(text, place), expected, "{text}");
         }
@@ -558,7 +560,7 @@ mod tests {
             "未经本报记者许可不得复制",
             "盗用作者 原文者必究",
         ] {
-            for place in [Place::Top, Place::Within, Place::Last, Place::First] {
+            for place in [LinePlace::Top, LinePlace::Within, LinePlace::Last, LinePlace::First] {
                 assert_eq!(authors(text, place), [""; 0], "{text}");
             }
         }
@@ -578,7 +580,7 @@ mod tests {
 
     #[test]
     fn bylines_are_lines_of_their_own() {
-        let authors = |text: &str| byline(&[Line { text: text.to_owned(), place: Place::Top }], None);
+        let authors = |text: &str| byline(&[Line { text: text.to_owned(), place: LinePlace::Top }], None);
         assert_eq!(authors("By Jane Doe"), ["Jane Doe"]);
         assert_eq!(authors("By Jane Doe | May 3, 2025"), ["Jane Doe"]);
         assert_eq!(authors("By JANE DOE May 3, 2025, 8 a.m."), ["JANE DOE"]);
@@ -594,7 +596,7 @@ mod tests {
     #[test]
     fn bylines_are_read_in_the_language_of_the_page() {
         let authors = |language, text: &str| {
-            byline(&[Line { text: text.to_owned(), place: Place::Top }], Some(language))
+            byline(&[Line { text: text.to_owned(), place: LinePlace::Top }], Some(language))
         };
         for (language, text, expected) in [
             ("de", "Von Jana Doll", &["Jana Doll"][..]),

@@ -54,7 +54,7 @@ const CUE_BYTES_MAX: u32 = 12;
 
 /// The place of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum LinePlace {
     /// A line around the title, before the text.
     Top,
     /// The beginning of one of the first paragraphs of the text.
@@ -71,7 +71,7 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) text: String,
-    pub(super) place: Place,
+    pub(super) place: LinePlace,
 }
 
 /// The range of blocks that are read of a page.
@@ -122,33 +122,33 @@ pub(super) fn from_page(page: &MainText<'_>, range: Range) -> Vec<Line> {
         let block = &tree.blocks[at];
         let place = if at < range.begin {
             let is_near = at <= range.title + BETWEEN || at + BEFORE >= range.begin;
-            is_near.then_some(Place::Top)
+            is_near.then_some(LinePlace::Top)
         } else if at > range.end {
-            Some(Place::After)
+            Some(LinePlace::After)
         } else if first < FIRST && block.counts.bytes > 20 && is_chosen(at) {
             first += 1;
-            Some(Place::First)
+            Some(LinePlace::First)
         } else if at >= last {
-            Some(Place::Last)
+            Some(LinePlace::Last)
         } else {
             let names_source = found.get(at).is_some_and(|found| found >> phrases::CREDITS & 1 != 0);
-            names_source.then_some(if first < 2 { Place::Top } else { Place::Within })
+            names_source.then_some(if first < 2 { LinePlace::Top } else { LinePlace::Within })
         };
         let Some(place) = place else { continue };
-        let is_long = place != Place::First && source_bytes(tree, block) > LINE_BYTES_MAX;
+        let is_long = place != LinePlace::First && source_bytes(tree, block) > LINE_BYTES_MAX;
         let speaks = found.get(at).is_some_and(|found| found & SPEAKING != 0) || block.counts.digits >= 4;
         // A name on a line of its own follows its cue: `Written by`, `Jane Doe`.
         let follows_cue = at > from && tree.blocks[at - 1].counts.bytes <= CUE_BYTES_MAX;
         let is_menu = block.link_bytes >= block.counts.bytes && !follows_cue;
         let is_silent = match place {
-            Place::Top => !speaks && (is_menu || block.counts.bytes > BYLINE_BYTES_MAX),
-            Place::After => !speaks && at > range.end + LAST,
+            LinePlace::Top => !speaks && (is_menu || block.counts.bytes > BYLINE_BYTES_MAX),
+            LinePlace::After => !speaks && at > range.end + LAST,
             _ => false,
         };
         if is_long || is_silent {
             continue;
         }
-        let most = if place == Place::First { FIRST_BYTES_MAX } else { LINE_BYTES_MAX };
+        let most = if place == LinePlace::First { FIRST_BYTES_MAX } else { LINE_BYTES_MAX };
         lines.push(Line { text: text(html, tree, block, most), place });
         if lines.len() >= LINES_MAX {
             break;
@@ -163,9 +163,9 @@ pub(super) fn from_text(document: &Document) -> Vec<Line> {
     let line = |(at, paragraph): (usize, &Paragraph)| {
         let text = &paragraph.text;
         let place = match text.len() <= LINE_BYTES_MAX {
-            true if at < FIRST => Place::Top,
-            true if at + LAST >= paragraphs.len() => Place::Last,
-            _ if at < FIRST => Place::First,
+            true if at < FIRST => LinePlace::Top,
+            true if at + LAST >= paragraphs.len() => LinePlace::Last,
+            _ if at < FIRST => LinePlace::First,
             _ => return None,
         };
         Some(Line { text: text[..text.floor_char_boundary(LINE_BYTES_MAX)].to_owned(), place })

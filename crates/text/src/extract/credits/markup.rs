@@ -10,7 +10,7 @@ use super::source::{self, Source};
 use super::{Known, author, link, published};
 use crate::extract::parse::entities;
 use crate::extract::parse::hints::{self, Hints};
-use crate::extract::parse::marks::{self, Kind, Mark};
+use crate::extract::parse::marks::{self, Mark, MarkKind};
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::text::{self, single_spaced};
@@ -32,7 +32,7 @@ const OTHER_PARTS: Hints = hints::RELATED | hints::COMMENT | hints::SIDE | hints
 
 /// The place of a marked element, the most trusted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum ElementPlace {
     /// Around the title, but not before it.
     Title,
     /// Shortly before the title, like today's date and the latest news.
@@ -50,7 +50,7 @@ pub(super) struct Markup<'a> {
 
 impl Markup<'_> {
     /// Returns the marks of a kind, the most trusted first, then in the order of the page.
-    fn marks(&self, kind: Kind) -> Vec<&Mark> {
+    fn marks(&self, kind: MarkKind) -> Vec<&Mark> {
         let mut marks: Vec<&Mark> = self.tree.marks.iter().filter(|mark| mark.kind == kind).collect();
         marks.sort_by_key(|mark| mark.rank);
         marks
@@ -61,12 +61,12 @@ impl Markup<'_> {
         text::of_segment(self.html, Some(segment))
     }
 
-    pub(super) fn values(&self, kind: Kind) -> impl Iterator<Item = String> {
+    pub(super) fn values(&self, kind: MarkKind) -> impl Iterator<Item = String> {
         self.marks(kind).into_iter().filter_map(|mark| self.value(mark.value))
     }
 
     /// Returns the marked elements of a kind: those around the title, then, for authors, those within the text.
-    fn elements(&self, kind: Kind) -> impl Iterator<Item = &Mark> {
+    fn elements(&self, kind: MarkKind) -> impl Iterator<Item = &Mark> {
         let block_of =
             |mark: &Mark| self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
         let marks: Vec<(usize, &Mark)> =
@@ -78,7 +78,7 @@ impl Markup<'_> {
             .map(|(_, mark)| *mark)
             .collect();
         let within = marks.into_iter().filter(move |(block, _)| {
-            kind == Kind::AuthorElement
+            kind == MarkKind::AuthorElement
                 && range.is_some_and(|range| range.is_within(*block) && !range.is_top(*block))
         });
         top.into_iter().chain(within.map(|(_, mark)| mark)).take(ELEMENTS_MAX)
@@ -89,7 +89,7 @@ impl Markup<'_> {
     /// after it; elsewhere, it must be announced as the time of publication. No part of the page that holds the element
     /// but not the text may be another article or have another role. Threads call their posts comments, so the name
     /// `comment` does not count before the text.
-    fn place_of(&self, mark: &Mark) -> Option<Place> {
+    fn place_of(&self, mark: &Mark) -> Option<ElementPlace> {
         let range = self.range?;
         let blocks = &self.tree.blocks;
         let at = blocks.partition_point(|block| block.end_segment <= mark.segment);
@@ -130,16 +130,16 @@ impl Markup<'_> {
                 || (is_below && (has_links || node.tag == Tag::Footer))
         });
         let place = match (is_top, at < range.title()) {
-            (true, false) => Place::Title,
-            (true, true) => Place::BeforeTitle,
-            (false, _) => Place::Elsewhere,
+            (true, false) => ElementPlace::Title,
+            (true, true) => ElementPlace::BeforeTitle,
+            (false, _) => ElementPlace::Elsewhere,
         };
         (!is_other).then_some(place)
     }
 
     /// Returns true if the words directly before an element of a block say that its date is that of an update.
     fn is_of_update(&self, mark: &Mark) -> bool {
-        if mark.kind != Kind::PublishedElement {
+        if mark.kind != MarkKind::PublishedElement {
             return false;
         }
         let at = self.tree.blocks.partition_point(|block| block.end_segment <= mark.segment);
@@ -191,7 +191,7 @@ impl Markup<'_> {
     pub(super) fn linked_data(&self) -> LinkedData {
         let mut all = LinkedData::default();
         let mut left = linked::SCRIPTS_BYTES_MAX;
-        for mark in self.marks(Kind::LinkedData).into_iter().take(SCRIPTS_MAX) {
+        for mark in self.marks(MarkKind::LinkedData).into_iter().take(SCRIPTS_MAX) {
             let script = self.html.get(mark.value.range());
             let Some(script) = script.filter(|script| script.len() <= left) else { continue };
             left -= script.len();
@@ -208,15 +208,15 @@ impl Markup<'_> {
     }
 
     pub(super) fn languages(&self, linked: &LinkedData) -> Vec<String> {
-        self.values(Kind::Language).chain(linked.language.clone()).collect()
+        self.values(MarkKind::Language).chain(linked.language.clone()).collect()
     }
 
     /// Returns the source according to metadata and marked elements.
     pub(super) fn source(&self) -> Option<Source> {
-        let metas = self.values(Kind::Source).filter(|value| !value.contains('/'));
+        let metas = self.values(MarkKind::Source).filter(|value| !value.contains('/'));
         let metas = metas.into_iter().find_map(|value| source::from_markup(&value));
         metas.or_else(|| {
-            self.elements(Kind::SourceElement).filter_map(|mark| self.text_at(mark)).find_map(|text| {
+            self.elements(MarkKind::SourceElement).filter_map(|mark| self.text_at(mark)).find_map(|text| {
                 // A line with spaces names the source only after a colon.
                 let is_word = !text.contains(' ') || text.contains(['：', ':']);
                 let is_short = text.chars().count() <= 30 && text.chars().any(sender::is_han) && is_word;
@@ -236,7 +236,7 @@ impl Markup<'_> {
         let of_metas = || {
             // Several marks with one name are several authors; marks with other names repeat them.
             let best = self
-                .marks(Kind::Author)
+                .marks(MarkKind::Author)
                 .into_iter()
                 .filter(|mark| self.value(mark.value).is_some_and(|value| !author::split(&value).is_empty()));
             let best: Vec<&Mark> = best.collect();
@@ -245,7 +245,7 @@ impl Markup<'_> {
             of_values(&mut best.filter_map(|mark| self.value(mark.value)))
         };
         let of_elements = || {
-            let mut texts = self.elements(Kind::AuthorElement).filter_map(|mark| self.text_at(mark));
+            let mut texts = self.elements(MarkKind::AuthorElement).filter_map(|mark| self.text_at(mark));
             texts.find_map(|text| {
                 let names = author::split(&text);
                 let is_name = text.chars().count() <= 60 && !text.chars().any(|c| c.is_ascii_digit());
@@ -263,7 +263,7 @@ impl Markup<'_> {
         // The site itself is named as the author if nobody else is.
         let title = self.tree.head.title.and_then(|title| self.value(title)).unwrap_or_default();
         let last = title.rsplit(['_', '|', '-', '–', '—', '·']).next().unwrap_or_default().trim();
-        let sites: Vec<String> = self.values(Kind::SiteName).chain(linked.publisher.clone()).collect();
+        let sites: Vec<String> = self.values(MarkKind::SiteName).chain(linked.publisher.clone()).collect();
         let mut site = Vec::new();
         for found in found {
             let names = found();
@@ -290,13 +290,13 @@ impl Markup<'_> {
         let read = |text: &str| published::parse(text, known.latest);
         let of_linked = || linked.published.as_deref().and_then(read);
         let of_marks = |from: u8, to: u8| {
-            let mut marks: Vec<(&Mark, Place)> =
-                self.marks(Kind::Published).into_iter().map(|mark| (mark, Place::Title)).collect();
-            let elements = self.marks(Kind::PublishedElement).into_iter();
+            let mut marks: Vec<(&Mark, ElementPlace)> =
+                self.marks(MarkKind::Published).into_iter().map(|mark| (mark, ElementPlace::Title)).collect();
+            let elements = self.marks(MarkKind::PublishedElement).into_iter();
             marks.extend(elements.filter_map(|mark| Some((mark, self.place_of(mark)?))));
             // Dates elsewhere count only if there are no others: at the end of a thread is the date of its last post.
-            if marks.iter().any(|(_, place)| *place != Place::Elsewhere) {
-                marks.retain(|(_, place)| *place != Place::Elsewhere);
+            if marks.iter().any(|(_, place)| *place != ElementPlace::Elsewhere) {
+                marks.retain(|(_, place)| *place != ElementPlace::Elsewhere);
             }
             marks.sort_by_key(|(mark, place)| (mark.rank, self.is_of_update(mark), *place));
             let marks = marks.into_iter().filter(|(mark, _)| (from..to).contains(&mark.rank));
@@ -318,8 +318,8 @@ impl Markup<'_> {
     }
 
     pub(super) fn canonical_link(&self, url: &str) -> Option<String> {
-        let link = self.values(Kind::Canonical).next()?;
-        let base = self.values(Kind::Base).next();
+        let link = self.values(MarkKind::Canonical).next()?;
+        let base = self.values(MarkKind::Base).next();
         link::absolute(&link, base.as_deref(), url)
     }
 
@@ -327,6 +327,6 @@ impl Markup<'_> {
         let is_name = |name: &String| {
             name.len() <= Credits::SITE_NAME_BYTES_MAX && name.chars().any(char::is_alphabetic)
         };
-        self.values(Kind::SiteName).find(is_name).or_else(|| linked.publisher.clone().filter(is_name))
+        self.values(MarkKind::SiteName).find(is_name).or_else(|| linked.publisher.clone().filter(is_name))
     }
 }

@@ -26,7 +26,7 @@ mod source;
 use crate::extract::document::Document;
 use crate::extract::main_text::MainText;
 use leitong_base::record::{Credits, Timestamp};
-use lines::{Line, Place};
+use lines::{Line, LinePlace};
 use linked::LinkedData;
 use markup::Markup;
 use source::Source;
@@ -120,7 +120,7 @@ fn without_stray_brackets(line: &str) -> &str {
 /// Returns the publisher from the most trusted place: the line under the title, metadata and marked elements, the end
 /// of the text, the lines after it, the dateline.
 fn publisher(page: Option<(&Markup<'_>, &LinkedData)>, lines: &[Line]) -> Option<Source> {
-    let of_lines = |places: &[Place]| {
+    let of_lines = |places: &[LinePlace]| {
         lines
             .iter()
             .filter(|line| places.contains(&line.place))
@@ -133,14 +133,14 @@ fn publisher(page: Option<(&Markup<'_>, &LinkedData)>, lines: &[Line]) -> Option
         let publisher = name::publisher(&name)?;
         Some(Source { publisher, line: name })
     };
-    of_lines(&[Place::Top])
+    of_lines(&[LinePlace::Top])
         .or_else(|| page.and_then(|(page, _)| page.source()))
-        .or_else(|| of_lines(&[Place::First, Place::Last]))
-        .or_else(|| of_lines(&[Place::After]))
-        .or_else(|| of_lines(&[Place::Within]))
+        .or_else(|| of_lines(&[LinePlace::First, LinePlace::Last]))
+        .or_else(|| of_lines(&[LinePlace::After]))
+        .or_else(|| of_lines(&[LinePlace::Within]))
         .or_else(linked)
         .or_else(|| {
-            let first = lines.iter().filter(|line| matches!(line.place, Place::First | Place::Top));
+            let first = lines.iter().filter(|line| matches!(line.place, LinePlace::First | LinePlace::Top));
             first.filter_map(|line| dateline::parse(&line.text)).find_map(|dateline| dateline.source)
         })
 }
@@ -148,12 +148,13 @@ fn publisher(page: Option<(&Markup<'_>, &LinkedData)>, lines: &[Line]) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extract::{ExtractConfig, Extractor};
+    use crate::extract::{ExtractConfig, Extractor, Syntax};
+    use leitong_base::work::Work;
 
     fn credits_of(html: &str) -> Credits {
         let mut extractor = Extractor::new(&ExtractConfig::default());
-        let document = extractor.extract(html).expect("within the limits");
-        extractor.credits(html, &document, Known { url: "https://a.example/ferry", latest: None })
+        let page = extractor.extract_page(html, Syntax::default(), &mut Work::unbounded());
+        page.expect("within the limits").credits(Known { url: "https://a.example/ferry", latest: None })
     }
 
     /// 195 lines of real pages kept one bracket of a pair.

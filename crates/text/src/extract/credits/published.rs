@@ -5,7 +5,7 @@
 //! in the line is used. Cost: linear in the input.
 
 use super::date;
-use super::lines::{Line, Place};
+use super::lines::{Line, LinePlace};
 use leitong_base::record::{PublicationTime, Timestamp};
 
 /// Words that mark a date as that of something else: 更新, "updated".
@@ -67,12 +67,13 @@ pub(super) fn parse(text: &str, latest: Option<Timestamp>) -> Option<Publication
 
 /// Finds the date in the page's lines.
 pub(super) fn from_lines(lines: &[Line], latest: Option<Timestamp>) -> Option<PublicationTime> {
-    let places = [&[Place::Top, Place::First][..], &[Place::Within, Place::Last, Place::After]];
+    let places =
+        [&[LinePlace::Top, LinePlace::First][..], &[LinePlace::Within, LinePlace::Last, LinePlace::After]];
     for (at, places) in places.into_iter().enumerate() {
         let found = lines
             .iter()
             .filter(|line| places.contains(&line.place))
-            .find_map(|line| from_line(line, latest, at > 0 || line.place == Place::First));
+            .find_map(|line| from_line(line, latest, at > 0 || line.place == LinePlace::First));
         if found.is_some() {
             return found;
         }
@@ -166,7 +167,7 @@ mod tests {
         let now = Timestamp::from_rfc3339("2026-11-21T08:00:00Z");
         assert_eq!(parse("2099-01-01", now), None);
         assert!(parse("2099-01-01", None).is_some());
-        let line = |text: &str| Line { text: text.to_owned(), place: Place::Top };
+        let line = |text: &str| Line { text: text.to_owned(), place: LinePlace::Top };
         let lines = [line("活动时间：2099-01-01"), line("2026-11-20 08:30 来源：新华社")];
         let found = from_lines(&lines, now).map(|found| found.to_string());
         assert_eq!(found.as_deref(), Some("2026-11-20T08:30"));
@@ -180,7 +181,7 @@ mod tests {
             "© 2019-01-01 A Company",
             "On May 3, 2025 the ferry to the islands sailed again, and all who lived there came to see it.",
         ] {
-            let line = Line { text: text.to_owned(), place: Place::Top };
+            let line = Line { text: text.to_owned(), place: LinePlace::Top };
             assert_eq!(from_lines(&[line], None), None, "{text}");
         }
     }

@@ -4,7 +4,7 @@
 //! strict the rules are: a line near the title is about the page, but the same words within the text may be a quotation
 //! or belong to a picture. Cost: linear in the line.
 
-use super::lines::Place;
+use super::lines::LinePlace;
 use super::name;
 use super::sender::{self, is_han};
 
@@ -83,13 +83,13 @@ const ENGLISH_CUES: [&str; 22] = [
 const AGENCIES: [&str; 5] = ["dpa", "afp", "epd", "kna", "sid"];
 
 /// Returns the publisher that a line names.
-pub(super) fn from_line(text: &str, place: Place) -> Option<Source> {
+pub(super) fn from_line(text: &str, place: LinePlace) -> Option<Source> {
     let starts = ['（', '(', '来', '來', '稿', '【', '转', '轉', '本', '摘'];
-    if text.is_ascii() || (place == Place::First && !text.starts_with(starts)) {
+    if text.is_ascii() || (place == LinePlace::First && !text.starts_with(starts)) {
         return english(text, place);
     }
     chinese(text, place)
-        .or_else(|| (place == Place::Top).then(|| next_to_date(text)).flatten())
+        .or_else(|| (place == LinePlace::Top).then(|| next_to_date(text)).flatten())
         .or_else(|| english(text, place))
 }
 
@@ -112,13 +112,13 @@ fn next_to_date(text: &str) -> Option<Source> {
 
 /// Returns the source that a `<meta>` or a marked element names, with or without a cue.
 pub(super) fn from_markup(text: &str) -> Option<Source> {
-    from_line(text, Place::Top).or_else(|| {
+    from_line(text, LinePlace::Top).or_else(|| {
         let publisher = name::publisher(text.trim_start_matches([':', '：', ' ']))?;
         Some(Source { publisher, line: text.trim().to_owned() })
     })
 }
 
-fn chinese(text: &str, place: Place) -> Option<Source> {
+fn chinese(text: &str, place: LinePlace) -> Option<Source> {
     if !text.contains(TELLING_CHARACTERS) {
         return None;
     }
@@ -170,15 +170,15 @@ fn may_precede(before: &str) -> bool {
 }
 
 /// Returns true if the cue at `begin` is as isolated as its place requires.
-fn is_apart(text: &str, begin: usize, place: Place) -> bool {
+fn is_apart(text: &str, begin: usize, place: LinePlace) -> bool {
     let before = text[..begin].trim_end_matches(|c: char| is_han(c) || c == ' ');
     let at_start = before.trim_matches(|c: char| !c.is_alphanumeric()).is_empty();
     match place {
-        Place::Top => true,
-        Place::After => at_start || text.chars().count() <= 3 * WITHIN_CHARS_MAX,
-        Place::First => at_start,
-        Place::Within => at_start && text.chars().count() <= WITHIN_CHARS_MAX,
-        Place::Last => {
+        LinePlace::Top => true,
+        LinePlace::After => at_start || text.chars().count() <= 3 * WITHIN_CHARS_MAX,
+        LinePlace::First => at_start,
+        LinePlace::Within => at_start && text.chars().count() <= WITHIN_CHARS_MAX,
+        LinePlace::Last => {
             // `…。（来源：上海证券报）`: the last words of the text, in brackets.
             let in_brackets = before.ends_with(['（', '(', '【', '[']);
             at_start || in_brackets || text.chars().count() <= WITHIN_CHARS_MAX
@@ -194,7 +194,7 @@ fn line_start(text: &str, begin: usize) -> usize {
     begin - word.map_or(0, |word| word.len())
 }
 
-fn english(text: &str, place: Place) -> Option<Source> {
+fn english(text: &str, place: LinePlace) -> Option<Source> {
     // Each cue contains `ed `, and labels such as `Source:` begin their line. Most lines have neither.
     let bytes = text.as_bytes();
     let holds_cue = memchr::memchr_iter(b'd', bytes)
@@ -205,7 +205,7 @@ fn english(text: &str, place: Place) -> Option<Source> {
     let small = text.to_ascii_lowercase();
     let labels = ["source: ", "source : ", "source\u{a0}: ", "quelle: ", "quellen: ", "fuente: ", "fonte: "];
     let rest = labels.iter().find_map(|label| small.strip_prefix(label));
-    if let Some(rest) = rest.filter(|_| matches!(place, Place::Last | Place::After)) {
+    if let Some(rest) = rest.filter(|_| matches!(place, LinePlace::Last | LinePlace::After)) {
         return english_name(text, 0, text.len() - rest.len());
     }
     ENGLISH_CUES.iter().find_map(|cue| {
@@ -240,7 +240,7 @@ fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
 mod tests {
     use super::*;
 
-    fn publisher(text: &str, place: Place) -> String {
+    fn publisher(text: &str, place: LinePlace) -> String {
         from_line(text, place).map(|source| source.publisher).unwrap_or_default()
     }
 
@@ -276,7 +276,7 @@ mod tests {
             ("This article was originally published by The Conversation. Read it there.", "The Conversation"),
             ("Republished from Quanta Magazine under a licence", "Quanta Magazine"),
         ] {
-            assert_eq!(publisher(text, Place::Top), expected, "{text}");
+            assert_eq!(publisher(text, LinePlace::Top), expected, "{text}");
         }
     }
 
@@ -303,20 +303,20 @@ mod tests {
             "原文出处: 这里",
             "可持续的收入来源：旅游业",
         ] {
-            assert_eq!(publisher(text, Place::Top), "", "{text}");
+            assert_eq!(publisher(text, LinePlace::Top), "", "{text}");
         }
     }
 
     #[test]
     fn within_the_text_words_may_be_quoted() {
         let quoted = "记者看到，这条消息的末尾写着“来源：新华社”，但新华社从未发过这样的稿件，编辑部随后也发表了声明。";
-        for place in [Place::Within, Place::Last, Place::First] {
+        for place in [LinePlace::Within, LinePlace::Last, LinePlace::First] {
             assert_eq!(publisher(quoted, place), "", "{place:?}");
         }
         let cited = "公告见2005年8月30日的董事会决议，由此带来的不便，敬请原谅，公司将努力改进。2005年8月25日（来源：上海证券报）";
-        assert_eq!(publisher(cited, Place::Last), "上海证券报");
-        assert_eq!(publisher(cited, Place::Within), "");
-        assert_eq!(publisher("来源|广州参考、羊城晚报", Place::Within), "广州参考、羊城晚报");
+        assert_eq!(publisher(cited, LinePlace::Last), "上海证券报");
+        assert_eq!(publisher(cited, LinePlace::Within), "");
+        assert_eq!(publisher("来源|广州参考、羊城晚报", LinePlace::Within), "广州参考、羊城晚报");
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
             ("出典：朝霧新聞", "朝霧新聞"),
             ("Quelle: eigene Berechnung", ""),
         ] {
-            assert_eq!(publisher(text, Place::Last), expected, "{text}");
+            assert_eq!(publisher(text, LinePlace::Last), expected, "{text}");
         }
     }
 }

@@ -127,11 +127,11 @@ impl Gaps<'_> {
             let Some(kind) = self.kind(block, before) else { continue };
             let (least, may_be_linked, other) = match kind {
                 // A list of fields is not a form, and outside of posts `sig` is the signature of a function.
-                Kind::Definition => {
+                GapFiller::Definition => {
                     let user = if self.features.hints(block) & hints::POST == 0 { hints::USER } else { 0 };
                     (CHOSEN_MIN_DEFINITIONS, true, OTHER & !(hints::FORM | user))
                 }
-                Kind::Other => (CHOSEN_MIN, false, OTHER),
+                GapFiller::Other => (CHOSEN_MIN, false, OTHER),
             };
             let is_out = self.features.kept_out[at]
                 || self.features.in_comment(block)
@@ -158,25 +158,25 @@ impl Gaps<'_> {
     }
 
     /// Returns the kind of a block in the gap after the block `before`; `None` if it is of a kind that fills no gaps.
-    fn kind(&self, block: &Block, before: usize) -> Option<Kind> {
+    fn kind(&self, block: &Block, before: usize) -> Option<GapFiller> {
         if block.features & block_flag::PREFORMATTED != 0 {
             // Code of digits alone is a line number.
-            return (block.counts.bytes > u32::from(block.counts.digits)).then_some(Kind::Other);
+            return (block.counts.bytes > u32::from(block.counts.digits)).then_some(GapFiller::Other);
         }
         if is_heading(self.tree, block) {
-            return Some(Kind::Other);
+            return Some(GapFiller::Other);
         }
         let node = |node: u32| &self.tree.nodes[node as usize];
         let above = || self.tree.ancestors(block.node).map(node);
         let mut is_item = false;
         for node in above().take(KIND_LEVELS) {
             match node.tag {
-                Tag::Dt | Tag::Dd => return Some(Kind::Definition),
+                Tag::Dt | Tag::Dd => return Some(GapFiller::Definition),
                 Tag::Td | Tag::Th => {
                     let mut tables = above().take(LEVELS_MAX).filter(|node| node.tag == Tag::Table);
                     // A table that begins before the gap, or is within another one, may be the page's layout.
                     let is_within = tables.next().is_some_and(|table| table.first_block as usize > before);
-                    return (is_within && tables.next().is_none() && !is_item).then_some(Kind::Other);
+                    return (is_within && tables.next().is_none() && !is_item).then_some(GapFiller::Other);
                 }
                 Tag::Li => is_item = true,
                 _ => {}
@@ -188,7 +188,7 @@ impl Gaps<'_> {
 
 /// The kind of a block that may fill a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GapFiller {
     /// A term or its definition, or an item of a list in it.
     Definition,
     /// Code, a cell of a table, a heading.

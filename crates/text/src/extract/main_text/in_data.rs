@@ -9,7 +9,7 @@
 use crate::extract::document::{Paragraph, ParagraphKind};
 use crate::extract::main_text::json::{Json, unescaped};
 use crate::extract::parse::entities::decoded;
-use crate::extract::parse::marks::Kind;
+use crate::extract::parse::marks::MarkKind;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::{Tag, flag};
 use crate::extract::parse::text::single_spaced;
@@ -25,7 +25,7 @@ pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
     if !found.is_empty() {
         return found;
     }
-    let scripts = tree.marks.iter().filter(|mark| mark.kind == Kind::LinkedData);
+    let scripts = tree.marks.iter().filter(|mark| mark.kind == MarkKind::LinkedData);
     let scripts: Vec<&str> = scripts.filter_map(|mark| range(mark.value)).collect();
     let named = |wanted: &str| {
         let values = scripts.iter().flat_map(|script| Json::parse(script).values);

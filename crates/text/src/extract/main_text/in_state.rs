@@ -48,26 +48,41 @@ const INNER_LEVELS_MAX: usize = 3;
 
 /// Returns the text in the state of the scripts and attributes of `html`.
 pub(super) fn text(html: &str, tree: &Tree) -> Vec<Paragraph> {
-    let mut sources = sources(html);
-    let mut inner = 0..sources.len();
-    for _ in 0..INNER_LEVELS_MAX {
-        let found: Vec<_> =
-            sources[inner.clone()].iter().flat_map(|source| Json::parse(source).inner()).collect();
-        inner = sources.len()..sources.len() + found.len();
-        sources.extend(found.into_iter().map(Cow::Owned));
-    }
-    let mut parts = 0;
+    text_within(html, tree, &sources(html), Vec::new(), INNER_LEVELS_MAX)
+}
+
+/// Returns the text in `states`, in `sources`, and in the JSON within strings of `sources`, up to `levels` deep.
+fn text_within<'a>(
+    html: &str,
+    tree: &Tree,
+    sources: &'a [Cow<'_, str>],
+    mut states: Vec<Json<'a>>,
+    levels: usize,
+) -> Vec<Paragraph> {
+    let known = states.len();
+    let mut parts: usize = states.iter().map(Json::parts).sum();
     let within_room = |state: &Json<'_>| {
         parts += state.parts();
         parts <= 2 * PARTS_MAX
     };
-    let states: Vec<Json<'_>> =
-        sources.iter().map(|source| Json::parse(source)).take_while(within_room).collect();
-    let by_title = title::find(html, tree).map_or_else(Vec::new, |title| by_title(&states, &title));
+    states.extend(sources.iter().map(|source| Json::parse(source)).take_while(within_room));
+    let new = &states[known..];
+    if levels > 0 && new.len() == sources.len() {
+        let inner: Vec<_> = new.iter().flat_map(Json::inner).map(Cow::Owned).collect();
+        if !inner.is_empty() {
+            return text_within(html, tree, &inner, states, levels - 1);
+        }
+    }
+    text_of_states(html, tree, &states)
+}
+
+/// Returns the text in `states` that the page's title or description shows to be its text.
+fn text_of_states(html: &str, tree: &Tree, states: &[Json<'_>]) -> Vec<Paragraph> {
+    let by_title = title::find(html, tree).map_or_else(Vec::new, |title| by_title(states, &title));
     let range = |segment: Segment| html.get(segment.range());
     let descriptions = tree.head.descriptions.into_iter().flatten().filter_map(range);
     let descriptions: Vec<&[u8]> = descriptions.map(str::as_bytes).collect();
-    let by_description = by_description(&states, &descriptions);
+    let by_description = by_description(states, &descriptions);
     let bytes = |paragraphs: &[Paragraph]| paragraphs.iter().map(|one| one.text.len()).sum::<usize>();
     if bytes(&by_title) > bytes(&by_description) { by_title } else { by_description }
 }

@@ -3,7 +3,7 @@
 //! In: the page, its tree, the indices of the chosen blocks in order. Out: paragraphs, each with its kind and place.
 //! Cost: linear in the text.
 
-use crate::extract::document::{PageBlock, Paragraph, ParagraphKind, Place};
+use crate::extract::document::{PageBlock, Paragraph, ParagraphKind, ParagraphPlace};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::text;
 use crate::extract::parse::tree::{Block, Tree, block_flag};
@@ -29,7 +29,7 @@ pub(super) fn paragraphs(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<Paragra
             headings[level - 1..].fill(None);
             headings[level - 1] = u32::try_from(paragraphs.len()).ok();
         }
-        paragraphs.push(Paragraph { kind, text, place: Place { heading, list_level } });
+        paragraphs.push(Paragraph { kind, text, place: ParagraphPlace { heading, list_level } });
     }
     paragraphs
 }

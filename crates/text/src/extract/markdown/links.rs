@@ -3,7 +3,7 @@
 use url::Url;
 
 use crate::extract::main_text::MainText;
-use crate::extract::parse::marks::Kind;
+use crate::extract::parse::marks::MarkKind;
 use crate::extract::parse::text;
 
 /// Maximum length in bytes of a link that is written. Longer links are data rather than addresses.
@@ -16,7 +16,7 @@ pub(in crate::extract) struct Base(Option<Url>);
 impl Base {
     /// Returns the base of the page at `url`.
     pub(in crate::extract) fn of_page(page: &MainText<'_>, url: &str) -> Self {
-        let marks = page.tree.marks.iter().filter(|mark| mark.kind == Kind::Base);
+        let marks = page.tree.marks.iter().filter(|mark| mark.kind == MarkKind::Base);
         let named =
             marks.filter_map(|mark| Some((mark.rank, text::of_segment(page.html, Some(mark.value))?)));
         let named = named.min_by_key(|(rank, _)| *rank).map(|(_, link)| link);

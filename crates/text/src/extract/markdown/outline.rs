@@ -50,7 +50,7 @@ pub(super) enum Part {
 /// A container of blocks.
 #[derive(Debug)]
 struct Container {
-    kind: Kind,
+    kind: ContainerKind,
     parent: usize,
     level: u8,
     children: Vec<Child>,
@@ -58,7 +58,7 @@ struct Container {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum ContainerKind {
     Page,
     Quote,
     /// A list, and the number of the next item if it is ordered.
@@ -131,7 +131,13 @@ struct Builder {
 
 impl Builder {
     fn new(page: &Page<'_>) -> Self {
-        let root = Container { kind: Kind::Page, parent: 0, level: 0, children: Vec::new(), is_linked: true };
+        let root = Container {
+            kind: ContainerKind::Page,
+            parent: 0,
+            level: 0,
+            children: Vec::new(),
+            is_linked: true,
+        };
         let contexts = Vec::with_capacity(page.tree.nodes.len());
         let mut builder = Self { containers: vec![root], contexts, lines: 0 };
         let tables = data_tables(page.tree);
@@ -188,7 +194,7 @@ impl Builder {
         let holder = &mut self.containers[context.container];
         match (tag, &mut holder.kind) {
             // Cells hold only text, so no container opens within a table.
-            (_, Kind::Table(grid)) => match tag {
+            (_, ContainerKind::Table(grid)) => match tag {
                 // A cell without end tag holds the next row.
                 Tag::Tr => {
                     grid.begin_row();
@@ -206,17 +212,17 @@ impl Builder {
                 _ => {}
             },
             (Tag::Table, _) if is_table => {
-                context.container = self.open(Kind::Table(Grid::default()), context.container, 0);
+                context.container = self.open(ContainerKind::Table(Grid::default()), context.container, 0);
             }
-            (Tag::Blockquote, _) => context.container = self.open(Kind::Quote, context.container, 1),
+            (Tag::Blockquote, _) => context.container = self.open(ContainerKind::Quote, context.container, 1),
             (Tag::Ul | Tag::Menu | Tag::Dir | Tag::Dl, _) => {
-                context.container = self.open(Kind::List(None), context.container, 1);
+                context.container = self.open(ContainerKind::List(None), context.container, 1);
             }
             (Tag::Ol, _) => {
                 let first = number().unwrap_or(1);
-                context.container = self.open(Kind::List(Some(first)), context.container, 1);
+                context.container = self.open(ContainerKind::List(Some(first)), context.container, 1);
             }
-            (Tag::Li | Tag::Dt, Kind::List(next)) => {
+            (Tag::Li | Tag::Dt, ContainerKind::List(next)) => {
                 let own = next.map(|next| number().unwrap_or(next));
                 *next = own.map(|own| own.saturating_add(1));
                 let task = properties().find_map(|property| match property {
@@ -224,7 +230,7 @@ impl Builder {
                     _ => None,
                 });
                 let item = Item { number: own, task };
-                context.container = self.open(Kind::Item(item), context.container, 0);
+                context.container = self.open(ContainerKind::Item(item), context.container, 0);
             }
             _ => {}
         }
@@ -232,13 +238,13 @@ impl Builder {
     }
 
     fn set_task(&mut self, container: usize, is_done: bool) {
-        if let Kind::Item(item) = &mut self.containers[container].kind {
+        if let ContainerKind::Item(item) = &mut self.containers[container].kind {
             item.task = Some(is_done);
         }
     }
 
     /// Adds a container in `parent` and returns its index. If it would be nested too deeply, returns `parent` instead.
-    fn open(&mut self, kind: Kind, parent: usize, levels: u8) -> usize {
+    fn open(&mut self, kind: ContainerKind, parent: usize, levels: u8) -> usize {
         let level = self.containers[parent].level + levels;
         if level > LEVELS_MAX {
             return parent;
@@ -260,7 +266,7 @@ impl Builder {
         }
         let context = self.contexts[block.node as usize];
         // A table has nothing but text, in its cells and between them.
-        let is_in_table = matches!(self.containers[context.container].kind, Kind::Table(_));
+        let is_in_table = matches!(self.containers[context.container].kind, ContainerKind::Table(_));
         let is_program = block.features & block_flag::PREFORMATTED != 0 || context.line != 0;
         if is_program && !is_in_table {
             self.add_code(page, context, number);
@@ -343,7 +349,7 @@ impl Builder {
     /// Adds a line as a paragraph, or to its cell.
     fn add_line(&mut self, context: Context, node: u32, line: String) {
         let container = context.container;
-        if let Kind::Table(grid) = &mut self.containers[container].kind {
+        if let ContainerKind::Table(grid) = &mut self.containers[container].kind {
             grid.add(context.is_cell.then_some(context.cell), &line);
             self.link(container);
             return;
@@ -360,12 +366,12 @@ impl Builder {
     /// Returns `container`. If it is a list, returns its last item instead, because a list holds only items.
     fn holder(&mut self, container: usize) -> usize {
         let list = &self.containers[container];
-        if !matches!(list.kind, Kind::List(_)) {
+        if !matches!(list.kind, ContainerKind::List(_)) {
             return container;
         }
         match list.children.last() {
             Some(Child::Container(item)) => *item,
-            _ => self.open(Kind::Item(Item::default()), container, 0),
+            _ => self.open(ContainerKind::Item(Item::default()), container, 0),
         }
     }
 
@@ -375,7 +381,7 @@ impl Builder {
         let mut at = container;
         while !self.containers[at].is_linked {
             self.containers[at].is_linked = true;
-            let is_item = matches!(self.containers[at].kind, Kind::Item(_));
+            let is_item = matches!(self.containers[at].kind, ContainerKind::Item(_));
             let parent = self.containers[at].parent;
             let parent = if is_item { parent } else { self.holder(parent) };
             self.containers[parent].children.push(Child::Container(at));
@@ -385,7 +391,7 @@ impl Builder {
 
     fn last_leaf(&mut self, container: usize) -> Option<&mut Leaf> {
         let container = match &self.containers[container] {
-            Container { kind: Kind::List(_), children, .. } => match children.last()? {
+            Container { kind: ContainerKind::List(_), children, .. } => match children.last()? {
                 Child::Container(item) => *item,
                 Child::Leaf(_) => return None,
             },
@@ -410,18 +416,18 @@ impl Builder {
                 Child::Container(at) => at,
             };
             match &mut self.containers[at].kind {
-                Kind::Table(grid) => parts.extend(std::mem::take(grid).into_parts()),
-                Kind::Quote => parts.push(Part::Quote(self.parts(at))),
-                Kind::List(_) => {
+                ContainerKind::Table(grid) => parts.extend(std::mem::take(grid).into_parts()),
+                ContainerKind::Quote => parts.push(Part::Quote(self.parts(at))),
+                ContainerKind::List(_) => {
                     let items = std::mem::take(&mut self.containers[at].children);
                     let items = items.into_iter().filter_map(|item| match item {
                         Child::Container(item) => Some(item),
                         Child::Leaf(_) => None,
                     });
-                    let is_ordered = matches!(self.containers[at].kind, Kind::List(Some(_)));
+                    let is_ordered = matches!(self.containers[at].kind, ContainerKind::List(Some(_)));
                     let items = items.map(|item| {
                         let Item { number, task } = match self.containers[item].kind {
-                            Kind::Item(item) => item,
+                            ContainerKind::Item(item) => item,
                             _ => Item::default(),
                         };
                         let mut parts = self.parts(item);
@@ -432,7 +438,7 @@ impl Builder {
                     });
                     parts.push(Part::List(items.collect()));
                 }
-                Kind::Page | Kind::Item(_) => parts.extend(self.parts(at)),
+                ContainerKind::Page | ContainerKind::Item(_) => parts.extend(self.parts(at)),
             }
         }
         parts

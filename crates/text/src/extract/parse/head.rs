@@ -5,7 +5,7 @@
 
 use memchr::memmem;
 
-use crate::extract::parse::marks::{self, Kind, MARKS_MAX, Mark};
+use crate::extract::parse::marks::{self, MARKS_MAX, Mark, MarkKind};
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::segment::Segment;
 use crate::extract::parse::tag::Tag;
@@ -24,7 +24,7 @@ impl Builder<'_> {
         if self.tree.head.body.is_none() {
             self.article_body(start, end);
         }
-        self.mark(Kind::LinkedData, 0, segment_of(start, end));
+        self.mark(MarkKind::LinkedData, 0, segment_of(start, end));
         let data = &self.html[start..end];
         for at in memmem::find_iter(data, b"\"@type\"").take(LINKED_TYPES_MAX) {
             let value = data[at + 7..].trim_ascii_start();
@@ -105,8 +105,8 @@ impl Builder<'_> {
     pub(in crate::extract) fn link(&mut self, tag: Tag, attributes: &Attributes<'_>) {
         let is_canonical = || marks::has_word(attributes.rel, b"canonical");
         let kind = match tag {
-            Tag::Base => Kind::Base,
-            _ if is_canonical() => Kind::Canonical,
+            Tag::Base => MarkKind::Base,
+            _ if is_canonical() => MarkKind::Canonical,
             _ => return,
         };
         self.mark(kind, 0, self.range_of(attributes.href));
@@ -117,13 +117,13 @@ impl Builder<'_> {
     #[inline]
     pub(in crate::extract) fn mark_element(&mut self, tag: Tag, attributes: &Attributes<'_>, names: bool) {
         if tag == Tag::Html {
-            self.mark(Kind::Language, 0, self.range_of(attributes.lang));
+            self.mark(MarkKind::Language, 0, self.range_of(attributes.lang));
         } else if let Some((kind, rank)) = marks::from_element(tag, attributes, names) {
             self.mark(kind, rank, self.range_of(attributes.datetime));
         }
     }
 
-    fn mark(&mut self, kind: Kind, rank: u8, value: Option<Segment>) {
+    fn mark(&mut self, kind: MarkKind, rank: u8, value: Option<Segment>) {
         if self.tree.marks.len() < MARKS_MAX {
             let value = value.unwrap_or(Segment { start: 0, end: 0 });
             let segment = index(self.tree.segments.len());

@@ -13,7 +13,7 @@ pub(in crate::extract) const MARKS_MAX: usize = 512;
 
 /// The kind of value that a mark announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::extract) enum Kind {
+pub(in crate::extract) enum MarkKind {
     /// `<meta>` with an author.
     Author,
     /// `<meta>` with the source of the text.
@@ -41,7 +41,7 @@ pub(in crate::extract) enum Kind {
 /// A place in the markup that announces a value.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Mark {
-    pub(in crate::extract) kind: Kind,
+    pub(in crate::extract) kind: MarkKind,
     /// The rank among others of its kind; the lowest wins.
     pub(in crate::extract) rank: u8,
     /// The value of an attribute, as a range of the page; may be empty.
@@ -51,9 +51,9 @@ pub(in crate::extract) struct Mark {
 }
 
 /// Names of `<meta>` by kind, the most reliable first.
-const METAS: [(Kind, &[&str]); 5] = [
+const METAS: [(MarkKind, &[&str]); 5] = [
     (
-        Kind::Author,
+        MarkKind::Author,
         &[
             "author",
             "article:author",
@@ -70,9 +70,12 @@ const METAS: [(Kind, &[&str]); 5] = [
             "article:author_name",
         ],
     ),
-    (Kind::Source, &["contentsource", "source", "mediaid", "article:source", "og:article:source", "laiyuan"]),
     (
-        Kind::Published,
+        MarkKind::Source,
+        &["contentsource", "source", "mediaid", "article:source", "og:article:source", "laiyuan"],
+    ),
+    (
+        MarkKind::Published,
         &[
             "article:published_time",
             "datepublished",
@@ -112,12 +115,12 @@ const METAS: [(Kind, &[&str]); 5] = [
             "dateupdate",
         ],
     ),
-    (Kind::SiteName, &["og:site_name", "application-name", "sitename", "apple-mobile-web-app-title"]),
-    (Kind::Language, &["", "content-language", "language", "og:locale"]),
+    (MarkKind::SiteName, &["og:site_name", "application-name", "sitename", "apple-mobile-web-app-title"]),
+    (MarkKind::Language, &["", "content-language", "language", "og:locale"]),
 ];
 
 /// Returns what a `<meta>` announces, and its rank.
-pub(in crate::extract) fn from_meta(attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
+pub(in crate::extract) fn from_meta(attributes: &Attributes<'_>) -> Option<(MarkKind, u8)> {
     let name = if attributes.property.is_empty() { attributes.itemprop } else { attributes.property };
     let name = name.trim_ascii();
     // Most names in a head announce none of these: sizes of pictures, cards of social networks.
@@ -140,14 +143,14 @@ pub(in crate::extract) fn from_element(
     tag: Tag,
     attributes: &Attributes<'_>,
     names: bool,
-) -> Option<(Kind, u8)> {
+) -> Option<(MarkKind, u8)> {
     if !attributes.itemprop.is_empty() || !attributes.datetime.is_empty() {
         return from_property(tag, attributes);
     }
     let may_be_author =
         attributes.rel.len() >= b"author".len() && memchr::memchr(b'u', attributes.rel).is_some();
     if may_be_author && has_word(attributes.rel, b"author") {
-        return Some((Kind::AuthorElement, 1));
+        return Some((MarkKind::AuthorElement, 1));
     }
     if !names {
         return None;
@@ -155,22 +158,22 @@ pub(in crate::extract) fn from_element(
     [attributes.class, attributes.id].into_iter().find_map(from_names)
 }
 
-fn from_property(tag: Tag, attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
+fn from_property(tag: Tag, attributes: &Attributes<'_>) -> Option<(MarkKind, u8)> {
     if has_word(attributes.itemprop, b"datePublished") && !attributes.datetime.is_empty() {
-        return Some((Kind::PublishedElement, 1));
+        return Some((MarkKind::PublishedElement, 1));
     }
     if has_word(attributes.itemprop, b"author") || has_word(attributes.itemprop, b"creator") {
-        return Some((Kind::AuthorElement, 0));
+        return Some((MarkKind::AuthorElement, 0));
     }
     if tag == Tag::Time && !attributes.datetime.is_empty() {
         let is_update = holds(attributes.class, b"updated") && !holds(attributes.class, b"published");
-        return Some((Kind::PublishedElement, TIME_RANK + u8::from(is_update)));
+        return Some((MarkKind::PublishedElement, TIME_RANK + u8::from(is_update)));
     }
     [attributes.class, attributes.id].into_iter().find_map(from_names)
 }
 
 /// Returns what the words of a class or id announce.
-fn from_names(names: &[u8]) -> Option<(Kind, u8)> {
+fn from_names(names: &[u8]) -> Option<(MarkKind, u8)> {
     if names.len() < b"author".len() {
         return None;
     }
@@ -185,10 +188,10 @@ fn from_names(names: &[u8]) -> Option<(Kind, u8)> {
         let rest = &names[at..];
         let is = |word: &[u8]| rest.get(..word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word));
         if is(b"author") || is(b"byline") || is(b"writer") {
-            return Some((Kind::AuthorElement, 2));
+            return Some((MarkKind::AuthorElement, 2));
         }
         if is(b"source") || is(b"laiyuan") {
-            return Some((Kind::SourceElement, 0));
+            return Some((MarkKind::SourceElement, 0));
         }
     }
     None
@@ -212,10 +215,10 @@ mod tests {
     #[test]
     fn names_announce_authors_sources_and_dates() {
         let mark = |names: &str| from_names(names.as_bytes()).map(|(kind, _)| kind);
-        assert_eq!(mark("date-source"), Some(Kind::SourceElement));
-        assert_eq!(mark("ep-source cDGray"), Some(Kind::SourceElement));
-        assert_eq!(mark("postAuthor"), Some(Kind::AuthorElement));
-        assert_eq!(mark("byline__name"), Some(Kind::AuthorElement));
+        assert_eq!(mark("date-source"), Some(MarkKind::SourceElement));
+        assert_eq!(mark("ep-source cDGray"), Some(MarkKind::SourceElement));
+        assert_eq!(mark("postAuthor"), Some(MarkKind::AuthorElement));
+        assert_eq!(mark("byline__name"), Some(MarkKind::AuthorElement));
         for other in ["resource", "coauthor", "datasource", "btn", "", "s"] {
             assert_eq!(mark(other), None, "{other}");
         }
@@ -227,8 +230,8 @@ mod tests {
             let attributes = Attributes { property: name.as_bytes(), content: b"x", ..Attributes::default() };
             from_meta(&attributes)
         };
-        assert_eq!(mark("ContentSource"), Some((Kind::Source, 0)));
-        assert_eq!(mark("article:published_time"), Some((Kind::Published, 0)));
+        assert_eq!(mark("ContentSource"), Some((MarkKind::Source, 0)));
+        assert_eq!(mark("article:published_time"), Some((MarkKind::Published, 0)));
         assert_eq!(mark("viewport"), None);
         assert_eq!(mark(""), None);
     }

@@ -295,28 +295,11 @@ impl<'a> Builder<'a> {
         }
         self.close_implied(tag);
         self.check_depth()?;
-        let mut features = match tag {
-            Tag::A if attributes.linked => open::LINK,
-            Tag::B | Tag::Strong | Tag::Em => open::STRONG,
-            Tag::Code | Tag::Tt => open::CODE,
-            Tag::Pre | Tag::Xmp | Tag::Listing | Tag::Plaintext => open::PREFORMATTED,
-            _ => 0,
-        };
         let is_unseen = self.is_unseen(tag, attributes);
-        // A script may show any template, so templates are read like shadow trees if all hidden content is read.
-        let is_shadow = tag == Tag::Template
-            && (self.keeps_hidden() || (attributes.shadow && self.may_begin_shadow_tree()));
-        // Browsers that cannot play or draw show the content of these.
-        let is_fallback = self.keeps_hidden() && matches!(tag, Tag::Audio | Tag::Canvas | Tag::Video);
-        let is_skipped = tag.is(flag::SKIP) && !is_shadow && !is_fallback;
-        if is_skipped || is_unseen || is_mark(tag, attributes.class) {
-            features |= open::SKIPPED;
-        }
+        let is_shadow = self.may_be_shadow_tree(tag, attributes);
+        let features = self.open_features(tag, attributes, is_unseen, is_shadow);
         if is_unseen && self.inside.skipped == 0 {
-            features |= open::HIDDEN | open::UNSEEN;
             self.begin_hidden(tag, attributes);
-        } else if is_unseen && tag != Tag::Button {
-            features |= open::UNSEEN;
         }
         let is_heading = tag == Tag::Button && !is_unseen && self.begins_heading();
         let is_block = tag.is(flag::BLOCK) && self.inside.skipped == 0 && !is_heading;
@@ -329,6 +312,41 @@ impl<'a> Builder<'a> {
         if is_block {
             self.end_block();
         }
+        self.open(tag, attributes, features, is_block);
+        Ok(())
+    }
+
+    /// Returns true if the element is a template that is read like a shadow tree. A script may show any template, so
+    /// all are read if all hidden content is.
+    fn may_be_shadow_tree(&self, tag: Tag, attributes: &Attributes<'_>) -> bool {
+        tag == Tag::Template && (self.keeps_hidden() || (attributes.shadow && self.may_begin_shadow_tree()))
+    }
+
+    /// Returns what the stack records of an element.
+    fn open_features(&self, tag: Tag, attributes: &Attributes<'_>, is_unseen: bool, is_shadow: bool) -> u16 {
+        let mut features = match tag {
+            Tag::A if attributes.linked => open::LINK,
+            Tag::B | Tag::Strong | Tag::Em => open::STRONG,
+            Tag::Code | Tag::Tt => open::CODE,
+            Tag::Pre | Tag::Xmp | Tag::Listing | Tag::Plaintext => open::PREFORMATTED,
+            _ => 0,
+        };
+        // Browsers that cannot play or draw show the content of these.
+        let is_fallback = self.keeps_hidden() && matches!(tag, Tag::Audio | Tag::Canvas | Tag::Video);
+        let is_skipped = tag.is(flag::SKIP) && !is_shadow && !is_fallback;
+        if is_skipped || is_unseen || is_mark(tag, attributes.class) {
+            features |= open::SKIPPED;
+        }
+        if is_unseen && self.inside.skipped == 0 {
+            features |= open::HIDDEN | open::UNSEEN;
+        } else if is_unseen && tag != Tag::Button {
+            features |= open::UNSEEN;
+        }
+        features
+    }
+
+    /// Opens an element with these features: puts it on the stack, and notes what the tree or the present block needs.
+    fn open(&mut self, tag: Tag, attributes: &Attributes<'_>, features: u16, is_block: bool) {
         if self.inside.skipped == 0 && features & open::SKIPPED == 0 && !is_block {
             self.mark_element(tag, attributes, true);
         }
@@ -358,7 +376,6 @@ impl<'a> Builder<'a> {
         } else if matches!(tag, Tag::Button | Tag::Select) {
             self.block.features |= block_flag::AFTER_CONTROL;
         }
-        Ok(())
     }
 
     fn begin_hidden(&mut self, tag: Tag, attributes: &Attributes<'_>) {

@@ -59,13 +59,14 @@ fn is_heading(tree: &Tree, block: &Block) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::extract::{ExtractConfig, Extractor};
+    use crate::extract::{ExtractConfig, Extractor, Syntax};
+    use leitong_base::work::Work;
 
     fn is_of_an_article(content: &str) -> bool {
         let mut extractor = Extractor::new(&ExtractConfig::default());
         let html = format!("<title>Ferries</title>{content}<p><a href='/tea?page=2'>2</a></p>");
-        let document = extractor.extract(&html).expect("within the limits");
-        extractor.paged_article(&html, "https://a.example/tea", &document).is_some()
+        let page = extractor.extract_page(&html, Syntax::default(), &mut Work::unbounded());
+        page.expect("within the limits").paged_article("https://a.example/tea").is_some()
     }
 
     #[test]

@@ -8,9 +8,9 @@ use crate::extract::document::Wall;
 use crate::extract::page_kind::walls::meanings::{self, Meanings, Sentence};
 use crate::extract::page_kind::walls::phrases::{self, Found, Strength};
 
-/// The place of a text.
+/// The origin of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TextOrigin {
     /// A block of the page.
     Block,
     /// Source text: content of `<noscript>`, or a mark. It does not count as text of the page.
@@ -174,7 +174,7 @@ impl Judge {
     }
 
     /// Reads a block or a line.
-    pub(super) fn read(&mut self, text: &str, place: Place) {
+    pub(super) fn read(&mut self, text: &str, origin: TextOrigin) {
         self.fold(text);
         let lower = std::mem::take(&mut self.lower);
         self.find(&lower);
@@ -220,7 +220,7 @@ impl Judge {
                 self.seen.push(one.phrase);
             }
         }
-        if place == Place::Block {
+        if origin == TextOrigin::Block {
             self.other += other;
             self.said_bytes += weight(&lower);
             if !self.title.contains(lower.as_str()) {

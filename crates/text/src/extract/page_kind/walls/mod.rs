@@ -17,7 +17,7 @@ mod source;
 
 use crate::extract::document::{Document, Wall};
 use crate::extract::main_text::MainText;
-use crate::extract::page_kind::walls::judge::{Judge, Place};
+use crate::extract::page_kind::walls::judge::{Judge, TextOrigin};
 use crate::extract::parse::hints::{CRUMB, FOOTER, NAV, RELATED, SIDE};
 use crate::extract::parse::text;
 use crate::extract::parse::tree::{Block, Tree, declared};
@@ -85,7 +85,7 @@ pub(in crate::extract) fn detect_in_page(page: &MainText<'_>) -> Option<Wall> {
         if read > READ_BYTES_MAX {
             return None;
         }
-        judge.read(&text::of_block(html, tree, block, false), Place::Block);
+        judge.read(&text::of_block(html, tree, block, false), TextOrigin::Block);
         if judge.is_content() {
             return None;
         }
@@ -112,7 +112,7 @@ pub(in crate::extract) fn detect_in_text(document: &Document) -> Option<Wall> {
         judge.title(title);
     }
     for paragraph in &document.paragraphs {
-        judge.read(&paragraph.text, Place::Block);
+        judge.read(&paragraph.text, TextOrigin::Block);
         if judge.is_content() {
             return None;
         }

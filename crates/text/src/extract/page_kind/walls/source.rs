@@ -6,7 +6,7 @@
 use memchr::memmem;
 
 use crate::extract::document::Wall;
-use crate::extract::page_kind::walls::judge::{Judge, Place};
+use crate::extract::page_kind::walls::judge::{Judge, TextOrigin};
 
 /// Maximum bytes of the source that are searched.
 const BYTES_MAX: usize = 128 << 10;
@@ -89,7 +89,7 @@ pub(super) fn read(html: &str, bytes: u64, judge: &mut Judge) {
         let rest = &source[from..];
         let to = rest.find("</noscript").unwrap_or(rest.len());
         let shown: String = without_tags(&rest[..to]).chars().take(NOSCRIPT_CHARS_MAX).collect();
-        judge.read(&shown, Place::Source);
+        judge.read(&shown, TextOrigin::Source);
     }
     if has(&CHECKS) {
         judge.mark(Wall::Blocked);
