@@ -5,14 +5,14 @@
 //! places, by which pages of a template are recognised after all documents of the cluster were compared. Which facts
 //! count depends on the addresses ([`Facts`]). Cost: linear in both texts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::loss::Loss;
 use super::slots::Filling;
-use super::words::{RUN_LETTERS, SplitText, Word, combined_hash, letters_of};
+use super::words::{SplitText, Word, combined_hash, letters_of};
 use leitong_fingerprint::idf::is_common;
 use leitong_fingerprint::words_with_digits;
 use leitong_text::page::Address;
@@ -100,53 +100,31 @@ pub(super) fn facts_differ(document: &SplitText, kept: &SplitText, loss: &Loss) 
 pub(super) fn fillings(document: &SplitText, kept: &SplitText, loss: &Loss) -> Vec<Filling> {
     let words = document.words();
     let [site, kept_site] = [document, kept].map(|text| Address::from_url(text.url()).site);
-    let is_between_credits = |place: &&Range<usize>| {
+    let is_between_credits = |place: &Range<usize>| {
         if !site.is_empty() && site == kept_site {
             return true;
         }
         let [before, after] = [&words[..place.start], &words[place.end..]].map(letters_of);
         before >= CREDIT_LETTERS && after >= CREDIT_LETTERS
     };
-    let is_short = |place: &&Range<usize>| letters_of(&words[(*place).clone()]) <= FACT_LETTERS;
-    let places: Vec<_> = loss.places.iter().filter(is_short).filter(is_between_credits).collect();
-    let may_be_one_page = Facts::for_urls(document.url(), kept.url()) == Facts::MayChange;
-    if places.is_empty() || loss.runs as usize > TEMPLATE_PLACES || may_be_one_page {
+    let is_short = |place: &Range<usize>| letters_of(&words[place.clone()]) <= FACT_LETTERS;
+    let is_filled = |place: &Range<usize>| is_short(place) && is_between_credits(place);
+    let may_be_one_page = || Facts::for_urls(document.url(), kept.url()) == Facts::MayChange;
+    if loss.runs as usize > TEMPLATE_PLACES || !loss.places.iter().any(is_filled) || may_be_one_page() {
         return Vec::new();
     }
-    let instead = places_by_run_before(document, kept, loss);
     let counts = |word: &&Word| {
         let word = document.spelled(word);
         let is_of_site = word.len() >= NAME_CHARS_MIN && site.contains(word);
         !is_of_site && !has_digit(word)
     };
-    let filling = |place: &Range<usize>| {
-        let instead = instead.get(&run_before(words, place.start))?;
+    let filling = |(place, instead): (&Range<usize>, Option<&Range<usize>>)| {
+        let instead = instead.filter(|_| is_filled(place))?;
         let mut found = words[place.clone()].iter().filter(counts).peekable();
         found.peek()?;
         Some(Filling { place: instead.start as u32..instead.end as u32, words: combined_hash(found) })
     };
-    places.into_iter().filter_map(filling).collect()
-}
-
-/// Returns the places where the kept document has text that the document lacks, by the run before each.
-fn places_by_run_before<'a>(
-    document: &SplitText,
-    kept: &SplitText,
-    loss: &'a Loss,
-) -> HashMap<u64, &'a Range<usize>> {
-    let places = loss.places_instead(document, kept).iter();
-    places.map(|place| (run_before(kept.words(), place.start), place)).collect()
-}
-
-/// Returns the hash of the run that ends before the word `at`, by which a place is recognised in another document.
-fn run_before(words: &[Word], at: usize) -> u64 {
-    let mut letters = 0;
-    let run = words[..at].iter().rev().take_while(|word| {
-        let is_needed = letters < RUN_LETTERS;
-        letters += word.letters;
-        is_needed
-    });
-    combined_hash(run)
+    loss.counterparts(document, kept).filter_map(filling).collect()
 }
 
 /// Returns true if more numbers, versions or names were replaced than is tolerated in a text of this length.
@@ -183,14 +161,12 @@ fn words_replaced(document: &SplitText, kept: &SplitText, loss: &Loss) -> bool {
     if loss.longest > FACT_LETTERS || loss.runs as usize > REPLACED_PLACES {
         return false;
     }
-    let instead = places_by_run_before(document, kept, loss);
-    let has_word = |place: &&Range<usize>| {
-        let words = &document.words()[(*place).clone()];
+    let has_word = |place: &Range<usize>| {
+        let words = &document.words()[place.clone()];
         words.iter().any(|word| !has_digit(document.spelled(word)))
     };
     let (mut places, mut replaced) = (0_usize, 0_usize);
-    for place in loss.places.iter().filter(has_word) {
-        let instead = instead.get(&run_before(document.words(), place.start));
+    for (place, instead) in loss.counterparts(document, kept).filter(|(place, _)| has_word(place)) {
         places += 1;
         replaced += usize::from(instead.is_some_and(|instead| is_replaced(document, place, kept, instead)));
     }

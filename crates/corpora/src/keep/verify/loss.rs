@@ -6,9 +6,10 @@
 //! sentence is not, because it shares most of its words with the kept one. Cost: linear in both texts.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::words::{SplitText, Word, combined_hash, letters_of};
+use super::words::{RUN_LETTERS, SplitText, Word, combined_hash, letters_of};
 use leitong_base::hashed::HashedMap;
 
 /// Minimum number of letters of a passage. Shorter differences are a matter of wording.
@@ -40,6 +41,9 @@ pub(super) struct Loss {
     /// The text that the kept document has instead, as ranges of its words, once it was
     /// [searched](Self::places_instead) for.
     pub instead: OnceCell<Vec<Range<usize>>>,
+    /// For each of `places`, the place of the kept document that follows the same run, once it was
+    /// [searched](Self::counterparts) for.
+    pub counterparts: OnceCell<Vec<Option<Range<usize>>>>,
 }
 
 impl Loss {
@@ -109,6 +113,24 @@ impl Loss {
         self.instead.get_or_init(|| gaps(kept, document))
     }
 
+    /// Returns each place of the document with the kept document's other text after the same run, if there is any.
+    pub(super) fn counterparts(
+        &self,
+        document: &SplitText,
+        kept: &SplitText,
+    ) -> impl Iterator<Item = (&Range<usize>, Option<&Range<usize>>)> {
+        let counterparts = self.counterparts.get_or_init(|| {
+            let instead = self.places_instead(document, kept).iter();
+            let instead: HashMap<u64, &Range<usize>> =
+                instead.map(|place| (run_before(kept.words(), place.start), place)).collect();
+            let counterpart = |place: &Range<usize>| {
+                instead.get(&run_before(document.words(), place.start)).map(|place| Range::clone(place))
+            };
+            self.places.iter().map(counterpart).collect()
+        });
+        self.places.iter().zip(counterparts.iter().map(Option::as_ref))
+    }
+
     fn add(&mut self, words: &[Word]) {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let letters = letters_of(words);
@@ -122,6 +144,17 @@ impl Loss {
             self.passage = first.start as usize..last.end as usize;
         }
     }
+}
+
+/// Returns the hash of the run that ends before the word `at`, by which a place is recognised in another document.
+fn run_before(words: &[Word], at: usize) -> u64 {
+    let mut letters = 0;
+    let run = words[..at].iter().rev().take_while(|word| {
+        let is_needed = letters < RUN_LETTERS;
+        letters += word.letters;
+        is_needed
+    });
+    combined_hash(run)
 }
 
 /// Returns the places of `text` between the runs that `other` has as well, as ranges of words.

@@ -36,7 +36,7 @@ use self::facts::{facts_differ, fillings, may_be_one_page};
 use self::loss::Loss;
 use self::slots::{Filling, Slots};
 use self::table_texts::{KeptText, KeptTexts, TableTexts};
-use self::texts::{Place, TextFile, decompressed, hash_of};
+use self::texts::{TextFile, TextPlace, decompressed, hash_of};
 use self::words::SplitText;
 use super::Decision;
 use super::prefer::Choice;
@@ -232,9 +232,9 @@ pub(crate) struct Verifier<'a> {
     /// Hashes of the passages for which documents were kept. In another document they are not its own.
     passages: HashSet<u64>,
     /// The first kept text of the last cluster.
-    first: Option<(Place, Rc<SplitText>)>,
+    first: Option<(TextPlace, Rc<SplitText>)>,
     /// The text that was decompressed last. The next document of the cluster probably needs it again.
-    last: Option<(Place, Rc<SplitText>)>,
+    last: Option<(TextPlace, Rc<SplitText>)>,
 }
 
 /// A document compared with the kept ones of its cluster.
@@ -427,7 +427,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Returns a kept text, or `None` if it is damaged.
-    fn text(&self, place: Place) -> io::Result<Option<Rc<SplitText>>> {
+    fn text(&self, place: TextPlace) -> io::Result<Option<Rc<SplitText>>> {
         let read = [&self.first, &self.last].into_iter().flatten().find(|(read, _)| *read == place);
         if let Some((_, text)) = read {
             return Ok(Some(Rc::clone(text)));

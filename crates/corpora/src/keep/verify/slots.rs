@@ -30,13 +30,14 @@ pub(crate) struct Filling {
 /// The different words of all documents, by cluster and place.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
-    places: HashedMap<Place>,
+    words: HashedMap<SeenWords>,
     /// The places of templates, by the founder of the cluster.
     templates: HashedMap<Vec<Range<u32>>>,
 }
 
+/// The words that documents have in one place.
 #[derive(Debug, Default)]
-struct Place {
+struct SeenWords {
     /// 16-bit hashes of the first different words; 0 for each that is missing.
     words: [u16; WORDS_MIN],
     /// The last end of the place: the words of two places may run into each other.
@@ -48,7 +49,7 @@ impl Slots {
     pub(crate) fn add(&mut self, founder: u64, fillings: &[Filling]) {
         for Filling { place, words } in fillings {
             let hash = (*words as u16).max(1);
-            let known = self.places.entry(key(founder, place.start)).or_default();
+            let known = self.words.entry(key(founder, place.start)).or_default();
             known.end = known.end.max(place.end);
             if let Some(free) = known.words.iter().position(|word| [0, hash].contains(word)) {
                 known.words[free] = hash;

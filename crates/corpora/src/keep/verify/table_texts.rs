@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::texts::{Place, TextFile, hash_of, length};
+use super::texts::{TextFile, TextPlace, hash_of, length};
 use crate::sink::summed::cut;
 use leitong_store::snapshot::Unfinished;
 
@@ -35,7 +35,7 @@ pub(crate) struct KeptText {
     /// Hash of the text.
     pub hash: u64,
     /// The place of the compressed text.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// The texts of kept documents, by cluster. Most clusters have one.
@@ -131,7 +131,7 @@ impl TableTexts {
             } else if head.founder < founded.oldest {
                 dead += next - at;
             } else {
-                let place = Place { at: text_at, bytes: head.bytes };
+                let place = TextPlace { at: text_at, bytes: head.bytes };
                 self.kept.add(head.founder, KeptText { hash: head.hash, place });
             }
             reader.seek_relative(i64::from(head.bytes) - TEXT_HASH_BYTES as i64)?;
@@ -195,7 +195,7 @@ impl TableTexts {
     pub(crate) fn add(&mut self, founder: u64, compressed: &[u8]) -> io::Result<()> {
         let at = self.texts.bytes + RECORD_HEAD_BYTES as u64;
         self.texts.push(&record(founder, self.run, compressed)?)?;
-        let place = Place { at, bytes: length(compressed)? };
+        let place = TextPlace { at, bytes: length(compressed)? };
         let hash = hash_of(compressed).unwrap_or_default();
         self.kept.add(founder, KeptText { hash, place });
         Ok(())
@@ -216,7 +216,7 @@ impl TableTexts {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn read(&self, place: Place) -> io::Result<Vec<u8>> {
+    pub(crate) fn read(&self, place: TextPlace) -> io::Result<Vec<u8>> {
         self.texts.read(place)
     }
 

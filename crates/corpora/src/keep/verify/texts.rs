@@ -98,14 +98,14 @@ pub(crate) fn hash_of(compressed: &[u8]) -> Option<u64> {
 
 /// The place of a compressed text in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct TextPlace {
     /// The byte offset in the file.
     pub(in crate::keep) at: u64,
     /// The length in bytes.
     pub(in crate::keep) bytes: u32,
 }
 
-/// A file of compressed texts, one after the other.
+/// A file of texts or lines, one after the other, each found by its place.
 pub(crate) struct TextFile {
     pub(super) file: File,
     /// Length of the file.
@@ -136,26 +136,26 @@ impl TextFile {
         Ok(Self { file, bytes: extent.map_or(0, |extent| extent.bytes), sum })
     }
 
-    /// Appends a compressed text.
+    /// Appends a text.
     ///
     /// # Errors
     /// The text cannot be written.
-    pub(crate) fn push(&mut self, compressed: &[u8]) -> io::Result<Place> {
-        self.file.write_all_at(compressed, self.bytes)?;
-        self.sum.add(compressed);
-        let place = Place { at: self.bytes, bytes: length(compressed)? };
-        self.bytes += compressed.len() as u64;
+    pub(crate) fn push(&mut self, text: &[u8]) -> io::Result<TextPlace> {
+        self.file.write_all_at(text, self.bytes)?;
+        self.sum.add(text);
+        let place = TextPlace { at: self.bytes, bytes: length(text)? };
+        self.bytes += text.len() as u64;
         Ok(place)
     }
 
-    /// Returns the compressed text at `place`.
+    /// Returns the text at `place`.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn read(&self, place: Place) -> io::Result<Vec<u8>> {
-        let mut compressed = vec![0; place.bytes as usize];
-        self.file.read_exact_at(&mut compressed, place.at)?;
-        Ok(compressed)
+    pub(crate) fn read(&self, place: TextPlace) -> io::Result<Vec<u8>> {
+        let mut text = vec![0; place.bytes as usize];
+        self.file.read_exact_at(&mut text, place.at)?;
+        Ok(text)
     }
 
     /// Syncs all texts to disk, and returns the length of the file.
@@ -174,9 +174,9 @@ impl TextFile {
     }
 }
 
-/// Returns the length of a compressed text, which is limited by [`TEXT_BYTES_MAX`].
-pub(super) fn length(compressed: &[u8]) -> io::Result<u32> {
-    u32::try_from(compressed.len()).map_err(io::Error::other)
+/// Returns the length of a compressed text, which is limited by [`TEXT_BYTES_MAX`], or of a line.
+pub(in crate::keep) fn length(text: &[u8]) -> io::Result<u32> {
+    u32::try_from(text.len()).map_err(io::Error::other)
 }
 
 #[cfg(test)]
