@@ -3,12 +3,13 @@
 //! In: the decisions of the run, and the inputs again if the choice depends on the documents themselves (`--prefer`,
 //! `--one-per`). Out: a [`Choice`]; an error if no document has the field that the options name.
 
-use super::copy::{Needs, Ranked, Ranker, Walk};
 use super::fields::Field;
 use super::guard::Sources;
 use super::options::Options;
 use super::prefer::{Choice, Prefer, Rules};
+use super::rank::{Needs, Ranked, Ranker};
 use super::spool::Spooled;
+use super::walk::Walk;
 use super::wrong_option::WrongOption;
 use leitong_base::terminal;
 

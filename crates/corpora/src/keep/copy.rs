@@ -1,168 +1,26 @@
 //! Copies documents from the inputs to the outputs for kept and dropped documents.
 
-use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use serde::Serialize;
 
 use super::Decision;
 use super::accounts::{Accounts, AccountsReport, Fate};
 use super::annotate::{Added, Annotation};
 use super::fields::Field;
-use super::forms::EarlyForm;
-use super::guard::Sources;
 use super::output::Output;
-use super::prefer::{Choice, Prefer};
+use super::prefer::Choice;
 use super::referents::{Referent, Referents};
-use super::reread::{REPLACED, check_unchanged, open_again};
 use super::revisit::Response;
 use super::sizes::Sizes;
 use super::spool::Spooled;
 use super::texts::Texts;
+use super::walk::{Found, Walk};
 use crate::sink::{Counts, Extents};
-use crate::source::open::Input;
-use crate::source::originals::{Framing, Original, Originals};
-use crate::source::parquet::originals::{NoRow, Row};
-use crate::source::reading::Reading;
-use crate::source::rules::InputRules;
+use crate::source::originals::{Framing, Original};
+use crate::source::parquet::originals::NoRow;
 use leitong_base::terminal;
-
-/// Reads the records of all inputs again, one input after the other.
-pub(crate) struct Walk {
-    inputs: Vec<PathBuf>,
-    /// The record of the first reading of each input.
-    readings: Vec<Arc<Reading>>,
-    rules: InputRules,
-    /// The forms of all inputs if documents are written unchanged, otherwise empty.
-    forms: Arc<[EarlyForm]>,
-    /// For tables, the only column that is needed. `None` means all.
-    column: Option<String>,
-    /// The index of the current input, and its records.
-    current: Option<(usize, Originals)>,
-    /// The record of the second reading of the current input.
-    again: Arc<Reading>,
-}
-
-/// The result of looking for a record.
-enum Found {
-    Record(Original),
-    Row(Result<Row, NoRow>),
-}
-
-impl Found {
-    /// Returns the content as a JSON object, if it is one. For a row of a table, only the column `column` is
-    /// used.
-    fn json(&self, column: &str) -> Option<Cow<'_, [u8]>> {
-        match self {
-            Self::Record(Original { json, bytes, .. }) => {
-                json.as_deref().or(bytes.as_deref()).map(Cow::Borrowed)
-            }
-            Self::Row(row) => row.as_ref().ok().map(|row| Cow::Owned(row.json_of(column))),
-        }
-    }
-
-    /// Returns the content as a JSON object, if it is one.
-    fn into_json(self) -> Option<Vec<u8>> {
-        match self {
-            Self::Record(original) => original.json.or(original.bytes),
-            Self::Row(row) => row.ok().map(|row| row.json()),
-        }
-    }
-}
-
-impl Walk {
-    /// Creates a walk through `inputs` with the same `rules` as in the first reading, which is recorded in
-    /// `readings`. If `column` is set, only that column of tables is read. If documents are written unchanged, `forms`
-    /// are the forms of all inputs, otherwise empty.
-    #[must_use]
-    pub(crate) fn new(
-        inputs: Vec<PathBuf>,
-        readings: Vec<Arc<Reading>>,
-        rules: InputRules,
-        forms: Arc<[EarlyForm]>,
-        column: Option<String>,
-    ) -> Self {
-        Self { inputs, readings, rules, forms, column, current: None, again: Arc::default() }
-    }
-
-    /// Returns the next record and the index of its input, up to the end of input `last`. Tables are skipped,
-    /// because their rows are read by number.
-    fn next(&mut self, last: usize) -> anyhow::Result<Option<(usize, Original)>> {
-        loop {
-            let next = match &mut self.current {
-                None => 0,
-                Some((input, _)) if *input > last => return Ok(None),
-                Some((input, originals)) => {
-                    let original = match originals {
-                        Originals::Records(originals) => originals.next_record(),
-                        Originals::Indexed(originals) => originals.next_record(),
-                        Originals::Rows(_) => Ok(None),
-                    };
-                    match original.with_context(|| format!("{}", self.inputs[*input].display()))? {
-                        Some(original) => return Ok(Some((*input, original))),
-                        None => *input + 1,
-                    }
-                }
-            };
-            if next > last || next >= self.inputs.len() {
-                return Ok(None);
-            }
-            self.begin_with(next)?;
-        }
-    }
-
-    /// Moves to the start of `input`.
-    fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
-        self.end()?;
-        let into = |input: Input| input.into_originals(&self.rules, self.column.as_deref());
-        let path = &self.inputs[input];
-        let (again, originals) = open_again(path, &self.readings[input], into)?;
-        if let Some(form) = self.forms.get(input) {
-            ensure!(form.verify(path, &self.rules, &again)?, "{}: {REPLACED}", path.display());
-        }
-        self.again = again;
-        self.current = Some((input, originals));
-        Ok(())
-    }
-
-    /// Ends the current input after all of it was read, and compares it with the first reading.
-    fn end(&mut self) -> anyhow::Result<()> {
-        let Some((input, _)) = self.current.take() else { return Ok(()) };
-        check_unchanged(&self.inputs[input], &self.readings[input], &self.again)
-    }
-
-    /// Finds a record by the index of its input and its number. Calls `passed` for the records before it.
-    fn find(
-        &mut self,
-        (at_input, at_number): (usize, u64),
-        mut passed: impl FnMut(usize, &Original) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Found> {
-        if let Some(before) = at_input.checked_sub(1) {
-            while let Some((input, original)) = self.next(before)? {
-                passed(input, &original)?;
-            }
-        }
-        if self.current.as_ref().is_none_or(|(input, _)| *input < at_input) {
-            self.begin_with(at_input)?;
-        }
-        if let Some((input, Originals::Rows(rows))) = &mut self.current {
-            let row = rows.find(at_number);
-            return row.map(Found::Row).with_context(|| format!("{}", self.inputs[*input].display()));
-        }
-        while let Some((input, original)) = self.next(at_input)? {
-            if (input, original.number) == (at_input, at_number) {
-                return Ok(Found::Record(original));
-            }
-            passed(input, &original)?;
-        }
-        anyhow::bail!(
-            "{}: record {at_number} is missing: the file changed while it was read; run again",
-            self.inputs[at_input].display()
-        )
-    }
-}
 
 /// The outputs of documents.
 pub(crate) struct Outputs {
@@ -525,135 +383,5 @@ impl Walk {
         })?;
         referents.complete();
         Ok(())
-    }
-}
-
-/// Ranks documents by a preference, and groups them by fields, which may depend on their content.
-pub(crate) struct Ranker {
-    walk: Walk,
-    needs: Needs,
-    choice: Choice,
-    ordinal: u64,
-    /// Number of documents without the value that the preference needs.
-    lacking: u64,
-    /// Number of documents without a value of [`Needs::one_per`].
-    lacking_group: u64,
-    sources: Sources,
-}
-
-/// The settings and fields that a choice depends on.
-#[derive(Debug, Clone)]
-pub(crate) struct Needs {
-    /// The preference that ranks the documents of a cluster.
-    pub prefer: Prefer,
-    /// The field that groups the documents of a cluster. One document per value is kept.
-    pub one_per: Option<Field>,
-    /// The field whose values are sources, if the share of a source that may be dropped is limited.
-    pub source: Option<Field>,
-}
-
-impl Needs {
-    /// Returns the column of tables that is needed, or `None` if there is not exactly one.
-    #[must_use]
-    pub(crate) fn column(&self) -> Option<String> {
-        let fields = self.one_per.iter().chain(&self.source).filter_map(Field::column);
-        let mut columns: Vec<String> = self.prefer.field().into_iter().chain(fields).collect();
-        columns.dedup();
-        columns.pop().filter(|_| columns.is_empty())
-    }
-
-    fn needs_content(&self, decision: &Decision) -> bool {
-        self.one_per.iter().chain(&self.source).any(Field::needs_content)
-            || self.prefer.rank_from_verdict(decision).is_none()
-    }
-}
-
-/// The result of ranking.
-pub(crate) struct Ranked {
-    /// The choice, with the best document of each group.
-    pub choice: Choice,
-    /// Number of documents that were ranked.
-    pub documents: u64,
-    /// Number of documents without the number or time that the preference needs.
-    pub lacking: u64,
-    /// Number of documents without a value of [`Needs::one_per`].
-    pub lacking_group: u64,
-    /// The sources of the documents, if they are needed.
-    pub sources: Sources,
-}
-
-impl Ranker {
-    /// Creates a ranker. It reads from `walk` only if the verdicts are not sufficient.
-    #[must_use]
-    pub(crate) fn new(walk: Walk, needs: Needs, choice: Choice) -> Self {
-        Self { walk, needs, choice, ordinal: 0, lacking: 0, lacking_group: 0, sources: Sources::default() }
-    }
-
-    /// Ranks the document of `decision`. Decisions must come in the order of the inputs.
-    ///
-    /// # Errors
-    /// The document cannot be read.
-    pub(crate) fn rank(&mut self, decision: &Decision) -> anyhow::Result<()> {
-        let Needs { prefer, one_per, source } = &self.needs;
-        let json = match self.needs.needs_content(decision) {
-            true => self.walk.find((decision.input, decision.number), |_, _| Ok(()))?.into_json(),
-            false => None,
-        };
-        let rank = prefer.rank_from_verdict(decision).unwrap_or_else(|| {
-            json.as_ref().map_or(f64::NEG_INFINITY, |json| prefer.rank_from_content(json))
-        });
-        self.lacking += u64::from(rank == f64::NEG_INFINITY);
-        let value = |field: &Option<Field>| field.as_ref()?.value(decision, json.as_deref());
-        let group = value(one_per);
-        self.lacking_group += u64::from(one_per.is_some() && group.is_none());
-        self.choice.offer(self.ordinal, decision, rank, group.as_deref());
-        if source.is_some() {
-            self.sources.push(value(source).as_deref());
-        }
-        self.ordinal += 1;
-        Ok(())
-    }
-
-    /// Returns the result.
-    #[must_use]
-    pub(crate) fn finish(mut self) -> Ranked {
-        self.choice.end_offers();
-        let Self { choice, ordinal: documents, lacking, lacking_group, sources, .. } = self;
-        Ranked { choice, documents, lacking, lacking_group, sources }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use leitong_text::page::PageConfig;
-    use leitong_text::page::mapping::InputConfig;
-
-    use super::*;
-
-    /// The names of columns are read before the run. If another file is in its place when rows are read, its rows must
-    /// not be written below those names.
-    #[test]
-    fn a_table_whose_columns_change_before_it_is_read_ends_the_run() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("a.csv");
-        let rules = InputRules::new(&PageConfig::default(), &InputConfig::default()).expect("rules");
-        let begin = |early: &str, later: &str| {
-            std::fs::write(&path, early).expect("written");
-            let forms = EarlyForm::read_all(std::slice::from_ref(&path), &rules).expect("a file");
-            std::fs::remove_file(&path).expect("removed");
-            std::fs::write(&path, later).expect("written");
-            let readings = vec![Input::open(&path).expect("a file").take_note()];
-            let mut walk = Walk::new(vec![path.clone()], readings, rules.clone(), forms.into(), None);
-            walk.begin_with(0)
-        };
-        assert!(begin("url,text\na,b\n", "url,text\nc,d\n").is_ok(), "other rows are decided on");
-        for (early, later) in [
-            ("url,text\na,b\n", "text,url\nb,a\n"),
-            ("url,text\na,b\n", "<!DOCTYPE html><p>text"),
-            ("", "url,text\na,b\n"),
-        ] {
-            let error = begin(early, later).expect_err(later);
-            assert!(format!("{error:#}").contains("a.csv: the file was replaced"), "{error:#}");
-        }
     }
 }

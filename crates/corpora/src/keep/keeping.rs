@@ -12,7 +12,7 @@ use anyhow::Context;
 
 use super::annotate::Added;
 use super::choose::choose;
-use super::copy::{Copied, Copier, Finished, Outputs, Walk};
+use super::copy::{Copied, Copier, Finished, Outputs};
 use super::forms::{EarlyForm, Form};
 use super::options::{Checkpoints, Options, TableOfRun, TextOptions, folder_beside};
 use super::output::{Output, Plan};
@@ -29,6 +29,7 @@ use super::texts::{InputField, TextPlan, Texts};
 use super::verify::table_texts::TableTexts;
 use super::verify::texts::TextFile;
 use super::verify::{self, LostMax, Verifier};
+use super::walk::Walk;
 use crate::sink::whole_lines::WholeLines;
 use crate::sink::{Counts, Extent, Sink};
 use crate::source::inputs::InputNames;

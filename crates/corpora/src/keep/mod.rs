@@ -37,6 +37,7 @@ pub(crate) mod output;
 pub(crate) mod parts;
 pub(crate) mod passages;
 pub(crate) mod prefer;
+mod rank;
 pub(crate) mod referents;
 pub(crate) mod report;
 mod reread;
@@ -47,6 +48,7 @@ pub(crate) mod spool;
 pub(crate) mod table_file;
 pub mod texts;
 pub(crate) mod verify;
+mod walk;
 mod wrong_option;
 
 use serde::{Deserialize, Serialize};
@@ -96,7 +98,7 @@ pub(crate) struct Decision {
     pub(crate) published_at_ms: Option<i64>,
     /// The place of the document's text, if texts are stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) text: Option<verify::texts::Place>,
+    pub(crate) text: Option<verify::texts::TextPlace>,
     /// The result of verification, if the document was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Box<verify::Check>>,

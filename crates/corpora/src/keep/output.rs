@@ -2,9 +2,7 @@
 //!
 //! Documents keep the format of their input. Lines and records are compressed according to the file name.
 
-use std::fs::File;
-use std::io::{self, Seek, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -16,7 +14,7 @@ use super::forms::{self, Form, NamedFormat};
 use super::parts::Parts;
 use super::table_file::TableFile;
 use crate::sink::Extent;
-use crate::sink::summed::Sum;
+use crate::sink::summed::SummedFile;
 use crate::source::originals::Framing;
 use crate::source::parquet::originals::Row;
 
@@ -335,9 +333,7 @@ fn files(folder: &Path, names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 /// regular file is truncated to its last complete member, or record if it is not compressed.
 struct CompressedFile {
     path: PathBuf,
-    file: File,
-    /// The hash of all bytes that were written.
-    sum: Sum,
+    file: SummedFile,
     codec: Codec,
     framing: Option<Framing>,
     /// True until the first member is complete.
@@ -366,19 +362,14 @@ const WRITE_BYTES: usize = 1 << 18;
 
 impl CompressedFile {
     fn create(path: &Path) -> io::Result<Self> {
-        let file = match path.to_str() {
-            Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
-            _ => File::create(path)?,
-        };
-        Ok(Self::new(path, file, Sum::default()))
+        Ok(Self::new(path, SummedFile::create(path)?))
     }
 
     fn resume(path: &Path, extent: Extent) -> io::Result<Self> {
-        let (file, sum) = Sum::open(path, Some(extent))?;
-        Ok(Self { is_empty: extent.bytes == 0, ..Self::new(path, file, sum) })
+        Ok(Self { is_empty: extent.bytes == 0, ..Self::new(path, SummedFile::resume(path, extent)?) })
     }
 
-    fn new(path: &Path, file: File, sum: Sum) -> Self {
+    fn new(path: &Path, file: SummedFile) -> Self {
         let codec = match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Codec::Gzip,
             Some("lz4") => Codec::Lz4,
@@ -387,7 +378,7 @@ impl CompressedFile {
         };
         let path = path.to_owned();
         let [waiting, members] = [Vec::new(), Vec::new()];
-        Self { path, file, sum, codec, framing: None, is_empty: true, waiting, members, ends: Vec::new() }
+        Self { path, file, codec, framing: None, is_empty: true, waiting, members, ends: Vec::new() }
     }
 
     fn write(&mut self, record: &[u8]) -> io::Result<()> {
@@ -426,44 +417,19 @@ impl CompressedFile {
 
     /// Writes all complete members.
     fn write_members(&mut self) -> io::Result<()> {
-        let mut written = 0;
-        while written < self.members.len() {
-            match self.file.write(&self.members[written..]) {
-                Ok(0) => return Err(self.cut_back(written, io::ErrorKind::WriteZero.into())),
-                Ok(bytes) => written += bytes,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.cut_back(written, error)),
-            }
+        if let Err((written, error)) = self.file.append(&self.members) {
+            let complete = self.ends.iter().rev().find(|end| **end <= written).copied().unwrap_or(0);
+            return Err(self.file.cut_back(written - complete, "record", error));
         }
-        self.sum.add(&self.members);
         self.members.clear();
         self.ends.clear();
         Ok(())
     }
 
-    /// Removes the partial member at the end of a regular file, after `written` bytes of the members were written.
-    /// Returns the error to report.
-    fn cut_back(&mut self, written: usize, error: io::Error) -> io::Error {
-        let complete = self.ends.iter().rev().find(|end| **end <= written).copied().unwrap_or(0);
-        let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
-        let mut cut = || {
-            let end = self.file.stream_position()?;
-            self.file.set_len(end - (written - complete) as u64)
-        };
-        match is_file.then(&mut cut) {
-            Some(Err(cut_error)) => io::Error::new(
-                error.kind(),
-                format!("{error}; the last record is incomplete and could not be removed ({cut_error})"),
-            ),
-            _ => error,
-        }
-    }
-
     /// Syncs everything to disk, and returns the extent of the file.
     fn extent(&mut self) -> io::Result<Extent> {
         self.flush()?;
-        self.file.sync_data()?;
-        Ok(self.sum.extent(self.file.stream_position()?))
+        self.file.extent()
     }
 
     /// Completes the file. Only regular files are synced to disk; pipes cannot be.
@@ -473,10 +439,7 @@ impl CompressedFile {
             self.end_member()?;
         }
         self.flush()?;
-        match self.file.metadata()?.is_file() {
-            true => self.file.sync_data(),
-            false => Ok(()),
-        }
+        self.file.sync()
     }
 
     fn flush(&mut self) -> io::Result<()> {

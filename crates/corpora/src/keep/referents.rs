@@ -7,14 +7,13 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Decision;
+use super::verify::texts::{TextFile, TextPlace, length};
 use crate::sink::Extent;
-use crate::sink::summed::Sum;
 
 /// The data about a document to which revisit records refer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,11 +40,9 @@ struct Line<T> {
 
 /// The canonical documents of clusters, to which revisit records refer.
 pub(crate) struct Referents {
-    file: File,
-    bytes: u64,
-    sum: Sum,
-    /// The offset and the length of each cluster's line, by the log offset of the cluster's founder.
-    places: HashMap<u64, (u64, u32)>,
+    lines: TextFile,
+    /// The place of each cluster's line, by the log offset of the cluster's founder.
+    places: HashMap<u64, TextPlace>,
     /// True if all clusters are present. Otherwise they are added as their documents are copied.
     is_complete: bool,
 }
@@ -56,13 +53,7 @@ impl Referents {
     /// # Errors
     /// The operating system's error.
     pub(crate) fn create(folder: &Path) -> io::Result<Self> {
-        Ok(Self {
-            file: tempfile::tempfile_in(folder)?,
-            bytes: 0,
-            sum: Sum::default(),
-            places: HashMap::new(),
-            is_complete: false,
-        })
+        Ok(Self { lines: TextFile::create(folder)?, places: HashMap::new(), is_complete: false })
     }
 
     /// Opens the file at `path` and truncates it to `extent`. Without an extent, creates an empty file.
@@ -70,18 +61,17 @@ impl Referents {
     /// # Errors
     /// The operating system's error, or an error if the file is too short, was changed or has other content.
     pub(crate) fn at(path: &Path, extent: Option<Extent>) -> io::Result<Self> {
-        let (file, sum) = Sum::open(path, extent)?;
-        let bytes = extent.map_or(0, |extent| extent.bytes);
+        let lines = TextFile::at(path, extent)?;
         let mut places = HashMap::new();
         let mut reader = BufReader::new(File::open(path)?);
         let (mut at, mut line) = (0, Vec::new());
         while reader.read_until(b'\n', &mut line)? > 0 {
             let Line { founded, .. } = serde_json::from_slice::<Line<serde::de::IgnoredAny>>(&line)?;
-            places.insert(founded, (at, length(&line)?));
+            places.insert(founded, TextPlace { at, bytes: length(&line)? });
             at += line.len() as u64;
             line.clear();
         }
-        Ok(Self { file, bytes, sum, places, is_complete: false })
+        Ok(Self { lines, places, is_complete: false })
     }
 
     /// Records that all clusters are present.
@@ -98,37 +88,26 @@ impl Referents {
     /// # Errors
     /// The data cannot be written.
     pub(crate) fn extent(&mut self) -> io::Result<Extent> {
-        self.file.sync_data()?;
-        Ok(self.sum.extent(self.bytes))
+        self.lines.extent()
     }
 
     /// Stores the canonical document of the cluster of `decision`.
     pub(super) fn add(&mut self, decision: &Decision, referent: &Referent) -> io::Result<()> {
         let mut line = serde_json::to_vec(&Line { founded: decision.founded, referent })?;
         line.push(b'\n');
-        self.file.write_all_at(&line, self.bytes)?;
-        self.sum.add(&line);
-        self.places.insert(decision.founded, (self.bytes, length(&line)?));
-        self.bytes += line.len() as u64;
+        self.places.insert(decision.founded, self.lines.push(&line)?);
         Ok(())
     }
 
     /// Returns the canonical document of the cluster of `decision`. For a cluster of an earlier run, only the
     /// url is known.
     pub(super) fn find(&self, decision: &Decision) -> io::Result<Option<Referent>> {
-        let Some((at, length)) = self.places.get(&decision.founded) else {
+        let Some(place) = self.places.get(&decision.founded) else {
             let url = decision.canonical_url.clone();
             return Ok(url.map(|url| Referent { url, ..Referent::default() }));
         };
-        let mut line = vec![0; *length as usize];
-        self.file.read_exact_at(&mut line, *at)?;
-        Ok(Some(serde_json::from_slice::<Line<Referent>>(&line)?.referent))
+        Ok(Some(serde_json::from_slice::<Line<Referent>>(&self.lines.read(*place)?)?.referent))
     }
-}
-
-/// Returns the length of a line. It fits into 32 bits, because a line has little more than a url.
-fn length(line: &[u8]) -> io::Result<u32> {
-    u32::try_from(line.len()).map_err(io::Error::other)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use super::Decision;
 use super::copy::{Copier, Finished};
 use super::spool::{Spool, Spooled};
-use super::verify::texts::{Place, TextFile};
+use super::verify::texts::{TextFile, TextPlace};
 use crate::sink::{Extents, Sink};
 use crate::source::inputs::InputNames;
 use leitong_cluster::verdict::Conclusion;
@@ -151,7 +151,7 @@ const CANNOT_STORE: &str = "cannot store texts for --verify or for passages";
 
 impl StoredTexts {
     /// Stores the text of the next record, and returns its place.
-    fn store_next(&mut self) -> anyhow::Result<Option<Place>> {
+    fn store_next(&mut self) -> anyhow::Result<Option<TextPlace>> {
         // The text is sent before the record is decided on, so it is here already.
         let compressed = self.compressed.recv().context("the text of a record was not passed on")?;
         compressed.map(|compressed| self.file.push(&compressed)).transpose().context(CANNOT_STORE)

@@ -4,7 +4,8 @@
 //! unnoticed. Cost: the bytes that are appended are hashed; a continued run reads the file once.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -71,6 +72,89 @@ impl Sum {
     /// Returns the extent of the file, which has this number of bytes by now.
     pub(crate) fn extent(&self, bytes: u64) -> Extent {
         Extent { file: 0, bytes, parts: 0, sum: Some(self.digest()) }
+    }
+}
+
+/// A file or standard output that is written from its beginning to its end, and the hash of its bytes.
+pub(crate) struct SummedFile {
+    file: File,
+    sum: Sum,
+}
+
+impl SummedFile {
+    /// Creates or overwrites `path`; `-` is standard output.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let file = match path.to_str() {
+            Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
+            _ => File::create(path)?,
+        };
+        Ok(Self { file, sum: Sum::default() })
+    }
+
+    /// Opens the file at `path`, truncates it to `extent`, and appends to it.
+    ///
+    /// # Errors
+    /// The operating system's error, or an error if the file is too short or was changed.
+    pub(crate) fn resume(path: &Path, extent: Extent) -> io::Result<Self> {
+        let (file, sum) = Sum::open(path, Some(extent))?;
+        Ok(Self { file, sum })
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// The number of bytes that were written nevertheless, and the operating system's error.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+        let mut written = 0;
+        while written < bytes.len() {
+            match self.file.write(&bytes[written..]) {
+                Ok(0) => return Err((written, io::ErrorKind::WriteZero.into())),
+                Ok(more) => written += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err((written, error)),
+            }
+        }
+        self.sum.add(bytes);
+        Ok(())
+    }
+
+    /// Removes the last `bytes` bytes, an incomplete `what`, if this is a regular file. Returns the error to report
+    /// instead of `error`.
+    pub(crate) fn cut_back(&mut self, bytes: usize, what: &str, error: io::Error) -> io::Error {
+        if bytes == 0 || !self.is_regular().unwrap_or(false) {
+            return error;
+        }
+        match self.file.stream_position().and_then(|end| self.file.set_len(end - bytes as u64)) {
+            Ok(()) => error,
+            Err(cut_error) => io::Error::new(
+                error.kind(),
+                format!("{error}; the last {what} is incomplete and could not be removed ({cut_error})"),
+            ),
+        }
+    }
+
+    /// Syncs everything to disk, and returns the extent of the file.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(crate) fn extent(&mut self) -> io::Result<Extent> {
+        self.file.sync_data()?;
+        Ok(self.sum.extent(self.file.stream_position()?))
+    }
+
+    /// Syncs a regular file to disk; pipes cannot be synced.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        if self.is_regular()? { self.file.sync_data() } else { Ok(()) }
+    }
+
+    fn is_regular(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.is_file())
     }
 }
 

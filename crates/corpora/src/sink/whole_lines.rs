@@ -3,27 +3,23 @@
 //! Lines are buffered and written together. If a write fails midway, such as on a full disk, a regular file
 //! is truncated to its last complete line.
 
-use std::fs::File;
-use std::io::{self, Seek, Write};
-use std::os::fd::AsFd;
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::Extent;
-use super::summed::Sum;
+use super::summed::SummedFile;
 
 /// Size at which the buffer is written.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A buffered writer of complete lines.
 pub struct WholeLines {
-    file: File,
-    /// The hash of all bytes that were written.
-    sum: Sum,
+    file: SummedFile,
     buffer: Vec<u8>,
     /// Number of bytes in the file after its last complete line.
-    begun: u64,
+    begun: usize,
 }
 
 impl WholeLines {
@@ -32,11 +28,7 @@ impl WholeLines {
     /// # Errors
     /// The operating system's error.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let file = match path.to_str() {
-            Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
-            _ => File::create(path)?,
-        };
-        Ok(Self { file, sum: Sum::default(), buffer: Vec::new(), begun: 0 })
+        Ok(Self { file: SummedFile::create(path)?, buffer: Vec::new(), begun: 0 })
     }
 
     /// Opens the file at `path`, truncates it to `extent`, and appends to it.
@@ -44,8 +36,7 @@ impl WholeLines {
     /// # Errors
     /// The operating system's error, or an error if the file is too short or was changed.
     pub fn resume(path: &Path, extent: Extent) -> io::Result<Self> {
-        let (file, sum) = Sum::open(path, Some(extent))?;
-        Ok(Self { file, sum, buffer: Vec::new(), begun: 0 })
+        Ok(Self { file: SummedFile::resume(path, extent)?, buffer: Vec::new(), begun: 0 })
     }
 
     /// Syncs all lines to disk, and returns the length of the file.
@@ -54,8 +45,7 @@ impl WholeLines {
     /// The lines cannot be written.
     pub fn extent(&mut self) -> io::Result<Extent> {
         self.flush()?;
-        self.file.sync_data()?;
-        Ok(self.sum.extent(self.file.stream_position()?))
+        self.file.extent()
     }
 
     /// Appends `value` as one line.
@@ -82,27 +72,20 @@ impl WholeLines {
     /// # Errors
     /// Some lines cannot be written. Those that were written are complete.
     pub fn flush(&mut self) -> io::Result<()> {
-        let mut written = 0;
-        while written < self.buffer.len() {
-            match self.file.write(&self.buffer[written..]) {
-                Ok(0) => return Err(self.cut_back(written, io::ErrorKind::WriteZero.into())),
-                Ok(bytes) => written += bytes,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.cut_back(written, error)),
-            }
+        if let Err((written, error)) = self.file.append(&self.buffer) {
+            return Err(self.cut_back(written, error));
         }
-        self.sum.add(&self.buffer);
-        self.begun = self.begun_after(written);
+        self.begun = self.begun_after(self.buffer.len());
         self.buffer.clear();
         Ok(())
     }
 
     /// Returns the number of bytes after the last complete line, once the first `written` bytes of the buffer are in the
     /// file.
-    fn begun_after(&self, written: usize) -> u64 {
+    fn begun_after(&self, written: usize) -> usize {
         match memchr::memrchr(b'\n', &self.buffer[..written]) {
-            Some(line_end) => (written - line_end - 1) as u64,
-            None => self.begun + written as u64,
+            Some(line_end) => written - line_end - 1,
+            None => self.begun + written,
         }
     }
 
@@ -111,18 +94,7 @@ impl WholeLines {
         let half = self.begun_after(written);
         self.buffer.clear();
         self.begun = 0;
-        let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
-        if half > 0
-            && is_file
-            && let Ok(end) = self.file.stream_position()
-            && let Err(cut_error) = self.file.set_len(end - half)
-        {
-            return io::Error::new(
-                error.kind(),
-                format!("{error}; the last line is incomplete and could not be removed ({cut_error})"),
-            );
-        }
-        error
+        self.file.cut_back(half, "line", error)
     }
 }
 
@@ -178,7 +150,7 @@ mod tests {
         lines.push(&"two").expect("gathered");
         // Simulate a disk that fills up in the middle of the second line.
         let written = lines.buffer.len() - 3;
-        lines.file.write_all(&lines.buffer[..written]).expect("written");
+        lines.file.append(&lines.buffer[..written]).expect("written");
         lines.cut_back(written, io::ErrorKind::StorageFull.into());
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "\"one\"\n");
     }
