@@ -3,6 +3,7 @@
 
 pub(crate) mod admin;
 pub(crate) mod health;
+mod metric_list;
 pub(crate) mod metrics;
 pub(crate) mod shared_paragraphs;
 pub(crate) mod tally;
