@@ -4,15 +4,15 @@
 //! compacted, but has the brokers' default retention for a moment, could lose its oldest segments in that
 //! moment.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use rdkafka::admin::{AlterConfig, ConfigResource, ConfigSource, ResourceSpecifier};
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::client::CALL_TIMEOUT;
-use super::topics::{Topics, options};
-use crate::backoff::backoff;
+use super::topics::{NEWS_PAUSE, Topics, options};
+use crate::backoff::ask_until;
 
 /// Required settings of the topic.
 pub(super) const QUEUE: [(&str, &str); 3] =
@@ -87,14 +87,12 @@ impl Topics<'_> {
     /// controller has made it.
     fn wait_for_queue(&self) -> anyhow::Result<()> {
         let topic = &self.config.topics.centroids;
-        let deadline = Instant::now() + CALL_TIMEOUT;
-        loop {
-            let [(name, found), ..] = &differences(&self.settings(topic)?)[..] else { return Ok(()) };
-            if Instant::now() >= deadline {
-                bail!("the settings of topic {topic} were changed, but a broker still shows {name}={found}");
-            }
-            backoff(Duration::from_millis(50));
-        }
+        let shown = ask_until(Instant::now() + CALL_TIMEOUT, NEWS_PAUSE, || {
+            Ok(differences(&self.settings(topic)?).into_iter().next().map_or(Ok(()), Err))
+        })?;
+        shown.map_err(|(name, found)| {
+            anyhow!("the settings of topic {topic} were changed, but a broker still shows {name}={found}")
+        })
     }
 
     /// Asks the brokers to delete the records of a changelog partition before offset `before`.

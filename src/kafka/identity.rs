@@ -17,7 +17,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 
 use super::client;
 use super::topic_id::{Described, describe};
-use crate::backoff::backoff;
+use crate::backoff::{ask_until, backoff};
 use crate::config::kafka::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use leitong_cluster::log::{Replaced, TopicId, TopicIds};
@@ -28,6 +28,8 @@ const INTERVAL: Duration = Duration::from_secs(3);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for the first answer, since a new topic is not known to all brokers at once.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// Pause before brokers are asked again for the first answer.
+const START_PAUSE: Duration = Duration::from_millis(200);
 /// Time after which brokers are asked again, to confirm a different id.
 const CONFIRM_AFTER: Duration = Duration::from_secs(1);
 
@@ -54,20 +56,7 @@ impl TopicWatch {
             ids: TopicIds::default(),
             latest: Mutex::default(),
         };
-        let deadline = Instant::now() + START_TIMEOUT;
-        let described = loop {
-            match watch.describe() {
-                Ok(described) if !described.contains(&Described::Missing) => break described,
-                Ok(described) if Instant::now() >= deadline => {
-                    let mut topics = watch.names.iter().zip(&described);
-                    let missing = topics.find(|(_, described)| **described == Described::Missing);
-                    let topic = missing.map_or("", |(topic, _)| topic);
-                    bail!("topic {topic} does not exist; run `leitong topics check`")
-                }
-                Err(error) if Instant::now() >= deadline => return Err(error),
-                Ok(_) | Err(_) => backoff(Duration::from_millis(200)),
-            }
-        };
+        let described = ask_until(Instant::now() + START_TIMEOUT, START_PAUSE, || Ok(watch.describe_all()))??;
         watch.ids = ids(&described);
         if described.contains(&Described::WithoutId) {
             tracing::warn!(
@@ -134,6 +123,16 @@ impl TopicWatch {
 
     fn latest(&self) -> TopicIds {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the answer about all topics, or an error if one does not exist.
+    fn describe_all(&self) -> anyhow::Result<Vec<Described>> {
+        let described = self.describe()?;
+        let missing = described.iter().position(|described| *described == Described::Missing);
+        match missing.and_then(|at| self.names.get(at)) {
+            Some(topic) => bail!("topic {topic} does not exist; run `leitong topics check`"),
+            None => Ok(described),
+        }
     }
 
     fn describe(&self) -> anyhow::Result<Vec<Described>> {

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use rdkafka::admin::{
     AdminClient, AdminOptions, ConfigResource, NewTopic, ResourceSpecifier, TopicReplication,
 };
@@ -14,9 +14,12 @@ use rdkafka::error::RDKafkaErrorCode;
 
 use super::changelog_topic::{self, QUEUE};
 use super::client::{self, CALL_TIMEOUT};
-use crate::backoff::backoff;
+use crate::backoff::ask_until;
 use crate::config::kafka::KafkaConfig;
 use crate::kafka::events::ClientEvents;
+
+/// Pause before a broker is asked again that has not heard of a change yet.
+pub(super) const NEWS_PAUSE: Duration = Duration::from_millis(50);
 
 /// The requirements on a topic.
 struct Wanted<'a> {
@@ -205,13 +208,7 @@ impl<'a> Topics<'a> {
     /// Returns the number of partitions. A broker that has not heard of the topic is asked again until
     /// `deadline`.
     fn partition_count_heard(&self, topic: &str, deadline: Instant) -> anyhow::Result<Option<u32>> {
-        loop {
-            let count = self.partition_count(topic)?;
-            if count.is_some() || Instant::now() >= deadline {
-                return Ok(count);
-            }
-            backoff(Duration::from_millis(50));
-        }
+        Ok(ask_until(deadline, NEWS_PAUSE, || Ok(self.partition_count(topic)?.ok_or(())))?.ok())
     }
 
     /// Returns the number of partitions, or `None` if the topic does not exist.
@@ -241,23 +238,19 @@ impl<'a> Topics<'a> {
     /// asked again.
     pub(super) fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
         let resource = [ResourceSpecifier::Topic(topic)];
-        let deadline = Instant::now() + CALL_TIMEOUT;
-        loop {
+        let asked = ask_until(Instant::now() + CALL_TIMEOUT, NEWS_PAUSE, || {
             let mut results = self
                 .runtime
                 .block_on(self.admin.describe_configs(&resource, &options()))
                 .with_context(|| format!("brokers did not answer about the settings of topic {topic}"))?;
-            let problem = match results.pop() {
-                Some(Ok(described)) if described.get("cleanup.policy").is_some() => return Ok(described),
-                Some(Ok(_)) => "the broker names no settings".to_owned(),
-                Some(Err(error)) => error.to_string(),
-                None => "the broker's answer does not name the topic".to_owned(),
-            };
-            if Instant::now() >= deadline {
-                bail!("cannot read the settings of topic {topic}: {problem}");
-            }
-            backoff(Duration::from_millis(50));
-        }
+            Ok(match results.pop() {
+                Some(Ok(described)) if described.get("cleanup.policy").is_some() => Ok(described),
+                Some(Ok(_)) => Err("the broker names no settings".to_owned()),
+                Some(Err(error)) => Err(error.to_string()),
+                None => Err("the broker's answer does not name the topic".to_owned()),
+            })
+        })?;
+        asked.map_err(|problem| anyhow!("cannot read the settings of topic {topic}: {problem}"))
     }
 
     fn config_differences(&self, wanted: &Wanted<'_>, described: &ConfigResource) -> Vec<String> {
