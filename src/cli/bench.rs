@@ -19,7 +19,7 @@ use leitong_base::terminal;
 use leitong_base::work::Work;
 use leitong_cluster::verdict::{Conclusion, Verdict};
 use leitong_cluster::{Clusterer, Position};
-use leitong_corpora::source::{Payload, Record, Source};
+use leitong_corpora::source::{Payload, Record};
 use leitong_lab::bench::{Plan, Program, Report, StageFigures};
 use leitong_text::extract::Document;
 use leitong_text::page::Page;
@@ -193,15 +193,14 @@ fn read(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<Record>> {
     let mut source = documents::source(inputs, config)?;
     let mut records = Vec::new();
     let mut bytes = 0;
-    while bytes < BYTES_MAX {
-        let mut batch = Vec::new();
-        let more = source.read_batch(&mut batch, 1 << 20).context("cannot read the inputs")?;
-        bytes += batch.iter().map(Record::bytes).sum::<usize>();
-        records.append(&mut batch);
-        if !more {
-            return Ok(records);
+    for record in source.records() {
+        let record = record.context("cannot read the inputs")?;
+        if bytes >= BYTES_MAX {
+            terminal::note(format_args!("only the first {} MB of the pages are used", BYTES_MAX >> 20));
+            break;
         }
+        bytes += record.bytes();
+        records.push(record);
     }
-    terminal::note(format_args!("only the first {} MB of the pages are used", BYTES_MAX >> 20));
     Ok(records)
 }

@@ -17,9 +17,7 @@ use crate::pipeline::page_reader::{NoPage, PageReader};
 use leitong_base::record::Place;
 use leitong_base::terminal;
 use leitong_base::work::Work;
-use leitong_corpora::source::{
-    Input, Inputs, Payload, ReadSoFar, Record, Source, WithoutRecords, can_be_read_again,
-};
+use leitong_corpora::source::{Input, Inputs, Payload, ReadSoFar, Record, WithoutRecords, can_be_read_again};
 use leitong_lab::pages::Label;
 use leitong_text::extract::{Document, Extractor};
 use leitong_text::page::mapping::MessageOutcome;
@@ -97,11 +95,8 @@ pub(super) fn for_each_record(
     mut source: Inputs,
     mut take: impl FnMut(Record) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut more = true;
-    while more {
-        let mut batch = Vec::new();
-        more = source.read_batch(&mut batch, 1 << 20).context("cannot read the inputs")?;
-        batch.into_iter().try_for_each(&mut take)?;
+    for record in source.records() {
+        take(record.context("cannot read the inputs")?)?;
     }
     check_records(source.read_so_far(), false)
 }

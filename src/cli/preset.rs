@@ -13,7 +13,7 @@ use super::settings;
 use crate::config::Config;
 #[cfg(feature = "kafka")]
 use crate::kafka::sample;
-use leitong_corpora::source::{Payload, Source};
+use leitong_corpora::source::Payload;
 use leitong_text::page::mapping::{PRESETS, Survey};
 #[cfg(feature = "kafka")]
 use leitong_text::page::{decompressed, without_schema_head};
@@ -74,24 +74,21 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 fn samples_of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
     let mut source = documents::source(&[path.to_owned()], config)?;
-    let (mut samples, mut more) = (Vec::new(), true);
-    while more && samples.len() < SAMPLES_MAX {
-        let mut batch = Vec::new();
-        more = source
-            .read_batch(&mut batch, 1 << 20)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        for record in batch.into_iter().take(SAMPLES_MAX - samples.len()) {
-            match record.payload {
-                Payload::Json(line) | Payload::Head { json: Ok(line), .. } => samples.push((None, line)),
-                Payload::Warc(_) => {
-                    bail!(
-                        "{}: is a WARC file or an HTML page, which needs no preset; pass it to `leitong dedup`",
-                        path.display()
-                    )
-                }
-                Payload::Broken(error) if samples.is_empty() => bail!("{}: {error}", path.display()),
-                Payload::NoPage | Payload::Broken(_) | Payload::Head { .. } => {}
+    let mut samples = Vec::new();
+    for record in source.records() {
+        match record.with_context(|| format!("cannot read {}", path.display()))?.payload {
+            Payload::Json(line) | Payload::Head { json: Ok(line), .. } => samples.push((None, line)),
+            Payload::Warc(_) => {
+                bail!(
+                    "{}: is a WARC file or an HTML page, which needs no preset; pass it to `leitong dedup`",
+                    path.display()
+                )
             }
+            Payload::Broken(error) if samples.is_empty() => bail!("{}: {error}", path.display()),
+            Payload::NoPage | Payload::Broken(_) | Payload::Head { .. } => {}
+        }
+        if samples.len() == SAMPLES_MAX {
+            break;
         }
     }
     Ok(samples)

@@ -10,11 +10,8 @@ use anyhow::Context;
 
 use crate::config::Config;
 use crate::pipeline::page_reader::PageReader;
-use leitong_corpora::source::{Input, InputRules, Inputs, Source};
+use leitong_corpora::source::{Input, InputRules, Inputs};
 use leitong_text::page::Page;
-
-/// Bytes that are read at once.
-const BATCH_BYTES: usize = 1 << 20;
 
 /// Returns the first page of `paths` for which `is_it` returns true.
 ///
@@ -31,12 +28,9 @@ pub(crate) fn find(
     let rules =
         InputRules::new(&config.page, &config.input).map_err(|faults| anyhow::anyhow!(faults.join("\n")))?;
     let mut source = Inputs::new(inputs, rules, Arc::default());
-    let mut more = true;
-    while more {
-        let mut batch = Vec::new();
-        more = source.read_batch(&mut batch, BATCH_BYTES).context("cannot read the files of pages")?;
-        let mut pages = batch.into_iter().filter_map(|record| reader.page(&record.place, record.payload));
-        if let Some(page) = pages.find(|page| is_it(page)) {
+    for record in source.records() {
+        let record = record.context("cannot read the files of pages")?;
+        if let Some(page) = reader.page(&record.place, record.payload).filter(&is_it) {
             return Ok(Some(page));
         }
     }

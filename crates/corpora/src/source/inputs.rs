@@ -10,6 +10,9 @@ use super::rules::InputRules;
 use super::{ReadSoFar, Record, Skipped, Source};
 use leitong_base::record::Place;
 
+/// Number of bytes that [`Inputs::records`] reads at once.
+const BATCH_BYTES: usize = 1 << 20;
+
 /// A source that reads all inputs of a run.
 pub struct Inputs {
     waiting: VecDeque<Input>,
@@ -31,6 +34,28 @@ impl Inputs {
     #[must_use]
     pub fn new(inputs: Vec<Input>, rules: InputRules, read: Arc<ReadSoFar>) -> Self {
         Self { waiting: inputs.into(), current: None, rules, read, skipped: Skipped::default() }
+    }
+
+    /// Returns the records one by one, in order.
+    pub fn records(&mut self) -> impl Iterator<Item = io::Result<Record>> {
+        let (mut batch, mut more) = (Vec::new().into_iter(), true);
+        std::iter::from_fn(move || {
+            loop {
+                if let Some(record) = batch.next() {
+                    return Some(Ok(record));
+                }
+                if !more {
+                    return None;
+                }
+                let mut read = Vec::new();
+                let is_read = self.read_batch(&mut read, BATCH_BYTES);
+                more = matches!(is_read, Ok(true));
+                if let Err(error) = is_read {
+                    return Some(Err(error));
+                }
+                batch = read.into_iter();
+            }
+        })
     }
 
     /// Returns what was read so far, with the inputs that had no record.
