@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::documents::{self, UnreadRecords};
@@ -182,18 +181,6 @@ fn describe_paragraph(paragraph: &Paragraph) -> Value {
     described
 }
 
-/// Returns the kind of records that a file holds, or `None` if it may be a page.
-fn records_in(bytes: &[u8]) -> Option<&'static str> {
-    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let is_json = first.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(first).is_ok();
-    match bytes {
-        _ if is_json => Some("JSON lines"),
-        [b'P', b'A', b'R', b'1', ..] => Some("rows of Parquet"),
-        [b'W', b'A', b'R', b'C', b'/', ..] => Some("WARC records"),
-        _ => None,
-    }
-}
-
 /// Reads the bytes of a file as a page.
 pub(super) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
     let mut bytes = Vec::new();
@@ -209,7 +196,7 @@ pub(super) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
             path.display()
         )));
     }
-    if let Some(what) = records_in(&bytes) {
+    if let Some(what) = Input::records_in(&bytes) {
         return Err(wrong(format_args!(
             "{}: holds {what}, not one page; `compare` takes a page of it as FILE#ID, and `extract` reads JSON lines \
              with --jsonl",

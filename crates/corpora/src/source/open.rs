@@ -16,6 +16,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use serde::de::IgnoredAny;
+
 use super::csv::{self, CsvRows, Wanted};
 use super::frames;
 use super::gzip::GzipMembers;
@@ -28,7 +30,7 @@ use super::originals::{Framing, Originals, RecordOriginals};
 use super::other_formats::other_format;
 use super::page_file::{PageFile, begins_page, is_page, url_below};
 use super::parquet::originals::RowOriginals;
-use super::parquet::{ParquetFile, ParquetSource, is_parquet};
+use super::parquet::{self, ParquetFile, ParquetSource, is_parquet};
 use super::reading::{self, Reading};
 use super::rules::InputRules;
 use super::stamp::Stamp;
@@ -240,6 +242,19 @@ impl Input {
         let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
         begin(&mut reader)?;
         Ok(is_warc(reader.buffer()))
+    }
+
+    /// Returns what the lines or records of a file with these first bytes are, or `None` if the file may be one page.
+    #[must_use]
+    pub fn records_in(start: &[u8]) -> Option<&'static str> {
+        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let is_json = line.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        match start {
+            _ if is_json => Some("JSON lines"),
+            _ if start.starts_with(parquet::MAGIC) => Some("rows of Parquet"),
+            _ if is_warc(start) => Some("WARC records"),
+            _ => None,
+        }
     }
 
     /// Returns the name of the input's format, with advice, if the format is not supported.

@@ -40,7 +40,7 @@ use super::machine_error::is_machine_error;
 pub(super) use source::ParquetSource;
 
 /// The first and last bytes of a Parquet file.
-const MAGIC: &[u8; 4] = b"PAR1";
+pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 /// Size of a batch of rows in bytes, according to the average row size in the file.
 const BATCH_BYTES: u64 = 4 << 20;
 /// Maximum size of a row, and of a batch of rows, when it is decoded: a value that the file stores once counts as often
