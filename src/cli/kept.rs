@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::documents::is_read_once;
 use super::outputs::without_compression;
-use super::settings::wrong;
+use super::settings::{share, wrong};
 use super::{passages, texts};
 use crate::config::Config;
 use crate::pipeline::fingerprint_stage::CompressedTexts;
@@ -70,7 +70,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", requires = "by", help_heading = "Documents")]
     accounts: Option<PathBuf>,
     /// Stop before documents are written if more than this share of the documents of a source would be dropped
-    #[arg(long, value_name = "SHARE", requires = "by", help_heading = "Documents")]
+    #[arg(long, value_name = "SHARE", requires = "by", value_parser = share, help_heading = "Documents")]
     source_removed_max: Option<f64>,
     /// Add `leitong_cluster_size`, the number of documents in the cluster; needs --annotate or --drop
     #[arg(long, help_heading = "Documents")]
@@ -204,9 +204,6 @@ impl Arguments {
             return Err(wrong(
                 "--cluster-sizes: adds a field to documents; add --keep with --annotate, or --drop",
             ));
-        }
-        if let Some(share) = self.source_removed_max.filter(|share| !(0.0..=1.0).contains(share)) {
-            return Err(wrong(format_args!("--source-removed-max {share}: must be a share from 0 to 1")));
         }
         for (option, path) in [("--keep", &self.keep), ("--drop", &self.drop)] {
             if let Some(ending) = path.as_deref().and_then(ending_not_written) {

@@ -35,6 +35,12 @@ impl From<ConfigError> for Wrong {
     }
 }
 
+/// Parses a number from 0 to 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
+}
+
 /// Arguments of commands that decide on pages without a broker.
 #[derive(Debug, Args)]
 pub(super) struct DecisionArguments {

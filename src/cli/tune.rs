@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     ask: Option<usize>,
     /// Precision that the suggested threshold must reach; among such thresholds, the one with the highest
     /// recall is suggested
-    #[arg(long, value_name = "SHARE", default_value_t = 0.99, value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.99, value_parser = settings::share)]
     precision: f64,
     /// Seed of the random number generator, which draws unrelated pairs of labelled pages
     #[arg(long, default_value_t = 1)]
@@ -63,12 +63,6 @@ struct Label {
     a: String,
     b: String,
     near: bool,
-}
-
-/// Parses a number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {

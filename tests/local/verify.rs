@@ -455,7 +455,7 @@ fn options_that_change_nothing_are_refused() {
         (&["--by", "source", "--keep", "k.jsonl"], "a JSON pointer such as /meta/source"),
         (&["--accounts", "a.csv", "--keep", "k.jsonl"], "--by"),
         (&["--source-removed-max", "0.5", "--keep", "k.jsonl"], "--by"),
-        (&["--by", "host", "--source-removed-max", "7", "--keep", "k.jsonl"], "must be a share from 0 to 1"),
+        (&["--by", "host", "--source-removed-max", "7", "--keep", "k.jsonl"], "must be a number from 0 to 1"),
         (&["--cluster-sizes", "--keep", "k.jsonl"], "--annotate"),
     ] {
         let run = run([&["dedup"], options, &["examples/pages.jsonl"]].concat());
