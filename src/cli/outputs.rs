@@ -55,49 +55,57 @@ pub(super) fn check_outputs(
         ));
     }
     for (option, path) in outputs {
-        let name = path.display();
-        if path == Path::new("-") {
-            if !identity(path).is_none_or(|stdout| taken.insert(stdout)) {
-                return Err(wrong(format_args!(
-                    "{option} {name}: standard output is named twice; name a file"
-                )));
-            }
-            continue;
-        }
-        let shown = path.to_string_lossy();
-        let ending = &shown[without_compression(&shown).len()..];
-        if !ending.is_empty() && !["--keep", "--drop"].contains(option) {
-            return Err(wrong(format_args!(
-                "{option} {name}: is written without compression; remove {ending} from the name, and compress the file \
-                 after the run"
-            )));
-        }
-        let whole = resolved(path);
-        let identity = identity(path);
-        for (folder, files) in &folders {
-            if whole.starts_with(folder) || identity.as_ref().is_some_and(|file| files.contains(file)) {
-                return Err(wrong(format_args!(
-                    "{option} {name}: is in the folder {}, whose files belong to a table or to checkpoints; name a \
-                     file somewhere else",
-                    folder.display()
-                )));
-            }
-        }
-        // The same special file, such as /dev/null, may be named several times.
-        let Some(file) = identity else { continue };
-        let exists = matches!(file, Identity::File(..));
-        if !taken.insert(file) {
-            let why = match exists {
-                true => "is already an input or output, under this or another name; name another file",
-                false => {
-                    "would be written twice: two outputs have this name, or two inputs have the same name and go to one \
-                     folder; name another file"
-                }
-            };
-            return Err(wrong(format_args!("{option} {name}: {why}")));
+        let problem = match path == Path::new("-") {
+            true => twice_on_standard_output(&mut taken),
+            false => compression_promised(option, path)
+                .or_else(|| in_foreign_folder(path, &folders))
+                .or_else(|| taken_already(path, &mut taken)),
+        };
+        if let Some(problem) = problem {
+            return Err(wrong(format_args!("{option} {}: {problem}", path.display())));
         }
     }
     Ok(())
+}
+
+fn twice_on_standard_output(taken: &mut HashSet<Identity>) -> Option<String> {
+    let is_new = identity(Path::new("-")).is_none_or(|stdout| taken.insert(stdout));
+    (!is_new).then(|| "standard output is named twice; name a file".to_owned())
+}
+
+fn compression_promised(option: &str, path: &Path) -> Option<String> {
+    let name = path.to_string_lossy();
+    let ending = &name[without_compression(&name).len()..];
+    (!ending.is_empty() && !["--keep", "--drop"].contains(&option)).then(|| {
+        format!(
+            "is written without compression; remove {ending} from the name, and compress the file after the run"
+        )
+    })
+}
+
+fn in_foreign_folder(path: &Path, folders: &[(PathBuf, HashSet<Identity>)]) -> Option<String> {
+    let (whole, identity) = (resolved(path), identity(path));
+    let (folder, _) = folders.iter().find(|(folder, files)| {
+        whole.starts_with(folder) || identity.as_ref().is_some_and(|file| files.contains(file))
+    })?;
+    Some(format!(
+        "is in the folder {}, whose files belong to a table or to checkpoints; name a file somewhere else",
+        folder.display()
+    ))
+}
+
+fn taken_already(path: &Path, taken: &mut HashSet<Identity>) -> Option<String> {
+    // The same special file, such as /dev/null, may be named several times.
+    let file = identity(path)?;
+    let exists = matches!(file, Identity::File(..));
+    let why = match exists {
+        true => "is already an input or output, under this or another name; name another file",
+        false => {
+            "would be written twice: two outputs have this name, or two inputs have the same name and go to one folder; \
+             name another file"
+        }
+    };
+    (!taken.insert(file)).then(|| why.to_owned())
 }
 
 /// Returns the identity of the file that a stream is redirected to or from, if any.
