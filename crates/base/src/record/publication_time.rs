@@ -99,12 +99,6 @@ impl PublicationTime {
         self.time.is_some()
     }
 
-    /// Returns true if the time zone is known.
-    #[must_use]
-    pub fn has_zone(&self) -> bool {
-        self.time.is_some_and(|time| time.offset_minutes.is_some())
-    }
-
     /// Returns true if both are on the same date, each in its own time zone.
     #[must_use]
     pub fn is_same_day(&self, other: &Self) -> bool {
