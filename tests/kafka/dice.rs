@@ -1,4 +1,4 @@
-//! Random numbers from a seed, which is enough to draw the same again.
+//! Random numbers from a seed: the same seed gives the same numbers.
 
 /// A small generator.
 #[derive(Debug, Clone)]

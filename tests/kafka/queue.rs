@@ -113,7 +113,7 @@ fn records_that_a_stranger_deletes_halt_the_partition() {
     let installation = Installation::new(&bootstrap(), "hole", &settings(86_400));
     let rows = pages(0, 400, 400);
     drain(&installation, &rows[..300], &rows[..300], &[]);
-    // Up to the middle of the unexpired ones.
+    // Delete the records up to the middle of the unexpired centroids.
     let changelog = changelog(&installation);
     let last = changelog.iter().rev().find_map(position).expect("a position");
     let first = last.founded.expect("a number") - last.centroid_count;

@@ -193,7 +193,7 @@ fn other_settings_of_clustering_are_refused_until_accepted() {
     let hash =
         log.split("--accept-cluster-hash ").nth(1).expect("a hint").get(..16).expect("a hash").to_owned();
     drain(&installation, &rows, &rows[20..], &["--accept-cluster-hash", &hash]);
-    // It is recorded: the next start needs no permission.
+    // The acceptance is recorded: the next start needs no option.
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready();
     assert_eq!(worker.metric("leitong_restored_centroids"), 3.0);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::common::sources::{code, folders, rust_files};
 
-/// Number of files that may use each other.
+/// Maximum number of files that use each other.
 const CIRCLE_FILES_MAX: usize = 2;
 
 /// The path of a module in its crate, as in `["extract", "credits"]`.

@@ -411,7 +411,7 @@ impl Run {
         self.lock().trace(|| format!("process {process} is killed"));
         let Some(instance) = self.instances.remove(&process) else { return };
         self.leave_disks(instance.role.world.machine);
-        // Lets its code end; nothing that it does has any effect.
+        // The code of the killed process ends; nothing that it still does has any effect.
         instance.stop.request();
         instance.stops.iter().for_each(Stop::request);
         let shared = &mut *self.lock();

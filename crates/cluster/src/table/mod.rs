@@ -63,9 +63,9 @@ pub struct Centroid {
 pub struct NearCentroid {
     /// The query's number in its batch.
     pub query: u32,
-    /// True if it is related but not near.
+    /// True if the centroid is related but not near.
     pub related: bool,
-    /// Place among the others, which is the distance unless the detector knows more.
+    /// The [rank](Detector::rank), which is the distance unless the detector has a better measure.
     pub rank: u32,
     /// The centroid's number.
     pub number: u64,

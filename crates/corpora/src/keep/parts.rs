@@ -167,8 +167,8 @@ fn append<W: io::Write + Send>(part: &File, writer: &mut SerializedFileWriter<W>
     Ok(())
 }
 
-/// Removes the parts in `folder` that belong to files completed in `extents`. Without extents, removes all
-/// parts.
+/// Removes the parts in `folder` that belong to files that were complete at the checkpoint with these `extents`.
+/// Without extents, removes all parts.
 ///
 /// # Errors
 /// The parts cannot be removed.

@@ -91,7 +91,7 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
         let is_framed = begins_with_line_end(Some(rest));
         // The archive may end within the line end.
         if is_first && !is_framed && !matches!(rest, b"" | b"\r") && chunk_size(rest).is_none() {
-            // No markup begins with a number and CRLF, so this is a chunk with a wrong size.
+            // No page begins with a number and CRLF before its markup, so this is a chunk with a wrong size.
             let is_markup = line_end == "\r\n" && data.trim_ascii_start().starts_with(b"<");
             let data = [data, rest].concat();
             return is_markup.then_some(Joined { data, is_whole: false, ..joined });

@@ -21,7 +21,7 @@ pub(crate) struct TextCounts {
     without_text: Mutex<BTreeMap<Option<Reason>, u64>>,
     /// Number of documents that lack a field, by the field's pointer.
     lacking: Mutex<BTreeMap<String, u64>>,
-    /// Number of values of the inputs that have no form in JSON, by column.
+    /// Number of values of the inputs that cannot be written as JSON, by column.
     without_json: Mutex<BTreeMap<String, u64>>,
     /// The numbers of: documents from which passages were cut, passages cut, bytes cut, lines that keep a passage, and
     /// documents whose text is empty afterwards.

@@ -30,8 +30,8 @@ const NAMED_MAX: usize = 20;
 /// character.
 const QUOTED_LINES_MAX: u64 = 200;
 
-/// Number of lines that look like rows from which a quoted field is suspicious. A single line of a text may look like
-/// a row by chance.
+/// Minimum number of lines inside quotes that look like rows, for the quoted field to be suspicious. A single line of a
+/// text may look like a row by chance.
 const INNER_ROWS_MIN: u64 = 2;
 
 /// The rules by which rows are split into fields.

@@ -22,7 +22,7 @@ use crate::source::location::Stored;
 /// are.
 pub(super) const PAGE_BYTES_MAX: u64 = 512 << 20;
 
-/// The row group of a file that is read.
+/// The row group that is being read, with the limit on its values.
 pub(super) struct Guard {
     pub(super) file: Stored,
     pub(super) metadata: Arc<ParquetMetaData>,
