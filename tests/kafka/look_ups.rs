@@ -210,7 +210,7 @@ fn look_ups_have_the_limits_of_serve() {
     let checked = installation.leitong(&["run", "--check", "--admin", "127.0.0.1:0"]);
     assert!(checked.stdout.contains("look-ups"), "{}", checked.stdout);
     let with_token = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n");
-    // Repeat until it is not one request too many.
+    // Repeat the request until it is not refused for exceeding the rate.
     let ask = |headers: &str, body: &[u8]| {
         let mut answers = std::iter::repeat_with(|| client(&worker).ask("POST /v1/lookup", headers, body));
         answers.find(|answer| answer.as_ref().is_none_or(|answer| answer.status != 429)).flatten()
@@ -412,7 +412,7 @@ fn answers_are_right_from_tables_on_disk_while_owners_are_killed() {
 /// Nothing is answered from unreadable blocks, even before their owner has noticed.
 #[test]
 fn nothing_is_answered_from_unreadable_blocks() {
-    // A look-up must find it, not the check in the background.
+    // A look-up must find the damage, not the check in the background.
     let table = "[table]\non_disk = true\nblock_centroids = 32\ncheck_mib_per_second = 0\n[kafka.snapshots]\ndir = \"tables\"\n";
     let more = settings(&format!("[kafka.create]\npage_partitions = 1\n{table}"));
     let installation = Installation::new(&bootstrap(), "answer-damaged", &more);
@@ -431,7 +431,7 @@ fn nothing_is_answered_from_unreadable_blocks() {
         std::fs::write(&path, bytes).expect("written");
     }
     let mut worker = installation.restored_worker("snapshot", &[]);
-    // Some are only in memory; none of the others may be called new.
+    // Some centroids are only in memory, so their pages are answered; no page may be called new.
     let answers: Vec<Answer> = all.iter().map(|row| client(&worker).look_up(&row.json())).collect();
     let refused = answers.iter().filter(|answer| answer.problem() == "not-ready").count();
     assert!(refused > 0, "nobody has noticed");

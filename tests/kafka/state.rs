@@ -234,7 +234,7 @@ fn another_way_to_corpora_is_refused_until_accepted() {
     installation.configure(&two("all"));
     assert_refused(&installation, &["the settings corpus.* have changed", "--accept-corpus-change"]);
     assert_eq!(installation.verdicts().len(), 20);
-    // Once accepted, it is recorded at once, before any page; then the old ones are refused.
+    // An accepted change is recorded at once, before any page; then the old settings are refused.
     let mut worker = installation.worker(&["--accept-corpus-change"]);
     worker.wait_until_ready();
     assert_eq!(worker.terminate(), 0);
@@ -291,7 +291,7 @@ fn deleted_records_are_refused_until_accepted() {
     installation.wait_for_verdicts(50);
     assert_eq!(worker.terminate(), 0);
     assert_eq!(installation.verdicts().len(), 50);
-    // Once accepted, it is recorded.
+    // The acceptance is recorded.
     let worker = installation.worker(&[]);
     worker.wait_until_ready();
 }

@@ -92,7 +92,7 @@ fn target(path: &str, module: &Module, modules: &BTreeMap<Module, String>) -> Op
     while !modules.contains_key(&full) {
         full.pop()?;
     }
-    // A module is there for its submodules.
+    // A module may be used by its submodules.
     (full != *module && !module.starts_with(&full)).then_some(full)
 }
 

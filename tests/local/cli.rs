@@ -268,7 +268,7 @@ fn settings_that_older_versions_had_are_named_in_one_warning() {
     assert_eq!(changed.status, 2, "{}", changed.stderr);
     let line = "changed.toml: line 2: kafka.transaction.linger_ms = 5: is always 50 now; remove it";
     assert!(changed.stderr.contains(line), "{}", changed.stderr);
-    // The same hash as without the old settings: the constants are part of it, as the settings were.
+    // The hash is the same as without the old settings, because their constants are part of it.
     let empty = checked("empty.toml", "");
     let hash = |run: &Run| run.stdout.rsplit(' ').next().expect("a hash").to_owned();
     assert_eq!(hash(&old), hash(&empty));

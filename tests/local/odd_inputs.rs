@@ -140,7 +140,7 @@ fn commands_that_measure_pages_name_the_records_that_they_cannot_read() {
             );
         }
     }
-    // `extract` counted in another way, and no command told that it did not name all of them.
+    // `extract` counted such records in another way, and no command said that it named only some of them.
     let broken = write(folder.path(), "broken.jsonl", lines + &"{broken\n".repeat(25));
     let run = common::run(["extract", "--jsonl", name(&broken)]);
     assert_eq!((run.status, run.stdout.lines().count()), (3, 6), "{}", run.stderr);
@@ -509,8 +509,8 @@ fn pages_of_which_the_archive_has_a_part_are_counted() {
     assert!(run.stderr.contains("3  pages of which the archive has only a part"), "{}", run.stderr);
 }
 
-/// Damage in one gzip member cost all members after it, and a WARC file with a byte order mark or zeros in front was read
-/// as lines. What could be read was copied all the same.
+/// Damage in one gzip member cost all members after it, and a WARC file with a byte order mark or zeros in front was
+/// read as lines. What could be read was copied all the same.
 #[test]
 fn damage_costs_only_its_gzip_member() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -204,7 +204,7 @@ fn wrong_options_are_refused_before_anything_is_written() {
     let broken = write(folder.path(), "broken.jsonl", "{\"q\":\n");
     let table = write(folder.path(), "eval.csv", "q,a\nx,y\n");
     let keep = name(&keep);
-    // "line 1 is too long, or the file is damaged" was all that was said of an array, as many benchmarks are.
+    // Many benchmarks are one array. The only message was "line 1 is too long, or the file is damaged".
     let array = write(folder.path(), "array.json", "[{\"q\": \"a\"},\n {\"q\": \"b\"}]\n");
     for (options, status, message) in [
         (&["--against", name(&array), "--keep", keep][..], 1, "one JSON array (`jq -c '.[]' FILE`"),

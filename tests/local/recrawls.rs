@@ -122,7 +122,7 @@ fn nothing_is_near_a_withdrawn_page() {
         assert_eq!(observed(verdict), expected, "page {at}: {verdict}");
     }
     assert!(verdicts.iter().filter(|v| v["kind"] == "UNDECIDABLE").all(|v| v["reason"] == "WITHDRAWN"));
-    // Every other day, the run continues with the last day's table.
+    // The same pages again, one in each run, which continues with the table of the previous run.
     let folders = [folder.path().join("table"), folder.path().join("daily")];
     let tables = folders.each_ref().map(|table| table.to_str().expect("UTF-8"));
     let whole = dedup(folder.path(), ENABLED, &["--table", tables[0]], &pages);

@@ -250,8 +250,8 @@ fn repeating_a_finished_run_in_another_spelling_empties_no_output() {
     assert!(in_folder("dedup b.jsonl --table P --keep k.jsonl").status.success());
 }
 
-/// Lines were appended to an input, and the same command again kept only these: the others were duplicates of
-/// themselves, and the output was overwritten.
+/// If the same command was run again after lines had been appended to its input, the output was overwritten with only
+/// these lines: all others were duplicates of themselves.
 #[test]
 fn repeating_a_run_over_an_input_that_has_grown_empties_no_output() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -427,8 +427,8 @@ fn repeating_a_finished_run_leaves_other_checkpoints_usable() {
     }
 }
 
-/// A run over pages of another format ends with status 1. Its table was saved: with the right settings, the
-/// pages that had been read by chance were compared with themselves.
+/// A run over pages of another format ends with status 1. Its table was saved, although it had read some pages by
+/// chance. In the next run, with the right settings, these pages were compared with themselves.
 #[test]
 fn a_run_with_hardly_any_page_saves_no_table() {
     let folder = tempfile::tempdir().expect("a folder");

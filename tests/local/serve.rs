@@ -122,7 +122,7 @@ fn a_look_up_changes_nothing_and_says_what_is_near() {
     {
         assert_eq!(nearest[field], verdict[field], "{field}");
     }
-    // A stricter threshold, and another corpus.
+    // The copy is not near under a stricter threshold, or in another corpus.
     assert!(verdict["distance"].as_f64() > Some(0.0), "{verdict:?}");
     for query in ["max_distance=0", "corpus=other"] {
         let answer = client.post(

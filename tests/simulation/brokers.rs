@@ -434,7 +434,7 @@ impl Brokers {
                     matches!(target, Target::Offsets | Target::Topic(Topic::Centroids, _))
                 }
             };
-            // The delays are random, so this is half of them.
+            // Delays are random, so half of these markers never come.
             if may_be_forgotten && at % (2 * MS) < MS {
                 coordinator.hidden_offset |=
                     target == Target::Offsets && coordinator.pending_offset.is_some();

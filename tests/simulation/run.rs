@@ -500,7 +500,7 @@ impl Run {
             }
             Some((stop, _)) => {
                 self.lock().brokers.assigned[partition as usize] = None;
-                // It continues as a zombie until it learns of the loss.
+                // The owner continues as a zombie until it learns of the loss.
                 self.informed.push((now + self.rng.below(8 * SECOND), stop));
                 let at_latest = now + self.rng.below(2 * SECOND);
                 self.moves.push(Move { partition, actor: None, at_latest });
@@ -651,7 +651,7 @@ impl Run {
         let shared = Arc::clone(&self.shared);
         let Some(worker) = self.workers.get_mut(lost) else { return };
         if worker.frozen {
-            // It wakes up. Some of its records in flight are appended before it learns what it has lost.
+            // The worker wakes up. Some of its records in flight are appended before it learns what it has lost.
             let brokers = &mut shared.lock().expect("nothing panics while it has it").brokers;
             for _ in 0..self.rng.below(6) {
                 worker.append(brokers, &mut self.rng, now);

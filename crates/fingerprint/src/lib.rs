@@ -103,8 +103,8 @@ pub trait Detector: Send + Sync {
     }
 
     /// Returns the rank of a near or related centroid, given only the [compared](Self::compared) part of its
-    /// fingerprint: a page joins the cluster of the centroid with the lowest rank. By default, the rank is the distance;
-    /// a detector may use more of the fingerprints. 0 only at distance 0. Symmetric.
+    /// fingerprint: a page joins the cluster of the centroid with the lowest rank. By default, the rank is the
+    /// distance; a detector may use more of the fingerprints. 0 only at distance 0. Symmetric.
     fn rank(&self, _fingerprint: &[u8], _compared: &[u8], distance: u32) -> u32 {
         distance
     }

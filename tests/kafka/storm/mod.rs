@@ -190,7 +190,7 @@ impl Storm {
             self.undo_due();
             pause(20);
         }
-        // Verdicts under way may still count; then there are new ones.
+        // Some of the counted verdicts may have been under way before the fault; new ones must follow.
         let before = self.watch.fewest();
         let more = 20;
         self.wait_for(&format!("verdicts go on after {kind}"), |a_storm_of_faults_breaks_no_guarantee| {
@@ -356,7 +356,7 @@ impl Storm {
             pause(5);
         }
         let struck = !slots.iter().all(|slot| untouched(&slot));
-        // One is enough.
+        // A fault in one slot is enough.
         slots.iter().filter(untouched).for_each(|slot| rules.set(*slot, Vec::new()));
         struck
     }

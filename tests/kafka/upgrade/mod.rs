@@ -201,7 +201,7 @@ fn both_versions_side_by_side_decide_as_one() {
             } else {
                 worker.kill();
             }
-            // Each version again and again, and neither of them alone for long.
+            // The new worker's version is drawn, but is the other one's if only workers of one version would run.
             let ones = workers.iter().filter(|(which, _)| *which == 1).count();
             workers.push(start(usize::from(ones == 0 || (ones == 1 && dice.roll(2) == 0))));
         }
@@ -215,7 +215,7 @@ fn both_versions_side_by_side_decide_as_one() {
         for (_, worker) in &mut workers {
             assert_eq!(worker.wait(), 0, "{}", worker.log());
         }
-        // Each alone, so each has decided some pages whatever was drawn.
+        // Each version runs alone once, so each has decided some pages whatever was drawn.
         for (part, which) in rest.chunks(100).zip([0, 1]) {
             let (_, mut worker) = start(which);
             installation.feed(part, first.len() + (which + 1) * 100);

@@ -99,8 +99,8 @@ struct Context {
     heading: Option<u8>,
     /// The innermost preformatted node, or the table whose rows are the lines of a program.
     preformatted: u32,
-    /// In a table whose rows are the lines of a program, the number of the line, from 1, counted over all such tables of
-    /// the page. 0 for other nodes.
+    /// In a table whose rows are the lines of a program, the number of the line, from 1, counted over all such tables
+    /// of the page. 0 for other nodes.
     line: u32,
     /// The innermost table.
     table: u32,
