@@ -28,11 +28,11 @@ from . import _steps as steps
 class Limits(typing.NamedTuple):
     """How the rounds proceed. Verdicts do not depend on it."""
 
-    # Number of open documents of a list that the first round compares with one another, and the most that any round does.
+    # Number of open documents of each list that are compared with one another: in the first round, and at most.
     window: int = 64
     window_max: int = 65_536
     rounds: int = 20
-    # One process decides as many open documents as this at once.
+    # Rounds end when at most this many documents are open. One process decides these.
     left: int = 100_000
 
 

@@ -52,7 +52,8 @@ class Settings(typing.NamedTuple):
 
     # Text of a leitong.toml, or None.
     toml: str | None
-    # What the first process makes of it. Another version of the package, or another environment, has another hash.
+    # Hash of the settings in the first process. A process with another version of the package, or another environment, has
+    # another hash.
     settings_hash: str
 
     @classmethod
