@@ -195,7 +195,8 @@ fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
     }
 }
 
-/// Returns the result for a body that begins as its coding does: an empty body if nothing of it can be decompressed.
+/// Returns the result for a body that begins like data in this coding. If nothing of it can be decompressed, the result
+/// is an empty, incomplete body.
 fn or_nothing(decompressed: Decompressed) -> Decompressed {
     match decompressed {
         Decompressed::NotInThisCoding => Decompressed::Body { body: Vec::new(), is_whole: false },

@@ -35,8 +35,8 @@ const CUES: [(&str, bool); 22] = [
     ("ライター：", true),
 ];
 
-/// Words of notices about copying a text, and about responsibility for it. An author mentioned in such a notice is not
-/// named there.
+/// Words of notices about copying a text, and about responsibility for it. Such a notice may contain the word "author",
+/// but names none.
 const NOTICE: [&str; 38] = [
     "转载",
     "轉載",
