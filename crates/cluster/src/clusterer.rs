@@ -91,7 +91,7 @@ struct Journal {
 /// A new centroid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCentroid {
-    /// Number of centroids founded before it, in all corpora.
+    /// Number of centroids that were founded before this one, in all corpora.
     pub number: u64,
     /// Corpus of the centroid.
     pub corpus: Box<str>,

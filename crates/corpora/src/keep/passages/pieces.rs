@@ -29,11 +29,11 @@ pub(crate) struct Sampling {
 /// A piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// The byte offset of its first letter.
+    /// The byte offset of the piece's first letter.
     pub start: usize,
-    /// The byte offset after its last letter.
+    /// The byte offset after the piece's last letter.
     pub end: usize,
-    /// Hash of its letters.
+    /// Hash of the piece's letters.
     pub hash: u64,
 }
 

@@ -44,9 +44,9 @@ pub(in crate::extract) struct Hidden {
     pub(in crate::extract) at: u32,
     /// Byte offset after its last run of text.
     pub(in crate::extract) end: u32,
-    /// The node that it is in.
+    /// The node that contains the element.
     pub(in crate::extract) parent: u32,
-    /// The block after it, or that it is in.
+    /// The block that contains the element, or the next one.
     pub(in crate::extract) block: u32,
     /// The hints of the element's own names.
     pub(in crate::extract) hints: Hints,

@@ -302,7 +302,7 @@ mod tests {
         assert!(text.contains("Lawyers") && !text.contains("advertising"), "{text}");
     }
 
-    /// A part of an article with such a name is a banner only if it mentions consent.
+    /// A part of an article that is named after consent is a banner only if it mentions consent.
     #[test]
     fn a_part_of_an_article_is_kept_whatever_its_name() {
         let article = [0, 1, 2].map(|at| format!("<p>{}</p>", SENTENCES[at])).concat();
