@@ -502,7 +502,7 @@ fn assert_killed_run_ends_as_whole(whole: &Run, killed: &Run, status: i32, seed:
             child.kill().expect("it runs or has ended");
         }
         let told = stderr(&mut child);
-        assert_eq!(kills > 0, told.contains("resumes after record"), "seed {seed}: {told}");
+        assert_eq!(kills > 0, told.contains("resuming after record"), "seed {seed}: {told}");
         match child.wait().expect("it ends").code() {
             Some(status) => break status,
             None => kills += 1,

@@ -420,7 +420,7 @@ fn repeating_a_finished_run_leaves_other_checkpoints_usable() {
         for (day, goes_on) in [(&first, false), (&second, true), (&first, false)] {
             let (status, told) = ended(start(&day.0, &day.1));
             assert_eq!(status, Some(0), "{kind}: {told}");
-            assert_eq!(told.contains("resumes after record"), goes_on, "{kind}: {told}");
+            assert_eq!(told.contains("resuming after record"), goes_on, "{kind}: {told}");
             assert_eq!(told.contains("already done"), !goes_on, "{kind}: {told}");
         }
         assert!(!table.join("checkpoint.mark").exists(), "{kind}: the second day ended");
@@ -595,7 +595,7 @@ fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damag
     fs::rename(path("former"), &input).expect("renamed");
     fs::File::options().write(true).open(&input).and_then(|file| file.set_modified(modified)).expect("set");
     let (status, told) = ended(start(&command, &checkpoints));
-    assert!(status == Some(0) && told.contains("resumes after record"), "{told}");
+    assert!(status == Some(0) && told.contains("resuming after record"), "{told}");
 }
 
 /// A table under other settings of `corpus.*` made all pages new, with exit status 0.

@@ -474,7 +474,7 @@ fn torn_journals_are_truncated_and_damaged_ones_refused() {
     let said = server.kill();
     assert!(
         said.contains("2 page(s) were restored from its journal")
-            && said.contains("journal.leitong.cut-1. They are of pages that had not been answered"),
+            && said.contains("journal.leitong.cut-1. They belong to pages that were not answered yet"),
         "{said}"
     );
     for at in [3, 20, 60, good.len() / 2] {

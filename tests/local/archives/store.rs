@@ -320,7 +320,7 @@ fn a_killed_run_continues_only_over_the_same_objects() {
     kill_after_checkpoint(start(store, &killed, input), &killed);
     let through = start(store, &killed, input).wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&through.stderr);
-    assert!(through.status.success() && stderr.contains("resumes after record"), "{stderr}");
+    assert!(through.status.success() && stderr.contains("resuming after record"), "{stderr}");
     let kept = |folder: &Path| std::fs::read(folder.join("kept.jsonl")).expect("documents");
     assert!(kept(&killed) == kept(&whole), "each document is there once");
 

@@ -84,8 +84,8 @@ impl TextCounts {
             };
             let reasons: Vec<_> = without.iter().map(reason).collect();
             terminal::note(format_args!(
-                "{total} of the kept documents have no text ({}); they are written with text null, or dropped with \
-                 --drop-undecidable",
+                "{total} of the kept documents have no text ({}); they are written with text null; \
+                 --drop-undecidable drops them instead",
                 reasons.join(", ")
             ));
         }
@@ -105,8 +105,8 @@ impl TextCounts {
         let without_json = self.without_json.lock().unwrap_or_else(PoisonError::into_inner);
         for (column, count) in without_json.iter() {
             terminal::note(format_args!(
-                "column {column:?} has {count} values without a form in JSON, such as bytes that are not UTF-8, NaN or \
-                 times of day; null is written instead of each, or of the part that has no form (--fields)"
+                "column {column:?} has {count} values that cannot be written as JSON, such as bytes that are not UTF-8, NaN \
+                 or times of day; null is written for each, or for the part of it that cannot be written (--fields)"
             ));
         }
     }

@@ -79,7 +79,7 @@ impl Budget {
 
 fn too_much(bytes: u64) -> ParquetError {
     ParquetError::General(format!(
-        "the values of a Parquet page take {bytes} bytes of memory, more than the limit leaves"
+        "the values of a Parquet page take {bytes} bytes of memory, more than is left of the limit"
     ))
 }
 
