@@ -160,7 +160,7 @@ fn an_instance_answers_only_from_its_own_tables() {
             metrics.contains("leitong_partitions_owned{stage=\"cluster\"} 1")
         })
     });
-    // The instance that has its partition answers for a corpus; the other one refuses.
+    // The instance that has the partition of a corpus answers; the other one refuses.
     let text = article(1, 30);
     let (mut seen, mut api) = (BTreeMap::new(), Api::read());
     for corpus in ["甲", "乙", "丙", "丁", "default", "news.example.com"] {

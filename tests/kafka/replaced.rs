@@ -99,9 +99,9 @@ fn a_recreated_page_topic_is_noticed_whatever_its_timestamps() {
     }
 }
 
-/// If no fingerprint worker knows the topic (its group's offsets are gone with the topic, its position
-/// records are not read), the cluster stage distinguishes the records of two topics. Here there is one worker
-/// of each stage; the fingerprint worker reads both topics.
+/// The cluster stage distinguishes the records of two topics even if no fingerprint worker knows the older one: the
+/// group's offsets are deleted with a topic, and position records are not read here. There is one worker of each stage;
+/// the fingerprint worker reads both topics.
 #[test]
 fn records_of_two_topics_in_one_log_are_distinguished() {
     let installation = Installation::new(&bootstrap(), "two-in-log", ONE_PARTITION);

@@ -48,7 +48,7 @@ impl Run {
         Self::into(folder, name, ["kept/", "gone.jsonl.zst"], documents, options, inputs)
     }
 
-    /// Creates a run with other document outputs.
+    /// Creates a run with these document outputs instead of those of [`Self::new`].
     fn into(
         folder: &Path,
         name: &str,

@@ -92,7 +92,7 @@ impl<R: Read> WarcReader<R> {
         Self { broken, ..self }
     }
 
-    /// Also returns records that are not pages, as [`Payload::NoPage`].
+    /// Makes the source also return records that are not pages, as [`Payload::NoPage`].
     #[must_use]
     pub fn with_all_records(self) -> Self {
         Self { all_records: true, ..self }

@@ -32,7 +32,7 @@ pub(super) fn join(body: &[u8]) -> Option<(Vec<u8>, bool)> {
     let Some(mut joined) = join_once(body) else {
         return begins_with_wrong_size(body).then(|| (body.to_vec(), false));
     };
-    // A server and a proxy may both have divided it into chunks. Text does not look like chunks by chance.
+    // A server and a proxy may both have divided the body into chunks. Text does not look like chunks by chance.
     for _ in 1..TIMES_MAX {
         let inner =
             join_once(&joined.data).filter(|inner| inner.framed > 1 || (inner.framed == 1 && inner.is_whole));

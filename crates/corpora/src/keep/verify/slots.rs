@@ -39,7 +39,7 @@ pub(crate) struct Slots {
 struct Place {
     /// 16-bit hashes of the first fillings that differ; 0 if there are fewer.
     words: [u16; WORDS_MIN],
-    /// The greatest end of the place in any document: a document may differ from there up to the next place.
+    /// The largest end that the place has in any document. From there to the next place, a document may differ.
     end: u32,
 }
 

@@ -234,7 +234,7 @@ impl Markup<'_> {
         };
         let of_linked = || of_values(&mut linked.authors.iter().cloned());
         let of_metas = || {
-            // Several marks with one name are several authors; marks with other names repeat them.
+            // Several `<meta>` of the same name are several authors; those of other names repeat them.
             let best = self
                 .marks(Kind::Author)
                 .into_iter()
