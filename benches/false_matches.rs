@@ -20,7 +20,7 @@ use leitong_text::page::Address;
 use leitong_text::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 3] = ["neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fudan"];
-/// Letters of a piece: a short article, and a length that gives enough pairs for the bound.
+/// Number of letters of a piece: a short article, and a length that gives enough pairs for the bound.
 const PIECE_CHARS: [usize; 2] = [250, 100];
 /// Number of consecutive letters that two texts must have in common to count as related.
 const PASSAGE_CHARS: usize = 20;

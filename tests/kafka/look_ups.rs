@@ -1,7 +1,7 @@
 //! Look-ups next to a worker (`[api] address`): the answer equals the later verdict, from owners and
 //! standbys, in memory and on disk, whatever is killed meanwhile.
 //!
-//! `LEITONG_CHAOS_SEED` repeats the kills, `LEITONG_CHAOS_KILLS` makes them more.
+//! `LEITONG_CHAOS_SEED` repeats the kills, and `LEITONG_CHAOS_KILLS` sets their number.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -35,8 +35,8 @@ fn client(worker: &Worker) -> Client {
     Client::to(&address(worker).expect("the port is open"))
 }
 
-/// Waits for an answer: a worker is ready before the partition has changed hands, while nobody answers from
-/// its table.
+/// Waits until a worker answers look-ups. A worker may be ready while the partition still changes hands; in the
+/// meantime, no instance answers from its table.
 fn wait_until_answering(worker: &Worker) {
     let page = rows(0, 1, 1)[0].json();
     wait_until("look-ups are answered", || client(worker).look_up(&page).status == 200);

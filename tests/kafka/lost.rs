@@ -107,7 +107,7 @@ fn transaction_markers_do_not_count_as_losses() {
     for (number, row) in pages(0, 20).iter().enumerate() {
         crawler.begin_transaction().expect("begun");
         topics::send(&crawler, &installation.topic("pages"), row);
-        // Written, whether it is committed or not.
+        // The page is written, whether its transaction is committed or not.
         crawler.flush(patience).expect("delivered");
         match number % 4 {
             3 => crawler.abort_transaction(patience).expect("aborted"),

@@ -1,7 +1,7 @@
 //! Tables with old centroids on disk: the verdicts are those of a table in memory, as `leitong replay`
 //! produces them, and a restart opens the blocks and reads the changelog's tail.
 //!
-//! `LEITONG_CHAOS_SEED` repeats the kills, `LEITONG_CHAOS_KILLS` makes them more.
+//! `LEITONG_CHAOS_SEED` repeats the kills, and `LEITONG_CHAOS_KILLS` sets their number.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -102,7 +102,7 @@ fn offsets_that_disagree_are_refused_and_expired_ones_replaced() {
     admin.delete_group(&group);
     drain(&installation, &rows[..80], &rows[40..80], &[]);
 
-    // Somebody has reset it.
+    // Somebody has reset the group's offset.
     let log = installation.topic("log");
     admin.set_offset(&group, &log, 10);
     installation.produce(&rows[80..]);

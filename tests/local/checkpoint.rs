@@ -405,7 +405,7 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
     }
 }
 
-/// Texts go into one file, which is cut back to where a checkpoint was.
+/// Texts go into one file, which is truncated to its length at the checkpoint.
 #[test]
 fn killed_runs_that_write_texts_have_each_text_once() {
     let seed = seed("LEITONG_CHECKPOINT_SEED");
@@ -533,7 +533,7 @@ fn a_checkpoint_of_another_run_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let inputs =
         [write(folder.path(), "a.jsonl", documents(0, 60)), write(folder.path(), "b.jsonl.gz", gzip(b"{}"))];
-    // Killed after its first checkpoint. On a busy machine it may have ended by then, and is repeated.
+    // The run is killed after its first checkpoint. On a busy machine it may have ended by then; it is then repeated.
     let first = loop {
         let first = Run::new(folder.path(), "run", &[], &inputs);
         let mut child = first.start();

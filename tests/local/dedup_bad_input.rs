@@ -393,7 +393,7 @@ fn dead_letters_are_small_whatever_their_cause() {
         format!(r#"{{"url":"http://a/","html_b64":"!{long}"}}"#),
         long.clone(),
     ];
-    // Also one above the line limit.
+    // One of the lines is above the line limit.
     let lines = [lines.join("\n"), format!("{{\"url\":7,\"text\":\"{}\"}}", "x".repeat(40 << 20))].join("\n");
     let sizes: Vec<u64> = lines.lines().map(|line| line.len() as u64).collect();
     let arguments = ["dedup", "-", "--dead-letters", letters.to_str().expect("UTF-8")];

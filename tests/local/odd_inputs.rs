@@ -333,7 +333,8 @@ fn quotes_that_swallow_a_few_rows_cause_a_warning() {
     }
 }
 
-/// One such line ended the run, and a pipe was waited for permanently.
+/// A line of an index that names no readable WARC file ended the run, or, if it named a pipe, made the run wait
+/// forever.
 #[test]
 fn a_bad_line_of_an_index_costs_only_itself() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Run, article, dedup_files, leitong, name, run, run_with_input, write};
 
-/// Documents of which every third is a copy of an earlier one.
+/// Returns documents of which every third is a copy of an earlier one.
 fn documents(numbers: std::ops::Range<usize>) -> String {
     let line = |number: usize| {
         let topic = if number % 3 == 2 { number / 2 } else { number };
@@ -178,7 +178,8 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     let again = dedup_files(&options, &[&input]);
     assert_eq!((again.status, again.stdout.as_str()), (1, ""), "{}", again.stderr);
     assert!(again.stderr.contains("standard output"), "{}", again.stderr);
-    // Verdicts on standard output have nothing to lose: they report the table's contents, as before.
+    // A run that writes only verdicts, to standard output, overwrites nothing. Repeated, it reports the table's
+    // contents.
     let table = path("verdicts");
     let kinds = |run: Run| run.verdicts().iter().map(|verdict| verdict["kind"].clone()).collect::<Vec<_>>();
     let first = kinds(dedup_files(&["--table", name(&table)], &[&input]));

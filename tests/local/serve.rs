@@ -274,7 +274,7 @@ fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
     let seed = seed("SERVE_SEED");
     let mut dice = Dice(seed);
     let folder = folder();
-    // So small that the table is saved in between as well.
+    // The journal is so small that the table is saved in between as well.
     let settings = format!("{settings}[api]\njournal_bytes_max = 4096\n");
     let config = common::write(folder.path(), "serve.toml", settings);
     let table = folder.path().join("table");
@@ -298,7 +298,7 @@ fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
                 std::thread::spawn(move || store_until_killed(&address, number, round, dice, &answers))
             })
             .collect();
-        // Some answers, however slow the machine is; then any moment.
+        // Waits for some answers, however slow the machine is, and then for a random time.
         let least = dice.below(30) as usize;
         wait_until("answers", || answers.load(Ordering::Relaxed) >= least);
         pause(Duration::from_micros(dice.below(50_000)));
@@ -327,7 +327,7 @@ fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
 #[test]
 fn a_damaged_block_stops_verdicts_and_loses_no_page() {
     let folder = folder();
-    // The background check must not find it first.
+    // The background check must not find the damage first.
     let config = common::write(folder.path(), "serve.toml", format!("{ON_DISK}check_mib_per_second = 0\n"));
     let more = ["--config", config.to_str().expect("UTF-8")];
     let table = folder.path().join("table");

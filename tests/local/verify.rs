@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Run, dedup_files, name, run, tables, write};
 
-/// Sentences of words that no other numbers have.
+/// Returns sentences of words that no other numbers have.
 fn sentences(numbers: std::ops::Range<u32>) -> String {
     let word = |number: u32| {
         let letter = |at: u32| char::from(b'a' + ((number.wrapping_mul(0x9e37_79b1) >> (at * 4)) % 26) as u8);
@@ -46,7 +46,7 @@ struct Outputs {
 fn dedup(folder: &Path, options: &[&str], pages: &[Value]) -> Outputs {
     let input = file(folder, "pages.jsonl", pages);
     let [keep, drop] = ["kept.jsonl", "dropped.jsonl"].map(|name| folder.join(name));
-    // Those of an earlier run are never overwritten.
+    // Outputs of an earlier run are never overwritten, so they are removed here.
     for output in [&keep, &drop].into_iter().filter(|output| output.exists()) {
         std::fs::remove_file(output).expect("removed");
     }
@@ -56,7 +56,7 @@ fn dedup(folder: &Path, options: &[&str], pages: &[Value]) -> Outputs {
     Outputs { kept: ids(&keep), dropped: lines(&drop), run }
 }
 
-/// Pages of which each second one is the first one together with another text.
+/// Returns pairs of pages: the second page of a pair has the text of the first and another text.
 fn merged(count: u32) -> Vec<Value> {
     let pages = (0..count).flat_map(|number| {
         let (first, other) =
@@ -255,7 +255,7 @@ fn documents_are_compared_with_those_of_earlier_runs() {
     );
 }
 
-/// A corpus of three sources with known copies.
+/// Returns a corpus of three sources with known copies.
 fn sources() -> Vec<Value> {
     let mut pages = Vec::new();
     for number in 0..30_u32 {

@@ -24,7 +24,7 @@ struct Seen {
     last: Vec<Instant>,
     /// The longest time without a verdict since [`Watch::begin`], by log partition.
     longest: Vec<Duration>,
-    /// Number of verdicts since then, by log partition.
+    /// Number of verdicts since [`Watch::begin`], by log partition.
     count: Vec<u64>,
     /// Partition and offset of each page with a verdict.
     places: HashSet<(u32, u64)>,

@@ -266,7 +266,7 @@ impl Storm {
             Trouble::TerminateWorker => {
                 let mut worker = self.slots[slot].take().expect("it runs");
                 let status = worker.terminate();
-                // Brokers may be away meanwhile; then it gives up.
+                // Brokers may be away in the meantime; then the worker gives up.
                 assert!(status == 0 || status == 1, "{status}: {}", worker.log());
                 self.start_worker(slot);
             }
@@ -308,7 +308,7 @@ impl Storm {
             }
             Trouble::RequestAtStart(api, client, fault) => {
                 let rule = Rule { api, client, fault, one_in: 1, times: 1 };
-                // An owner's requests are sent by the one that takes over.
+                // Requests of a killed owner's producer are sent by the new owner.
                 let all: Vec<usize> = (0..ROLES.len()).collect();
                 let slots =
                     if matches!(client, "-cluster" | "-reader") { &all[..] } else { &all[slot..=slot] };
@@ -347,7 +347,7 @@ impl Storm {
         struck
     }
 
-    /// Draws a fault that is possible now: brokers fail one at a time, when all of them have everything.
+    /// Draws a fault that is possible now. A fault of brokers is possible only while all brokers run and are in sync.
     fn possible(&mut self) -> Trouble {
         loop {
             let trouble = Trouble::draw(&mut self.dice);

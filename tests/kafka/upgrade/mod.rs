@@ -34,7 +34,7 @@ fn installation(name: &str, former: &Former) -> Installation {
     installation
 }
 
-/// Texts recur all the time, each before it has expired.
+/// Returns pages whose texts recur all the time, each before it has expired.
 fn pages(count: usize) -> Vec<Row> {
     (0..count)
         .map(|i| {
@@ -201,7 +201,8 @@ fn both_versions_side_by_side_decide_as_one() {
             } else {
                 worker.kill();
             }
-            // The new worker's version is drawn, but is the other one's if only workers of one version would run.
+            // If both versions are still running, the version of the new worker is random; otherwise it is the missing
+            // one.
             let ones = workers.iter().filter(|(which, _)| *which == 1).count();
             workers.push(start(usize::from(ones == 0 || (ones == 1 && dice.roll(2) == 0))));
         }

@@ -358,7 +358,7 @@ fn an_object_that_is_replaced_while_it_is_read_ends_the_run() {
     let output = run.wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{stderr}");
-    // The block depends on how far it was read ahead by then.
+    // The offset in the message depends on how far the program had read ahead.
     assert!(stderr.contains("s3://replaced/b.jsonl at byte "), "{stderr}");
     assert!(stderr.contains("was replaced while it was read"), "{stderr}");
 }
