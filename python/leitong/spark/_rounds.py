@@ -7,10 +7,10 @@ related only if they share a key, so each key has a list of leaders.
 
 A round compares the first documents of each list that are still open, the *window*. A document founds a cluster if it is in the
 window of all its lists and no earlier open document is near. Then the new founders are compared with all later documents outside
-of the window, and documents that are near one are no longer open. The window doubles with each round. What is still open in
-the end, one process decides in order.
+of the window, and documents that are near one are no longer open. The window doubles with each round. In the end, one process
+decides the documents that are still open, in order.
 
-Every result of a round is a folder of Parquet files. So Spark repeats only the work of a lost task, and gets the same.
+Every result of a round is a folder of Parquet files. So Spark repeats only the work of a lost task, with the same result.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from . import _steps as steps
 
 
 class Limits(typing.NamedTuple):
-    """How the rounds proceed. Verdicts do not depend on it."""
+    """Limits of the rounds. Verdicts do not depend on them."""
 
-    # Number of open documents of each list that are compared with one another: in the first round, and at most.
+    # Number of open documents of each list that are compared with one another, in the first round.
     window: int = 64
+    # Maximum of this number, which doubles with each round.
     window_max: int = 65_536
+    # Maximum number of rounds.
     rounds: int = 20
     # Rounds end when at most this many documents are open. One process decides these.
     left: int = 100_000
@@ -126,7 +128,7 @@ def _by_column(spark, records, order):
 
 
 def _contested(folder, leaders, settings):
-    """Returns the leaders that share a key with others, with their shared keys."""
+    """Returns the leaders that share a key with other leaders, with their shared keys."""
     keys = leaders.mapInArrow(steps.keys(settings), steps.KEYS)
     shared = keys.withColumn("count", F.count("*").over(Window.partitionBy("key"))).where("count > 1")
     of_each = shared.groupBy("place").agg(F.collect_list("key").alias("keys"))
