@@ -22,7 +22,7 @@ use crate::sink::{Extent, Extents};
 pub(crate) struct Parts {
     /// The checkpoint folder.
     folder: PathBuf,
-    /// The name of the output among [`Extents`].
+    /// The name of the output in [`Extents`].
     output: &'static str,
     /// For an output that is a folder, the index of the file in it.
     file: usize,

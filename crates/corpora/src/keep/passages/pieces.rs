@@ -56,8 +56,8 @@ impl Sampling {
         Self { run, window, has_ends: false, powers: powers.take(run as usize + 1).collect() }
     }
 
-    /// Also chooses the runs at the start and end of each line and sentence. Of equal runs, only one in each window is
-    /// chosen.
+    /// Makes the sampling also choose the runs at the start and end of each line and sentence. Of equal runs, only one
+    /// in each window is chosen.
     #[must_use]
     pub(crate) fn with_ends(self) -> Self {
         Self { has_ends: true, ..self }

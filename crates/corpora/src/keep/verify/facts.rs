@@ -27,13 +27,13 @@ const SHORT_LETTERS: u32 = 2_000;
 const FACT_LETTERS: u32 = 60;
 /// Number of letters at the beginning, and at the end, of a text in which sites have their own credits.
 const CREDIT_LETTERS: u32 = 60;
-/// For each this many letters of a text, one number may be replaced.
+/// Number of letters of a text per number that may be replaced.
 const LETTERS_A_NUMBER: u32 = 5_000;
 /// Number of names that may be replaced in a long text, however few it has: rare words count as names, too.
 const NAMES_OF_LONG: usize = 1;
-/// For each this many names of a long text, one name may be replaced.
+/// Number of names in a long text per name that may be replaced.
 const NAMES_SHARE: usize = 16;
-/// Maximum number of places in which two long texts differ, up to which no name may be replaced. Pages of a series
+/// Maximum number of differing places of two long texts in which no replaced name is tolerated. Pages of a series
 /// differ in few places, edited copies in more.
 const PLACES_OF_A_SERIES: u32 = 2;
 /// Maximum number of places in which two pages of a series differ in everyday words.
@@ -49,8 +49,8 @@ const REPLACED_BY: u32 = 45;
 enum Facts {
     /// The two are one page, moved or fetched again: its facts may have changed.
     MayChange,
-    /// The two may be pages of a series. Replaced numbers and names count, as far as the length of the texts allows
-    /// none; if the texts differ in a few short places only, all replaced words count.
+    /// The two may be pages of a series. Replaced numbers and names count if there are more of them than are tolerated
+    /// in texts of this length; if the texts differ in a few short places only, all replaced words count.
     Count,
     /// The two are on different sites. Facts count only in short texts, and only if nothing else differs. Otherwise one
     /// document is an edited copy of the other.

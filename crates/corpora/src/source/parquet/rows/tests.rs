@@ -134,8 +134,8 @@ fn rows_that_the_index_does_not_count_cost_the_last_row_of_their_group() {
         let rows = batch([("text", strings(&vec!["x"; count + 90]))]);
         let properties = properties().set_max_row_group_row_count(Some(count)).build();
         let path = write(folder.path(), &[rows], properties);
-        // The field after a row group's number of rows (0x26) is its offset in the file. This distinguishes the number
-        // from others.
+        // The number of rows of a row group is followed by the field with its offset in the file (0x26). This
+        // distinguishes the number from others.
         let [from, to] = [written, patched].map(|number| [&[0x16][..], &number, &[0x26]].concat());
         patch(&path, &from, &to);
         let mut reader = open(&path);
