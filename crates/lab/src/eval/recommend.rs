@@ -37,8 +37,8 @@ const CLEARLY: f64 = 0.01;
 struct Candidate<'a> {
     report: &'a DetectorReport,
     figure: Estimate,
-    /// Share of its duplicate verdicts that are wrong or, without labels, of the unrelated pairs that it
-    /// calls near.
+    /// Share of the detector's duplicate verdicts that are wrong or, without labels, of the unrelated pairs that the
+    /// detector calls near.
     wrong: f64,
 }
 

@@ -388,7 +388,8 @@ impl<'a> Verifier<'a> {
     }
 
     /// Compares the text of a document with a kept text, both of the cluster with this founder. `loss` is the text that
-    /// is lost, if it is known; `fillings` are the document's. Also returns the hashes of the document's own passages.
+    /// is lost, if it is known; `fillings` are those of the document. Also returns the hashes of the document's own
+    /// passages.
     fn compared(
         &self,
         founder: u64,

@@ -18,7 +18,7 @@ pub struct BlockFeatures {
     pub ancestor_ranges: Vec<(u32, u32)>,
     /// The block range from the heading above to the next one.
     pub section: (u32, u32),
-    /// Index of its group of blocks with the same structural signature.
+    /// Index of the group of blocks that have the same structural signature as this block.
     pub similar: u32,
 }
 

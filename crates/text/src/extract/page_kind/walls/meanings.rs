@@ -142,9 +142,9 @@ pub(super) struct Sentence {
     pub(super) wall: Wall,
     /// True if the sentence has all meanings of the wall; otherwise it has two of them.
     pub(super) is_whole: bool,
-    /// Byte offset of its start.
+    /// Byte offset of the start of the sentence.
     pub(super) start: usize,
-    /// Byte offset of its end.
+    /// Byte offset after the end of the sentence.
     pub(super) end: usize,
 }
 
