@@ -93,7 +93,7 @@ pub(crate) struct Opinion {
 pub(crate) struct Compared {
     /// Fingerprints of the first and the second page.
     pub fingerprints: [Box<[u8]>; 2],
-    /// True if they are near, so the pages count as one text.
+    /// True if the fingerprints are near, so the pages count as one text.
     pub near: bool,
     /// Distance, as verdicts show it.
     pub distance: f64,

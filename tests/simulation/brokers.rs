@@ -47,7 +47,7 @@ pub(crate) struct Stored {
     pub(crate) origin: Option<String>,
     pub(crate) timestamp_ms: i64,
     pub(crate) status: Status,
-    /// The number of its transaction; `None` in the log.
+    /// The number of the record's transaction; `None` in the log.
     pub(crate) transaction: Option<u64>,
 }
 

@@ -99,7 +99,7 @@ pub struct NewCentroid {
     pub fingerprint_hash: u64,
     /// The centroid itself.
     pub centroid: Centroid,
-    /// The rank of its page as canonical page. `None` if the founding page is always the canonical one.
+    /// The rank of the founding page as canonical page. `None` if the founding page is always the canonical one.
     pub rank: Option<Rank>,
 }
 

@@ -14,7 +14,7 @@ pub struct BlockFeatures {
     pub text: String,
     /// The values of [`names`], in that order.
     pub features: Vec<i16>,
-    /// The block ranges of its enclosing nodes, from the inside out.
+    /// The block ranges of the nodes around the block, from the inside out.
     pub ancestor_ranges: Vec<(u32, u32)>,
     /// The block range from the heading above to the next one.
     pub section: (u32, u32),

@@ -71,7 +71,7 @@ enum Kind {
 #[derive(Debug, Clone, Copy, Default)]
 struct Item {
     number: Option<u32>,
-    /// True if it is a task that is done, false if it is another task.
+    /// True for a task that is done, false for any other task, `None` for an item that is not a task.
     task: Option<bool>,
 }
 

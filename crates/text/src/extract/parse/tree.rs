@@ -36,7 +36,7 @@ pub(in crate::extract) struct Tree {
 pub(in crate::extract) struct Hidden {
     /// Name of the element.
     pub(in crate::extract) tag: Tag,
-    /// True if its element name or role is a dialog.
+    /// True if the element's name or role is a dialog.
     pub(in crate::extract) is_dialog: bool,
     /// Structural signature: a hash of tag and names, equal for similar elements.
     pub(in crate::extract) signature: u32,
@@ -63,7 +63,7 @@ pub(in crate::extract) struct Hidden {
 pub(in crate::extract) struct Node {
     /// Name of the element.
     pub(in crate::extract) tag: Tag,
-    /// True if its element name or role is a dialog.
+    /// True if the element's name or role is a dialog.
     pub(in crate::extract) is_dialog: bool,
     /// Index of the parent; for the first node, its own index.
     pub(in crate::extract) parent: u32,

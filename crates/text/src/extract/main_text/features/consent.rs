@@ -78,7 +78,7 @@ mod place {
 struct Candidate {
     node: u32,
     is_dialog: bool,
-    /// True if it is in the page's content, or contains it.
+    /// True if the element is in the page's content, or contains it.
     is_content: bool,
 }
 
