@@ -91,7 +91,7 @@ pub(in crate::extract) struct Image {
     pub(in crate::extract) source: Segment,
     /// `alt` of the image, or the TeX source of the formula.
     pub(in crate::extract) text: Segment,
-    /// True for a formula, false for an image.
+    /// True for a formula, false for any other image.
     pub(in crate::extract) is_formula: bool,
 }
 
