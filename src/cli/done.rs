@@ -147,7 +147,7 @@ impl Marked {
         {
             bail!(
                 "{option} {path}: has the documents of the run that ended{when}, and is not overwritten: the table {} has \
-                 their texts, so no later run would write these documents again. Nothing was changed; move or remove \
+                 their texts, so no run would write these documents again. Nothing was changed; move or remove \
                  the file, or name another one",
                 table.display()
             );

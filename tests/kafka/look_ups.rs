@@ -183,11 +183,11 @@ fn an_instance_answers_only_from_its_own_tables() {
         api.check(LOOK_UP, 421, refused);
         assert_eq!(refused.problem(), "not-here");
         let detail = refused.body["detail"].as_str().expect("a text");
-        assert!(detail.contains(&format!("its log partition is {partition} of 2")), "{detail}");
+        assert!(detail.contains(&format!("log partition {partition} of 2")), "{detail}");
         assert!(detail.contains("kafka.standby = true"), "{detail}");
         seen.insert(partition, statuses);
     }
-    assert_eq!(seen.len(), 2, "both partitions were answer: {seen:?}");
+    assert_eq!(seen.len(), 2, "both partitions must have answered: {seen:?}");
     let id = "00000001000000010000000000000000";
     let mut clusters = both.each_ref().map(|worker| client(worker).get(&format!("/v1/clusters/{id}")));
     clusters.sort_by_key(|answer| answer.status);

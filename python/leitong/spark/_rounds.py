@@ -51,7 +51,7 @@ def cluster(spark, records, out, work, toml, order, limits=Limits()):
     documents = folder.save("documents", numbered.mapInArrow(steps.read(settings), steps.DOCUMENTS))
     total, saved = numbered.count(), documents.count()
     if saved != total:
-        raise RuntimeError(f"{work} has {saved:,} of {total:,} documents: is it a folder that all machines share?")
+        raise RuntimeError(f"{work} has {saved:,} of {total:,} documents; use a folder that all machines share")
     texts = documents.where("text is not null").withColumn("leader", F.min("place").over(Window.partitionBy("text")))
     grouped = folder.save("texts", texts.select("place", "leader", F.when(F.col("place") == F.col("leader"), F.col("form")).alias("form")))
     leaders = grouped.where("form is not null").select("place", "form")
@@ -64,13 +64,13 @@ def cluster(spark, records, out, work, toml, order, limits=Limits()):
     for role, what in ((steps.FOUNDER, "centroids"), (steps.JOINED, "texts of documents that joined clusters")):
         if roles.get(role, 0) > centroids_max:
             raise ValueError(
-                f"there are {roles[role]:,} {what}, more than expiry.centroids_max ({centroids_max:,}), so one process would forget "
-                "some; set it higher. It does not change fingerprints"
+                f"there are {roles[role]:,} {what}, more than expiry.centroids_max ({centroids_max:,}), so one process would evict "
+                "some; raise expiry.centroids_max, which does not change fingerprints"
             )
     _write(numbered, documents, grouped, decided, settings, out)
     written = spark.read.parquet(out).count()
     if written != total:
-        raise RuntimeError(f"{written:,} verdicts on {total:,} documents were written to {out}: did the records change meanwhile?")
+        raise RuntimeError(f"{written:,} verdicts on {total:,} documents were written to {out}; the records probably changed during the run, so run it again")
     texts = leaders.count()
     counts = {"documents": total, "texts": texts, "texts that share a key": contested.count(), **counts}
     return {**counts, "clusters": roles.get(steps.FOUNDER, 0), "near": roles.get(steps.JOINED, 0)}

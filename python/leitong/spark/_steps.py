@@ -163,7 +163,7 @@ def verdicts(settings):
     def step(batches):
         for batch in batches:
             if batch.column("other").null_count != batch.column("other_record").null_count:
-                raise ValueError("a record is missing: did the records change meanwhile?")
+                raise ValueError("a record is missing; the records probably changed during the run, so run it again")
             other = pyarrow.compute.fill_null(batch.column("other"), 0)
             made = clustering(settings).verdicts(
                 batch.column("record").to_pylist(),

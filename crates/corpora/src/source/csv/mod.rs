@@ -262,7 +262,7 @@ impl<R: Read> CsvRows<R> {
             self.warns = false;
             tracing::warn!(
                 "{}: a field that begins with a quote in the row of line {line} spans {} lines{}; if \
-                 quotes have no meaning in this file, run again with --no-quotes, or rows are lost",
+                 quotes have no meaning in this file, run again with --no-quotes; otherwise rows are lost",
                 self.input,
                 row.quoted_lines + 1,
                 if is_tsv && row.quoted_has_delimiter { ", with tabs in them" } else { "" }
